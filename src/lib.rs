@@ -6,10 +6,11 @@
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`schedule`]: when the layers may move
-//! - `node`: the only room that knows Node
+//! - [`node`]: the only room that knows Node
 
 pub mod layers;
 pub mod measure;
+pub mod node;
 pub mod plan;
 pub mod schedule;
 pub mod text;

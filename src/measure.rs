@@ -120,6 +120,12 @@ pub enum Part<'a> {
     Unknown,
 }
 
+/// Tokens of a message; 0 for what pi does not send.
+#[must_use]
+pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
+    if raw.is_sent { Counts::of(&raw.parts, rules).all } else { 0 }
+}
+
 /// The facts of a message. Each text is counted once.
 #[must_use]
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {

@@ -48,6 +48,39 @@ pub enum Layer {
     Shrink,
 }
 
+/// Why an edit was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A tool result that answers no call: a provider refuses the whole request over one.
+    OrphanResult,
+    /// Not among the newest tool results.
+    OldToolResult,
+    /// Not among the newest messages with thinking.
+    OldThinking,
+    /// The oldest group of a request over the threshold.
+    OverThreshold,
+    /// Even after all that, the request would not fit into the window.
+    OverWindow,
+}
+
+impl Reason {
+    /// Every reason, in declaration order: the boundary sends positions in this list.
+    pub const ALL: [Self; 5] =
+        [Self::OrphanResult, Self::OldToolResult, Self::OldThinking, Self::OverThreshold, Self::OverWindow];
+
+    /// In words; never text of the conversation.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OrphanResult => "tool result without its call",
+            Self::OldToolResult => "old tool result",
+            Self::OldThinking => "old thinking",
+            Self::OverThreshold => "oldest group over the threshold",
+            Self::OverWindow => "over the window",
+        }
+    }
+}
+
 /// One decision about one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
@@ -57,8 +90,8 @@ pub struct Edit {
     pub layer: Layer,
     /// What happens.
     pub action: Action,
-    /// Why, in a few words that hold no text of the conversation.
-    pub reason: &'static str,
+    /// Why.
+    pub reason: Reason,
     /// Tokens it saves against the unedited message.
     pub tokens_saved: usize,
 }
@@ -114,7 +147,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Decides about a message; a later decision replaces an earlier one, but nothing brings back what is dropped.
-    pub fn apply(&mut self, index: usize, layer: Layer, action: Action, reason: &'static str) {
+    pub fn apply(&mut self, index: usize, layer: Layer, action: Action, reason: Reason) {
         let Some(message) = self.transcript.get(index) else { return };
         if self.is_dropped(index) {
             return;
@@ -128,7 +161,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Leaves out a whole group: the message at `start` and the tool results that answer it.
-    pub fn drop_group(&mut self, start: usize, layer: Layer, reason: &'static str) {
+    pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
         for index in self.transcript.group(start) {
             self.apply(index, layer, Action::Drop, reason);
         }

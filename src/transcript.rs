@@ -218,6 +218,25 @@ impl Message {
         }
     }
 
+    /// Bytes these facts take, for caches that are bounded by them.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let owned = match &self.body {
+            Body::Assistant(assistant) => {
+                let source = &assistant.source;
+                let ids: usize = assistant.call_ids.iter().map(|id| id.len() + size_of::<Box<str>>()).sum();
+                ids + source.api.len() + source.provider.len() + source.model.len()
+            }
+            Body::ToolResult(result) => {
+                let shortened =
+                    result.shortened.as_ref().map_or(0, |shortened| size_of_val(&*shortened.text));
+                shortened + result.call_id.len() + result.tool_name.len()
+            }
+            _ => 0,
+        };
+        size_of::<Self>() + owned
+    }
+
     /// The tool result's facts, for role `toolResult`.
     #[must_use]
     pub fn tool_result(&self) -> Option<&ToolResult> {

@@ -6,7 +6,7 @@
 
 use super::window::is_protected;
 use super::{Limits, Overflow};
-use crate::plan::{Action, Cut, Draft, Layer};
+use crate::plan::{Action, Cut, Draft, Layer, Reason};
 use crate::text::{Utf16Len, head, tail};
 use crate::tokens::{self, estimate::Estimate};
 use crate::transcript::{Body, Link, Transcript};
@@ -36,7 +36,7 @@ pub fn shrink(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate) {
         }
         let result = transcript.get(index).and_then(|message| message.tool_result());
         if draft.edit(index).is_none() && result.is_some_and(|result| result.shortened.is_some()) {
-            draft.apply(index, Layer::Shrink, Action::Summarize, "newest tool result over the window");
+            draft.apply(index, Layer::Shrink, Action::Summarize, Reason::OverWindow);
         }
     }
     let (first_user, last_user) = (transcript.first_user(), transcript.last_user());
@@ -47,7 +47,7 @@ pub fn shrink(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate) {
         }
         let opens_group = !matches!(transcript.link(start), Link::ResultOf(_));
         if opens_group && Some(start) != last_user && !is_protected(transcript, start, first_user) {
-            draft.drop_group(start, Layer::Shrink, "recent group over the window");
+            draft.drop_group(start, Layer::Shrink, Reason::OverWindow);
         }
     }
 }
@@ -76,7 +76,7 @@ pub fn cut_texts(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate, te
         let blocks = texts.blocks.iter().enumerate();
         let cuts: Vec<Cut> = blocks.filter_map(|(at, block)| cut_to(at, block, level)).collect();
         if !cuts.is_empty() {
-            draft.apply(texts.index, Layer::Shrink, Action::Truncate(cuts), "longest text over the window");
+            draft.apply(texts.index, Layer::Shrink, Action::Truncate(cuts), Reason::OverWindow);
         }
     }
 }

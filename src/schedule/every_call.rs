@@ -1,7 +1,7 @@
 //! The layers recomputed at each call: a pure function of the transcript.
 
 use crate::layers::{Limits, shrink, thinking, tool_results, window};
-use crate::plan::{Action, Draft, Layer};
+use crate::plan::{Action, Draft, Layer, Reason};
 use crate::tokens::estimate::Estimate;
 use crate::transcript::{Link, Transcript};
 
@@ -11,15 +11,15 @@ pub fn draft<'a>(transcript: &'a Transcript, limits: &Limits, estimate: &Estimat
     let mut draft = Draft::new(transcript);
     drop_orphans(&mut draft);
     for index in tool_results::summarizable(transcript, limits) {
-        draft.apply(index, Layer::ToolResults, Action::Summarize, "old tool result");
+        draft.apply(index, Layer::ToolResults, Action::Summarize, Reason::OldToolResult);
     }
     for index in thinking::strippable(transcript, limits) {
-        draft.apply(index, Layer::Thinking, Action::StripThinking, "old thinking");
+        draft.apply(index, Layer::Thinking, Action::StripThinking, Reason::OldThinking);
     }
     let mut groups = window::droppable(transcript, limits);
     while estimate.tokens(draft.tokens()) > limits.threshold() {
         let Some(start) = groups.next() else { break };
-        draft.drop_group(start, Layer::Window, "oldest group over the threshold");
+        draft.drop_group(start, Layer::Window, Reason::OverThreshold);
     }
     drop(groups);
     shrink::shrink(&mut draft, limits, estimate);
@@ -30,6 +30,6 @@ pub fn draft<'a>(transcript: &'a Transcript, limits: &Limits, estimate: &Estimat
 pub fn drop_orphans(draft: &mut Draft<'_>) {
     let transcript = draft.transcript();
     for index in (0..transcript.len()).filter(|&index| transcript.link(index) == Link::Orphan) {
-        draft.apply(index, Layer::Repair, Action::Drop, "tool result without its call");
+        draft.apply(index, Layer::Repair, Action::Drop, Reason::OrphanResult);
     }
 }
