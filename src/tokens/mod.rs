@@ -2,6 +2,8 @@
 //!
 //! Text flows in, numbers of tokens flow out. Special-token text is ordinary text.
 
+pub mod estimate;
+
 /// Tokens of `text`, exactly as tiktoken's `encode_ordinary` counts them.
 #[must_use]
 pub fn count(text: &str) -> usize {

@@ -1,0 +1,3 @@
+//! When the layers' frontier may move.
+
+pub mod every_call;
