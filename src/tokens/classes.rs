@@ -1,0 +1,89 @@
+//! The four kinds of character the cl100k pattern tells apart, read from a table made at build time.
+//!
+//! UTF-8 bytes flow in, a [`Class`] and a length flow out. The bytes must be those of a `str`; anything else gives a
+//! wrong class, never a panic or an endless loop.
+
+/// What the cl100k pattern sees in a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// None of the others: punctuation, symbols, marks, controls.
+    Other,
+    /// `\p{L}`
+    Letter,
+    /// `\p{N}`
+    Number,
+    /// `\s` but neither `\r` nor `\n`
+    Space,
+    /// `\r` or `\n`
+    Newline,
+}
+
+static BLOCKS: &[u8; 8704] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
+static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"));
+
+/// Class of a code point.
+#[inline(always)]
+pub(crate) fn of(code_point: u32) -> Class {
+    let block = BLOCKS.get((code_point >> 7) as usize).copied().unwrap_or(0);
+    let at = usize::from(block) << 5 | (code_point >> 2 & 31) as usize;
+    match CLASSES.get(at).copied().unwrap_or(0) >> (code_point & 3) * 2 & 3 {
+        1 => Class::Letter,
+        2 => Class::Number,
+        3 if code_point == 0x0a || code_point == 0x0d => Class::Newline,
+        3 => Class::Space,
+        _ => Class::Other,
+    }
+}
+
+/// The character at `at`: its class and its length in bytes; `None` at the end of the text.
+#[inline(always)]
+pub(crate) fn at(text: &[u8], at: usize) -> Option<(Class, usize)> {
+    let lead = *text.get(at)?;
+    if lead < 0x80 {
+        return Some((ASCII.get(usize::from(lead)).copied().unwrap_or(Class::Other), 1));
+    }
+    let next = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3f);
+    let lead = u32::from(lead);
+    Some(match lead {
+        ..0xe0 => (of((lead & 0x1f) << 6 | next(1)), 2),
+        ..0xf0 => (of((lead & 0x0f) << 12 | next(1) << 6 | next(2)), 3),
+        _ => (of((lead & 0x07) << 18 | next(1) << 12 | next(2) << 6 | next(3)), 4),
+    })
+}
+
+/// The ASCII half of the table, spelled out: one load in the hottest loop. A test holds it against [`of`].
+static ASCII: [Class; 128] = ascii();
+
+const fn ascii() -> [Class; 128] {
+    let mut table = [Class::Other; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "evaluated by the compiler, which rejects an index out of range"
+        )]
+        {
+            table[byte as usize] = match byte {
+                b'A'..=b'Z' | b'a'..=b'z' => Class::Letter,
+                b'0'..=b'9' => Class::Number,
+                b'\n' | b'\r' => Class::Newline,
+                b'\t' | 0x0b | 0x0c | b' ' => Class::Space,
+                _ => Class::Other,
+            };
+        }
+        byte += 1;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ascii_agrees_with_the_generated_table() {
+        for byte in 0..128u8 {
+            assert_eq!(at(&[byte], 0), Some((of(u32::from(byte)), 1)), "byte {byte}");
+        }
+    }
+}
