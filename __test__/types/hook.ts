@@ -32,7 +32,13 @@ export const options: TransformContextOptions[] = [
   { contextWindow: () => 128_000, keepRecentMessages: 20, summaryHeadLines: 3, summaryTailLines: 2 },
   { minSummaryChars: 500, summaryLineChars: 500, marker: "en", excludeTools: ["recall"] },
   { marker: (omittedLines, originalChars) => `${omittedLines.toFixed()} of ${originalChars.toFixed()}` },
-  { thinkingScope: "closedTurns", overflow: "keep", reserveTokens: 0, imageTokens: 1200, schedule: "everyCall" },
+  {
+    thinkingScope: "closedTurns",
+    overflow: "keep",
+    reserveTokens: 0,
+    imageTokens: 1200,
+    schedule: "everyCall",
+  },
   { onEvent: (event) => (event.type === "transformed" ? console.log(event.tokensAfter) : undefined) },
 ];
 
