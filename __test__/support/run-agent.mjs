@@ -30,7 +30,8 @@ export async function runAgent({ version, hook, script, tools, prompts, model: m
     }),
   });
   agent.subscribe((event) => {
-    if (event.type === "message_end") kept.push({ message: event.message, copy: structuredClone(event.message) });
+    if (event.type === "message_end")
+      kept.push({ message: event.message, copy: structuredClone(event.message) });
   });
   onAgent?.(agent);
   for (const prompt of prompts) await agent.prompt(prompt);

@@ -13,18 +13,31 @@ const MAX_FILE_BYTES = 1_000_000;
 export function createTools(root) {
   const at = (path = ".") => {
     const full = resolve(root, path);
-    if (full !== resolve(root) && !full.startsWith(resolve(root) + sep)) throw new Error(`${path} is outside the project`);
+    if (full !== resolve(root) && !full.startsWith(resolve(root) + sep))
+      throw new Error(`${path} is outside the project`);
     return full;
   };
   return [
-    tool("list", "List the files and folders in a folder.", { path: string("Folder, relative to the project") }, [], async ({ path }) => {
-      const names = await entries(at(path));
-      return names.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).join("\n") || "(empty)";
-    }),
+    tool(
+      "list",
+      "List the files and folders in a folder.",
+      { path: string("Folder, relative to the project") },
+      [],
+      async ({ path }) => {
+        const names = await entries(at(path));
+        return (
+          names.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).join("\n") || "(empty)"
+        );
+      },
+    ),
     tool(
       "read",
       "Read a file with line numbers.",
-      { path: string("File, relative to the project"), offset: number("First line, from 1"), limit: number("Number of lines") },
+      {
+        path: string("File, relative to the project"),
+        offset: number("First line, from 1"),
+        limit: number("Number of lines"),
+      },
       ["path"],
       async ({ path, offset = 1, limit = 2000 }) => {
         const lines = (await readFile(at(path), "utf8")).split("\n").slice(offset - 1, offset - 1 + limit);
@@ -34,7 +47,10 @@ export function createTools(root) {
     tool(
       "search",
       "Search files for a regular expression.",
-      { pattern: string("JavaScript regular expression"), path: string("Folder or file, relative to the project") },
+      {
+        pattern: string("JavaScript regular expression"),
+        path: string("Folder or file, relative to the project"),
+      },
       ["pattern"],
       async ({ pattern, path }, signal) => {
         const expression = new RegExp(pattern);
@@ -42,7 +58,8 @@ export function createTools(root) {
         for await (const file of walk(at(path), signal)) {
           const lines = (await readFile(file, "utf8")).split("\n");
           for (const [index, line] of lines.entries()) {
-            if (expression.test(line)) hits.push(`${relative(root, file)}:${index + 1}: ${line.trim().slice(0, 300)}`);
+            if (expression.test(line))
+              hits.push(`${relative(root, file)}:${index + 1}: ${line.trim().slice(0, 300)}`);
           }
           if (hits.length >= MAX_HITS) break;
         }
