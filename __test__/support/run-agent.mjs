@@ -1,7 +1,8 @@
 // Runs an Agent of one pi version over a script, with or without a hook, and hands back all that a test can ask
 // about: what went into the hook, what came out, what reached the model, what the agent keeps.
+
+import { createScriptedModel, scriptedModel } from "../../examples/scripted/model.mjs";
 import { piVersions } from "../pi/versions.mjs";
-import { createScriptedModel, scriptedModel } from "./model.mjs";
 
 export const SYSTEM_PROMPT = "You are a careful engineer. Answer from the files you have read.";
 
