@@ -5,11 +5,13 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createTools } from "../../examples/scripted/tools.mjs";
 import strata from "../../index.js";
-import { MARKER, withOldResultsAndThinkingReduced } from "./layers.mjs";
+import { MARKER, reduced as reducedBy } from "./oracle.mjs";
 import { runAgent, SYSTEM_PROMPT } from "./run-agent.mjs";
 
 const { countTokens, createTransformContext } = strata;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const DEFAULTS = { keepRecentToolResults: 6, keepRecentThinking: 1 };
+const withOldResultsAndThinkingReduced = (messages) => reducedBy(messages, DEFAULTS, countTokens);
 const PROMPT = "Read the core and tell me how a transcript becomes a plan of edits.";
 
 /** Every kind of call, and two at once every fourth step: 32 steps, 40 calls, then the answer. */
