@@ -5,11 +5,10 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createTools } from "../../examples/scripted/tools.mjs";
 import strata from "../../index.js";
-import { layers } from "./oracle.mjs";
+import { layers, MARKER } from "./oracle.mjs";
 import { runAgent, SYSTEM_PROMPT } from "./run-agent.mjs";
 
 const { countTokens, createTransformContext } = strata;
-const MARKER = /^\[\.\.\. 已省略 \d+ 行，原始 \d+ 字符 \.\.\.\]$/m;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PROMPT = "Read the core and tell me how a transcript becomes a plan of edits.";
 
