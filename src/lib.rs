@@ -6,6 +6,7 @@
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`schedule`]: when the layers may move
+//! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
 //! - [`node`]: the only room that knows Node
 
@@ -14,6 +15,7 @@ pub mod measure;
 pub mod node;
 pub mod plan;
 pub mod schedule;
+pub mod session_file;
 pub mod sqlite;
 pub mod text;
 pub mod tokens;
