@@ -53,6 +53,8 @@ pub enum Layer {
 pub enum Reason {
     /// A tool result that answers no call: a provider refuses the whole request over one.
     OrphanResult,
+    /// A tool result over the guard's cap.
+    LongToolResult,
     /// Not among the newest tool results.
     OldToolResult,
     /// Not among the newest messages with thinking.
@@ -65,14 +67,21 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 5] =
-        [Self::OrphanResult, Self::OldToolResult, Self::OldThinking, Self::OverThreshold, Self::OverWindow];
+    pub const ALL: [Self; 6] = [
+        Self::OrphanResult,
+        Self::LongToolResult,
+        Self::OldToolResult,
+        Self::OldThinking,
+        Self::OverThreshold,
+        Self::OverWindow,
+    ];
 
     /// In words; never text of the conversation.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OrphanResult => "tool result without its call",
+            Self::LongToolResult => "tool result over the cap",
             Self::OldToolResult => "old tool result",
             Self::OldThinking => "old thinking",
             Self::OverThreshold => "oldest group over the threshold",

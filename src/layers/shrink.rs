@@ -142,7 +142,8 @@ fn is_cuttable(transcript: &Transcript, index: usize) -> bool {
 }
 
 /// Where the last group opens: the newest message that is not a system one, with its call.
-fn last_group(transcript: &Transcript) -> usize {
+#[must_use]
+pub fn last_group(transcript: &Transcript) -> usize {
     let last = transcript.messages().iter().rposition(|message| !message.is_system()).unwrap_or(0);
     transcript.group_start(last)
 }

@@ -17,9 +17,9 @@ use super::guarded::guarded;
 use super::read::Batch;
 use super::wire::{Header, encode};
 use crate::layers::shrink::{self, Texts};
-use crate::layers::tool_results::{Form, MarkerLanguage};
+use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};
-use crate::measure::{Part, Rules, measure};
+use crate::measure::{Counting, Part, Rules, measure};
 use crate::plan::Reason;
 use crate::schedule::every_call;
 use crate::text::Utf16Len;
@@ -52,6 +52,7 @@ pub struct EngineOptions {
     pub summary_line_chars: u32,
     /// Whether the marker line is English rather than Chinese.
     pub english_marker: bool,
+    pub names_handle: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<String>,
     /// Whether the open turn keeps its thinking.
@@ -67,9 +68,20 @@ pub struct EngineOptions {
 /// The engine of one hook.
 #[napi]
 pub struct Engine {
-    limits: Limits,
+    pub(super) limits: Limits,
     rules: Arc<Rules>,
     slots: Arc<Slots>,
+}
+
+impl Engine {
+    pub(super) fn with(limits: Limits, rules: Rules) -> Self {
+        Self { limits, rules: Arc::new(rules), slots: Arc::default() }
+    }
+
+    /// The facts in these slots, in this order.
+    pub(super) fn facts(&self, slots: &[u32]) -> Result<Vec<Arc<Message>>> {
+        self.slots.get(slots)
+    }
 }
 
 #[napi]
@@ -79,7 +91,7 @@ impl Engine {
     pub fn new(options: EngineOptions) -> Result<Self> {
         guarded(|| {
             let limits = Limits::from(&options);
-            Ok(Self { limits, rules: Arc::new(Rules::from(options)), slots: Arc::default() })
+            Ok(Self::with(limits, Rules::from(options)))
         })
     }
 
@@ -295,13 +307,15 @@ impl From<&EngineOptions> for Limits {
 impl From<EngineOptions> for Rules {
     fn from(options: EngineOptions) -> Self {
         Self {
-            form: Form {
+            shortening: Shortening::Lines(Form {
                 head_lines: options.summary_head_lines as usize,
                 tail_lines: options.summary_tail_lines as usize,
                 min_len: Utf16Len(options.min_summary_chars as usize),
                 line_len: Utf16Len(options.summary_line_chars as usize),
-            },
+            }),
             marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
+            names_handle: options.names_handle,
+            counting: Counting::Exact,
             exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
             image_tokens: options.image_tokens as usize,
         }

@@ -8,7 +8,10 @@
 
 pub mod count;
 pub mod engine;
+pub mod guard;
 mod guarded;
+pub mod history;
 mod read;
+pub mod recall;
 pub mod session_file;
 mod wire;
