@@ -34,8 +34,7 @@ class Reporter {
   }
 
   failed(error) {
-    const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
-    this.emit({ type: "failed", code, message: FAILURES[code] });
+    this.emit({ type: "failed", ...failureOf(error) });
   }
 
   /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */
@@ -70,6 +69,11 @@ function stepsOf(edits) {
   const saved = new Map();
   for (const { action, tokensSaved } of edits) saved.set(action, (saved.get(action) ?? 0) + tokensSaved);
   return Array.from(saved, ([step, tokensSaved]) => ({ step, tokensSaved }));
+}
+
+function failureOf(error) {
+  const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
+  return { code, message: FAILURES[code] };
 }
 
 function editEvent(message, edit, charsAfter) {
@@ -107,4 +111,4 @@ function reasonOf(edit) {
   return reasonWords[edit.reason];
 }
 
-module.exports = { Reporter, reasonOf };
+module.exports = { Reporter, failureOf, reasonOf };

@@ -56,6 +56,7 @@ const HOOK_OPTIONS = {
   minSummaryChars: [500, count],
   summaryLineChars: [500, count],
   marker: ["zh", orFunction(oneOf("zh", "en"))],
+  recall: [false, flag],
   excludeTools: [[], names],
   thinkingScope: ["all", oneOf("all", "closedTurns")],
   overflow: ["shrink", oneOf("shrink", "keep")],
@@ -103,6 +104,12 @@ function getContextWindow(model) {
 }
 
 module.exports = {
+  count,
+  amount,
+  flag,
+  handler,
+  oneOf,
+  orFunction,
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
   CONTEXT_RATIO,
@@ -113,4 +120,5 @@ module.exports = {
   checkOptions,
   checkHookOptions,
   positive,
+  show,
 };

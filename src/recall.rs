@@ -93,7 +93,8 @@ fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Answer {
     let mut found = String::new();
     let mut places = Places { text: &haystack, byte: 0, unit: start };
     let (mut shown, mut next, mut shown_until) = (0, None, 0);
-    for range in regex.find_iter(&haystack).map(|hit| hit.range()) {
+    let hits = regex.iter().flat_map(|regex| regex.find_iter(&haystack));
+    for range in hits.map(|hit| hit.range()) {
         if range.start < shown_until {
             continue;
         }
@@ -118,22 +119,16 @@ fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Answer {
     Answer { text: utf16(answer.trim_end()), next, matches: Some(shown) }
 }
 
-/// The pattern, compiled; literal where it is none, uses look-around or back references, or would grow too large.
-fn compile(pattern: &str) -> (Regex, bool) {
+/// The pattern, compiled, and whether it was taken literally: where it is none, uses look-around or back references,
+/// or would grow too large. A literal too long to compile matches nothing.
+fn compile(pattern: &str) -> (Option<Regex>, bool) {
     let build = |pattern: &str| {
         RegexBuilder::new(pattern).multi_line(true).size_limit(MAX_PATTERN_BYTES).build().ok()
     };
     match build(pattern) {
-        Some(regex) => (regex, false),
-        None => (build(&escape(pattern)).unwrap_or_else(never), true),
+        Some(regex) => (Some(regex), false),
+        None => (build(&escape(pattern)), true),
     }
-}
-
-/// Matches nothing: for a literal too long to compile, which is too long to be found as well.
-fn never() -> Regex {
-    static NEVER: std::sync::LazyLock<Option<Regex>> =
-        std::sync::LazyLock::new(|| Regex::new(r"[^\s\S]").ok());
-    NEVER.clone().unwrap_or_else(never)
 }
 
 /// The part of the line around a match that is shown; of a match over several lines, its first.
