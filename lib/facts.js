@@ -156,7 +156,7 @@ class FactStore {
   }
 
   async #readLater(batch, fresh) {
-    const pending = this.#engine.readAsync(new Float64Array(batch.numbers), batch.strings);
+    const pending = this.#engine.readAsync(batch.numbers, batch.strings);
     for (const facts of fresh) facts.pending = pending;
     try {
       await pending;
@@ -169,7 +169,7 @@ class FactStore {
   }
 
   #read(batch) {
-    this.#engine.read(new Float64Array(batch.numbers), batch.strings);
+    this.#engine.read(batch.numbers, batch.strings);
   }
 
   #forget(fresh) {

@@ -23,7 +23,7 @@ const number = (value) => (typeof value === "number" ? value : Number.NaN);
 
 /** Rows of messages that cross the boundary together. */
 class Batch {
-  numbers = [];
+  #rows = [0];
   strings = [];
   /** UTF-16 code units in `strings`. */
   units = 0;
@@ -32,16 +32,22 @@ class Batch {
   add(slot, message, marker) {
     const role = ROLES[message.role] ?? OTHER_ROLE;
     const isSent = !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
-    this.numbers.push(slot, role, isSent ? 1 : 0, number(message.timestamp));
-    const countAt = this.numbers.push(0) - 1;
+    this.#rows.push(slot, role, isSent ? 1 : 0, number(message.timestamp));
+    const countAt = this.#rows.push(0) - 1;
     if (role === ROLES.assistant) this.#addAssistant(message);
     if (role === ROLES.toolResult) this.#addToolResult(message, marker);
-    this.numbers[countAt] = this.#addContent(message.content) + this.#addFields(message);
+    this.#rows[countAt] = this.#addContent(message.content) + this.#addFields(message);
+  }
+
+  /** The rows, after the code units of all strings. */
+  get numbers() {
+    this.#rows[0] = this.units;
+    return new Float64Array(this.#rows);
   }
 
   #addAssistant({ usage, api, provider, model }) {
     const cacheRead = number(usage?.cacheRead);
-    this.numbers.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
+    this.#rows.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
     this.#addString(api);
     this.#addString(provider);
     this.#addString(model);
@@ -49,7 +55,7 @@ class Batch {
 
   #addToolResult(message, marker) {
     const line = marker?.(joinedText(message.content));
-    this.numbers.push(line === undefined ? 0 : 1);
+    this.#rows.push(line === undefined ? 0 : 1);
     this.#addString(message.toolCallId);
     this.#addString(message.toolName);
     if (line !== undefined) this.#addString(line);
@@ -99,7 +105,7 @@ class Batch {
   }
 
   #addPart(kind, ...strings) {
-    this.numbers.push(kind);
+    this.#rows.push(kind);
     for (const value of strings) this.#addString(value);
     return 1;
   }
