@@ -39,6 +39,20 @@ class Batch {
     this.numbers[countAt] = this.#addContent(message.content) + this.#addFields(message);
   }
 
+  /** `add` for messages that may be anything: what is no message, or cannot be read, is described as unknown. */
+  addReadable(slot, message) {
+    const { numbers, strings, units } = this;
+    const [numberCount, stringCount] = [numbers.length, strings.length];
+    try {
+      this.add(slot, message ?? {});
+    } catch {
+      numbers.length = numberCount;
+      strings.length = stringCount;
+      this.units = units;
+      this.add(slot, {});
+    }
+  }
+
   #addAssistant({ usage, api, provider, model }) {
     const cacheRead = number(usage?.cacheRead);
     this.numbers.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
@@ -77,7 +91,8 @@ class Batch {
       case "redacted_thinking":
         return this.#addPart(THINKING, "", "");
       case "toolCall":
-        return this.#addPart(CALL, block.id, block.name, json(block.arguments));
+        this.numbers.push(CALL, block.thoughtSignature ? 1 : 0);
+        return this.#addStrings(block.id, block.name, json(block.arguments));
       case "image":
         return this.#addPart(IMAGE);
       default:
@@ -100,6 +115,10 @@ class Batch {
 
   #addPart(kind, ...strings) {
     this.numbers.push(kind);
+    return this.#addStrings(...strings);
+  }
+
+  #addStrings(...strings) {
     for (const value of strings) this.#addString(value);
     return 1;
   }

@@ -10,4 +10,5 @@ pub mod count;
 pub mod engine;
 mod guarded;
 mod read;
+pub mod validity;
 mod wire;
