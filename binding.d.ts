@@ -45,24 +45,59 @@ export declare function encode(text: string): Array<number>
 
 /** The hook's options, already checked by `lib/options.js`. */
 export interface EngineOptions {
+  /** Share of the window above which it slides. */
   contextRatio: number
+  /** Newest tool results that stay full. */
   keepRecentToolResults: number
+  /** Newest messages with thinking that keep it. */
   keepRecentThinking: number
+  /** Newest messages the window never drops. */
   keepRecentMessages: number
+  /** Lines kept from the beginning of a summarised result. */
   summaryHeadLines: number
+  /** Lines kept from its end. */
   summaryTailLines: number
+  /** Only longer results are summarised; UTF-16 code units. */
   minSummaryChars: number
+  /** Longer kept lines are cut to this; UTF-16 code units. */
   summaryLineChars: number
+  /** Whether the marker line is English rather than Chinese. */
   englishMarker: boolean
+  /** Tools whose results are never touched. */
   excludeTools: Array<string>
+  /** Whether the open turn keeps its thinking. */
   closedTurnsOnly: boolean
+  /** Whether layer 4 may act. */
   mayShrink: boolean
+  /** Tokens of the window kept free for the answer. */
   reserveTokens: number
+  /** Tokens of one image. */
   imageTokens: number
 }
 
+/** A line that could not be used. */
+export interface LineProblem {
+  /** Number of the line in the file, from 1. */
+  line: number
+  /** What is wrong with it. */
+  message: string
+}
+
+/** Reads a recorded session, on a worker thread. */
+export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
+
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>
+
+/** A recorded session. */
+export interface RecordedSession {
+  /** Who wrote it, in words. */
+  format: string
+  /** A JSON array of messages in pi's shapes. */
+  messages: string
+  /** The lines that were left out. */
+  problems: Array<LineProblem>
+}
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */
 export declare function textFits(text: string, limit: number): boolean

@@ -842,5 +842,6 @@ module.exports.countText = nativeBinding.countText
 module.exports.countTextAsync = nativeBinding.countTextAsync
 module.exports.decode = nativeBinding.decode
 module.exports.encode = nativeBinding.encode
+module.exports.parseSession = nativeBinding.parseSession
 module.exports.reasons = nativeBinding.reasons
 module.exports.textFits = nativeBinding.textFits

@@ -26,7 +26,9 @@ const ENCODING = Object.freeze({
   /** Special-token text is ordinary text unless `allowedSpecial` names it or `disallowedSpecial` forbids it. */
   encode(text, allowedSpecial = [], disallowedSpecial = []) {
     const allowed = specials("allowedSpecial", allowedSpecial);
-    const forbidden = specials("disallowedSpecial", disallowedSpecial).filter((token) => !allowed.includes(token));
+    const forbidden = specials("disallowedSpecial", disallowedSpecial).filter(
+      (token) => !allowed.includes(token),
+    );
     const found = forbidden.find((special) => text.includes(special));
     if (found !== undefined) throw new Error(`encode: the text holds the forbidden special token ${found}`);
     return splitAt(text, allowed).flatMap((part) => SPECIAL_TOKENS.get(part) ?? native().encode(part));

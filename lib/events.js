@@ -39,29 +39,37 @@ class Reporter {
   }
 
   /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */
-  plan(messages, plan, charsAfter) {
-    let run;
-    const shrunk = new Map();
-    for (const edit of plan.edits) {
-      if (edit.layer === LAYERS.shrink) {
-        shrunk.set(edit.action, (shrunk.get(edit.action) ?? 0) + edit.tokensSaved);
-        continue;
-      }
-      if (edit.action === "drop" && edit.layer === LAYERS.window) {
-        if (run?.to !== edit.index - 1) {
-          if (run !== undefined) this.emit(run);
-          run = { type: "messagesDropped", from: edit.index, to: edit.index, count: 0, tokensSaved: 0 };
-        }
-        run.to = edit.index;
-        run.count += 1;
-        run.tokensSaved += edit.tokensSaved;
-        continue;
-      }
-      this.emit(editEvent(messages[edit.index], edit, charsAfter));
+  plan(messages, { edits }, charsAfter) {
+    const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);
+    for (const edit of edits) {
+      if (edit.layer < LAYERS.window) this.emit(editEvent(messages[edit.index], edit, charsAfter));
     }
-    if (run !== undefined) this.emit(run);
-    for (const [step, tokensSaved] of shrunk) this.emit({ type: "shrunk", step, tokensSaved });
+    for (const run of runsOf(ofLayer(LAYERS.window))) this.emit({ type: "messagesDropped", ...run });
+    for (const step of stepsOf(ofLayer(LAYERS.shrink))) this.emit({ type: "shrunk", ...step });
   }
+}
+
+/** Dropped neighbours taken together. */
+function runsOf(drops) {
+  const runs = [];
+  for (const { index, tokensSaved } of drops) {
+    const last = runs.at(-1);
+    if (last?.to === index - 1) {
+      last.to = index;
+      last.count += 1;
+      last.tokensSaved += tokensSaved;
+    } else {
+      runs.push({ from: index, to: index, count: 1, tokensSaved });
+    }
+  }
+  return runs;
+}
+
+/** What layer 4 saved, by what it did. */
+function stepsOf(edits) {
+  const saved = new Map();
+  for (const { action, tokensSaved } of edits) saved.set(action, (saved.get(action) ?? 0) + tokensSaved);
+  return Array.from(saved, ([step, tokensSaved]) => ({ step, tokensSaved }));
 }
 
 function editEvent(message, edit, charsAfter) {
@@ -78,7 +86,12 @@ function editEvent(message, edit, charsAfter) {
     };
   }
   if (edit.action === "stripThinking") {
-    return { type: "thinkingStripped", index, blocks: message.content.filter(isThinking).length, tokensSaved };
+    return {
+      type: "thinkingStripped",
+      index,
+      blocks: message.content.filter(isThinking).length,
+      tokensSaved,
+    };
   }
   return { type: "repaired", index, rule: reasonOf(edit) };
 }

@@ -37,7 +37,7 @@ class Facts {
     this.stopReason = stopReason;
     this.usage = usage;
     this.blocks = Array.isArray(content) ? content.slice() : undefined;
-    this.values = this.blocks?.map(valueOf);
+    this.values = this.blocks?.map(textOf);
     this.shortened = undefined;
   }
 
@@ -49,14 +49,14 @@ class Facts {
     if (blocks === undefined) return false;
     if (content.length !== blocks.length) return true;
     for (let i = 0; i < blocks.length; i += 1) {
-      if (content[i] !== blocks[i] || valueOf(content[i]) !== values[i]) return true;
+      if (content[i] !== blocks[i] || textOf(content[i]) !== values[i]) return true;
     }
     return false;
   }
 }
 
 /** The one value of a block that its facts come from. */
-function valueOf(block) {
+function textOf(block) {
   return block?.text ?? block?.thinking ?? block?.arguments;
 }
 
@@ -88,33 +88,41 @@ class FactStore {
    * then the result is undefined.
    */
   async slotsOf(messages, call) {
-    const slots = new Uint32Array(messages.length);
+    const fresh = [];
     const waits = [];
-    let batch = new Batch();
-    let fresh = [];
-    for (let i = 0; i < messages.length; i += 1) {
-      const message = messages[i];
-      if (typeof message !== "object" || message === null) continue;
-      let facts = this.#known.get(message);
-      if (facts === undefined || facts.isStale(message)) {
-        facts = this.#renew(facts, message);
-        batch.add(facts.slot, message, this.#marker);
-        fresh.push(facts);
-        if (batch.units >= BATCH_UNITS || fresh.length >= BATCH_MESSAGES) {
-          await call.away(this.#readLater(batch, fresh));
-          if (call.isCancelled) return undefined;
-          batch = new Batch();
-          fresh = [];
-        }
-      } else if (facts.pending !== undefined) {
-        waits.push(facts.pending);
-      }
-      slots[i] = facts.slot;
-    }
-    if (batch.units > INLINE_UNITS) await call.away(this.#readLater(batch, fresh));
-    else if (fresh.length > 0) this.#readNow(batch, fresh);
+    const slots = new Uint32Array(messages.length);
+    for (let i = 0; i < messages.length; i += 1) slots[i] = this.#slotOf(messages[i], fresh, waits);
+    if (fresh.length > 0) await this.#readAll(fresh, call);
     if (waits.length > 0) await call.away(Promise.all(waits));
-    return slots;
+    return call.isCancelled ? undefined : slots;
+  }
+
+  /** The message's slot; what must be read first goes to `fresh`, what another call is reading to `waits`. */
+  #slotOf(message, fresh, waits) {
+    if (typeof message !== "object" || message === null) return NOTHING;
+    const facts = this.#known.get(message);
+    if (facts === undefined || facts.isStale(message)) {
+      const renewed = this.#renew(facts, message);
+      fresh.push({ message, facts: renewed });
+      return renewed.slot;
+    }
+    if (facts.pending !== undefined) waits.push(facts.pending);
+    return facts.slot;
+  }
+
+  async #readAll(fresh, call) {
+    for (let from = 0; from < fresh.length && !call.isCancelled; ) {
+      const batch = new Batch();
+      const start = from;
+      while (from < fresh.length && from - start < BATCH_MESSAGES && batch.units < BATCH_UNITS) {
+        const { message, facts } = fresh[from++];
+        batch.add(facts.slot, message, this.#marker);
+      }
+      const facts = fresh.slice(start, from).map((entry) => entry.facts);
+      if (batch.units > INLINE_UNITS) await call.away(this.#readLater(batch, facts));
+      else this.#readNow(batch, facts);
+    }
+    if (call.isCancelled) this.#forget(fresh.map((entry) => entry.facts));
   }
 
   /** Facts with a slot of their own: a plan under way may still be using the old one. */

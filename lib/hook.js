@@ -56,7 +56,8 @@ class Hook {
     const plan = await this.#plan(list, slots, contextWindow, call);
     if (call.isCancelled) return undefined;
     const edits = plan.edits.filter((edit) => edit.action === "drop" || this.#isAsRead(list[edit.index]));
-    const edited = edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
+    const edited =
+      edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
     if (this.#reporter.isListening) this.#report(list, edited, { ...plan, edits }, contextWindow, call);
     return edited;
   }
@@ -74,7 +75,8 @@ class Hook {
     const { contextWindow } = this.#options;
     if (typeof contextWindow !== "function") return contextWindow;
     const tokens = contextWindow();
-    if (!positive.accepts(tokens)) throw new InputError("contextWindow() must return a finite number above 0");
+    if (!positive.accepts(tokens))
+      throw new InputError("contextWindow() must return a finite number above 0");
     return tokens;
   }
 

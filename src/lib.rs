@@ -7,6 +7,7 @@
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move
+//! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`node`]: the only room that knows Node
 
 pub mod layers;
@@ -14,6 +15,7 @@ pub mod measure;
 pub mod node;
 pub mod plan;
 pub mod schedule;
+pub mod session_file;
 pub mod text;
 pub mod tokens;
 pub mod transcript;

@@ -34,19 +34,33 @@ const CONTENT_CACHE_MESSAGES: usize = 16 * 1024;
 /// The hook's options, already checked by `lib/options.js`.
 #[napi(object)]
 pub struct EngineOptions {
+    /// Share of the window above which it slides.
     pub context_ratio: f64,
+    /// Newest tool results that stay full.
     pub keep_recent_tool_results: u32,
+    /// Newest messages with thinking that keep it.
     pub keep_recent_thinking: u32,
+    /// Newest messages the window never drops.
     pub keep_recent_messages: u32,
+    /// Lines kept from the beginning of a summarised result.
     pub summary_head_lines: u32,
+    /// Lines kept from its end.
     pub summary_tail_lines: u32,
+    /// Only longer results are summarised; UTF-16 code units.
     pub min_summary_chars: u32,
+    /// Longer kept lines are cut to this; UTF-16 code units.
     pub summary_line_chars: u32,
+    /// Whether the marker line is English rather than Chinese.
     pub english_marker: bool,
+    /// Tools whose results are never touched.
     pub exclude_tools: Vec<String>,
+    /// Whether the open turn keeps its thinking.
     pub closed_turns_only: bool,
+    /// Whether layer 4 may act.
     pub may_shrink: bool,
+    /// Tokens of the window kept free for the answer.
     pub reserve_tokens: f64,
+    /// Tokens of one image.
     pub image_tokens: u32,
 }
 
@@ -132,6 +146,7 @@ impl Engine {
 
 /// The words for the reasons a plan names by number.
 #[napi]
+#[must_use]
 pub fn reasons() -> Vec<&'static str> {
     Reason::ALL.iter().map(|reason| reason.as_str()).collect()
 }

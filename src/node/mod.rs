@@ -10,5 +10,6 @@ pub mod count;
 pub mod engine;
 mod guarded;
 mod read;
+pub mod session_file;
 pub mod validity;
 mod wire;
