@@ -108,4 +108,4 @@ function isThinking(block) {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-module.exports = { readPlan, applyPlan, isThinking };
+module.exports = { readPlan, applyPlan, isThinking, withContent };

@@ -45,6 +45,19 @@ class Batch {
     return new Float64Array(this.#rows);
   }
 
+  /** `add` for messages that may be anything: what is no message, or cannot be read, is described as unknown. */
+  addReadable(slot, message) {
+    const [rowNumbers, stringCount, units] = [this.#rows.length, this.strings.length, this.units];
+    try {
+      this.add(slot, message ?? {});
+    } catch {
+      this.#rows.length = rowNumbers;
+      this.strings.length = stringCount;
+      this.units = units;
+      this.add(slot, {});
+    }
+  }
+
   #addAssistant({ usage, api, provider, model }) {
     const cacheRead = number(usage?.cacheRead);
     this.#rows.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
@@ -83,7 +96,8 @@ class Batch {
       case "redacted_thinking":
         return this.#addPart(THINKING, "", "");
       case "toolCall":
-        return this.#addPart(CALL, block.id, block.name, json(block.arguments));
+        this.#rows.push(CALL, block.thoughtSignature ? 1 : 0);
+        return this.#addStrings(block.id, block.name, json(block.arguments));
       case "image":
         return this.#addPart(IMAGE);
       default:
@@ -106,6 +120,10 @@ class Batch {
 
   #addPart(kind, ...strings) {
     this.#rows.push(kind);
+    return this.#addStrings(...strings);
+  }
+
+  #addStrings(...strings) {
     for (const value of strings) this.#addString(value);
     return 1;
   }

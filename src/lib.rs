@@ -5,6 +5,7 @@
 //! - [`text`]: UTF-16 lengths, lines and cuts; [`tokens`]: exact cl100k counts and the estimate made of them
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
+//! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`node`]: the only room that knows Node
@@ -18,3 +19,4 @@ pub mod session_file;
 pub mod text;
 pub mod tokens;
 pub mod transcript;
+pub mod validity;

@@ -111,6 +111,8 @@ pub enum Part<'a> {
         name: &'a [u16],
         /// Its arguments as JSON.
         arguments: &'a [u16],
+        /// Whether a thought signature came with it.
+        is_signed: bool,
     },
     /// An image.
     Image,
@@ -129,7 +131,17 @@ pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
 /// The facts of a message. Each text is counted once.
 #[must_use]
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
-    let counts = Counts::of(&raw.parts, rules);
+    with_counts(raw, rules, Counts::of(&raw.parts, rules))
+}
+
+/// The facts of a message that need no counting: its role, ids and kinds of blocks.
+#[must_use]
+pub fn outline(raw: &Raw<'_>) -> Message {
+    let never = Form { min_len: Utf16Len(usize::MAX), ..Form::default() };
+    with_counts(raw, &Rules { form: never, ..Rules::default() }, Counts::default())
+}
+
+fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
     let tokens = if raw.is_sent { counts.all } else { 0 };
     let body = match raw.role {
         RawRole::System => Body::System,

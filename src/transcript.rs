@@ -247,8 +247,9 @@ impl Message {
     }
 }
 
-/// A result answers the nearest assistant message before it, if that one is sent, has its id and no earlier
-/// result took it: anything else reaches the provider without its call.
+/// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
+/// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
+/// role may be one the host never sends, so it does not count as speaking.
 fn link(messages: &[Arc<Message>]) -> Vec<Link> {
     let mut open: Option<(usize, Vec<&str>)> = None;
     let mut links = Vec::with_capacity(messages.len());
@@ -269,7 +270,11 @@ fn link(messages: &[Arc<Message>]) -> Vec<Link> {
                 },
                 None => Link::Orphan,
             },
-            _ => Link::Own,
+            Body::User | Body::Summary => {
+                open = None;
+                Link::Own
+            }
+            Body::System | Body::Other => Link::Own,
         });
     }
     links

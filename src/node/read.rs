@@ -136,7 +136,12 @@ impl<'a> Cursor<'a> {
         Ok(match self.count()? {
             0 => Part::Text(self.text()?),
             1 => Part::Thinking { text: self.text()?, signature: self.text()? },
-            2 => Part::Call { id: self.text()?, name: self.text()?, arguments: self.text()? },
+            2 => Part::Call {
+                is_signed: self.number()? != 0.0,
+                id: self.text()?,
+                name: self.text()?,
+                arguments: self.text()?,
+            },
             3 => Part::Image,
             4 => Part::Counted(self.text()?),
             _ => Part::Unknown,
