@@ -23,7 +23,30 @@ export declare class Engine {
   shortened(slot: number): string | null
   /** Frees the facts of a message that is gone. */
   release(slot: number): void
+  /** An engine whose facts are those the guard needs. */
+  static forGuard(options: GuardOptions): Engine
+  /** What the guard would do with the messages in these slots, worked out on a worker thread. */
+  planGuard(slots: Uint32Array, contextWindow: number): Promise<Float64Array>
 }
+
+/** The database behind one `SqliteProvider`. */
+export declare class HistoryStore {
+  /** Remembers the path; no file is touched yet. */
+  constructor(path: string)
+  /** Stores messages in one transaction; resolves with their ids. */
+  append(entries: Array<HistoryEntry>): Promise<number[]>
+  /** The newest messages of a conversation, oldest first. */
+  newest(chatId: number, limit: number): Promise<HistoryMessage[]>
+  /** Stores an event. */
+  record(kind: string, payload: string): Promise<void>
+  /** Closes the file; whatever is asked afterwards fails. */
+  close(): Promise<void>
+  /** Where a damaged file was put, once. */
+  takeSetAside(): string | null
+}
+
+/** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
+export declare function clipText(text: string, max: number): string
 
 /** Tokens of messages, described as `lib/snapshot.js` does. */
 export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
@@ -36,6 +59,9 @@ export declare function countText(text: string): number
 
 /** `countText` off the main thread. */
 export declare function countTextAsync(text: string): Promise<number>
+
+/** Head and tail of a text over `max` UTF-16 units; nothing if it is not cut. */
+export declare function cutToEnds(text: string, max: number, head: number, tail: number): string | null
 
 /** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
 export declare function decode(tokens: Array<number>): string
@@ -63,6 +89,7 @@ export interface EngineOptions {
   summaryLineChars: number
   /** Whether the marker line is English rather than Chinese. */
   englishMarker: boolean
+  namesHandle: boolean
   /** Tools whose results are never touched. */
   excludeTools: Array<string>
   /** Whether the open turn keeps its thinking. */
@@ -73,6 +100,40 @@ export interface EngineOptions {
   reserveTokens: number
   /** Tokens of one image. */
   imageTokens: number
+}
+
+/** Tokens of messages by the length of their texts. */
+export declare function estimateMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
+
+/** An answer for the model. */
+export interface Found {
+  text: string
+  toolName: string
+  chars: number
+  next?: number
+  matches?: number
+}
+
+/** The guard's options, already checked by `lib/guard.js`. */
+export interface GuardOptions {
+  maxToolResultChars: number
+  truncateHeadChars: number
+  truncateTailChars: number
+  reserveTokens: number
+  countsChars: boolean
+}
+
+/** A message about to be stored. */
+export interface HistoryEntry {
+  chatId: number
+  role: string
+  content: string
+}
+
+/** A message as the pipeline hands it on. */
+export interface HistoryMessage {
+  role: string
+  content: string
 }
 
 /** A line that could not be used. */
@@ -88,6 +149,25 @@ export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession
 
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>
+
+/** Looks a handle, or the id of the call itself, up among tool results. */
+export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery): Promise<Recalled>
+
+/** What was found in one batch of messages. */
+export interface Recalled {
+  /** The answer, if one of the messages has the handle. */
+  found?: Found
+  /** The handles of these messages, in their order. */
+  handles: Array<string>
+}
+
+/** What the model asks for, already made sound by `lib/recall.js`. */
+export interface RecallQuery {
+  handle: string
+  offset: number
+  limit: number
+  pattern?: string
+}
 
 /** A recorded session. */
 export interface RecordedSession {

@@ -836,12 +836,17 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.Engine = nativeBinding.Engine
+module.exports.HistoryStore = nativeBinding.HistoryStore
+module.exports.clipText = nativeBinding.clipText
 module.exports.countMessages = nativeBinding.countMessages
 module.exports.countMessagesAsync = nativeBinding.countMessagesAsync
 module.exports.countText = nativeBinding.countText
 module.exports.countTextAsync = nativeBinding.countTextAsync
+module.exports.cutToEnds = nativeBinding.cutToEnds
 module.exports.decode = nativeBinding.decode
 module.exports.encode = nativeBinding.encode
+module.exports.estimateMessages = nativeBinding.estimateMessages
 module.exports.parseSession = nativeBinding.parseSession
 module.exports.reasons = nativeBinding.reasons
+module.exports.recall = nativeBinding.recall
 module.exports.textFits = nativeBinding.textFits

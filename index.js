@@ -3,6 +3,7 @@
 
 const { countTokens, countTokensAsync, estimateTokens, fitsTokens } = require("./lib/count.js");
 const { getEncoding } = require("./lib/encoding.js");
+const { explain } = require("./lib/explain.js");
 const { createContextGuard, guardContext, truncateToolResult } = require("./lib/guard.js");
 const { createTransformContext, transformContext } = require("./lib/hook.js");
 const { status } = require("./lib/native.js");
@@ -24,10 +25,12 @@ const {
   SUMMARY_TAIL_LINES,
   getContextWindow,
 } = require("./lib/options.js");
+const { repair, validate } = require("./lib/validate.js");
 
 module.exports = {
   transformContext,
   createTransformContext,
+  explain,
   countTokens,
   countTokensAsync,
   estimateTokens,
@@ -46,6 +49,8 @@ module.exports = {
   fromOpenAIMessages,
   createRecallTool,
   status,
+  validate,
+  repair,
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
   CONTEXT_RATIO,

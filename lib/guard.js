@@ -3,7 +3,7 @@
 "use strict";
 
 const { failureOf, Reporter } = require("./events.js");
-const { Hook } = require("./hook.js");
+const { Call, Hook } = require("./hook.js");
 const { native } = require("./native.js");
 const { amount, checkOptions, count, flag, handler, oneOf, orFunction, positive } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
@@ -39,7 +39,7 @@ function truncateToolResult(text, options) {
 async function guardContext(messages, options) {
   const checked = checkGuardOptions("guardContext", options);
   if (!checked.enabled) return { messages, dropped: 0, droppedTokens: 0, truncated: [] };
-  const { edited, ...outcome } = await new Hook(new Guard(checked)).run(messages);
+  const { edited, ...outcome } = await new Hook(new Guard(checked)).run(messages, new Call());
   return { messages: edited, ...summaryOf(outcome) };
 }
 
@@ -80,10 +80,6 @@ class Guard {
       reserveTokens,
       countsChars: counting === "chars",
     });
-  }
-
-  plan(engine, slots, contextWindow) {
-    return engine.planGuard(slots, contextWindow);
   }
 
   failed(error) {

@@ -1,29 +1,29 @@
 //! The context guard and the cutting of single texts, for JavaScript.
 
-use std::sync::Arc;
-
-use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, Uint32ArraySlice, Utf16String};
-use napi::{Env, JsString, Result, ScopedTask};
+use napi::bindgen_prelude::Utf16String;
+use napi::{JsString, Result};
 use napi_derive::napi;
 
 use super::count::units;
-use super::engine::Engine;
+use super::engine::{Engine, Planner};
 use super::guarded::guarded;
-use super::wire::{Header, encode};
-use crate::guard;
-use crate::layers::Limits;
 use crate::layers::tool_results::{Cap, Shortening};
+use crate::layers::{Limits, Overflow};
 use crate::measure::{Counting, Rules};
 use crate::text::{Utf16Len, clip};
-use crate::transcript::{Message, Transcript};
 
 /// The guard's options, already checked by `lib/guard.js`.
 #[napi(object)]
 pub struct GuardOptions {
+    /// Only longer tool results are cut; UTF-16 code units.
     pub max_tool_result_chars: u32,
+    /// What stays of the beginning.
     pub truncate_head_chars: u32,
+    /// What stays of the end.
     pub truncate_tail_chars: u32,
+    /// Tokens of the window kept free for the answer.
     pub reserve_tokens: f64,
+    /// Whether tokens are estimated by length.
     pub counts_chars: bool,
 }
 
@@ -34,7 +34,8 @@ impl Engine {
     #[expect(clippy::needless_pass_by_value, reason = "napi hands objects over by value")]
     pub fn for_guard(options: GuardOptions) -> Result<Self> {
         guarded(|| {
-            let limits = Limits { reserve_tokens: options.reserve_tokens, ..Limits::default() };
+            let reserve_tokens = options.reserve_tokens;
+            let limits = Limits { reserve_tokens, overflow: Overflow::Keep, ..Limits::default() };
             let rules = Rules {
                 shortening: Shortening::Ends(Cap {
                     max_len: Utf16Len(options.max_tool_result_chars as usize),
@@ -44,49 +45,8 @@ impl Engine {
                 counting: if options.counts_chars { Counting::Chars } else { Counting::Exact },
                 ..Rules::default()
             };
-            Ok(Self::with(limits, rules))
+            Ok(Self::with(limits, Planner::Guard, rules))
         })
-    }
-
-    /// What the guard would do with the messages in these slots, worked out on a worker thread.
-    #[napi(ts_return_type = "Promise<Float64Array>")]
-    pub fn plan_guard(
-        &self,
-        slots: Uint32ArraySlice<'_>,
-        context_window: f64,
-    ) -> Result<AsyncTask<GuardTask>> {
-        guarded(|| {
-            let limits = Limits { context_window, ..self.limits.clone() };
-            Ok(AsyncTask::new(GuardTask { messages: self.facts(&slots)?, limits }))
-        })
-    }
-}
-
-/// A guard's plan under way.
-pub struct GuardTask {
-    messages: Vec<Arc<Message>>,
-    limits: Limits,
-}
-
-impl<'a> ScopedTask<'a> for GuardTask {
-    type Output = Vec<f64>;
-    type JsValue = Float64ArraySlice<'a>;
-
-    fn compute(&mut self) -> Result<Vec<f64>> {
-        guarded(|| {
-            let transcript = Transcript::new(std::mem::take(&mut self.messages));
-            let draft = guard::draft(&transcript, &self.limits);
-            let header = Header {
-                tokens_before: transcript.tokens() as f64,
-                tokens_after: draft.tokens() as f64,
-                budget: self.limits.budget(),
-            };
-            Ok(encode(&header, &draft.finish(), &[]))
-        })
-    }
-
-    fn resolve(&mut self, env: &'a Env, numbers: Vec<f64>) -> Result<Float64ArraySlice<'a>> {
-        guarded(|| Float64ArraySlice::copy_from(env, numbers))
     }
 }
 

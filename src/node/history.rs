@@ -27,15 +27,20 @@ struct State {
 /// A message about to be stored.
 #[napi(object)]
 pub struct HistoryEntry {
+    /// The conversation.
     pub chat_id: f64,
+    /// Who speaks.
     pub role: String,
+    /// What is said.
     pub content: String,
 }
 
 /// A message as the pipeline hands it on.
 #[napi(object)]
 pub struct HistoryMessage {
+    /// Who speaks.
     pub role: String,
+    /// What is said.
     pub content: String,
 }
 

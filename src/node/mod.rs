@@ -14,4 +14,5 @@ pub mod history;
 mod read;
 pub mod recall;
 pub mod session_file;
+pub mod validity;
 mod wire;

@@ -13,9 +13,13 @@ use crate::text::Utf16Len;
 /// What the model asks for, already made sound by `lib/recall.js`.
 #[napi(object)]
 pub struct RecallQuery {
+    /// The handle in the marker, or the id of the call.
     pub handle: String,
+    /// First UTF-16 unit of the page, or where the search begins.
     pub offset: u32,
+    /// Length of the page.
     pub limit: u32,
+    /// Show matches of this in place of a page.
     pub pattern: Option<String>,
 }
 
@@ -31,10 +35,15 @@ pub struct Recalled {
 /// An answer for the model.
 #[napi(object)]
 pub struct Found {
+    /// The page, or the matches.
     pub text: Utf16String,
+    /// The tool whose result it is.
     pub tool_name: String,
+    /// Length of the whole result in UTF-16 units.
     pub chars: f64,
+    /// Where to go on; nothing at the end.
     pub next: Option<f64>,
+    /// Matches shown, if there was a pattern.
     pub matches: Option<u32>,
 }
 
