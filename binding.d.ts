@@ -25,8 +25,6 @@ export declare class Engine {
   release(slot: number): void
   /** An engine whose facts are those the guard needs. */
   static forGuard(options: GuardOptions): Engine
-  /** What the guard would do with the messages in these slots, worked out on a worker thread. */
-  planGuard(slots: Uint32Array, contextWindow: number): Promise<Float64Array>
 }
 
 /** The database behind one `SqliteProvider`. */
@@ -66,6 +64,14 @@ export declare function cutToEnds(text: string, max: number, head: number, tail:
 /** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
 export declare function decode(tokens: Array<number>): string
 
+/** Shares of the context window between which a named economy lets the context move. */
+export interface EconomyWaters {
+  /** Passing it moves the frontier. */
+  high: number
+  /** Where a token of context is worth its ordinary price. */
+  low: number
+}
+
 /** The tokens of a string. */
 export declare function encode(text: string): Array<number>
 
@@ -89,6 +95,7 @@ export interface EngineOptions {
   summaryLineChars: number
   /** Whether the marker line is English rather than Chinese. */
   englishMarker: boolean
+  /** Whether the marker ends with the handle by which the model can recall the original. */
   namesHandle: boolean
   /** Tools whose results are never touched. */
   excludeTools: Array<string>
@@ -100,6 +107,20 @@ export interface EngineOptions {
   reserveTokens: number
   /** Tokens of one image. */
   imageTokens: number
+  /** Whether the provider's own counts are learned from. */
+  calibrate: boolean
+  /** `everyCall`, `sticky` or `auto`. */
+  schedule: string
+  /** Price of reading a cached token, relative to input. */
+  cacheRead: number
+  /** Price of writing a token to the cache, relative to input. */
+  cacheWrite: number
+  /** Seconds a cache entry lives unread. */
+  cacheTtlSeconds: number
+  /** Share of the window above which sticky moves whatever that costs. */
+  highWater: number
+  /** Share of the window where a token of context is worth its ordinary price. */
+  lowWater: number
 }
 
 /** Tokens of messages by the length of their texts. */
@@ -107,32 +128,47 @@ export declare function estimateMessages(numbers: Float64Array, strings: unknown
 
 /** An answer for the model. */
 export interface Found {
+  /** The page, or the matches. */
   text: string
+  /** The tool whose result it is. */
   toolName: string
+  /** Length of the whole result in UTF-16 units. */
   chars: number
+  /** Where to go on; nothing at the end. */
   next?: number
+  /** Matches shown, if there was a pattern. */
   matches?: number
 }
 
 /** The guard's options, already checked by `lib/guard.js`. */
 export interface GuardOptions {
+  /** Only longer tool results are cut; UTF-16 code units. */
   maxToolResultChars: number
+  /** What stays of the beginning. */
   truncateHeadChars: number
+  /** What stays of the end. */
   truncateTailChars: number
+  /** Tokens of the window kept free for the answer. */
   reserveTokens: number
+  /** Whether tokens are estimated by length. */
   countsChars: boolean
 }
 
 /** A message about to be stored. */
 export interface HistoryEntry {
+  /** The conversation. */
   chatId: number
+  /** Who speaks. */
   role: string
+  /** What is said. */
   content: string
 }
 
 /** A message as the pipeline hands it on. */
 export interface HistoryMessage {
+  /** Who speaks. */
   role: string
+  /** What is said. */
   content: string
 }
 
@@ -144,8 +180,36 @@ export interface LineProblem {
   message: string
 }
 
+/** What is done to a message to mend a transcript. */
+export interface MendedMessage {
+  /** Its position. */
+  index: number
+  /** Whether it is left out. */
+  isDropped: boolean
+  /** Positions of its blocks that are left out. */
+  blocks: Array<number>
+  /** Whether half surrogate pairs in its texts are replaced. */
+  isRewritten: boolean
+}
+
+/** What mends a transcript. */
+export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
+
 /** Reads a recorded session, on a worker thread. */
 export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
+
+/** A message that breaks a rule. */
+export interface Problem {
+  /** Its position. */
+  index: number
+  /** The rule. */
+  rule: string
+  /** What the provider says about it. */
+  message: string
+}
+
+/** What a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
+export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
 
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>
@@ -163,9 +227,13 @@ export interface Recalled {
 
 /** What the model asks for, already made sound by `lib/recall.js`. */
 export interface RecallQuery {
+  /** The handle in the marker, or the id of the call. */
   handle: string
+  /** First UTF-16 unit of the page, or where the search begins. */
   offset: number
+  /** Length of the page. */
   limit: number
+  /** Show matches of this in place of a page. */
   pattern?: string
 }
 
@@ -181,3 +249,9 @@ export interface RecordedSession {
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */
 export declare function textFits(text: string, limit: number): boolean
+
+/** The words for the verdicts of the sticky schedule that a plan names by number. */
+export declare function verdicts(): Array<string>
+
+/** The waters of `faithful`, `balanced` or `thrifty`. */
+export declare function watersOf(economy: string): EconomyWaters
