@@ -113,3 +113,87 @@ impl History {
         Ok(rusqlite::Transaction::new_unchecked(&self.0, rusqlite::TransactionBehavior::Immediate)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::{Connection, IN_MEMORY, Kind};
+    use std::path::PathBuf;
+
+    fn row(chat_id: i64, text: &str) -> NewRow {
+        NewRow { chat_id, role: "user".into(), text: text.into() }
+    }
+
+    fn texts(history: &History, chat_id: i64, limit: u32) -> Vec<String> {
+        history.newest(chat_id, limit).expect("reads").into_iter().map(|row| row.text).collect()
+    }
+
+    struct File(PathBuf);
+
+    impl File {
+        fn new(name: &str) -> Self {
+            Self(std::env::temp_dir().join(format!("pi-strata-{}-{name}.db", std::process::id())))
+        }
+
+        fn location(&self) -> &str {
+            self.0.to_str().expect("UTF-8")
+        }
+    }
+
+    impl Drop for File {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_newest_come_in_reading_order_and_chats_stay_apart() {
+        let (history, _) = History::open(IN_MEMORY).expect("opens");
+        let ids = history.append(&[row(1, "a"), row(2, "b"), row(1, "c"), row(1, "d")]).expect("stores");
+        assert_eq!(ids, [1, 2, 3, 4]);
+        assert_eq!(texts(&history, 1, 2), ["c", "d"]);
+        assert_eq!(texts(&history, 2, 9), ["b"]);
+        assert!(texts(&history, -7, 9).is_empty());
+    }
+
+    #[test]
+    fn the_newest_are_found_by_the_index() {
+        let (history, _) = History::open(IN_MEMORY).expect("opens");
+        let plan: String = history
+            .0
+            .query_row(
+                "EXPLAIN QUERY PLAN SELECT role FROM history WHERE chat_id = 1 ORDER BY id DESC LIMIT 2",
+                [],
+                |row| row.get(3),
+            )
+            .expect("a plan");
+        assert!(plan.contains("history_by_chat"), "{plan}");
+    }
+
+    #[test]
+    fn a_table_the_host_made_is_joined_and_one_of_another_shape_is_refused() {
+        let file = File::new("joined");
+        let host = Connection::open(&file.0).expect("opens");
+        host.execute_batch(
+            "CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id INTEGER, role TEXT, text TEXT,
+                created_at TEXT DEFAULT CURRENT_TIMESTAMP, seen INTEGER DEFAULT 0);
+             INSERT INTO history(chat_id, role, text) VALUES (5, 'user', 'before');",
+        )
+        .expect("creates");
+        let (history, _) = History::open(file.location()).expect("joins");
+        history.append(&[row(5, "after")]).expect("stores");
+        assert_eq!(texts(&history, 5, 9), ["before", "after"]);
+        host.execute_batch("DROP TABLE history; CREATE TABLE history(id, visited_url)").expect("creates");
+        assert_eq!(History::open(file.location()).map_err(|error| error.kind()).err(), Some(Kind::Foreign));
+    }
+
+    #[test]
+    fn a_failed_batch_leaves_nothing_behind() {
+        let (history, _) = History::open(IN_MEMORY).expect("opens");
+        history.append(&[row(1, "a")]).expect("stores");
+        history.0.query_row("PRAGMA max_page_count = 1", [], |_| Ok(())).expect("limits");
+        let rows = [row(1, "b"), row(1, &"x".repeat(1 << 20))];
+        assert_eq!(history.append(&rows).map_err(|error| error.kind()).err(), Some(Kind::Full));
+        assert_eq!(texts(&history, 1, 9), ["a"]);
+    }
+}
