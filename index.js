@@ -3,6 +3,7 @@
 
 const { countTokens, countTokensAsync, fitsTokens } = require("./lib/count.js");
 const { getEncoding } = require("./lib/encoding.js");
+const { explain } = require("./lib/explain.js");
 const { createTransformContext, transformContext } = require("./lib/hook.js");
 const { status } = require("./lib/native.js");
 const {
@@ -14,16 +15,20 @@ const {
   SUMMARY_TAIL_LINES,
   getContextWindow,
 } = require("./lib/options.js");
+const { repair, validate } = require("./lib/validate.js");
 
 module.exports = {
   transformContext,
   createTransformContext,
+  explain,
   countTokens,
   countTokensAsync,
   fitsTokens,
   getEncoding,
   getContextWindow,
   status,
+  validate,
+  repair,
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
   CONTEXT_RATIO,

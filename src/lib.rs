@@ -6,6 +6,7 @@
 //! - [`traits`]: what a message is about, as hashes
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
+//! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`node`]: the only room that knows Node
@@ -20,3 +21,4 @@ pub mod text;
 pub mod tokens;
 pub mod traits;
 pub mod transcript;
+pub mod validity;

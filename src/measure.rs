@@ -117,6 +117,8 @@ pub enum Part<'a> {
         name: &'a [u16],
         /// Its arguments as JSON.
         arguments: &'a [u16],
+        /// Whether a thought signature came with it.
+        is_signed: bool,
     },
     /// An image.
     Image,
@@ -135,7 +137,17 @@ pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
 /// The facts of a message. Each text is counted once.
 #[must_use]
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
-    let counts = Counts::of(&raw.parts, rules);
+    with_counts(raw, rules, Counts::of(&raw.parts, rules))
+}
+
+/// The facts of a message that need no counting: its role, ids and kinds of blocks.
+#[must_use]
+pub fn outline(raw: &Raw<'_>) -> Message {
+    let never = Form { min_len: Utf16Len(usize::MAX), ..Form::default() };
+    with_counts(raw, &Rules { form: never, ..Rules::default() }, Counts::default())
+}
+
+fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
     let tokens = if raw.is_sent { counts.all } else { 0 };
     let body = match raw.role {
         RawRole::System => Body::System,
@@ -240,7 +252,9 @@ impl<'a> Raw<'a> {
             _ => None,
         });
         let text = match body {
-            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => hash_of_text(&self.joined_text()),
+            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => {
+                hash_of_text(&self.joined_text())
+            }
             _ => 0,
         };
         Traits { identifiers: self.identifiers(|_| true, None), kept, targets: targets.collect(), text }

@@ -131,6 +131,15 @@ impl Transcript {
         Self { messages, links }
     }
 
+    /// The transcript before the message at `end`.
+    #[must_use]
+    pub fn up_to(&self, end: usize) -> Self {
+        let end = end.min(self.len());
+        let messages = self.messages.get(..end).unwrap_or_default().to_vec();
+        let links = self.links.get(..end).unwrap_or_default().to_vec();
+        Self { messages, links }
+    }
+
     /// The messages, oldest first.
     #[must_use]
     pub fn messages(&self) -> &[Arc<Message>] {
@@ -250,8 +259,9 @@ impl Message {
     }
 }
 
-/// A result answers the nearest assistant message before it, if that one is sent, has its id and no earlier
-/// result took it: anything else reaches the provider without its call.
+/// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
+/// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
+/// role may be one the host never sends, so it does not count as speaking.
 fn link(messages: &[Arc<Message>]) -> Vec<Link> {
     let mut open: Option<(usize, Vec<&str>)> = None;
     let mut links = Vec::with_capacity(messages.len());
@@ -272,7 +282,11 @@ fn link(messages: &[Arc<Message>]) -> Vec<Link> {
                 },
                 None => Link::Orphan,
             },
-            _ => Link::Own,
+            Body::User | Body::Summary => {
+                open = None;
+                Link::Own
+            }
+            Body::System | Body::Other => Link::Own,
         });
     }
     links

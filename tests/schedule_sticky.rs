@@ -7,6 +7,7 @@ use pi_strata::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::plan::{Action, Edit};
 use pi_strata::schedule::economy::{Economy, Policy};
 use pi_strata::schedule::sticky::{Account, Sticky, Verdict};
+use pi_strata::schedule::{Memo, Mode, decide};
 use pi_strata::transcript::{Body, Link, Message, Transcript};
 use proptest::prelude::*;
 
@@ -43,7 +44,16 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         prop::bool::weighted(0.9),
         gap,
     );
-    let turn = turn.prop_map(|(says, thinks, calls, uses, ok, usage, model, gap)| Turn { says, thinks, calls, uses, ok, usage, model, gap });
+    let turn = turn.prop_map(|(says, thinks, calls, uses, ok, usage, model, gap)| Turn {
+        says,
+        thinks,
+        calls,
+        uses,
+        ok,
+        usage,
+        model,
+        gap,
+    });
     prop::collection::vec(turn, 1..60)
 }
 
@@ -72,21 +82,51 @@ impl Maker {
         let words: String = turn.uses.iter().map(|word| format!(" identifier_{word}")).collect();
         let text = utf16(&format!("I look at{words}"));
         let thought = utf16(&format!("considering alternatives_{number}{words}"));
-        let calls: Vec<_> = turn.calls.iter().enumerate().map(|(at, (what, _))| {
-            let arguments = if *what < 4 { format!("{{\"path\":\"src/file_{what}.rs\"}}") } else { format!("{{\"command\":\"cargo test {what}\"}}") };
-            (utf16(&format!("call_{number}_{at}")), utf16(if *what < 4 { "read" } else { "bash" }), utf16(&arguments))
-        }).collect();
+        let calls: Vec<_> = turn
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(at, (what, _))| {
+                let arguments = if *what < 4 {
+                    format!("{{\"path\":\"src/file_{what}.rs\"}}")
+                } else {
+                    format!("{{\"command\":\"cargo test {what}\"}}")
+                };
+                (
+                    utf16(&format!("call_{number}_{at}")),
+                    utf16(if *what < 4 { "read" } else { "bash" }),
+                    utf16(&arguments),
+                )
+            })
+            .collect();
         let mut parts = vec![Part::Text(&text)];
         if turn.thinks {
             parts.insert(0, Part::Thinking { text: &thought, signature: &[] });
         }
         parts.extend(calls.iter().map(|(id, name, arguments)| Part::Call { id, name, arguments }));
-        let (api, provider, model) = (utf16("anthropic-messages"), utf16("anthropic"), utf16(if turn.model { "a" } else { "b" }));
-        let role = RawRole::Assistant { api: &api, provider: &provider, model: &model, prompt_tokens: prompt, cache_read_tokens: None };
+        let (api, provider, model) =
+            (utf16("anthropic-messages"), utf16("anthropic"), utf16(if turn.model { "a" } else { "b" }));
+        let role = RawRole::Assistant {
+            api: &api,
+            provider: &provider,
+            model: &model,
+            prompt_tokens: prompt,
+            cache_read_tokens: None,
+        };
         self.push(role, turn.ok, parts);
         for ((id, name, _), (_, length)) in calls.iter().zip(&turn.calls) {
-            let text = utf16(&(0..*length).map(|line| format!("line {line} has identifier_{} and local_{number}_{line}\n", line % 256)).collect::<String>());
-            self.push(RawRole::ToolResult { call_id: id, tool_name: name, marker: None }, true, vec![Part::Text(&text)]);
+            let text = utf16(
+                &(0..*length)
+                    .map(|line| {
+                        format!("line {line} has identifier_{} and local_{number}_{line}\n", line % 256)
+                    })
+                    .collect::<String>(),
+            );
+            self.push(
+                RawRole::ToolResult { call_id: id, tool_name: name, marker: None },
+                true,
+                vec![Part::Text(&text)],
+            );
         }
         self.known = turn.gap.is_some();
         self.now += turn.gap.unwrap_or(1.0) * 1000.0;
@@ -207,13 +247,15 @@ proptest! {
     }
 
     #[test]
-    fn another_transcript_starts_the_fold_anew(turns in turns(), other in turns(), cut in any::<prop::sample::Index>()) {
+    fn what_was_kept_of_another_transcript_changes_nothing(turns in turns(), other in turns(), cut in any::<prop::sample::Index>()) {
+        let memo = Memo::default();
         let messages = conversation(&turns);
-        let mut sticky = Sticky::new(policy(Economy::Balanced), limits());
-        plan(&mut sticky, &conversation(&other));
-        prop_assert_eq!(plan(&mut sticky, &messages), fresh(&messages));
         let shorter = &messages[..cut.index(messages.len())];
-        prop_assert_eq!(plan(&mut sticky, shorter), fresh(shorter));
+        for messages in [&conversation(&other), &messages, shorter, &messages] {
+            let transcript = Transcript::new(messages.to_vec());
+            let decision = decide(&transcript, Mode::Sticky, &policy(Economy::Balanced), &limits(), &memo);
+            prop_assert_eq!((decision.draft.finish().edits, decision.account), (fresh(messages).0, Some(fresh(messages).1)));
+        }
     }
 
     #[test]
@@ -233,14 +275,27 @@ proptest! {
 
 /// A conversation of one question and many reads, long enough to pass the waters.
 fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
-    let turn = |gap| Turn { says: false, thinks: false, calls: vec![(4, 40)], uses: vec![], ok: true, usage: Some(1.0), model: true, gap: Some(gap) };
+    let turn = |gap| Turn {
+        says: false,
+        thinks: false,
+        calls: vec![(4, 40)],
+        uses: vec![],
+        ok: true,
+        usage: Some(1.0),
+        model: true,
+        gap: Some(gap),
+    };
     let mut turns = vec![turn(gap); count];
     if let Some(last) = turns.last_mut() {
         last.calls.clear();
         last.gap = Some(last_gap);
     }
     let mut messages = conversation(&turns);
-    let mut maker = Maker { messages: Vec::new(), now: 1.7e12 + 1000.0 * (gap * (count - 1) as f64 + last_gap), known: true };
+    let mut maker = Maker {
+        messages: Vec::new(),
+        now: 1.7e12 + 1000.0 * (gap * (count - 1) as f64 + last_gap),
+        known: true,
+    };
     maker.push(RawRole::User, true, vec![Part::Text(&utf16("go on"))]);
     messages.extend(maker.messages);
     messages

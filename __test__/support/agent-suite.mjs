@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { createTools } from "../../examples/scripted/tools.mjs";
 import strata from "../../index.js";
-import { MARKER, withOldResultsAndThinkingReduced } from "./layers.mjs";
+import { layers, MARKER } from "./oracle.mjs";
 import { runAgent, SYSTEM_PROMPT } from "./run-agent.mjs";
-import { createTools } from "./tools.mjs";
 
 const { countTokens, createTransformContext } = strata;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -24,7 +24,11 @@ function fortyCalls() {
   const steps = [];
   for (let made = 0; made < 40; ) {
     const calls = Array.from({ length: steps.length % 4 === 3 ? 2 : 1 }, () => kinds[made % 5](made++));
-    steps.push({ thinking: `Step ${steps.length}: what do I know by now? ${"hm ".repeat(80)}`, text: "Next.", calls });
+    steps.push({
+      thinking: `Step ${steps.length}: what do I know by now? ${"hm ".repeat(80)}`,
+      text: "Next.",
+      calls,
+    });
   }
   return [...steps, { thinking: "That is all of it.", text: "It reads, measures, plans and applies." }];
 }
@@ -54,10 +58,11 @@ export function agentSuite(version) {
     test("sends old results as summaries and old thinking not at all", async () => {
       const { hookCalls, sent } = await run({ hook: everyCall() });
       for (const [index, { messages, result }] of hookCalls.entries()) {
-        const expected = withOldResultsAndThinkingReduced(messages);
+        const expected = expectedOf(messages);
         assert.deepEqual(result, expected, `request ${index}`);
         for (const [at, message] of expected.entries()) {
-          if (message === messages[at]) assert.equal(result[at], message, "an unedited message is the same object");
+          if (message === messages[at])
+            assert.equal(result[at], message, "an unedited message is the same object");
         }
       }
       const last = sent.at(-1).messages;
@@ -73,36 +78,41 @@ export function agentSuite(version) {
       const hooked = await run({ hook: everyCall({ contextWindow: 6_000, reserveTokens: 500 }) });
       const plain = await run();
       assert.deepEqual(timeless(hooked.messages), timeless(plain.messages));
-      const kept = hooked.kept.map(({ message }) => message);
-      const own = hooked.messages.filter((message) => message.role !== "system");
+      const arrived = unSystem(hooked.kept.map(({ message }) => message));
+      const own = unSystem(hooked.messages);
       assert.equal(own.length, 1 + CALLS + REQUESTS);
-      for (const [index, message] of own.entries()) {
-        assert.equal(message, kept.filter(({ role }) => role !== "system")[index], "the same objects");
-      }
-      for (const { message, copy } of hooked.kept) assert.deepEqual(message, copy, "as it was when it arrived");
-      // What the hook was given is what it still is, but for what the loop has pushed since.
-      for (const { array, messages } of hooked.hookCalls) {
-        for (const [index, message] of messages.entries()) {
-          if (message.role !== "assistant") assert.equal(array[index], message);
-        }
-      }
+      assert.ok(
+        own.every((message, index) => message === arrived[index]),
+        "the same objects",
+      );
+      for (const { message, copy } of hooked.kept)
+        assert.deepEqual(message, copy, "as it was when it arrived");
+      const settled = ({ array, messages }) => messages.every((message, index) => message === array[index]);
+      assert.ok(hooked.hookCalls.every(settled), "the loop's array has only grown");
     });
 
     test("slides the window", async () => {
-      const contextWindow = 6_000;
-      const { hookCalls, sent } = await run({ hook: everyCall({ contextWindow, reserveTokens: 500, calibrate: false }) });
-      const dropped = hookCalls.filter(({ messages, result }) => result.length < messages.length);
-      assert.ok(dropped.length > 10, `${dropped.length} requests lost messages`);
+      const contextWindow = 5_000;
+      const hook = everyCall({ contextWindow, overflow: "keep", calibrate: false });
+      const { hookCalls, sent } = await run({ hook });
+      const slid = hookCalls.filter(({ messages, result }) => result.length < messages.length);
+      assert.ok(slid.length >= 5, `${slid.length} requests lost messages`);
       for (const [index, { messages, result }] of hookCalls.entries()) {
-        const system = messages.filter((message) => message.role === "system");
-        assert.deepEqual(result.slice(0, system.length), system, "the prompt and the tools stay");
-        assert.equal(result[system.length], messages[system.length], "the first user message stays");
-        assert.equal(messages[system.length].content[0].text, PROMPT);
-        assert.equal(result.at(-1).toolCallId, messages.at(-1).toolCallId, "the newest message stays");
+        assert.deepEqual(result, expectedOf(messages, contextWindow), `request ${index}`);
+        assertEndsKept(messages, result);
         assertPaired(sent[index].messages);
-        const reduced = withOldResultsAndThinkingReduced(messages);
-        if (countTokens(reduced) <= contextWindow * 0.75) assert.deepEqual(result, reduced, "nothing dropped early");
-        assert.ok(countTokens(result) <= contextWindow - 500, `request ${index} fits`);
+      }
+    });
+
+    test("shrinks on until the request fits", async () => {
+      const contextWindow = 6_000;
+      const reserveTokens = 500;
+      const hook = everyCall({ contextWindow, reserveTokens, calibrate: false });
+      const { hookCalls, sent } = await run({ hook });
+      for (const [index, { messages, result }] of hookCalls.entries()) {
+        assert.ok(countTokens(result) <= contextWindow - reserveTokens, `request ${index} fits`);
+        assertEndsKept(messages, result);
+        assertPaired(sent[index].messages);
       }
     });
 
@@ -124,7 +134,9 @@ export function agentSuite(version) {
         if (windows.length === 5) throw new Error("no model");
         return 200_000;
       };
-      const { hookCalls, messages } = await run({ hook: everyCall({ contextWindow, onEvent: (e) => events.push(e) }) });
+      const { hookCalls, messages } = await run({
+        hook: everyCall({ contextWindow, onEvent: (e) => events.push(e) }),
+      });
       assert.equal(windows.length, REQUESTS);
       assert.equal(hookCalls[4].returned, hookCalls[4].array, "the input array itself");
       assert.equal(events.filter(({ type }) => type === "failed").length, 1);
@@ -166,6 +178,21 @@ export function agentSuite(version) {
       for (const { messages: request } of sent) assertPaired(request);
     });
   });
+}
+
+/** What the layers make of a transcript with the options at their defaults. */
+function expectedOf(messages, contextWindow = 200_000) {
+  const limits = { keepRecentToolResults: 6, keepRecentThinking: 1, keepRecentMessages: 20, contextWindow };
+  return layers(messages, limits, countTokens);
+}
+
+/** The prompt and the tools, the question and the newest message are among what is sent. */
+function assertEndsKept(messages, result) {
+  const system = messages.filter((message) => message.role === "system");
+  assert.deepEqual(result.slice(0, system.length), system);
+  assert.equal(result[system.length], messages[system.length]);
+  assert.equal(messages[system.length].content[0].text, PROMPT);
+  assert.equal(result.at(-1).toolCallId, messages.at(-1).toolCallId);
 }
 
 const hasThinking = (message) => message.content.some((block) => block.type === "thinking");

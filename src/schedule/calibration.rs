@@ -85,9 +85,11 @@ impl Calibration {
     fn was_raw(&self, reported: f64, sent: Sent) -> bool {
         let Some(last) = &self.last else { return false };
         let scale = self.scale(&last.source);
-        let miss = |now: usize, then: usize| (last.reported + scale * (now as f64 - then as f64) - reported).abs();
+        let miss =
+            |now: usize, then: usize| (last.reported + scale * (now as f64 - then as f64) - reported).abs();
         let (raw, edited) = (miss(sent.raw, last.sent.raw), miss(sent.edited, last.sent.edited));
-        let is_told = raw.min(edited) <= reported * TELLING_MISS && (raw - edited).abs() > reported * TELLING_MISS;
+        let is_told =
+            raw.min(edited) <= reported * TELLING_MISS && (raw - edited).abs() > reported * TELLING_MISS;
         if is_told { raw < edited } else { last.was_raw }
     }
 
@@ -167,7 +169,8 @@ mod tests {
             calibration.observe(&source("a"), last, Sent { raw: 41_000, edited: 21_000 });
             calibration.estimate().tokens(22_000)
         };
-        let close = |value: f64, expected: f64| assert!((value - expected).abs() < 400.0, "{value} {expected}");
+        let close =
+            |value: f64, expected: f64| assert!((value - expected).abs() < 400.0, "{value} {expected}");
         close(reports(61_270), 61_270.0 - 19_000.0 * PRIOR_SCALE);
         close(reports(35_870), 35_870.0 + 1_000.0 * PRIOR_SCALE);
     }

@@ -57,8 +57,15 @@ impl Ledger {
             let number = *self.numbers.entry(identifier).or_insert(next);
             if number == next {
                 let origin = index as u32;
-                let row =
-                    Row { identifier, holders: 0, uses: 0, last_use: 0, last_seen: 0, is_told: false, origin };
+                let row = Row {
+                    identifier,
+                    holders: 0,
+                    uses: 0,
+                    last_use: 0,
+                    last_seen: 0,
+                    is_told: false,
+                    origin,
+                };
                 self.rows.push(row);
             }
             numbers.push(number);
@@ -93,18 +100,16 @@ impl Ledger {
     /// A message no longer shows these.
     pub fn hide(&mut self, numbers: &[u32]) {
         for &number in numbers {
-            if let Some(row) = self.rows.get_mut(number as usize) {
-                row.holders = row.holders.saturating_sub(1);
-            }
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
+            row.holders = row.holders.saturating_sub(1);
         }
     }
 
     /// A message shows these again, in its edited form.
     pub fn show(&mut self, numbers: &[u32]) {
         for &number in numbers {
-            if let Some(row) = self.rows.get_mut(number as usize) {
-                row.holders += 1;
-            }
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
+            row.holders += 1;
         }
     }
 
