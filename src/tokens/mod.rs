@@ -8,6 +8,7 @@ mod classes;
 mod count;
 mod encode;
 mod ends;
+pub mod estimate;
 mod hash;
 mod merge;
 mod pretokenize;

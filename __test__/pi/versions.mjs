@@ -1,0 +1,23 @@
+// The pi versions this folder installs, each under a name of its own. It lives beside their node_modules so that
+// the repository's own packages never see them: installing here puts no `node` on the path of the repository's
+// scripts.
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+const require = createRequire(import.meta.url);
+
+/** Loads the package `Agent` comes from, by version. */
+export const piVersions = {
+  "0.73.1": () => import("pi-agent-core-0.73"),
+  "0.74.2": () => import("pi-agent-core-0.74"),
+  "0.87.1": () => import("pi-agent-core-0.87"),
+};
+
+/** The versions that refuse a Node older than 22.19. */
+export const needsNode22 = new Set(["0.87.1"]);
+
+/** Path of the Node 22 binary. */
+export function node22Path() {
+  const manifest = require.resolve("node22/package.json");
+  return join(dirname(manifest), require(manifest).bin.node);
+}

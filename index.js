@@ -1,0 +1,36 @@
+// The public face of pi-strata. Importing it loads nothing native; see lib/ for the parts.
+"use strict";
+
+const { countTokens, countTokensAsync, fitsTokens } = require("./lib/count.js");
+const { getEncoding } = require("./lib/encoding.js");
+const { createTransformContext, transformContext } = require("./lib/hook.js");
+const { status } = require("./lib/native.js");
+const {
+  KEEP_RECENT_TOOL_RESULTS,
+  KEEP_RECENT_THINKING,
+  CONTEXT_RATIO,
+  KEEP_RECENT_MESSAGES,
+  SUMMARY_HEAD_LINES,
+  SUMMARY_TAIL_LINES,
+  getContextWindow,
+} = require("./lib/options.js");
+const { repair, validate } = require("./lib/validate.js");
+
+module.exports = {
+  transformContext,
+  createTransformContext,
+  countTokens,
+  countTokensAsync,
+  fitsTokens,
+  getEncoding,
+  getContextWindow,
+  status,
+  validate,
+  repair,
+  KEEP_RECENT_TOOL_RESULTS,
+  KEEP_RECENT_THINKING,
+  CONTEXT_RATIO,
+  KEEP_RECENT_MESSAGES,
+  SUMMARY_HEAD_LINES,
+  SUMMARY_TAIL_LINES,
+};

@@ -1,0 +1,48 @@
+// Exact cl100k counts for JavaScript: of a string, a message or an array of messages.
+"use strict";
+
+const { native } = require("./native.js");
+const { Batch } = require("./snapshot.js");
+
+/** Tokens of one image where no option says otherwise. */
+const IMAGE_TOKENS = 1200;
+
+function countTokens(input) {
+  return count(input, native().countText, native().countMessages);
+}
+
+async function countTokensAsync(input) {
+  return count(input, native().countTextAsync, native().countMessagesAsync);
+}
+
+function count(input, ofText, ofMessages) {
+  if (typeof input === "string") return ofText(input);
+  const { numbers, strings } = describe(input);
+  return ofMessages(numbers, strings, IMAGE_TOKENS);
+}
+
+function fitsTokens(input, limit) {
+  if (typeof limit !== "number" || !(limit >= 0)) {
+    throw new TypeError(`fitsTokens: limit is ${String(limit)}; it must be a number from 0 on`);
+  }
+  if (typeof input === "string") return native().textFits(input, limit);
+  let left = limit;
+  for (const message of Array.isArray(input) ? input : [input]) {
+    left -= countTokens(message);
+    if (left < 0) return false;
+  }
+  return true;
+}
+
+function describe(input) {
+  const batch = new Batch();
+  for (const message of Array.isArray(input) ? input : [input]) {
+    if (typeof message !== "object" || message === null) {
+      throw new TypeError("countTokens: input must be a string, a message or an array of messages");
+    }
+    batch.add(0, message);
+  }
+  return batch;
+}
+
+module.exports = { countTokens, countTokensAsync, fitsTokens };

@@ -1,0 +1,110 @@
+// Tells the host what a call did, in plain objects without any text of the conversation. A listener that throws,
+// rejects or is slow changes nothing about the result.
+"use strict";
+
+const { native } = require("./native.js");
+const { isThinking } = require("./plan.js");
+const { joinedText } = require("./snapshot.js");
+
+/** What a failure is called, by the code of its error; never its own message, which may hold the user's text. */
+const FAILURES = {
+  ERR_NATIVE_UNAVAILABLE: "the native addon could not be loaded; status() says why",
+  ERR_INVALID_INPUT: "the input cannot be read as messages",
+  ERR_INTERNAL: "the transcript could not be processed",
+};
+
+class Reporter {
+  #listener;
+
+  constructor(listener) {
+    this.#listener = listener;
+  }
+
+  get isListening() {
+    return this.#listener !== undefined;
+  }
+
+  emit(event) {
+    try {
+      const outcome = this.#listener?.(event);
+      if (typeof outcome?.then === "function") outcome.then(undefined, () => {});
+    } catch {
+      // The host's listener failed; its result must not suffer.
+    }
+  }
+
+  failed(error) {
+    const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
+    this.emit({ type: "failed", code, message: FAILURES[code] });
+  }
+
+  /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */
+  plan(messages, { edits }, charsAfter) {
+    const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);
+    for (const edit of edits) {
+      if (edit.layer < LAYERS.window) this.emit(editEvent(messages[edit.index], edit, charsAfter));
+    }
+    for (const run of runsOf(ofLayer(LAYERS.window))) this.emit({ type: "messagesDropped", ...run });
+    for (const step of stepsOf(ofLayer(LAYERS.shrink))) this.emit({ type: "shrunk", ...step });
+  }
+}
+
+/** Dropped neighbours taken together. */
+function runsOf(drops) {
+  const runs = [];
+  for (const { index, tokensSaved } of drops) {
+    const last = runs.at(-1);
+    if (last?.to === index - 1) {
+      last.to = index;
+      last.count += 1;
+      last.tokensSaved += tokensSaved;
+    } else {
+      runs.push({ from: index, to: index, count: 1, tokensSaved });
+    }
+  }
+  return runs;
+}
+
+/** What layer 4 saved, by what it did. */
+function stepsOf(edits) {
+  const saved = new Map();
+  for (const { action, tokensSaved } of edits) saved.set(action, (saved.get(action) ?? 0) + tokensSaved);
+  return Array.from(saved, ([step, tokensSaved]) => ({ step, tokensSaved }));
+}
+
+function editEvent(message, edit, charsAfter) {
+  const { index, tokensSaved } = edit;
+  if (edit.action === "summarize") {
+    return {
+      type: "toolResultSummarized",
+      index,
+      toolCallId: message.toolCallId,
+      toolName: message.toolName,
+      charsBefore: joinedText(message.content).length,
+      charsAfter: charsAfter(index),
+      tokensSaved,
+    };
+  }
+  if (edit.action === "stripThinking") {
+    return {
+      type: "thinkingStripped",
+      index,
+      blocks: message.content.filter(isThinking).length,
+      tokensSaved,
+    };
+  }
+  return { type: "repaired", index, rule: reasonOf(edit) };
+}
+
+/** Positions of `Layer` in src/plan.rs. */
+const LAYERS = { repair: 0, toolResults: 1, thinking: 2, window: 3, shrink: 4 };
+
+let reasonWords;
+
+/** The words for a reason the plan names by number. */
+function reasonOf(edit) {
+  reasonWords ??= native().reasons();
+  return reasonWords[edit.reason];
+}
+
+module.exports = { Reporter, reasonOf };

@@ -1,0 +1,187 @@
+// The transformContext hook: takes a snapshot of the array, has the native side read what is new and plan, applies
+// the plan. Whatever goes wrong, it resolves with the very array it was given.
+"use strict";
+
+const { FactStore } = require("./facts.js");
+const { native } = require("./native.js");
+const { checkHookOptions, positive } = require("./options.js");
+const { applyPlan, readPlan } = require("./plan.js");
+const { Reporter } = require("./events.js");
+const { Batch } = require("./snapshot.js");
+
+class InputError extends Error {
+  code = "ERR_INVALID_INPUT";
+}
+
+function createTransformContext(options) {
+  const hook = new Hook(checkHookOptions(options));
+  return (messages, signal) => hook.transform(messages, signal);
+}
+
+class Hook {
+  #options;
+  #reporter;
+  #engine;
+  #facts;
+
+  constructor(options) {
+    this.#options = options;
+    this.#reporter = new Reporter(options.onEvent);
+  }
+
+  async transform(messages, signal) {
+    try {
+      if (signal?.aborted) return messages;
+      const call = new Call(signal);
+      try {
+        return (await Promise.race([this.#run(messages, call), call.cancelled])) ?? messages;
+      } finally {
+        call.end();
+      }
+    } catch (error) {
+      this.#reporter.failed(error);
+      return messages;
+    }
+  }
+
+  /** The edited array; undefined if the call was cancelled. */
+  async #run(messages, call) {
+    if (!Array.isArray(messages)) throw new InputError("messages must be an array");
+    // The host pushes into the live array while this call waits.
+    const list = messages.slice();
+    const contextWindow = this.#contextWindow();
+    this.#start();
+    const slots = await this.#facts.slotsOf(list, call);
+    if (call.isCancelled) return undefined;
+    const plan = await this.#plan(list, slots, contextWindow, call);
+    if (call.isCancelled) return undefined;
+    const edits = plan.edits.filter((edit) => edit.action === "drop" || this.#isAsRead(list[edit.index]));
+    const edited =
+      edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
+    if (this.#reporter.isListening) this.#report(list, edited, { ...plan, edits }, contextWindow, call);
+    return edited;
+  }
+
+  /** The native engine, made at the first call: importing the package and making a hook load nothing. */
+  #start() {
+    if (this.#engine !== undefined) return;
+    const { Engine } = native();
+    const engine = new Engine(engineOptions(this.#options));
+    this.#facts = new FactStore(engine, this.#options);
+    this.#engine = engine;
+  }
+
+  #contextWindow() {
+    const { contextWindow } = this.#options;
+    if (typeof contextWindow !== "function") return contextWindow;
+    const tokens = contextWindow();
+    if (!positive.accepts(tokens))
+      throw new InputError("contextWindow() must return a finite number above 0");
+    return tokens;
+  }
+
+  async #plan(list, slots, contextWindow, call) {
+    const plan = readPlan(await call.away(this.#engine.plan(slots, contextWindow)));
+    if (plan.wantedTexts.length === 0 || call.isCancelled) return plan;
+    const texts = new Batch();
+    for (const index of plan.wantedTexts) texts.add(index, list[index]);
+    return readPlan(await call.away(this.#engine.plan(slots, contextWindow, texts.numbers, texts.strings)));
+  }
+
+  /** False if the host changed the message after it was read: then its edit would be about other content. */
+  #isAsRead(message) {
+    return this.#facts.of(message)?.isStale(message) === false;
+  }
+
+  #shortened(message) {
+    const facts = this.#facts.of(message);
+    facts.shortened ??= this.#engine.shortened(facts.slot);
+    return facts.shortened;
+  }
+
+  #report(list, edited, plan, contextWindow, call) {
+    const { tokensBefore, tokensAfter, budget } = plan;
+    this.#reporter.plan(list, plan, (index) => this.#shortened(list[index]).length);
+    if (tokensAfter > budget) {
+      this.#reporter.emit({
+        type: "contextOverflow",
+        tokens: tokensAfter,
+        contextWindow,
+        floorTokens: tokensAfter,
+      });
+    }
+    this.#reporter.emit({
+      type: "transformed",
+      messagesBefore: list.length,
+      messagesAfter: edited.length,
+      tokensBefore,
+      tokensAfter,
+      schedule: "everyCall",
+      reason: "recomputed at every call",
+      ...call.times(),
+    });
+  }
+}
+
+/** One call of the hook: its clock and its cancellation. Leaves the host's signal as it was. */
+class Call {
+  isCancelled = false;
+  #signal;
+  #start = performance.now();
+  #awayMs = 0;
+  #cancel;
+
+  constructor(signal) {
+    this.cancelled = new Promise((resolve) => {
+      this.#cancel = () => {
+        this.isCancelled = true;
+        resolve(undefined);
+      };
+    });
+    if (typeof signal?.addEventListener === "function") {
+      this.#signal = signal;
+      signal.addEventListener("abort", this.#cancel, { once: true });
+    }
+  }
+
+  /** Waits for work that is done elsewhere. */
+  async away(work) {
+    const left = performance.now();
+    try {
+      return await work;
+    } finally {
+      this.#awayMs += performance.now() - left;
+    }
+  }
+
+  times() {
+    const totalMs = performance.now() - this.#start;
+    return { blockedMs: totalMs - this.#awayMs, totalMs };
+  }
+
+  end() {
+    this.isCancelled = true;
+    this.#signal?.removeEventListener("abort", this.#cancel);
+  }
+}
+
+function engineOptions(options) {
+  return {
+    contextRatio: options.contextRatio,
+    keepRecentToolResults: options.keepRecentToolResults,
+    keepRecentThinking: options.keepRecentThinking,
+    keepRecentMessages: options.keepRecentMessages,
+    summaryHeadLines: options.summaryHeadLines,
+    summaryTailLines: options.summaryTailLines,
+    minSummaryChars: options.minSummaryChars,
+    summaryLineChars: options.summaryLineChars,
+    englishMarker: options.marker === "en",
+    excludeTools: options.excludeTools,
+    closedTurnsOnly: options.thinkingScope === "closedTurns",
+    mayShrink: options.overflow === "shrink",
+    reserveTokens: options.reserveTokens,
+    imageTokens: options.imageTokens,
+  };
+}
+
+module.exports = { createTransformContext, transformContext: createTransformContext() };

@@ -1,0 +1,168 @@
+// Describes messages to the native side: one row of numbers and strings each, read by src/node/read.rs. Reads only
+// what decisions need, and survives whatever a host put into a message.
+"use strict";
+
+const ROLES = { system: 0, user: 1, assistant: 2, toolResult: 3, branchSummary: 4, compactionSummary: 4 };
+const OTHER_ROLE = 5;
+
+const TEXT = 0;
+const THINKING = 1;
+const CALL = 2;
+const IMAGE = 3;
+const COUNTED = 4;
+const UNKNOWN = 5;
+
+/** Longest thinking signature that can be the name of a wire field (WIRE_FIELD_MAX_LEN in src/measure.rs). */
+const WIRE_FIELD_MAX_LEN = 64;
+
+/** Stop reasons after which pi does not send an assistant message again. */
+const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
+
+const string = (value) => (typeof value === "string" ? value : "");
+const number = (value) => (typeof value === "number" ? value : Number.NaN);
+
+/** Rows of messages that cross the boundary together. */
+class Batch {
+  #rows = [0];
+  strings = [];
+  /** UTF-16 code units in `strings`. */
+  units = 0;
+
+  /** Appends a message for `slot`. `marker` makes the host's own marker line, if it has one. */
+  add(slot, message, marker) {
+    const role = ROLES[message.role] ?? OTHER_ROLE;
+    const isSent = !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
+    this.#rows.push(slot, role, isSent ? 1 : 0, number(message.timestamp));
+    const countAt = this.#rows.push(0) - 1;
+    if (role === ROLES.assistant) this.#addAssistant(message);
+    if (role === ROLES.toolResult) this.#addToolResult(message, marker);
+    this.#rows[countAt] = this.#addContent(message.content) + this.#addFields(message);
+  }
+
+  /** The rows, after the code units of all strings. */
+  get numbers() {
+    this.#rows[0] = this.units;
+    return new Float64Array(this.#rows);
+  }
+
+  /** `add` for messages that may be anything: what is no message, or cannot be read, is described as unknown. */
+  addReadable(slot, message) {
+    const [rowNumbers, stringCount, units] = [this.#rows.length, this.strings.length, this.units];
+    try {
+      this.add(slot, message ?? {});
+    } catch {
+      this.#rows.length = rowNumbers;
+      this.strings.length = stringCount;
+      this.units = units;
+      this.add(slot, {});
+    }
+  }
+
+  #addAssistant({ usage, api, provider, model }) {
+    const cacheRead = number(usage?.cacheRead);
+    this.#rows.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
+    this.#addString(api);
+    this.#addString(provider);
+    this.#addString(model);
+  }
+
+  #addToolResult(message, marker) {
+    const line = marker?.(joinedText(message.content));
+    this.#rows.push(line === undefined ? 0 : 1);
+    this.#addString(message.toolCallId);
+    this.#addString(message.toolName);
+    if (line !== undefined) this.#addString(line);
+  }
+
+  #addContent(content) {
+    if (typeof content === "string") return this.#addPart(TEXT, content);
+    if (!Array.isArray(content)) return 0;
+    for (const block of content) this.#addBlock(block);
+    return content.length;
+  }
+
+  #addBlock(block) {
+    switch (block?.type) {
+      case "text":
+        return this.#addPart(TEXT, block.text);
+      case "thinking": {
+        const signature = string(block.thinkingSignature);
+        return this.#addPart(
+          THINKING,
+          block.thinking,
+          signature.length <= WIRE_FIELD_MAX_LEN ? signature : "",
+        );
+      }
+      case "redacted_thinking":
+        return this.#addPart(THINKING, "", "");
+      case "toolCall":
+        this.#rows.push(CALL, block.thoughtSignature ? 1 : 0);
+        return this.#addStrings(block.id, block.name, json(block.arguments));
+      case "image":
+        return this.#addPart(IMAGE);
+      default:
+        return this.#addPart(UNKNOWN);
+    }
+  }
+
+  /** What counts outside `content`: pi's system, bashExecution and summary messages. */
+  #addFields({ role, sections, toolsAdded, command, output, summary }) {
+    if (role === "system") return this.#addJson(sections) + this.#addJson(toolsAdded);
+    if (role === "bashExecution") return this.#addPart(COUNTED, command) + this.#addPart(COUNTED, output);
+    if (ROLES[role] === ROLES.branchSummary) return this.#addPart(COUNTED, summary);
+    return 0;
+  }
+
+  #addJson(value) {
+    if (value === undefined) return 0;
+    return this.#addPart(COUNTED, typeof value === "string" ? value : json(value));
+  }
+
+  #addPart(kind, ...strings) {
+    this.#rows.push(kind);
+    return this.#addStrings(...strings);
+  }
+
+  #addStrings(...strings) {
+    for (const value of strings) this.#addString(value);
+    return 1;
+  }
+
+  #addString(value) {
+    const text = string(value);
+    this.units += text.length;
+    this.strings.push(text);
+  }
+}
+
+/** A value as JSON; nothing where JSON cannot say them (cycles, BigInt, a getter that throws, great depth). */
+function json(value) {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function joinedText(content) {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .filter((block) => block?.type === "text")
+    .map((block) => string(block.text))
+    .join("\n");
+}
+
+/** The host's marker function as `Batch.add` wants it: called only for texts that may be summarised. */
+function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLines }) {
+  if (typeof marker !== "function") return undefined;
+  return (text) => {
+    if (text.length <= minSummaryChars) return undefined;
+    const lines = text.split("\n").length;
+    const line = marker(Math.max(0, lines - summaryHeadLines - summaryTailLines), text.length);
+    if (typeof line !== "string") throw new TypeError("option marker: the function must return a string");
+    return line;
+  };
+}
+
+module.exports = { Batch, joinedText, markerLine };

@@ -1,0 +1,90 @@
+//! The documented layers, one pure function each: what may be edited, never when.
+//!
+//! A transcript and the limits flow in, edits on a draft flow out.
+
+pub mod shrink;
+pub mod thinking;
+pub mod tool_results;
+pub mod window;
+
+/// Newest tool results that keep their full text. Documented default of the hook.
+pub const KEEP_RECENT_TOOL_RESULTS: usize = 6;
+/// Newest assistant messages with thinking that keep it. Documented default of the hook.
+pub const KEEP_RECENT_THINKING: usize = 1;
+/// Share of the context window above which the window slides. Documented default of the hook.
+pub const CONTEXT_RATIO: f64 = 0.75;
+/// Newest messages the sliding window never drops. Documented default of the hook.
+pub const KEEP_RECENT_MESSAGES: usize = 20;
+/// Context window in tokens where the host names none: that of the Claude models.
+pub const CONTEXT_WINDOW: f64 = 200_000.0;
+/// Tokens kept free for the model's answer. Documented default of the hook and of the guard.
+pub const RESERVE_TOKENS: f64 = 8192.0;
+
+/// How much the layers may take, as the host set it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// The model's context window in tokens.
+    pub context_window: f64,
+    /// Share of it above which the window slides.
+    pub context_ratio: f64,
+    /// Newest tool results that stay full.
+    pub keep_recent_tool_results: usize,
+    /// Newest assistant messages with thinking that keep it.
+    pub keep_recent_thinking: usize,
+    /// Newest messages that are never dropped by the window.
+    pub keep_recent_messages: usize,
+    /// Which turns may lose their thinking.
+    pub thinking_scope: ThinkingScope,
+    /// Whether layer 4 may act.
+    pub overflow: Overflow,
+    /// Tokens of the window kept free for the answer.
+    pub reserve_tokens: f64,
+}
+
+/// Which turns may lose their thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingScope {
+    /// Every turn.
+    All,
+    /// Only turns before the last user message.
+    ClosedTurns,
+}
+
+/// What happens when the window is passed although all the layers acted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// Shrink on until it fits.
+    Shrink,
+    /// Leave it to the provider to refuse.
+    Keep,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            context_window: CONTEXT_WINDOW,
+            context_ratio: CONTEXT_RATIO,
+            keep_recent_tool_results: KEEP_RECENT_TOOL_RESULTS,
+            keep_recent_thinking: KEEP_RECENT_THINKING,
+            keep_recent_messages: KEEP_RECENT_MESSAGES,
+            thinking_scope: ThinkingScope::All,
+            overflow: Overflow::Shrink,
+            reserve_tokens: RESERVE_TOKENS,
+        }
+    }
+}
+
+impl Limits {
+    /// Tokens above which the window slides.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.context_window * self.context_ratio
+    }
+
+    /// Tokens a request may have at all. A reserve that leaves no room cannot be meant: then it is the threshold.
+    #[must_use]
+    pub fn budget(&self) -> f64 {
+        let budget = self.context_window - self.reserve_tokens;
+        if budget > 0.0 { budget } else { self.threshold() }
+    }
+}

@@ -1,0 +1,147 @@
+//! Layer 1, old tool results: which may be summarised, and the text that replaces one.
+//!
+//! Positions count from the end of the transcript, not by turn: one question can set off dozens of calls.
+
+use super::Limits;
+use crate::text::{Utf16Len, first_lines, head, last_lines, line_count};
+use crate::transcript::Transcript;
+
+/// Lines kept from the beginning of a summarised result. Documented default of the hook.
+pub const SUMMARY_HEAD_LINES: usize = 3;
+/// Lines kept from its end. Documented default of the hook.
+pub const SUMMARY_TAIL_LINES: usize = 2;
+/// Results up to this length are never summarised. Documented default of the hook.
+pub const MIN_SUMMARY_LEN: Utf16Len = Utf16Len(500);
+/// A longer kept line is cut to this. Documented default of the hook.
+pub const SUMMARY_LINE_LEN: Utf16Len = Utf16Len(500);
+
+const NEWLINE: u16 = b'\n' as u16;
+const ELLIPSIS: u16 = '…' as u16;
+
+/// The form of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// Lines kept from the beginning.
+    pub head_lines: usize,
+    /// Lines kept from the end.
+    pub tail_lines: usize,
+    /// Only longer texts are summarised.
+    pub min_len: Utf16Len,
+    /// A longer kept line is cut to this.
+    pub line_len: Utf16Len,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            head_lines: SUMMARY_HEAD_LINES,
+            tail_lines: SUMMARY_TAIL_LINES,
+            min_len: MIN_SUMMARY_LEN,
+            line_len: SUMMARY_LINE_LEN,
+        }
+    }
+}
+
+impl Form {
+    /// The summary of `text`: first lines, the marker, last lines; `None` if it would not be shorter.
+    ///
+    /// `marker` gets the number of lines left out and the original length.
+    pub fn summarize(
+        &self,
+        text: &[u16],
+        marker: impl FnOnce(usize, Utf16Len) -> Vec<u16>,
+    ) -> Option<Vec<u16>> {
+        if text.len() <= self.min_len.0 {
+            return None;
+        }
+        let omitted = line_count(text).saturating_sub(self.head_lines + self.tail_lines);
+        let mut lines: Vec<Vec<u16>> =
+            first_lines(text, self.head_lines).map(|line| self.cut_line(line)).collect();
+        lines.push(marker(omitted, Utf16Len(text.len())));
+        lines.extend(last_lines(text, self.tail_lines).into_iter().map(|line| self.cut_line(line)));
+        let summary = lines.join(&NEWLINE);
+        (summary.len() < text.len()).then_some(summary)
+    }
+
+    fn cut_line(&self, line: &[u16]) -> Vec<u16> {
+        let mut cut = head(line, self.line_len).to_vec();
+        if cut.len() < line.len() {
+            cut.push(ELLIPSIS);
+        }
+        cut
+    }
+}
+
+/// The marker line, in one of the two languages it comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MarkerLanguage {
+    /// Chinese, the default.
+    Zh,
+    /// English.
+    En,
+}
+
+impl MarkerLanguage {
+    /// The marker for `omitted` lines left out of a text of `original` length.
+    #[must_use]
+    pub fn marker(self, omitted: usize, original: Utf16Len) -> Vec<u16> {
+        let Utf16Len(original) = original;
+        let marker = match self {
+            Self::Zh => format!("[... 已省略 {omitted} 行，原始 {original} 字符 ...]"),
+            Self::En => format!("[... {omitted} lines omitted, {original} characters originally ...]"),
+        };
+        marker.encode_utf16().collect()
+    }
+}
+
+/// Indices of the results that may be summarised: all but the newest, where that makes them shorter.
+pub fn summarizable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterator<Item = usize> + 'a {
+    let messages = transcript.messages().iter().enumerate().rev();
+    messages
+        .filter_map(|(index, message)| message.tool_result().map(|result| (index, result)))
+        .skip(limits.keep_recent_tool_results)
+        .filter(|(_, result)| result.shortened.is_some())
+        .map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(text: &str) -> Option<String> {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let summary = Form::default().summarize(&units, |x, y| MarkerLanguage::Zh.marker(x, y))?;
+        Some(String::from_utf16(&summary).expect("cuts keep text valid"))
+    }
+
+    #[test]
+    fn keeps_three_lines_the_marker_and_two_lines() {
+        let text = (1..=200).map(|i| format!("line {i}")).collect::<Vec<_>>().join("\n");
+        let length = text.len();
+        assert_eq!(
+            summary(&text).as_deref(),
+            Some(&*format!(
+                "line 1\nline 2\nline 3\n[... 已省略 195 行，原始 {length} 字符 ...]\nline 199\nline 200"
+            ))
+        );
+    }
+
+    #[test]
+    fn leaves_five_hundred_alone_and_takes_five_hundred_and_one() {
+        let lines = "x\n".repeat(249);
+        assert_eq!(summary(&format!("{lines}xx")), None);
+        assert!(summary(&format!("{lines}xxx")).is_some_and(|text| text.contains("245 行，原始 501 字符")));
+    }
+
+    #[test]
+    fn cuts_long_lines_outside_surrogate_pairs() {
+        let line = format!("{}😀{}", "a".repeat(499), "b".repeat(3000));
+        let text = summary(&line).expect("is shorter");
+        assert!(text.starts_with(&format!("{}…\n[... 已省略 0 行", "a".repeat(499))));
+    }
+
+    #[test]
+    fn a_summary_that_is_not_shorter_is_none() {
+        assert_eq!(summary(&"a".repeat(900)), None);
+    }
+}

@@ -1,0 +1,328 @@
+//! Measuring a message: its text flows in once, its facts flow out.
+//!
+//! This is where the work that grows with text happens, so it runs off the host's main thread. It keeps no text but
+//! the short replacement of a long tool result.
+
+use std::borrow::Cow;
+
+use crate::layers::tool_results::{Form, MarkerLanguage};
+use crate::text::{Utf16Len, is_blank};
+use crate::tokens;
+use crate::traits::identifiers::{Collector, Identifier};
+use crate::traits::target::Target;
+use crate::traits::{Traits, hash_of_text};
+use crate::transcript::{Assistant, Body, Message, Shortened, Source, Thinking, ToolResult};
+
+/// Tokens an image is taken for: what Anthropic charges for about 900 000 pixels (width × height / 750).
+pub const IMAGE_TOKENS: usize = 1200;
+/// Longest thinking signature that can be the name of a wire field.
+pub const WIRE_FIELD_MAX_LEN: Utf16Len = Utf16Len(64);
+
+/// Shorter tool results are not looked at for duplicates: "ok" and its like repeat by chance.
+const MIN_COMPARED_LEN: Utf16Len = Utf16Len(200);
+
+const NEWLINE: u16 = b'\n' as u16;
+
+/// What measuring depends on besides the message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// The form of tool-result summaries.
+    pub form: Form,
+    /// The language of the marker line, where the message brings no marker of its own.
+    pub marker: MarkerLanguage,
+    /// Tools whose results are never touched.
+    pub exclude_tools: Vec<Box<str>>,
+    /// Tokens of one image.
+    pub image_tokens: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            form: Form::default(),
+            marker: MarkerLanguage::Zh,
+            exclude_tools: Vec::new(),
+            image_tokens: IMAGE_TOKENS,
+        }
+    }
+}
+
+/// A message as it was read, its texts borrowed.
+#[derive(Clone, Debug)]
+pub struct Raw<'a> {
+    /// Who speaks.
+    pub role: RawRole<'a>,
+    /// ms since 1970.
+    pub timestamp_ms: Option<f64>,
+    /// False for what pi never sends, such as a bashExecution with `excludeFromContext`.
+    pub is_sent: bool,
+    /// Content blocks, in order.
+    pub parts: Vec<Part<'a>>,
+    /// Hash of everything read.
+    pub fingerprint: u128,
+}
+
+/// A role with the fields only it has.
+#[derive(Clone, Copy, Debug)]
+pub enum RawRole<'a> {
+    /// `system`
+    System,
+    /// `user`
+    User,
+    /// `assistant`
+    Assistant {
+        /// Wire protocol.
+        api: &'a [u16],
+        /// Provider.
+        provider: &'a [u16],
+        /// Model id.
+        model: &'a [u16],
+        /// Tokens of its prompt, where the provider said.
+        prompt_tokens: Option<f64>,
+        /// Those of them that came from the cache.
+        cache_read_tokens: Option<f64>,
+    },
+    /// `toolResult`
+    ToolResult {
+        /// Id of the call.
+        call_id: &'a [u16],
+        /// Name of the tool.
+        tool_name: &'a [u16],
+        /// The host's own marker line for this text.
+        marker: Option<&'a [u16]>,
+    },
+    /// `compactionSummary`, `branchSummary`
+    Summary,
+    /// Anything else.
+    Other,
+}
+
+/// One content block.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// A text block, or content that is a plain string.
+    Text(&'a [u16]),
+    /// A thinking block.
+    Thinking {
+        /// What was thought.
+        text: &'a [u16],
+        /// Its signature if that is short, else empty.
+        signature: &'a [u16],
+    },
+    /// A tool call.
+    Call {
+        /// Its id.
+        id: &'a [u16],
+        /// The tool.
+        name: &'a [u16],
+        /// Its arguments as JSON.
+        arguments: &'a [u16],
+        /// Whether a thought signature came with it.
+        is_signed: bool,
+    },
+    /// An image.
+    Image,
+    /// Text that counts but is no content block: a command, a list of tools.
+    Counted(&'a [u16]),
+    /// A block of a kind unknown here.
+    Unknown,
+}
+
+/// Tokens of a message; 0 for what pi does not send.
+#[must_use]
+pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
+    if raw.is_sent { Counts::of(&raw.parts, rules).all } else { 0 }
+}
+
+/// The facts of a message. Each text is counted once.
+#[must_use]
+pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
+    with_counts(raw, rules, Counts::of(&raw.parts, rules))
+}
+
+/// The facts of a message that need no counting: its role, ids and kinds of blocks.
+#[must_use]
+pub fn outline(raw: &Raw<'_>) -> Message {
+    let never = Form { min_len: Utf16Len(usize::MAX), ..Form::default() };
+    with_counts(raw, &Rules { form: never, ..Rules::default() }, Counts::default())
+}
+
+fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
+    let tokens = if raw.is_sent { counts.all } else { 0 };
+    let body = match raw.role {
+        RawRole::System => Body::System,
+        RawRole::User => Body::User,
+        RawRole::Summary => Body::Summary,
+        RawRole::Other => Body::Other,
+        RawRole::Assistant { api, provider, model, prompt_tokens, cache_read_tokens } => {
+            Body::Assistant(Assistant {
+                source: Source { api: text(api), provider: text(provider), model: text(model) },
+                is_sent: raw.is_sent,
+                prompt_tokens: prompt_tokens.and_then(token_count),
+                cache_read_tokens: cache_read_tokens.and_then(token_count).unwrap_or(0),
+                call_ids: raw.call_ids(),
+                thinking: raw.thinking(counts.thinking),
+                has_other_content: raw.parts.iter().any(Part::stands_alone),
+            })
+        }
+        RawRole::ToolResult { call_id, tool_name, marker } => {
+            let joined = raw.joined_text();
+            let tool_name = text(tool_name);
+            let is_excluded = rules.exclude_tools.contains(&tool_name);
+            let shortened = if is_excluded { None } else { shorten(&joined, marker, counts, rules) };
+            Body::ToolResult(ToolResult {
+                call_id: text(call_id),
+                tool_name,
+                text_len: Utf16Len(joined.len()),
+                is_excluded,
+                shortened,
+            })
+        }
+    };
+    let traits = raw.traits(&body);
+    Message { body, tokens, timestamp_ms: raw.timestamp_ms, fingerprint: raw.fingerprint, traits }
+}
+
+/// Tokens of a message's blocks, by what the edits need.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    all: usize,
+    texts: usize,
+    thinking: usize,
+}
+
+impl Counts {
+    fn of(parts: &[Part<'_>], rules: &Rules) -> Self {
+        let mut counts = Self::default();
+        for part in parts {
+            let tokens = part.tokens(rules);
+            counts.all += tokens;
+            match part {
+                Part::Text(_) => counts.texts += tokens,
+                Part::Thinking { .. } => counts.thinking += tokens,
+                _ => {}
+            }
+        }
+        counts
+    }
+}
+
+/// The summary of a tool result, unless it would be longer in tokens: then it helps nobody.
+fn shorten(text: &[u16], marker: Option<&[u16]>, counts: Counts, rules: &Rules) -> Option<Shortened> {
+    let summary = rules.form.summarize(text, |omitted, original| match marker {
+        Some(own) => own.to_vec(),
+        None => rules.marker.marker(omitted, original),
+    })?;
+    let message_tokens = counts.all - counts.texts + tokens::count_utf16(&summary);
+    let is_gain = message_tokens <= counts.all && !is_blank(&summary);
+    is_gain.then(|| Shortened { text: summary.into(), message_tokens })
+}
+
+impl<'a> Raw<'a> {
+    fn call_ids(&self) -> Vec<Box<str>> {
+        let calls = self.parts.iter().filter_map(|part| match part {
+            Part::Call { id, .. } => Some(text(id)),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    fn thinking(&self, tokens: usize) -> Option<Thinking> {
+        let signatures = self.parts.iter().filter_map(|part| match part {
+            Part::Thinking { signature, .. } => Some(is_field_name(signature)),
+            _ => None,
+        });
+        let (blocks, names_wire_field) =
+            signatures.fold((0, false), |(blocks, any), is_name| (blocks + 1, any | is_name));
+        (blocks > 0).then_some(Thinking { blocks, tokens, names_wire_field })
+    }
+
+    fn traits(&self, body: &Body) -> Traits {
+        let kept = match body {
+            Body::ToolResult(ToolResult { shortened: Some(shortened), .. }) => {
+                Some(self.identifiers(|part| !matches!(part, Part::Text(_)), Some(&shortened.text)))
+            }
+            Body::Assistant(assistant) if assistant.thinking.is_some() => {
+                Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None))
+            }
+            _ => None,
+        };
+        let targets = self.parts.iter().filter_map(|part| match part {
+            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments)),
+            _ => None,
+        });
+        let text = match body {
+            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => hash_of_text(&self.joined_text()),
+            _ => 0,
+        };
+        Traits { identifiers: self.identifiers(|_| true, None), kept, targets: targets.collect(), text }
+    }
+
+    /// The identifiers of the parts chosen and of one more text.
+    fn identifiers(&self, chosen: impl Fn(&Part<'_>) -> bool, more: Option<&[u16]>) -> Box<[Identifier]> {
+        let mut collector = Collector::default();
+        for part in self.parts.iter().filter(|part| chosen(part)) {
+            match part {
+                Part::Text(text) | Part::Counted(text) | Part::Thinking { text, .. } => collector.text(text),
+                Part::Call { name, arguments, .. } => {
+                    collector.text(name);
+                    collector.json(arguments);
+                }
+                Part::Image | Part::Unknown => {}
+            }
+        }
+        collector.text(more.unwrap_or_default());
+        collector.finish()
+    }
+
+    /// The text blocks joined by newlines; a single one is borrowed.
+    fn joined_text(&self) -> Cow<'a, [u16]> {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(*text),
+            _ => None,
+        });
+        match texts.collect::<Vec<_>>().as_slice() {
+            [text] => Cow::Borrowed(*text),
+            texts => Cow::Owned(texts.join(&NEWLINE)),
+        }
+    }
+}
+
+impl Part<'_> {
+    fn tokens(&self, rules: &Rules) -> usize {
+        match self {
+            Self::Text(text) | Self::Counted(text) | Self::Thinking { text, .. } => tokens::count_utf16(text),
+            Self::Call { name, arguments, .. } => tokens::count_utf16(name) + tokens::count_utf16(arguments),
+            Self::Image => rules.image_tokens,
+            Self::Unknown => 0,
+        }
+    }
+
+    /// Whether a provider accepts a message that holds this block alone.
+    fn stands_alone(&self) -> bool {
+        match self {
+            Self::Text(text) => !is_blank(text),
+            Self::Call { .. } | Self::Image | Self::Unknown => true,
+            Self::Thinking { .. } | Self::Counted(_) => false,
+        }
+    }
+}
+
+fn text(units: &[u16]) -> Box<str> {
+    String::from_utf16_lossy(units).into()
+}
+
+/// A usable number of tokens: finite and positive, below what a count can hold exactly.
+fn token_count(tokens: f64) -> Option<u64> {
+    const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
+    (tokens > 0.0 && tokens <= MAX_EXACT).then_some(tokens as u64)
+}
+
+/// `reasoning_content` and its like; a real signature is long and mixed.
+fn is_field_name(signature: &[u16]) -> bool {
+    let is_name = |&unit: &u16| {
+        u8::try_from(unit)
+            .is_ok_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    !signature.is_empty() && signature.len() <= WIRE_FIELD_MAX_LEN.0 && signature.iter().all(is_name)
+}

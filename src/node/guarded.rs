@@ -1,0 +1,49 @@
+//! The one place where a panic stops. Napi turns an uncaught one into the death of the host's process.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use napi::{Error, Result, Status};
+
+thread_local! {
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; a panic in it becomes an error. Nothing is printed: a panic message may hold text of the user's.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    silence_panics_inside();
+    let was_inside = IS_INSIDE.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    IS_INSIDE.set(was_inside);
+    outcome.unwrap_or_else(|panic| {
+        // A payload whose own drop panics would escape from here.
+        std::mem::forget(panic);
+        Err(Error::new(Status::GenericFailure, "pi-strata failed inside; its input is unchanged"))
+    })
+}
+
+/// Chains a hook before the host's own that keeps quiet on threads that are inside `guarded`.
+fn silence_panics_inside() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let host_hook = take_hook();
+        set_hook(Box::new(move |info| {
+            if !IS_INSIDE.get() {
+                host_hook(info);
+            }
+        }));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_without_its_text() {
+        let error = guarded::<()>(|| panic!("canary")).expect_err("panicked");
+        assert!(!error.reason.contains("canary"));
+        assert_eq!(guarded(|| Ok(7)).ok(), Some(7));
+    }
+}

@@ -1,0 +1,15 @@
+//! The only room that knows Node: reading what JavaScript hands in, running the core on a worker thread, handing
+//! decisions back. No rule of the product lives here.
+
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "every exported function fails alike: a JavaScript error, from `guarded`"
+)]
+
+pub mod count;
+pub mod engine;
+mod guarded;
+mod read;
+pub mod session_file;
+pub mod validity;
+mod wire;

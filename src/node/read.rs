@@ -1,0 +1,189 @@
+//! From JavaScript's flat description of messages to the core's `Raw` messages.
+//!
+//! `lib/snapshot.js` writes one row of numbers and strings per message; this file is its reader, and the two must
+//! agree. Texts cross once, as UTF-16 into one arena: that is a plain copy for V8's two-byte strings and a widening
+//! one for its one-byte strings, where UTF-8 would transcode.
+
+use bytemuck::cast_slice;
+use napi::bindgen_prelude::{Array, Float64ArraySlice};
+use napi::{Error, JsValue, Result, Status, sys};
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
+
+use crate::measure::{Part, Raw, RawRole};
+
+/// The rows come after one number: the UTF-16 code units of all strings.
+const ROWS_START: usize = 1;
+/// Room made before the strings are read; more is made as they come.
+const MAX_RESERVED_UNITS: usize = 1 << 26;
+
+/// Messages as they crossed the boundary.
+pub(super) struct Batch {
+    numbers: Vec<f64>,
+    units: Vec<u16>,
+    /// End of each string in `units`.
+    ends: Vec<usize>,
+}
+
+/// A message that was read, with the slot JavaScript chose for its facts.
+pub(super) struct Slotted<'a> {
+    pub(super) slot: usize,
+    pub(super) raw: Raw<'a>,
+}
+
+impl Batch {
+    /// Copies everything out of JavaScript, on its thread.
+    pub(super) fn take(numbers: &Float64ArraySlice<'_>, strings: &Array<'_>) -> Result<Self> {
+        let value = strings.value();
+        let numbers = numbers.to_vec();
+        let units = numbers.first().map_or(0, |&units| units as usize).min(MAX_RESERVED_UNITS);
+        let mut batch = Self {
+            numbers,
+            // One more: napi ends what it writes with a zero.
+            units: Vec::with_capacity(units + 1),
+            ends: Vec::with_capacity(strings.len() as usize),
+        };
+        for index in 0..strings.len() {
+            let mut element = std::ptr::null_mut();
+            // SAFETY: `value` is a live handle of this scope's environment; `element` is a valid place to write.
+            check(unsafe { sys::napi_get_element(value.env, value.value, index, &raw mut element) })?;
+            append_string(value.env, element, &mut batch.units)?;
+            batch.ends.push(batch.units.len());
+        }
+        Ok(batch)
+    }
+
+    /// The messages of the batch, in order.
+    pub(super) fn messages(&self) -> Result<Vec<Slotted<'_>>> {
+        let mut cursor = Cursor { batch: self, number: ROWS_START, string: 0 };
+        let mut messages = Vec::new();
+        while cursor.number < self.numbers.len() {
+            messages.push(cursor.message()?);
+        }
+        Ok(messages)
+    }
+}
+
+/// Appends a JavaScript string to `units`.
+pub(super) fn append_string(env: sys::napi_env, string: sys::napi_value, units: &mut Vec<u16>) -> Result<()> {
+    let mut len = 0;
+    // SAFETY: a null buffer asks for the length only; napi checks that `string` is one.
+    check(unsafe { sys::napi_get_value_string_utf16(env, string, std::ptr::null_mut(), 0, &raw mut len) })?;
+    // One more unit than the string has: napi ends what it writes with a zero.
+    units.reserve(len + 1);
+    let start = units.len();
+    let mut written = 0;
+    // SAFETY: `reserve` made room for `len + 1` units after `start`, and napi writes no more than it is told.
+    unsafe {
+        let place = units.as_mut_ptr().add(start);
+        check(sys::napi_get_value_string_utf16(env, string, place, len + 1, &raw mut written))?;
+        units.set_len(start + written);
+    }
+    Ok(())
+}
+
+fn check(status: sys::napi_status) -> Result<()> {
+    if status == sys::Status::napi_ok { Ok(()) } else { Err(malformed()) }
+}
+
+fn malformed() -> Error {
+    Error::new(Status::InvalidArg, "the description of a message is malformed")
+}
+
+/// Reads the rows one field after the other.
+struct Cursor<'a> {
+    batch: &'a Batch,
+    number: usize,
+    string: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn message(&mut self) -> Result<Slotted<'a>> {
+        let slot = self.count()?;
+        let (first_number, first_string) = (self.number, self.string);
+        let role = self.count()?;
+        let is_sent = self.number()? != 0.0;
+        let timestamp_ms = finite(self.number()?);
+        let part_count = self.count()?;
+        let role = self.role(role)?;
+        let parts = (0..part_count).map(|_| self.part()).collect::<Result<Vec<_>>>()?;
+        let fingerprint = self.fingerprint(first_number, first_string);
+        Ok(Slotted { slot, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint } })
+    }
+
+    fn role(&mut self, role: usize) -> Result<RawRole<'a>> {
+        Ok(match role {
+            0 => RawRole::System,
+            1 => RawRole::User,
+            2 => RawRole::Assistant {
+                prompt_tokens: finite(self.number()?),
+                cache_read_tokens: finite(self.number()?),
+                api: self.text()?,
+                provider: self.text()?,
+                model: self.text()?,
+            },
+            3 => {
+                let has_marker = self.number()? != 0.0;
+                let (call_id, tool_name) = (self.text()?, self.text()?);
+                let marker = if has_marker { Some(self.text()?) } else { None };
+                RawRole::ToolResult { call_id, tool_name, marker }
+            }
+            4 => RawRole::Summary,
+            _ => RawRole::Other,
+        })
+    }
+
+    fn part(&mut self) -> Result<Part<'a>> {
+        Ok(match self.count()? {
+            0 => Part::Text(self.text()?),
+            1 => Part::Thinking { text: self.text()?, signature: self.text()? },
+            2 => Part::Call {
+                is_signed: self.number()? != 0.0,
+                id: self.text()?,
+                name: self.text()?,
+                arguments: self.text()?,
+            },
+            3 => Part::Image,
+            4 => Part::Counted(self.text()?),
+            _ => Part::Unknown,
+        })
+    }
+
+    /// Equal content, equal fingerprint: the texts, where each ends, and the numbers beside them.
+    fn fingerprint(&self, first_number: usize, first_string: usize) -> u128 {
+        let numbers = self.batch.numbers.get(first_number..self.number).unwrap_or_default();
+        let start = self.text_start(first_string);
+        let ends = self.batch.ends.get(first_string..self.string).unwrap_or_default();
+        let seed = ends.iter().fold(xxh3_64_with_seed(cast_slice(numbers), 0), |seed, end| {
+            xxh3_64_with_seed(&(end - start).to_le_bytes(), seed)
+        });
+        let units = self.batch.units.get(start..self.text_start(self.string)).unwrap_or_default();
+        xxh3_128_with_seed(cast_slice(units), seed)
+    }
+
+    fn text(&mut self) -> Result<&'a [u16]> {
+        let (start, end) = (self.text_start(self.string), self.text_start(self.string + 1));
+        if self.string >= self.batch.ends.len() {
+            return Err(malformed());
+        }
+        self.string += 1;
+        self.batch.units.get(start..end).ok_or_else(malformed)
+    }
+
+    fn text_start(&self, string: usize) -> usize {
+        string.checked_sub(1).and_then(|before| self.batch.ends.get(before)).copied().unwrap_or(0)
+    }
+
+    fn count(&mut self) -> Result<usize> {
+        self.number().map(|number| number as usize)
+    }
+
+    fn number(&mut self) -> Result<f64> {
+        let number = self.batch.numbers.get(self.number).copied().ok_or_else(malformed)?;
+        self.number += 1;
+        Ok(number)
+    }
+}
+
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then_some(number)
+}

@@ -1,0 +1,53 @@
+//! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
+//!
+//! Layout: the header, then per edit `index, action, layer, reason, tokens saved, number of cuts`, each cut as
+//! `text block, head, tail`; then the indices of messages whose texts are wanted.
+
+use crate::plan::{Action, Edit, Plan, Reason};
+
+/// What stands before the edits.
+pub(super) struct Header {
+    /// Estimated prompt tokens of the transcript as it came.
+    pub(super) tokens_before: f64,
+    /// Estimated prompt tokens of what will be sent.
+    pub(super) tokens_after: f64,
+    /// Tokens a request may have.
+    pub(super) budget: f64,
+}
+
+/// The plan and what else the boundary must know, as numbers.
+pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Vec<f64> {
+    let mut numbers = vec![
+        header.tokens_before,
+        header.tokens_after,
+        header.budget,
+        plan.edits.len() as f64,
+        wanted_texts.len() as f64,
+    ];
+    for edit in &plan.edits {
+        encode_edit(edit, &mut numbers);
+    }
+    numbers.extend(wanted_texts.iter().map(|&index| index as f64));
+    numbers
+}
+
+fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
+    let (action, cuts) = match &edit.action {
+        Action::Summarize => (0, [].as_slice()),
+        Action::StripThinking => (1, [].as_slice()),
+        Action::Drop => (2, [].as_slice()),
+        Action::Truncate(cuts) => (3, cuts.as_slice()),
+    };
+    let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
+    numbers.extend([
+        edit.index as f64,
+        f64::from(action),
+        f64::from(edit.layer as u8),
+        reason as f64,
+        edit.tokens_saved as f64,
+        cuts.len() as f64,
+    ]);
+    for cut in cuts {
+        numbers.extend([cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
+    }
+}

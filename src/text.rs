@@ -1,0 +1,103 @@
+//! UTF-16 text as JavaScript sees it: lengths, lines and cuts that never split a surrogate pair.
+//! Knows nothing of tokens or messages.
+
+/// A length in UTF-16 code units, JavaScript's `.length`. Not a byte length, not a character count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Utf16Len(pub usize);
+
+const NEWLINE: u16 = b'\n' as u16;
+
+/// The first `len` units of `text`, or one less where that would split a surrogate pair.
+#[must_use]
+pub fn head(text: &[u16], len: Utf16Len) -> &[u16] {
+    text.get(..cut_before(text, len.0)).unwrap_or(text)
+}
+
+/// The last `len` units of `text`, or one less where that would split a surrogate pair.
+#[must_use]
+pub fn tail(text: &[u16], len: Utf16Len) -> &[u16] {
+    let start = text.len().saturating_sub(len.0);
+    let start = start + usize::from(splits_pair(text, start));
+    text.get(start..).unwrap_or_default()
+}
+
+fn cut_before(text: &[u16], at: usize) -> usize {
+    at.min(text.len()) - usize::from(splits_pair(text, at))
+}
+
+fn splits_pair(text: &[u16], at: usize) -> bool {
+    let unit = |i: Option<usize>| i.and_then(|i| text.get(i));
+    matches!((unit(at.checked_sub(1)), unit(Some(at))), (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)))
+}
+
+/// How many lines `text` has: one more than its newlines.
+#[must_use]
+pub fn line_count(text: &[u16]) -> usize {
+    text.iter().filter(|&&unit| unit == NEWLINE).count() + 1
+}
+
+/// The first `count` lines of `text`, without their newlines.
+pub fn first_lines(text: &[u16], count: usize) -> impl Iterator<Item = &[u16]> {
+    text.split(|&unit| unit == NEWLINE).take(count)
+}
+
+/// The last `count` lines of `text` in reading order, without their newlines.
+#[must_use]
+pub fn last_lines(text: &[u16], count: usize) -> Vec<&[u16]> {
+    let mut lines: Vec<_> = text.rsplit(|&unit| unit == NEWLINE).take(count).collect();
+    lines.reverse();
+    lines
+}
+
+/// True when `text` holds nothing but white space; providers reject such a block.
+#[must_use]
+pub fn is_blank(text: &[u16]) -> bool {
+    char::decode_utf16(text.iter().copied()).all(|unit| unit.is_ok_and(char::is_whitespace))
+}
+
+/// True when half a surrogate pair stands alone: no UTF-8 and no valid JSON can hold it.
+#[must_use]
+pub fn has_lone_surrogate(text: &[u16]) -> bool {
+    // The first pass decides nearly always, and the compiler turns it into wide compares.
+    text.iter().any(|unit| (0xD800..=0xDFFF).contains(unit))
+        && char::decode_utf16(text.iter().copied()).any(|unit| unit.is_err())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn utf16(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
+    }
+
+    #[test]
+    fn cuts_stay_outside_surrogate_pairs() {
+        let text = utf16("a😀b");
+        assert_eq!(head(&text, Utf16Len(2)), utf16("a"));
+        assert_eq!(head(&text, Utf16Len(3)), utf16("a😀"));
+        assert_eq!(tail(&text, Utf16Len(2)), utf16("b"));
+        assert_eq!(tail(&text, Utf16Len(3)), utf16("😀b"));
+        assert_eq!(tail(&text, Utf16Len(9)), text);
+        assert!(head(&text, Utf16Len(0)).is_empty() && tail(&text, Utf16Len(0)).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn lines_agree_with_a_plain_split(text in "[ab\n]{0,40}", count in 0usize..6) {
+            let units = utf16(&text);
+            let lines: Vec<Vec<u16>> = text.split('\n').map(utf16).collect();
+            prop_assert_eq!(line_count(&units), lines.len());
+            prop_assert_eq!(first_lines(&units, count).map(<[u16]>::to_vec).collect::<Vec<_>>(), &lines[..count.min(lines.len())]);
+            prop_assert_eq!(last_lines(&units, count).concat(), lines[lines.len().saturating_sub(count)..].concat());
+        }
+
+        #[test]
+        fn a_cut_of_valid_text_is_valid(text in "\\PC{0,30}", at in 0usize..40) {
+            let units = utf16(&text);
+            prop_assert!(String::from_utf16(head(&units, Utf16Len(at))).is_ok());
+            prop_assert!(String::from_utf16(tail(&units, Utf16Len(at))).is_ok());
+        }
+    }
+}

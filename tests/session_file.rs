@@ -1,0 +1,236 @@
+//! Properties of the session reader on input nobody wrote: it never panics, hands out only messages, and reports
+//! exactly the lines it could not read.
+
+use pi_strata::session_file::{Format, Session, parse};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Values from which lines are put together: few enough that links, ids and kinds meet by chance.
+fn short_id() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        6 => prop::sample::select(vec!["a", "b", "c", "d", "e"]).prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => Just(json!(7)),
+    ]
+}
+
+fn content() -> impl Strategy<Value = Value> {
+    let block = prop_oneof![
+        any::<String>().prop_map(|text| json!({ "type": "text", "text": text })),
+        any::<String>().prop_map(|text| json!({ "type": "thinking", "thinking": text, "signature": "s" })),
+        short_id().prop_map(|id| json!({ "type": "tool_use", "id": id, "name": "read", "input": {} })),
+        (short_id(), any::<String>())
+            .prop_map(|(id, text)| json!({ "type": "tool_result", "tool_use_id": id, "content": text })),
+        Just(json!({ "type": "image", "source": { "media_type": "image/png", "data": "" } })),
+        Just(json!(3)),
+    ];
+    prop_oneof![
+        3 => prop::collection::vec(block, 0..4).prop_map(Value::Array),
+        1 => any::<String>().prop_map(Value::from),
+        1 => Just(Value::Null),
+    ]
+}
+
+fn role() -> impl Strategy<Value = Value> {
+    let roles = vec!["user", "assistant", "toolResult", "system", "hookMessage", "odd"];
+    prop_oneof![8 => prop::sample::select(roles).prop_map(Value::from), 1 => Just(json!(1))]
+}
+
+fn pi_line() -> impl Strategy<Value = Value> {
+    let types = vec![
+        "message",
+        "message",
+        "message",
+        "compaction",
+        "branch_summary",
+        "custom_message",
+        "context_edit",
+        "label",
+        "leaf",
+        "session",
+        "unheard_of",
+    ];
+    (prop::sample::select(types), short_id(), short_id(), short_id(), role(), content(), 0..6_usize).prop_map(
+        |(kind, id, parent, target, role, content, index)| {
+            json!({
+                "type": kind, "id": id, "parentId": parent, "targetId": target, "fromId": target,
+                "timestamp": "2026-01-01T00:00:00.000Z", "summary": "s", "content": content,
+                "firstKeptEntryId": target, "firstKeptEntryIndex": index,
+                "replacement": { "content": content }, "message": { "role": role, "content": content },
+            })
+        },
+    )
+}
+
+fn claude_line() -> impl Strategy<Value = Value> {
+    let types = vec!["user", "user", "assistant", "assistant", "system", "summary", "attachment"];
+    (prop::sample::select(types), short_id(), short_id(), short_id(), content(), any::<(bool, bool, bool)>()).prop_map(
+        |(kind, uuid, parent, response, content, (side, meta, compact))| {
+            json!({
+                "type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": side, "isMeta": meta,
+                "isCompactSummary": compact, "subtype": "compact_boundary",
+                "compactMetadata": { "preTokens": 1, "preservedMessages": { "uuids": [response] } },
+                "message": { "id": response, "role": kind, "content": content, "usage": { "input_tokens": 1 } },
+            })
+        },
+    )
+}
+
+fn joined(lines: &[Value]) -> Vec<u8> {
+    lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n").into_bytes()
+}
+
+fn sound(session: &Session, file: &[u8]) -> Result<(), TestCaseError> {
+    for message in &session.messages {
+        prop_assert!(message.get("role").is_some_and(Value::is_string), "{message}");
+    }
+    let line_count = file.split(|byte| *byte == b'\n').count();
+    for problem in &session.problems {
+        prop_assert!((1..=line_count).contains(&problem.line));
+        prop_assert!(
+            problem.message.ends_with('.') && !problem.message.contains('\n'),
+            "{}",
+            problem.message
+        );
+    }
+    Ok(())
+}
+
+/// Number of results that stand before the message with their call, or twice.
+fn misplaced_results(messages: &[Value]) -> usize {
+    let mut open = Vec::new();
+    let mut misplaced = 0;
+    for message in messages {
+        let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
+        let calls =
+            blocks.filter(|b| b.get("type") == Some(&json!("toolCall"))).filter_map(|b| b.get("id").cloned());
+        if message.get("role") == Some(&json!("assistant")) {
+            open.extend(calls);
+        }
+        if message.get("role") == Some(&json!("toolResult")) {
+            match open.iter().position(|id| Some(id) == message.get("toolCallId")) {
+                Some(at) => drop(open.swap_remove(at)),
+                None => misplaced += 1,
+            }
+        }
+    }
+    misplaced
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_survived(file in prop::collection::vec(any::<u8>(), 0..400)) {
+        sound(&parse(&file), &file)?;
+    }
+
+    #[test]
+    fn any_json_like_text_is_survived(file in "[\\[\\]{}\":,\\\\ud89a-c0-9tnul\n ]{0,200}") {
+        sound(&parse(file.as_bytes()), file.as_bytes())?;
+    }
+
+    #[test]
+    fn any_pi_lines_are_survived(lines in prop::collection::vec(pi_line(), 0..12), version in 0..6_u32) {
+        let mut all = vec![json!({ "type": "session", "version": version, "id": "s" })];
+        all.extend(lines);
+        let file = joined(&all);
+        let session = parse(&file);
+        prop_assert_eq!(session.format, Format::Pi { version });
+        sound(&session, &file)?;
+    }
+
+    #[test]
+    fn any_claude_lines_are_survived(lines in prop::collection::vec(claude_line(), 0..12)) {
+        let file = joined(&lines);
+        sound(&parse(&file), &file)?;
+    }
+
+    #[test]
+    fn mutated_lines_are_survived(
+        lines in prop::collection::vec(prop_oneof![pi_line(), claude_line()], 1..8),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..10),
+        keep in any::<prop::sample::Index>(),
+    ) {
+        let mut file = joined(&lines);
+        for (at, byte) in changes {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        file.truncate(keep.index(file.len()) + 1);
+        sound(&parse(&file), &file)?;
+    }
+
+    #[test]
+    fn a_broken_line_costs_nothing_else(
+        roles in prop::collection::vec(any::<bool>(), 1..10),
+        at in any::<prop::sample::Index>(),
+        linked in any::<bool>(),
+    ) {
+        let mut lines = vec![json!({ "type": "session", "version": if linked { 3 } else { 1 } }).to_string()];
+        lines.extend(roles.iter().enumerate().map(|(index, user)| json!({
+            "type": "message", "id": index.to_string(),
+            "parentId": index.checked_sub(1).map(|parent| parent.to_string()),
+            "message": { "role": if *user { "user" } else { "assistant" }, "content": [], "timestamp": index },
+        }).to_string()));
+        let whole = parse(lines.join("\n").as_bytes());
+        prop_assert!(whole.problems.is_empty());
+        prop_assert_eq!(whole.messages.len(), roles.len());
+
+        // A line cut off in the middle takes its own message away and no other.
+        let broken = at.index(roles.len());
+        let half = lines[broken + 1].len() / 2;
+        lines[broken + 1].truncate(half);
+        let session = parse(lines.join("\r\n").as_bytes());
+        let mut expected = whole.messages;
+        expected.remove(broken);
+        prop_assert_eq!(session.messages, expected);
+        prop_assert_eq!(session.problems.iter().map(|p| p.line).collect::<Vec<_>>(), vec![broken + 2]);
+    }
+
+    /// As recorded: each response in several lines, its results between them, parents as Claude Code sets them.
+    #[test]
+    fn claude_results_follow_their_calls(responses in prop::collection::vec(1..4_usize, 1..6), early in any::<bool>()) {
+        let mut lines: Vec<Value> = Vec::new();
+        let mut parent = Value::Null;
+        let add = |lines: &mut Vec<Value>, kind: &str, uuid: String, parent: &Value, message: Value| {
+            lines.push(json!({ "type": kind, "uuid": uuid, "parentUuid": parent, "message": message }));
+        };
+        for (index, calls) in responses.iter().enumerate() {
+            add(&mut lines, "user", format!("u{index}"), &parent, json!({ "content": "go" }));
+            parent = json!(format!("u{index}"));
+            let mut results = Vec::new();
+            for call in 0..*calls {
+                let (uuid, id) = (format!("a{index}.{call}"), format!("t{index}.{call}"));
+                let block = json!({ "type": "tool_use", "id": id, "name": "read", "input": {} });
+                let message = json!({ "id": format!("m{index}"), "content": [block] });
+                add(&mut lines, "assistant", uuid.clone(), &parent, message);
+                parent = json!(uuid);
+                let answer = json!([{ "type": "tool_result", "tool_use_id": id, "content": "ok" }]);
+                results.push((format!("r{index}.{call}"), uuid, answer));
+                if early {
+                    let (uuid, parent, content) = results.remove(0);
+                    add(&mut lines, "user", uuid, &json!(parent), json!({ "content": content }));
+                }
+            }
+            for (uuid, parent, content) in results {
+                add(&mut lines, "user", uuid, &json!(parent), json!({ "content": content }));
+            }
+            let last = lines.last().and_then(|line| line.get("uuid")).cloned();
+            parent = last.unwrap_or_default();
+        }
+        let session = parse(&joined(&lines));
+        let calls: usize = responses.iter().sum();
+        prop_assert_eq!(session.messages.len(), responses.len() * 2 + calls);
+        prop_assert_eq!(misplaced_results(&session.messages), 0);
+    }
+}
+
+#[test]
+fn the_recorded_example_is_read_whole() {
+    let file = include_bytes!("../examples/session.jsonl");
+    let session = parse(file);
+    assert_eq!((session.format, session.problems), (Format::Pi { version: 3 }, Vec::new()));
+    assert!(session.messages.len() >= 150);
+    assert_eq!(misplaced_results(&session.messages), 0);
+}
