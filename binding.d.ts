@@ -83,8 +83,36 @@ export interface LineProblem {
   message: string
 }
 
+/** What is done to a message to mend a transcript. */
+export interface MendedMessage {
+  /** Its position. */
+  index: number
+  /** Whether it is left out. */
+  isDropped: boolean
+  /** Positions of its blocks that are left out. */
+  blocks: Array<number>
+  /** Whether half surrogate pairs in its texts are replaced. */
+  isRewritten: boolean
+}
+
+/** What mends a transcript. */
+export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
+
 /** Reads a recorded session, on a worker thread. */
 export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
+
+/** A message that breaks a rule. */
+export interface Problem {
+  /** Its position. */
+  index: number
+  /** The rule. */
+  rule: string
+  /** What the provider says about it. */
+  message: string
+}
+
+/** What a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
+export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
 
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>

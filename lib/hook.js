@@ -55,7 +55,9 @@ class Hook {
     if (call.isCancelled) return undefined;
     const plan = await this.#plan(list, slots, contextWindow, call);
     if (call.isCancelled) return undefined;
-    const edits = plan.edits.filter((edit) => edit.action === "drop" || this.#isAsRead(list[edit.index]));
+    const edits = plan.edits.filter(
+      (edit) => edit.action === "drop" || this.#isAsRead(list[edit.index], slots[edit.index]),
+    );
     const edited =
       edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
     if (this.#reporter.isListening) this.#report(list, edited, { ...plan, edits }, contextWindow, call);
@@ -84,14 +86,15 @@ class Hook {
     const plan = readPlan(await call.away(this.#engine.plan(slots, contextWindow)));
     if (plan.wantedTexts.length === 0 || call.isCancelled) return plan;
     const texts = new Batch();
-    for (const index of plan.wantedTexts) texts.add(index, list[index]);
+    for (const index of plan.wantedTexts) texts.addReadable(index, list[index]);
     const numbers = new Float64Array(texts.numbers);
     return readPlan(await call.away(this.#engine.plan(slots, contextWindow, numbers, texts.strings)));
   }
 
   /** False if the host changed the message after it was read: then its edit would be about other content. */
-  #isAsRead(message) {
-    return this.#facts.of(message)?.isStale(message) === false;
+  #isAsRead(message, slot) {
+    const facts = this.#facts.of(message);
+    return facts?.slot === slot && !facts.isStale(message);
   }
 
   #shortened(message) {
