@@ -28,7 +28,7 @@ function describe(name, messages, api) {
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
   const batch = new Batch();
   for (let index = 0; index < messages.length; index += 1) batch.addReadable(index, messages[index]);
-  return { numbers: new Float64Array(batch.numbers), strings: batch.strings };
+  return batch;
 }
 
 function mended(message, { blocks, isRewritten }) {

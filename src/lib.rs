@@ -3,6 +3,7 @@
 //! Text goes in once, decisions come out. The rooms, each knowing only those above it:
 //!
 //! - [`text`]: UTF-16 lengths, lines and cuts; [`tokens`]: exact cl100k counts and the estimate made of them
+//! - [`traits`]: what a message is about, as hashes
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
@@ -18,5 +19,6 @@ pub mod schedule;
 pub mod session_file;
 pub mod text;
 pub mod tokens;
+pub mod traits;
 pub mod transcript;
 pub mod validity;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::text::Utf16Len;
+use crate::traits::Traits;
 
 /// A conversation in sending order, with each tool result linked to the call it answers.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub struct Message {
     pub timestamp_ms: Option<f64>,
     /// 128-bit hash of everything that was read of it.
     pub fingerprint: u128,
+    /// What it is about.
+    pub traits: Traits,
 }
 
 /// A message by role.
@@ -234,7 +237,7 @@ impl Message {
             }
             _ => 0,
         };
-        size_of::<Self>() + owned
+        size_of::<Self>() + owned + self.traits.heap_bytes()
     }
 
     /// The tool result's facts, for role `toolResult`.
