@@ -73,7 +73,10 @@ class FactStore {
   #known = new WeakMap();
   #free = [];
   #nextSlot = FIRST_SLOT;
-  #registry = new FinalizationRegistry((facts) => this.#retire(facts));
+  /** Calls under way, and the slots that are free once there is none. */
+  #calls = 0;
+  #retired = [];
+  #registry = new FinalizationRegistry((facts) => this.#retire(facts.slot));
 
   constructor(engine, options) {
     this.#engine = engine;
@@ -167,7 +170,7 @@ class FactStore {
       this.#registry.register(message, created);
       return created;
     }
-    this.#retire(facts);
+    this.#retire(facts.slot);
     facts.slot = slot;
     facts.pending = undefined;
     facts.remember(message);
@@ -183,18 +186,29 @@ class FactStore {
     for (const { facts } of fresh) facts.role = UNREAD;
   }
 
-  /** Frees a slot, but not while a worker may still write to it. Never throws: the garbage collector calls it too. */
-  #retire({ slot, pending }) {
-    const release = () => {
-      try {
-        this.#engine.release(slot);
-        this.#free.push(slot);
-      } catch {
-        // The slot stays taken: nothing but its few bytes is lost.
-      }
-    };
-    if (pending === undefined) release();
-    else pending.then(release, release);
+  /** A call is under way: from now on no slot changes hands, for its plan names messages by their slots. */
+  enter() {
+    this.#calls += 1;
+  }
+
+  leave() {
+    this.#calls -= 1;
+    if (this.#calls === 0) for (const slot of this.#retired.splice(0)) this.#release(slot);
+  }
+
+  #retire(slot) {
+    if (this.#calls > 0) this.#retired.push(slot);
+    else this.#release(slot);
+  }
+
+  /** Never throws: the garbage collector calls it too, and has nobody to catch. */
+  #release(slot) {
+    try {
+      this.#engine.release(slot);
+      this.#free.push(slot);
+    } catch {
+      // The slot stays taken: nothing but its few bytes is lost.
+    }
   }
 }
 

@@ -51,6 +51,15 @@ class Hook {
     const list = messages.slice();
     const contextWindow = this.#contextWindow();
     this.#start();
+    this.#facts.enter();
+    try {
+      return await this.#transformed(messages, list, contextWindow, call);
+    } finally {
+      this.#facts.leave();
+    }
+  }
+
+  async #transformed(messages, list, contextWindow, call) {
     const slots = await this.#facts.slotsOf(list, call);
     if (call.isCancelled) return undefined;
     const plan = await this.#plan(list, slots, contextWindow, call);

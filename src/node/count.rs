@@ -78,7 +78,7 @@ impl Task for CountText {
     }
 
     fn resolve(&mut self, _env: Env, tokens: u32) -> Result<u32> {
-        Ok(tokens)
+        guarded(|| Ok(tokens))
     }
 }
 
@@ -97,7 +97,7 @@ impl Task for CountMessages {
     }
 
     fn resolve(&mut self, _env: Env, tokens: f64) -> Result<f64> {
-        Ok(tokens)
+        guarded(|| Ok(tokens))
     }
 }
 

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::fault;
 use super::guarded::guarded;
 use super::read::Batch;
 use super::wire::{Header, encode};
@@ -147,9 +148,8 @@ impl Engine {
 
 /// The words for the reasons a plan names by number.
 #[napi]
-#[must_use]
-pub fn reasons() -> Vec<&'static str> {
-    Reason::ALL.iter().map(|reason| reason.as_str()).collect()
+pub fn reasons() -> Result<Vec<&'static str>> {
+    guarded(|| Ok(Reason::ALL.iter().map(|reason| reason.as_str()).collect()))
 }
 
 /// Facts by slot.
@@ -159,6 +159,7 @@ struct Slots(Mutex<Vec<Option<Arc<Message>>>>);
 impl Slots {
     fn set(&self, slot: usize, message: Option<Arc<Message>>) {
         let mut slots = self.0.lock();
+        fault::step();
         if slot >= slots.len() {
             slots.resize(slot + 1, None);
         }
@@ -169,6 +170,7 @@ impl Slots {
 
     fn get(&self, wanted: &[u32]) -> Result<Vec<Arc<Message>>> {
         let slots = self.0.lock();
+        fault::step();
         let messages = wanted.iter().map(|&slot| slots.get(slot as usize).cloned().flatten());
         messages
             .collect::<Option<_>>()
@@ -192,7 +194,7 @@ impl Task for ReadTask {
     }
 
     fn resolve(&mut self, _env: Env, (): ()) -> Result<()> {
-        Ok(())
+        guarded(|| Ok(()))
     }
 }
 
@@ -225,6 +227,7 @@ impl<'a> ScopedTask<'a> for PlanTask {
 fn plan(transcript: &Transcript, limits: &Limits, texts: Option<&Batch>) -> Result<Vec<f64>> {
     let estimate = Estimate::PLAIN;
     let mut draft = every_call::draft(transcript, limits, &estimate);
+    fault::step();
     let mut wanted = Vec::new();
     match texts {
         Some(batch) => shrink::cut_texts(&mut draft, limits, &estimate, &texts_of(batch)?),
