@@ -31,7 +31,8 @@ test(`${SESSIONS} sessions of ${TURNS} turns, interleaved`, async (t) => {
       for (const other of JSON.stringify(sent).matchAll(/session-(\d+)-/g)) {
         assert.equal(Number(other[1]), number);
       }
-      if (turn % 25 === 0) assert.deepEqual(sent, await createTransformContext(options)(structuredClone(live)));
+      if (turn % 25 === 0)
+        assert.deepEqual(sent, await createTransformContext(options)(structuredClone(live)));
     }
   };
   await Promise.all(Array.from({ length: SESSIONS }, (_, number) => session(number)));

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -56,6 +56,8 @@ describe("the packed package", () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
+  const cutTo = (bytes) =>
+    writeFileSync(native, readFileSync(path.join(ROOT, nativeName())).subarray(0, bytes));
   const probe = (flags = []) =>
     JSON.parse(execFileSync(process.execPath, [...flags, "-e", PROBE], { cwd: folder, encoding: "utf8" }));
 
@@ -71,7 +73,9 @@ describe("the packed package", () => {
 
   const broken = {
     missing: () => {},
-    "cut short": () => writeFileSync(native, readFileSync(path.join(ROOT, nativeName())).subarray(0, 40_000)),
+    "cut to a page": () => cutTo(4096),
+    "cut in half": (size) => cutTo(size / 2),
+    "cut by a byte": (size) => cutTo(size - 1),
     empty: () => writeFileSync(native, ""),
     "for another platform": () => writeFileSync(native, Buffer.from("cffaedfe0c00000100000000", "hex")),
     "a folder": () => mkdirSync(native),
@@ -79,7 +83,7 @@ describe("the packed package", () => {
   for (const [name, arrange] of Object.entries(broken)) {
     test(`passes through where it is ${name}`, () => {
       rmSync(native, { recursive: true, force: true });
-      arrange();
+      arrange(statSync(path.join(ROOT, nativeName())).size);
       assertUnavailable(probe());
       rmSync(native, { recursive: true, force: true });
     });
