@@ -15,6 +15,7 @@ const FAILURES = {
 
 class Reporter {
   #listener;
+  #saidUnavailable = false;
 
   constructor(listener) {
     this.#listener = listener;
@@ -33,8 +34,14 @@ class Reporter {
     }
   }
 
+  /** Without the addon every call fails, and alike: that is said once. */
   failed(error) {
-    this.emit({ type: "failed", ...failureOf(error) });
+    const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
+    if (code === "ERR_NATIVE_UNAVAILABLE") {
+      if (this.#saidUnavailable) return;
+      this.#saidUnavailable = true;
+    }
+    this.emit({ type: "failed", code, message: FAILURES[code] });
   }
 
   /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */
@@ -69,11 +76,6 @@ function stepsOf(edits) {
   const saved = new Map();
   for (const { action, tokensSaved } of edits) saved.set(action, (saved.get(action) ?? 0) + tokensSaved);
   return Array.from(saved, ([step, tokensSaved]) => ({ step, tokensSaved }));
-}
-
-function failureOf(error) {
-  const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
-  return { code, message: FAILURES[code] };
 }
 
 function editEvent(message, edit, charsAfter) {
@@ -121,4 +123,4 @@ function scheduleOf({ account }) {
   return { mode: "sticky", why: wordsOf().verdicts[account.verdict] };
 }
 
-module.exports = { Reporter, failureOf, reasonOf, scheduleOf, LAYERS };
+module.exports = { Reporter, reasonOf, scheduleOf, LAYERS };

@@ -2,7 +2,7 @@
 // It runs on the hook's own machinery; only the plan, the options and what the host is told are its own.
 "use strict";
 
-const { failureOf, Reporter } = require("./events.js");
+const { Reporter } = require("./events.js");
 const { Call, Hook } = require("./hook.js");
 const { native } = require("./native.js");
 const { amount, checkOptions, count, flag, handler, oneOf, orFunction, positive } = require("./options.js");
@@ -67,7 +67,7 @@ class Guard {
 
   constructor(options) {
     this.options = options;
-    this.#reporter = new Reporter(options.onEvent);
+    this.#reporter = new Reporter(options.onEvent && ((event) => options.onEvent(asWarning(event))));
   }
 
   createEngine() {
@@ -83,8 +83,7 @@ class Guard {
   }
 
   failed(error) {
-    const { code, message } = failureOf(error);
-    this.#warn("failed", `Context guard: ${message}`, { code });
+    this.#reporter.failed(error);
   }
 
   report(outcome) {
@@ -93,17 +92,18 @@ class Guard {
     for (const cut of truncated) {
       const { toolName, charsBefore, charsAfter } = cut;
       const text = `truncated tool result for "${toolName}" (${charsBefore} → ${charsAfter} chars)`;
-      this.#warn("toolResultTruncated", `Context guard: ${text}`, cut);
+      this.#reporter.emit({ type: "toolResultTruncated", message: text, ...cut });
     }
     if (dropped > 0) {
       const text = `dropped ${dropped} old messages (estimated ${droppedTokens} tokens)`;
-      this.#warn("messagesDropped", `Context guard: ${text}`, { dropped, droppedTokens });
+      this.#reporter.emit({ type: "messagesDropped", message: text, dropped, droppedTokens });
     }
   }
+}
 
-  #warn(type, message, fields) {
-    this.#reporter.emit({ level: "warn", type, message, ...fields });
-  }
+/** The guard logs lines: every event is one, ready to be written. */
+function asWarning(event) {
+  return { level: "warn", ...event, message: `Context guard: ${event.message}` };
 }
 
 function summaryOf({ list, plan, charsAfter }) {

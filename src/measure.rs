@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::recall;
-use crate::text::{Utf16Len, is_blank};
+use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
 use crate::tokens::{self, estimate::by_length};
 use crate::traits::identifiers::{Collector, Identifier};
 use crate::traits::target::Target;
@@ -232,7 +232,8 @@ impl Counts {
     }
 }
 
-/// The summary of a tool result, unless it would be longer in tokens: then it helps nobody.
+/// The summary of a tool result, unless it would be longer in tokens, then it helps nobody, or a host's own marker
+/// makes it one that a provider refuses.
 fn shorten(
     text: &[u16],
     call_id: &[u16],
@@ -251,7 +252,8 @@ fn shorten(
         Shortening::Ends(cap) => cap.cut(text),
     }?;
     let message_tokens = counts.all - counts.texts + rules.tokens(&summary);
-    let is_gain = message_tokens <= counts.all && !is_blank(&summary);
+    let is_sound = !is_blank(&summary) && (!has_lone_surrogate(&summary) || has_lone_surrogate(text));
+    let is_gain = message_tokens <= counts.all && is_sound;
     is_gain.then(|| Shortened { text: summary.into(), message_tokens })
 }
 

@@ -8,6 +8,7 @@
 
 pub mod count;
 pub mod engine;
+mod fault;
 pub mod guard;
 mod guarded;
 pub mod history;
