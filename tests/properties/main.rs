@@ -4,13 +4,12 @@ mod generator;
 mod model;
 
 use generator::{Conversation, Dice, conversation};
-use model::{Block, Message, Role, apply, mended, problems, texts, tokens, transcript};
-use pi_strata::layers::shrink::{cut_marker, cut_texts, wanted_texts};
-use pi_strata::layers::{Limits, Overflow, ThinkingScope};
-use pi_strata::plan::{Action, Layer, Plan};
-use pi_strata::schedule::every_call;
+use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcript};
+use pi_strata::layers::shrink::cut_marker;
+use pi_strata::layers::{Limits, Overflow};
+use pi_strata::plan::{Action, Layer};
 use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
-use pi_strata::tokens::{self, estimate::Estimate};
+use pi_strata::tokens;
 use pi_strata::validity::{Family, Rule, repair};
 use proptest::prelude::*;
 
@@ -18,35 +17,7 @@ use proptest::prelude::*;
 const MAX_MESSAGES: usize = 400;
 
 fn limits(seed: u64) -> Limits {
-    let mut dice = Dice::new(seed ^ 0x9E37_79B9_7F4A_7C15);
-    Limits {
-        context_window: [500.0, 3000.0, 12_000.0, 60_000.0, 1e9][dice.below(5)],
-        context_ratio: [0.1, 0.75, 1.0][dice.below(3)],
-        keep_recent_tool_results: dice.below(8),
-        keep_recent_thinking: dice.below(3),
-        keep_recent_messages: dice.below(30),
-        thinking_scope: [ThinkingScope::All, ThinkingScope::ClosedTurns][dice.below(2)],
-        overflow: [Overflow::Shrink, Overflow::Keep][usize::from(dice.one_in(5))],
-        reserve_tokens: [0.0, 200.0, 8192.0][dice.below(3)],
-    }
-}
-
-/// The plan of one call, texts handed in where it wants them.
-fn plan(messages: &[Message], limits: &Limits) -> Plan {
-    let transcript = transcript(messages);
-    let estimate = Estimate::PLAIN;
-    let mut draft = every_call::draft(&transcript, limits, &estimate);
-    let wanted = wanted_texts(&draft, limits, &estimate);
-    if !wanted.is_empty() {
-        cut_texts(&mut draft, limits, &estimate, &texts(messages, &wanted));
-    }
-    draft.finish()
-}
-
-fn run(messages: &[Message], limits: &Limits) -> (Plan, Vec<(usize, Message)>) {
-    let plan = plan(messages, limits);
-    let output = apply(messages, &transcript(messages), &plan.edits);
-    (plan, output)
+    generator::limits(&mut Dice::new(seed ^ 0x9E37_79B9_7F4A_7C15))
 }
 
 fn is_thinking(block: &Block) -> bool {
@@ -58,11 +29,11 @@ fn without_origins(output: &[(usize, Message)]) -> Vec<Message> {
 }
 
 fn sound(seed: u64, len: usize) -> Conversation {
-    conversation(seed, len, None)
+    conversation(Dice::new(seed), len, None)
 }
 
 fn broken(seed: u64, len: usize, noise: usize) -> Conversation {
-    conversation(seed, len, Some(noise))
+    conversation(Dice::new(seed), len, Some(noise))
 }
 
 proptest! {

@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
-use pi_strata::layers::shrink::{Texts, cut_text};
+use pi_strata::layers::Limits;
+use pi_strata::layers::shrink::{Texts, cut_text, cut_texts, wanted_texts};
 use pi_strata::measure::{Part, Raw, RawRole, Rules, count, measure};
-use pi_strata::plan::{Action, Edit};
+use pi_strata::plan::{Action, Edit, Plan};
+use pi_strata::schedule::every_call;
+use pi_strata::tokens::estimate::Estimate;
 use pi_strata::transcript::Transcript;
 use pi_strata::validity::{Family, Mend, Problem, check};
 
@@ -131,17 +134,34 @@ pub(crate) fn tokens(messages: &[Message]) -> usize {
     messages.iter().map(|message| count(&message.raw(), &Rules::default())).sum()
 }
 
-/// What the boundary hands in for cutting.
-pub(crate) fn texts(messages: &[Message], wanted: &[usize]) -> Vec<Texts> {
+/// The plan of one call, texts handed in where it wants them.
+pub(crate) fn plan(messages: &[Message], limits: &Limits) -> Plan {
+    let transcript = transcript(messages);
+    let estimate = Estimate::PLAIN;
+    let mut draft = every_call::draft(&transcript, limits, &estimate);
+    let wanted = wanted_texts(&draft, limits, &estimate);
+    if !wanted.is_empty() {
+        cut_texts(&mut draft, limits, &estimate, &texts(messages, &wanted));
+    }
+    draft.finish()
+}
+
+/// The plan and what it leaves, each message with the position it came from.
+pub(crate) fn run(messages: &[Message], limits: &Limits) -> (Plan, Vec<(usize, Message)>) {
+    let plan = plan(messages, limits);
+    let output = apply(messages, &transcript(messages), &plan.edits);
+    (plan, output)
+}
+
+fn texts(messages: &[Message], wanted: &[usize]) -> Vec<Texts> {
     let of = |index: usize| messages[index].texts().map(|text| text.0.clone()).collect();
     wanted.iter().map(|&index| Texts { index, blocks: of(index) }).collect()
 }
 
-/// The edited transcript, each message with the position it came from.
-pub(crate) fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(usize, Message)> {
+fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(usize, Message)> {
+    let mut edits = edits.iter().peekable();
     let kept = messages.iter().enumerate().filter_map(|(index, message)| {
-        let edit = edits.iter().find(|edit| edit.index == index);
-        match edit {
+        match edits.next_if(|edit| edit.index == index) {
             Some(edit) if edit.action == Action::Drop => None,
             Some(edit) => Some((index, message.edited(edit, transcript))),
             None => Some((index, message.clone())),
