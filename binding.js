@@ -847,3 +847,5 @@ module.exports.parseSession = nativeBinding.parseSession
 module.exports.problems = nativeBinding.problems
 module.exports.reasons = nativeBinding.reasons
 module.exports.textFits = nativeBinding.textFits
+module.exports.verdicts = nativeBinding.verdicts
+module.exports.watersOf = nativeBinding.watersOf

@@ -6,7 +6,7 @@ const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
 const { checkHookOptions, positive } = require("./options.js");
 const { applyPlan, readPlan } = require("./plan.js");
-const { Reporter } = require("./events.js");
+const { Reporter, scheduleOf } = require("./events.js");
 const { Batch } = require("./snapshot.js");
 
 class InputError extends Error {
@@ -14,7 +14,7 @@ class InputError extends Error {
 }
 
 function createTransformContext(options) {
-  const hook = new Hook(checkHookOptions(options));
+  const hook = new Hook(checkHookOptions("createTransformContext", options));
   return (messages, signal) => hook.transform(messages, signal);
 }
 
@@ -49,20 +49,8 @@ class Hook {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
-    const contextWindow = this.#contextWindow();
-    this.#start();
-    this.#facts.enter();
-    try {
-      return await this.#transformed(messages, list, contextWindow, call);
-    } finally {
-      this.#facts.leave();
-    }
-  }
-
-  async #transformed(messages, list, contextWindow, call) {
-    const slots = await this.#facts.slotsOf(list, call);
-    if (call.isCancelled) return undefined;
-    const plan = await this.#plan(list, slots, contextWindow, call);
+    const contextWindow = this.contextWindow();
+    const { plan, slots } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
     const edits = plan.edits.filter(
       (edit) => edit.action === "drop" || this.#isAsRead(list[edit.index], slots[edit.index]),
@@ -82,13 +70,26 @@ class Hook {
     this.#engine = engine;
   }
 
-  #contextWindow() {
+  contextWindow() {
     const { contextWindow } = this.#options;
     if (typeof contextWindow !== "function") return contextWindow;
     const tokens = contextWindow();
     if (!positive.accepts(tokens))
       throw new InputError("contextWindow() must return a finite number above 0");
     return tokens;
+  }
+
+  /** What would be done to `list`, and why, with the slots it was read into; without a plan if `call` was cancelled. */
+  async planFor(list, contextWindow, call) {
+    this.#start();
+    this.#facts.enter();
+    try {
+      const slots = await this.#facts.slotsOf(list, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(list, slots, contextWindow, call);
+      return { slots, plan };
+    } finally {
+      this.#facts.leave();
+    }
   }
 
   async #plan(list, slots, contextWindow, call) {
@@ -113,6 +114,7 @@ class Hook {
 
   #report(list, edited, plan, contextWindow, call) {
     const { tokensBefore, tokensAfter, budget } = plan;
+    const { mode, why } = scheduleOf(plan);
     this.#reporter.plan(list, plan, (index) => this.#shortened(list[index]).length);
     if (tokensAfter > budget) {
       this.#reporter.emit({
@@ -128,8 +130,8 @@ class Hook {
       messagesAfter: edited.length,
       tokensBefore,
       tokensAfter,
-      schedule: "everyCall",
-      reason: "recomputed at every call",
+      schedule: mode,
+      reason: why,
       ...call.times(),
     });
   }
@@ -193,7 +195,22 @@ function engineOptions(options) {
     mayShrink: options.overflow === "shrink",
     reserveTokens: options.reserveTokens,
     imageTokens: options.imageTokens,
+    calibrate: options.calibrate,
+    schedule: options.schedule,
+    cacheRead: options.cache.read,
+    cacheWrite: options.cache.write,
+    cacheTtlSeconds: options.cache.ttlSeconds,
+    ...watersOf(options),
   };
 }
 
-module.exports = { createTransformContext, transformContext: createTransformContext() };
+/** The economy's waters, unless the host set its own; one alone moves the other out of its way. */
+function watersOf({ economy, highWater, lowWater }) {
+  const { high, low } = native().watersOf(economy);
+  return {
+    highWater: highWater ?? Math.max(high, lowWater ?? 0),
+    lowWater: lowWater ?? Math.min(low, highWater ?? 1),
+  };
+}
+
+module.exports = { Call, Hook, createTransformContext, transformContext: createTransformContext() };
