@@ -103,7 +103,12 @@ impl Maker {
         if turn.thinks {
             parts.insert(0, Part::Thinking { text: &thought, signature: &[] });
         }
-        parts.extend(calls.iter().map(|(id, name, arguments)| Part::Call { id, name, arguments }));
+        parts.extend(calls.iter().map(|(id, name, arguments)| Part::Call {
+            id,
+            name,
+            arguments,
+            is_signed: false,
+        }));
         let (api, provider, model) =
             (utf16("anthropic-messages"), utf16("anthropic"), utf16(if turn.model { "a" } else { "b" }));
         let role = RawRole::Assistant {

@@ -16,11 +16,12 @@ const MAX_MESSAGES: usize = 60;
 fuzz_target!(|bytes: &[u8]| {
     let mut dice = generator::Dice::reading(bytes);
     let limits = generator::limits(&mut dice);
+    let mode = generator::mode(&mut dice);
     let len = 1 + dice.below(MAX_MESSAGES);
     let noise = [None, Some(3), Some(20)][dice.below(3)];
     let generator::Conversation { api, messages } = generator::conversation(dice, len, noise);
     let family = Family::of(api);
-    let (plan, output) = model::run(&messages, &limits);
+    let (plan, output) = model::run(&messages, &limits, mode);
     let output: Vec<model::Message> = output.into_iter().map(|(_, message)| message).collect();
     assert_eq!(plan.tokens_before, model::tokens(&messages));
     assert_eq!(plan.tokens_after, model::tokens(&output));

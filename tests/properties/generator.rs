@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use pi_strata::layers::{Limits, Overflow, ThinkingScope};
+use pi_strata::schedule::Mode;
 
 use super::model::{Block, Message, Role, Text};
 
@@ -63,6 +64,10 @@ pub(crate) fn limits(dice: &mut Dice) -> Limits {
         overflow: if dice.one_in(5) { Overflow::Keep } else { Overflow::Shrink },
         reserve_tokens: dice.pick(&[0.0, 200.0, 8192.0]),
     }
+}
+
+pub(crate) fn mode(dice: &mut Dice) -> Mode {
+    dice.pick(&[Mode::EveryCall, Mode::Sticky])
 }
 
 pub(crate) struct Conversation {

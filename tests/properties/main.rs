@@ -8,6 +8,7 @@ use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcrip
 use pi_strata::layers::shrink::cut_marker;
 use pi_strata::layers::{Limits, Overflow};
 use pi_strata::plan::{Action, Layer};
+use pi_strata::schedule::Mode;
 use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
 use pi_strata::tokens;
 use pi_strata::validity::{Family, Rule, repair};
@@ -18,6 +19,11 @@ const MAX_MESSAGES: usize = 400;
 
 fn limits(seed: u64) -> Limits {
     generator::limits(&mut Dice::new(seed ^ 0x9E37_79B9_7F4A_7C15))
+}
+
+/// Either schedule: what must hold holds under both.
+fn mode(seed: u64) -> Mode {
+    generator::mode(&mut Dice::new(seed ^ 0x5851_F42D_4C95_7F2D))
 }
 
 fn is_thinking(block: &Block) -> bool {
@@ -49,13 +55,13 @@ proptest! {
     #[test]
     fn a_valid_transcript_stays_valid(seed: u64, len in 1..MAX_MESSAGES) {
         let Conversation { api, messages } = sound(seed, len);
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         prop_assert_eq!(problems(&without_origins(&output), Family::of(api)), []);
     }
 
     #[test]
     fn no_orphan_leaves_whatever_came_in(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
-        let (_, output) = run(&broken(seed, len, noise).messages, &limits(seed));
+        let (_, output) = run(&broken(seed, len, noise).messages, &limits(seed), mode(seed));
         let left = problems(&without_origins(&output), Family::Any);
         let is_orphan =
             |rule| matches!(rule, Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult);
@@ -65,7 +71,7 @@ proptest! {
     #[test]
     fn nothing_new_breaks_in_a_broken_transcript(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let Conversation { api, messages } = broken(seed, len, noise);
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         let family = Family::of(api);
         let before: Vec<_> = problems(&messages, family).iter().map(|problem| problem.rule).collect();
         let after: Vec<_> = problems(&without_origins(&output), family).iter().map(|p| p.rule).collect();
@@ -79,7 +85,7 @@ proptest! {
     fn the_output_is_a_subsequence_with_the_allowed_edits_only(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
-        let (plan, output) = run(&messages, &limits);
+        let (plan, output) = run(&messages, &limits, mode(seed));
         prop_assert!(output.is_sorted_by(|a, b| a.0 < b.0));
         for (index, message) in &output {
             let original = &messages[*index];
@@ -110,7 +116,7 @@ proptest! {
     #[test]
     fn no_text_is_emptied_and_no_surrogate_pair_split(seed: u64, len in 1..MAX_MESSAGES) {
         let messages = sound(seed, len).messages;
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         for (index, message) in output.iter().filter(|(index, message)| *message != messages[*index]) {
             prop_assert!(!message.blocks.is_empty());
             for text in message.texts() {
@@ -122,7 +128,7 @@ proptest! {
     #[test]
     fn system_messages_and_the_first_user_stay_and_layer_4_spares_the_last(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
-        let (plan, output) = run(&messages, &limits(seed));
+        let (plan, output) = run(&messages, &limits(seed), mode(seed));
         let is_kept = |index: usize| output.iter().any(|(at, _)| *at == index);
         let slid = |index: usize| plan.edits.iter().any(|edit| edit.index == index && edit.layer == Layer::Window);
         let users: Vec<usize> = (0..messages.len()).filter(|&at| messages[at].role == Role::User).collect();
@@ -135,7 +141,7 @@ proptest! {
     #[test]
     fn the_tokens_said_are_the_tokens_there(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
-        let (plan, output) = run(&messages, &limits(seed));
+        let (plan, output) = run(&messages, &limits(seed), mode(seed));
         prop_assert_eq!(plan.tokens_before, tokens(&messages));
         prop_assert_eq!(plan.tokens_after, tokens(&without_origins(&output)));
         prop_assert!(plan.tokens_after <= plan.tokens_before);
@@ -147,7 +153,7 @@ proptest! {
     fn it_fits_or_nothing_is_left_to_take(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
-        let (plan, output) = run(&messages, &limits);
+        let (plan, output) = run(&messages, &limits, mode(seed));
         if plan.tokens_after as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
             return Ok(());
         }
@@ -172,18 +178,18 @@ proptest! {
     fn the_same_input_gives_the_same_plan(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
-        prop_assert_eq!(plan(&messages, &limits).edits, plan(&messages, &limits).edits);
+        prop_assert_eq!(plan(&messages, &limits, mode(seed)).edits, plan(&messages, &limits, mode(seed)).edits);
     }
 
-    /// A second pass over what was sent drops nothing more and strips nothing more; it may only find a still shorter
+    /// Under everyCall, a second pass over what was sent drops nothing more and strips nothing more; it may only find a still shorter
     /// summary of a summary or cut the rest of a text that is over the window even so.
     #[test]
     fn a_second_pass_finds_nothing_to_drop(seed: u64, len in 1..MAX_MESSAGES) {
         let messages = sound(seed, len).messages;
         let limits = limits(seed);
-        let (first, output) = run(&messages, &limits);
+        let (first, output) = run(&messages, &limits, Mode::EveryCall);
         let edited: Vec<usize> = first.edits.iter().map(|edit| edit.index).collect();
-        let second = plan(&without_origins(&output), &limits);
+        let second = plan(&without_origins(&output), &limits, Mode::EveryCall);
         for edit in &second.edits {
             let origin = output[edit.index].0;
             prop_assert!(matches!(edit.action, Action::Summarize | Action::Truncate(_)), "{edit:?}");
@@ -194,7 +200,7 @@ proptest! {
     #[test]
     fn bound_thinking_stays(seed: u64, len in 1..MAX_MESSAGES) {
         let Conversation { api, messages } = sound(seed, len);
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         let thinks = |message: &Message| message.blocks.iter().any(is_thinking);
         let calls = |message: &Message| message.blocks.iter().any(|block| matches!(block, Block::Call { .. }));
         let names_field = |message: &Message| message.blocks.iter().any(
@@ -211,7 +217,7 @@ proptest! {
 
     #[test]
     fn edits_name_their_layer(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
-        let (plan, _) = run(&broken(seed, len, noise).messages, &limits(seed));
+        let (plan, _) = run(&broken(seed, len, noise).messages, &limits(seed), mode(seed));
         prop_assert!(plan.edits.is_sorted_by(|a, b| a.index < b.index));
         for edit in &plan.edits {
             let allowed = match edit.layer {

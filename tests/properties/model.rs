@@ -7,8 +7,8 @@ use pi_strata::layers::Limits;
 use pi_strata::layers::shrink::{Texts, cut_text, cut_texts, wanted_texts};
 use pi_strata::measure::{Part, Raw, RawRole, Rules, count, measure};
 use pi_strata::plan::{Action, Edit, Plan};
-use pi_strata::schedule::every_call;
-use pi_strata::tokens::estimate::Estimate;
+use pi_strata::schedule::economy::Policy;
+use pi_strata::schedule::{Memo, Mode, decide};
 use pi_strata::transcript::Transcript;
 use pi_strata::validity::{Family, Mend, Problem, check};
 
@@ -135,10 +135,10 @@ pub(crate) fn tokens(messages: &[Message]) -> usize {
 }
 
 /// The plan of one call, texts handed in where it wants them.
-pub(crate) fn plan(messages: &[Message], limits: &Limits) -> Plan {
+pub(crate) fn plan(messages: &[Message], limits: &Limits, mode: Mode) -> Plan {
     let transcript = transcript(messages);
-    let estimate = Estimate::PLAIN;
-    let mut draft = every_call::draft(&transcript, limits, &estimate);
+    let decision = decide(&transcript, mode, &Policy::default(), limits, &Memo::default());
+    let (mut draft, estimate) = (decision.draft, decision.estimate);
     let wanted = wanted_texts(&draft, limits, &estimate);
     if !wanted.is_empty() {
         cut_texts(&mut draft, limits, &estimate, &texts(messages, &wanted));
@@ -147,8 +147,8 @@ pub(crate) fn plan(messages: &[Message], limits: &Limits) -> Plan {
 }
 
 /// The plan and what it leaves, each message with the position it came from.
-pub(crate) fn run(messages: &[Message], limits: &Limits) -> (Plan, Vec<(usize, Message)>) {
-    let plan = plan(messages, limits);
+pub(crate) fn run(messages: &[Message], limits: &Limits, mode: Mode) -> (Plan, Vec<(usize, Message)>) {
+    let plan = plan(messages, limits, mode);
     let output = apply(messages, &transcript(messages), &plan.edits);
     (plan, output)
 }
