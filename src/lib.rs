@@ -3,8 +3,10 @@
 //! Text goes in once, decisions come out. The rooms, each knowing only those above it:
 //!
 //! - [`text`]: UTF-16 lengths, lines and cuts; [`tokens`]: exact cl100k counts and the estimate made of them
+//! - [`traits`]: what a message is about, as hashes
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
+//! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`node`]: the only room that knows Node
@@ -17,4 +19,6 @@ pub mod schedule;
 pub mod session_file;
 pub mod text;
 pub mod tokens;
+pub mod traits;
 pub mod transcript;
+pub mod validity;
