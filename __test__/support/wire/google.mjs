@@ -8,7 +8,6 @@ const responses = (turn) => (turn?.parts ?? []).filter((part) => part.functionRe
 const isUsersOwn = (turn) => turn.role === "user" && responses(turn).length === 0;
 /** How an objection names a call turn: Gemini's calls have no ids of their own. */
 const callsText = (turn) => JSON.stringify(calls(turn).map((part) => part.functionCall));
-const responsesText = (turn) => JSON.stringify(responses(turn).map((part) => part.functionResponse));
 
 /** G1: the turn after a call turn has as many responses as there are calls, of the same functions. */
 function responsesMatchCalls({ contents }) {
@@ -30,7 +29,8 @@ function responsesFollowCalls({ contents }) {
       ids,
       called.map(({ id }) => id),
     );
-    return called.length === 0 || strange.length > 0 || repeated(ids).length > 0 ? [responsesText(turn)] : [];
+    if (called.length > 0 && strange.length === 0 && repeated(ids).length === 0) return [];
+    return [`after ${callsText(contents.slice(0, i).findLast((before) => calls(before).length > 0))}`];
   });
 }
 

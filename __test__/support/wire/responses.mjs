@@ -75,8 +75,11 @@ function reasoningLeadsOn({ input }) {
 
 /** R3: ids of items, and of calls, are unique. */
 function idsUnique(payload) {
-  const ids = payload.input.map(({ id }) => id).filter((id) => id !== undefined);
-  return [...repeated(ids), ...repeated(ofType(payload, "function_call").map(({ call_id }) => call_id))];
+  const withId = payload.input.filter(({ id }) => id !== undefined);
+  const again = withId.filter(({ id }, i) => withId.findIndex((item) => item.id === id) !== i);
+  // pi numbers the messages that have no id: their text tells them apart when others are dropped.
+  const names = again.map(({ id, content }) => content?.[0]?.text ?? id);
+  return [...names, ...repeated(ofType(payload, "function_call").map(({ call_id }) => call_id))];
 }
 
 /** R4: a call has a name and its arguments are a JSON object. */
