@@ -67,7 +67,8 @@ impl Calibration {
             Some((raw, edited, _)) => (raw - reported).abs() < (edited - reported).abs(),
             None => false,
         };
-        let Some(was_raw) = [was_raw, !was_raw].into_iter().find(|&raw| fits(reported, sent.tokens(raw))) else {
+        let Some(was_raw) = [was_raw, !was_raw].into_iter().find(|&raw| fits(reported, sent.tokens(raw)))
+        else {
             return;
         };
         self.learn(source, reported, sent, was_raw);
@@ -159,7 +160,8 @@ mod tests {
             calibration.observe(&source("a"), last, Sent { raw: 41_000, edited: 21_000 });
             calibration.estimate().tokens(22_000)
         };
-        let close = |value: f64, expected: f64| assert!((value - expected).abs() < 400.0, "{value} {expected}");
+        let close =
+            |value: f64, expected: f64| assert!((value - expected).abs() < 400.0, "{value} {expected}");
         close(reports(61_270), 61_270.0 - 19_000.0 * PRIOR_SCALE);
         close(reports(35_870), 35_870.0 + 1_000.0 * PRIOR_SCALE);
     }
