@@ -80,11 +80,24 @@ function prefillTrimmed({ messages }) {
   return typeof text === "string" && text !== text.trimEnd() ? ["the last text"] : [];
 }
 
-/** A7: the latest assistant message, if it holds thinking, is as the provider wrote it, neighbours included. */
+/** A7: the latest assistant message, where it holds thinking, is as the provider wrote it, neighbours included. */
 function latestThinkingUntouched(payload, unedited) {
-  const original = unedited && latestAssistant(unedited);
-  if (!original || !blocksOf(original).some(isThinking)) return [];
-  return isDeepStrictEqual(latestAssistant(payload), original) ? [] : ["the latest thinking"];
+  const latest = latestAssistant(payload);
+  const original = unedited?.messages.find((message) => latest && shares(message, latest));
+  const isThinker = [latest, original].some((message) => message && blocksOf(message).some(isThinking));
+  if (!isThinker || isDeepStrictEqual(latest, original)) return [];
+  // Outside the tool loop all of it may go, but not a part.
+  const isStripped = !blocksOf(latest).some(isThinking) && callIds(latest).length === 0;
+  return isStripped ? [] : ["the latest thinking"];
+}
+
+/** True for one assistant message in two requests: what it calls or, if it calls nothing, what it says is the same. */
+function shares(message, other) {
+  if (message.role !== "assistant") return false;
+  const [ids, otherIds] = [callIds(message), callIds(other)];
+  if (ids.length > 0 || otherIds.length > 0) return ids.some((id) => otherIds.includes(id));
+  const texts = (one) => blocksOf(one).filter(({ type }) => type === "text");
+  return isDeepStrictEqual(texts(message), texts(other));
 }
 
 /** A7: no thinking block differs from what was written, wherever it stands. */
