@@ -19,7 +19,7 @@ const sketch = (calls) =>
       calls,
     ),
     isError: fc.boolean(),
-    usage,
+    usage: fc.tuple(usage, fc.nat(1000)).map(([paid, cacheRead]) => ({ ...paid, cacheRead })),
   });
 
 /** How a turn ends: with a last word, failed or cut off in mid-word, or the user cut in while tools were running. */
