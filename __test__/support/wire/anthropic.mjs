@@ -86,9 +86,16 @@ function latestThinkingUntouched(payload, unedited) {
   const original = unedited?.messages.find((message) => latest && shares(message, latest));
   const isThinker = [latest, original].some((message) => message && blocksOf(message).some(isThinking));
   if (!isThinker || isDeepStrictEqual(latest, original)) return [];
-  // Outside the tool loop all of it may go, but not a part.
-  const isStripped = !blocksOf(latest).some(isThinking) && callIds(latest).length === 0;
-  return isStripped ? [] : ["the latest thinking"];
+  // Once the user has spoken again all of it may go, but not a part.
+  const isStripped = !blocksOf(latest).some(isThinking);
+  return isStripped && !isInToolLoop(payload, latest) ? [] : ["the latest thinking"];
+}
+
+/** True while nothing but results has followed the calls of `latest`. */
+function isInToolLoop(payload, latest) {
+  const messages = conversation(payload);
+  const after = messages.slice(messages.indexOf(latest) + 1).flatMap(blocksOf);
+  return callIds(latest).length > 0 && after.every(({ type }) => type === "tool_result");
 }
 
 /** True for one assistant message in two requests: what it calls or, if it calls nothing, what it says is the same. */
