@@ -1,7 +1,7 @@
 // Recorded sessions, call by call, through the hook and real pi-ai of every version to the providers' rules: to the
 // model that answered then, and to one of each other protocol, as after a change of model.
 //
-// PI_STRATA_SESSIONS names more files than the repository's own, with colons between; WIRE_EVERY takes every nth call.
+// PI_STRATA_SESSIONS names more files than the repository's own, with colons between; WIRE_EVERY is 1 for every call.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +17,8 @@ import { Tally, Trial } from "./support/wire/trial.mjs";
 
 const own = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 const files = [own, ...(process.env.PI_STRATA_SESSIONS?.split(":") ?? [])];
-const EVERY = Number(process.env.WIRE_EVERY ?? 1);
+/** Every nth call is tried. */
+const EVERY = Number(process.env.WIRE_EVERY ?? 5);
 
 const optionSets = [
   {},
