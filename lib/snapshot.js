@@ -2,7 +2,16 @@
 // what decisions need, and survives whatever a host put into a message.
 "use strict";
 
-const ROLES = { system: 0, user: 1, assistant: 2, toolResult: 3, branchSummary: 4, compactionSummary: 4 };
+/** Without a prototype: a role may be called anything, `constructor` too. */
+const ROLES = {
+  __proto__: null,
+  system: 0,
+  user: 1,
+  assistant: 2,
+  toolResult: 3,
+  branchSummary: 4,
+  compactionSummary: 4,
+};
 const OTHER_ROLE = 5;
 
 const TEXT = 0;

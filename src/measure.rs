@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::layers::tool_results::{Form, MarkerLanguage};
-use crate::text::{Utf16Len, is_blank};
+use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
 use crate::tokens;
 use crate::traits::identifiers::{Collector, Identifier};
 use crate::traits::target::Target;
@@ -210,14 +210,16 @@ impl Counts {
     }
 }
 
-/// The summary of a tool result, unless it would be longer in tokens: then it helps nobody.
+/// The summary of a tool result, unless it would be longer in tokens, then it helps nobody, or a host's own marker
+/// makes it one that a provider refuses.
 fn shorten(text: &[u16], marker: Option<&[u16]>, counts: Counts, rules: &Rules) -> Option<Shortened> {
     let summary = rules.form.summarize(text, |omitted, original| match marker {
         Some(own) => own.to_vec(),
         None => rules.marker.marker(omitted, original),
     })?;
     let message_tokens = counts.all - counts.texts + tokens::count_utf16(&summary);
-    let is_gain = message_tokens <= counts.all && !is_blank(&summary);
+    let is_sound = !is_blank(&summary) && (!has_lone_surrogate(&summary) || has_lone_surrogate(text));
+    let is_gain = message_tokens <= counts.all && is_sound;
     is_gain.then(|| Shortened { text: summary.into(), message_tokens })
 }
 

@@ -8,6 +8,7 @@
 
 pub mod count;
 pub mod engine;
+mod fault;
 mod guarded;
 mod read;
 pub mod session_file;
