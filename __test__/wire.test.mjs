@@ -85,6 +85,21 @@ async function suite(version) {
       });
     }
 
+    for (const author of authors) {
+      test(`to ${author.model} over ${author.api} are mended where results lost their calls`, async () => {
+        const damage = fc.record({ at: fc.nat(), isDropped: fc.boolean() });
+        const session = conversation(author, wire.systemMessages);
+        const property = fc.asyncProperty(session, damage, options, async (messages, damage, options) => {
+          const trial = await Trial.open(wire, author, deepFreeze(messages));
+          const { objections } = await trial.of(options, damaged(messages, damage));
+          assert.deepEqual(objections, []);
+        });
+        await fc.assert(property, {
+          numRuns: Math.ceil(sessionsPerAuthor(author.api) / OPTIONS_PER_SESSION),
+        });
+      });
+    }
+
     test("open no socket", async () => {
       assert.equal(sockets.opened, 0);
       const server = createServer().listen(0, "127.0.0.1");
@@ -98,10 +113,18 @@ async function suite(version) {
   });
 }
 
+/** The session with the calls of one message gone: the message dropped, or one that pi does not send. */
+function damaged(messages, { at, isDropped }) {
+  const calling = messages.filter((message) => message.stopReason === "toolUse");
+  const lost = calling[at % calling.length];
+  const rest = (message) => (isDropped ? [] : [{ ...message, stopReason: "aborted" }]);
+  return messages.flatMap((message) => (message === lost ? rest(message) : [message]));
+}
+
 function dump({ api, model }, { isFlawed }, { payload }) {
   if (DUMP === undefined || isFlawed || !DUMPED.has(api)) return;
   const { messages, tools } = payload;
   appendFileSync(DUMP, `${JSON.stringify({ api, model, messages, tools, isValid: true })}\n`);
 }
 
-await forEachPi(suite, { file: import.meta.url, minPassed: authors.length + 1, timeoutMs: 3_600_000 });
+await forEachPi(suite, { file: import.meta.url, minPassed: 2 * authors.length + 1, timeoutMs: 3_600_000 });

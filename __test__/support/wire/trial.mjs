@@ -25,13 +25,18 @@ export class Trial {
     return judge(this.#author.api, this.#unedited, this.#unedited).length > 0;
   }
 
-  /** `{ isChanged, payload, objections }`: the body with the hook, and what the hook brought in. */
-  async of(options) {
+  /**
+   * `{ isChanged, payload, objections }`: the body with the hook, and what the hook brought in.
+   *
+   * @param messages what the hook gets; a damaged form of the transcript, where it is to mend that
+   */
+  async of(options, messages = this.#messages) {
     const failures = [];
     const onEvent = (event) => event.type === "failed" && failures.push(`failed: ${event.code}`);
-    const edited = await createTransformContext({ ...options, onEvent })(this.#messages);
-    const isChanged = edited !== this.#messages;
-    const payload = isChanged ? await this.#wire.payloadOf(this.#author, edited) : this.#unedited;
+    const edited = await createTransformContext({ ...options, onEvent })(messages);
+    const isChanged = edited !== messages;
+    const payload =
+      edited !== this.#messages ? await this.#wire.payloadOf(this.#author, edited) : this.#unedited;
     const objections = [...failures, ...introduced(this.#author.api, payload, this.#unedited)];
     return { isChanged, payload, objections };
   }
