@@ -3,6 +3,7 @@
 
 const { countTokens, countTokensAsync, fitsTokens } = require("./lib/count.js");
 const { getEncoding } = require("./lib/encoding.js");
+const { explain } = require("./lib/explain.js");
 const { createTransformContext, transformContext } = require("./lib/hook.js");
 const { status } = require("./lib/native.js");
 const {
@@ -19,6 +20,7 @@ const { repair, validate } = require("./lib/validate.js");
 module.exports = {
   transformContext,
   createTransformContext,
+  explain,
   countTokens,
   countTokensAsync,
   fitsTokens,

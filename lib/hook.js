@@ -6,7 +6,7 @@ const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
 const { checkHookOptions, positive } = require("./options.js");
 const { applyPlan, readPlan } = require("./plan.js");
-const { Reporter } = require("./events.js");
+const { Reporter, scheduleOf } = require("./events.js");
 const { Batch } = require("./snapshot.js");
 
 class InputError extends Error {
@@ -14,7 +14,7 @@ class InputError extends Error {
 }
 
 function createTransformContext(options) {
-  const hook = new Hook(checkHookOptions(options));
+  const hook = new Hook(checkHookOptions("createTransformContext", options));
   return (messages, signal) => hook.transform(messages, signal);
 }
 
@@ -49,13 +49,12 @@ class Hook {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
-    const contextWindow = this.#contextWindow();
-    this.#start();
-    const slots = await this.#facts.slotsOf(list, call);
+    const contextWindow = this.contextWindow();
+    const { plan, slots } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
-    const plan = await this.#plan(list, slots, contextWindow, call);
-    if (call.isCancelled) return undefined;
-    const edits = plan.edits.filter((edit) => edit.action === "drop" || this.#isAsRead(list[edit.index]));
+    const edits = plan.edits.filter(
+      (edit) => edit.action === "drop" || this.#isAsRead(list[edit.index], slots[edit.index]),
+    );
     const edited =
       edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
     if (this.#reporter.isListening) this.#report(list, edited, { ...plan, edits }, contextWindow, call);
@@ -71,7 +70,7 @@ class Hook {
     this.#engine = engine;
   }
 
-  #contextWindow() {
+  contextWindow() {
     const { contextWindow } = this.#options;
     if (typeof contextWindow !== "function") return contextWindow;
     const tokens = contextWindow();
@@ -80,17 +79,31 @@ class Hook {
     return tokens;
   }
 
+  /** What would be done to `list`, and why, with the slots it was read into; without a plan if `call` was cancelled. */
+  async planFor(list, contextWindow, call) {
+    this.#start();
+    this.#facts.enter();
+    try {
+      const slots = await this.#facts.slotsOf(list, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(list, slots, contextWindow, call);
+      return { slots, plan };
+    } finally {
+      this.#facts.leave();
+    }
+  }
+
   async #plan(list, slots, contextWindow, call) {
     const plan = readPlan(await call.away(this.#engine.plan(slots, contextWindow)));
     if (plan.wantedTexts.length === 0 || call.isCancelled) return plan;
     const texts = new Batch();
-    for (const index of plan.wantedTexts) texts.add(index, list[index]);
+    for (const index of plan.wantedTexts) texts.addReadable(index, list[index]);
     return readPlan(await call.away(this.#engine.plan(slots, contextWindow, texts.numbers, texts.strings)));
   }
 
   /** False if the host changed the message after it was read: then its edit would be about other content. */
-  #isAsRead(message) {
-    return this.#facts.of(message)?.isStale(message) === false;
+  #isAsRead(message, slot) {
+    const facts = this.#facts.of(message);
+    return facts?.slot === slot && !facts.isStale(message);
   }
 
   #shortened(message) {
@@ -101,6 +114,7 @@ class Hook {
 
   #report(list, edited, plan, contextWindow, call) {
     const { tokensBefore, tokensAfter, budget } = plan;
+    const { mode, why } = scheduleOf(plan);
     this.#reporter.plan(list, plan, (index) => this.#shortened(list[index]).length);
     if (tokensAfter > budget) {
       this.#reporter.emit({
@@ -116,8 +130,8 @@ class Hook {
       messagesAfter: edited.length,
       tokensBefore,
       tokensAfter,
-      schedule: "everyCall",
-      reason: "recomputed at every call",
+      schedule: mode,
+      reason: why,
       ...call.times(),
     });
   }
@@ -181,7 +195,22 @@ function engineOptions(options) {
     mayShrink: options.overflow === "shrink",
     reserveTokens: options.reserveTokens,
     imageTokens: options.imageTokens,
+    calibrate: options.calibrate,
+    schedule: options.schedule,
+    cacheRead: options.cache.read,
+    cacheWrite: options.cache.write,
+    cacheTtlSeconds: options.cache.ttlSeconds,
+    ...watersOf(options),
   };
 }
 
-module.exports = { createTransformContext, transformContext: createTransformContext() };
+/** The economy's waters, unless the host set its own; one alone moves the other out of its way. */
+function watersOf({ economy, highWater, lowWater }) {
+  const { high, low } = native().watersOf(economy);
+  return {
+    highWater: highWater ?? Math.max(high, lowWater ?? 0),
+    lowWater: lowWater ?? Math.min(low, highWater ?? 1),
+  };
+}
+
+module.exports = { Call, Hook, createTransformContext, transformContext: createTransformContext() };

@@ -75,6 +75,8 @@ pub struct Assistant {
     pub thinking: Option<Thinking>,
     /// Whether something a provider accepts would be left without the thinking.
     pub has_other_content: bool,
+    /// Whether one of its texts carries the id the provider gave it.
+    pub has_text_id: bool,
 }
 
 /// Who made an assistant message.
@@ -128,6 +130,15 @@ impl Transcript {
     #[must_use]
     pub fn new(messages: Vec<Arc<Message>>) -> Self {
         let links = link(&messages);
+        Self { messages, links }
+    }
+
+    /// The transcript before the message at `end`.
+    #[must_use]
+    pub fn up_to(&self, end: usize) -> Self {
+        let end = end.min(self.len());
+        let messages = self.messages.get(..end).unwrap_or_default().to_vec();
+        let links = self.links.get(..end).unwrap_or_default().to_vec();
         Self { messages, links }
     }
 

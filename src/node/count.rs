@@ -57,7 +57,6 @@ pub fn encode(text: JsString<'_>) -> Result<Vec<u32>> {
 
 /// The text of tokens; bytes that are no UTF-8 become U+FFFD.
 #[napi]
-#[expect(clippy::needless_pass_by_value, reason = "napi hands arrays over by value")]
 pub fn decode(tokens: Vec<u32>) -> Result<String> {
     guarded(|| {
         let bytes = tokens::decode(&tokens)
@@ -78,7 +77,7 @@ impl Task for CountText {
     }
 
     fn resolve(&mut self, _env: Env, tokens: u32) -> Result<u32> {
-        Ok(tokens)
+        guarded(|| Ok(tokens))
     }
 }
 
@@ -97,7 +96,7 @@ impl Task for CountMessages {
     }
 
     fn resolve(&mut self, _env: Env, tokens: f64) -> Result<f64> {
-        Ok(tokens)
+        guarded(|| Ok(tokens))
     }
 }
 
