@@ -131,6 +131,7 @@ impl<'a> Cursor<'a> {
             2 => RawRole::Assistant {
                 prompt_tokens: finite(self.number()?),
                 cache_read_tokens: finite(self.number()?),
+                has_text_id: self.number()? != 0.0,
                 api: self.text()?,
                 provider: self.text()?,
                 model: self.text()?,

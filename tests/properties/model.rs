@@ -59,6 +59,7 @@ impl Message {
                 model: &model.0,
                 prompt_tokens: None,
                 cache_read_tokens: None,
+                has_text_id: false,
             },
             Role::ToolResult { call_id, tool_name } => {
                 RawRole::ToolResult { call_id: &call_id.0, tool_name: &tool_name.0, marker: None }
