@@ -60,7 +60,6 @@ impl Message {
                 prompt_tokens: None,
                 cache_read_tokens: None,
                 has_text_id: false,
-                has_text_id: false,
             },
             Role::ToolResult { call_id, tool_name } => {
                 RawRole::ToolResult { call_id: &call_id.0, tool_name: &tool_name.0, marker: None }
