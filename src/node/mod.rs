@@ -6,6 +6,7 @@
     reason = "every exported function fails alike: a JavaScript error, from `guarded`"
 )]
 
+mod content_cache;
 pub mod count;
 pub mod engine;
 mod fault;
