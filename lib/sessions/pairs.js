@@ -1,0 +1,89 @@
+// Question and answer pairs, the form in which a rolling memory remembers: read leniently from whatever a summariser
+// returned, made from rounds by clipping or by keywords, kept cumulative and bounded.
+"use strict";
+
+const { keywordsOf } = require("./keywords.js");
+const { clip } = require("./text.js");
+
+/** Units of a summariser's answer that are looked at: 500 tokens asked for are about 2 000. */
+const ANSWER_UNITS = 64 * 1024;
+/** Longest question and answer a summariser may have remembered, units. */
+const PAIR_UNITS = { q: 300, a: 1000 };
+/** Longest question and answer where text is clipped, units. */
+const CLIPPED_UNITS = { q: 120, a: 300 };
+/** Longest question beside keywords, units. */
+const KEYWORD_QUESTION_UNITS = 60;
+/** Keywords that stand for an answer. */
+const KEYWORDS = 8;
+
+/**
+ * The pairs in a summariser's answer, whatever surrounds them: prose, code fences, an object around the array. Of
+ * half a JSON, the whole pairs. `isCut` tells that it ended in the middle. Takes linear time.
+ */
+function parsePairs(answer) {
+  const text = answer.slice(0, ANSWER_UNITS);
+  const pairs = [];
+  const open = [];
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (isQuoted) {
+      if (char === "\\") at += 1;
+      else if (char === '"') isQuoted = false;
+    } else if (char === '"' && open.length > 0) {
+      isQuoted = true;
+    } else if (char === "{") {
+      if (open.length > 0) open.at(-1).isInnermost = false;
+      open.push({ start: at, isInnermost: true });
+    } else if (char === "}") {
+      const object = open.pop();
+      const pair = object?.isInnermost ? readPair(text.slice(object.start, at + 1)) : undefined;
+      if (pair !== undefined) pairs.push(pair);
+    }
+  }
+  return { pairs, isCut: open.length > 0 };
+}
+
+function readPair(json) {
+  let value;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  const q = value.q ?? value.question;
+  const a = value.a ?? value.answer;
+  if (typeof q !== "string" || typeof a !== "string" || q.trim() === "") return undefined;
+  return shorten({ q, a }, PAIR_UNITS);
+}
+
+function shorten({ q, a }, units) {
+  return { q: clip(q.trim(), units.q), a: clip(a.trim(), units.a) };
+}
+
+/** Rounds or pairs with their texts clipped. */
+function clipPairs(pairs) {
+  return pairs.map((pair) => shorten(pair, CLIPPED_UNITS));
+}
+
+/** Rounds or pairs with keywords in place of the answer. */
+async function keywordPairs(pairs) {
+  const keywords = await keywordsOf(
+    pairs.map(({ q, a }) => `${q}\n${a}`),
+    KEYWORDS,
+  );
+  return pairs.map(({ q }, index) => ({
+    q: clip(q.trim(), KEYWORD_QUESTION_UNITS),
+    a: keywords[index].join(", "),
+  }));
+}
+
+/** `history` followed by what is new in `pairs`; the newest `maxPairs` of them. */
+function mergePairs(history, pairs, maxPairs) {
+  const key = ({ q, a }) => JSON.stringify([q, a]);
+  const fresh = new Set(pairs.map(key));
+  const merged = [...history.filter((pair) => !fresh.has(key(pair))), ...pairs];
+  return merged.slice(Math.max(0, merged.length - maxPairs));
+}
+
+module.exports = { parsePairs, clipPairs, keywordPairs, mergePairs };
