@@ -12,7 +12,9 @@ export const MARKER = /^\[\.\.\. 已省略 (\d+) 行，原始 (\d+) 字符 \.\.\
 
 export function withOldResultsAndThinkingReduced(messages) {
   const results = messages.filter((message) => message.role === "toolResult");
-  const thinkers = messages.filter((message) => message.role === "assistant" && message.content.some(isThinking));
+  const thinkers = messages.filter(
+    (message) => message.role === "assistant" && message.content.some(isThinking),
+  );
   const freshResults = new Set(results.slice(-KEPT_RESULTS));
   const freshThinkers = new Set(thinkers.slice(-KEPT_THINKING));
   return messages.map((message) => {
@@ -31,7 +33,10 @@ function withoutThinking(message) {
 }
 
 function summarised(message) {
-  const text = message.content.filter(isText).map((block) => block.text).join("\n");
+  const text = message.content
+    .filter(isText)
+    .map((block) => block.text)
+    .join("\n");
   const summary = summaryOf(text);
   if (text.length <= MIN_CHARS || summary.length >= text.length) return message;
   const first = message.content.findIndex(isText);
@@ -47,7 +52,11 @@ function summaryOf(text) {
   const omitted = Math.max(0, lines.length - HEAD_LINES - TAIL_LINES);
   const head = lines.slice(0, HEAD_LINES);
   const tail = lines.slice(Math.max(HEAD_LINES, lines.length - TAIL_LINES));
-  return [...head.map(cut), `[... 已省略 ${omitted} 行，原始 ${text.length} 字符 ...]`, ...tail.map(cut)].join("\n");
+  return [
+    ...head.map(cut),
+    `[... 已省略 ${omitted} 行，原始 ${text.length} 字符 ...]`,
+    ...tail.map(cut),
+  ].join("\n");
 }
 
 function cut(line) {

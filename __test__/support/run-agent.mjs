@@ -1,7 +1,8 @@
 // Runs an Agent of one pi version over a script, with or without a hook, and hands back all that a test can ask
 // about: what went into the hook, what came out, what reached the model, what the agent keeps.
+
+import { createScriptedModel, scriptedModel } from "../../examples/scripted/model.mjs";
 import { piVersions } from "../pi/versions.mjs";
-import { createScriptedModel, scriptedModel } from "./model.mjs";
 
 export const SYSTEM_PROMPT = "You are a careful engineer. Answer from the files you have read.";
 
@@ -30,7 +31,8 @@ export async function runAgent({ version, hook, script, tools, prompts, model: m
     }),
   });
   agent.subscribe((event) => {
-    if (event.type === "message_end") kept.push({ message: event.message, copy: structuredClone(event.message) });
+    if (event.type === "message_end")
+      kept.push({ message: event.message, copy: structuredClone(event.message) });
   });
   onAgent?.(agent);
   for (const prompt of prompts) await agent.prompt(prompt);

@@ -1,0 +1,142 @@
+// Layers 1 to 3 against the oracle, over generated transcripts; and the hook's contract on the same runs.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { countTokens, createTransformContext } from "../index.js";
+import { deepFreeze, transcript } from "./support/generate.mjs";
+import { layers, summaryOf } from "./support/oracle.mjs";
+
+/** Transcripts per property. */
+const RUNS = 400;
+
+const limits = fc.record({
+  contextWindow: fc.integer({ min: 200, max: 40_000 }),
+  keepRecentToolResults: fc.integer({ min: 1, max: 8 }),
+  keepRecentThinking: fc.integer({ min: 1, max: 3 }),
+  keepRecentMessages: fc.integer({ min: 1, max: 24 }),
+});
+
+test("layers 1 to 3 do what the documented rules say", async () => {
+  const property = fc.asyncProperty(transcript(), limits, async (messages, options) => {
+    deepFreeze(messages);
+    const hook = createTransformContext({
+      ...options,
+      schedule: "everyCall",
+      overflow: "keep",
+      calibrate: false,
+    });
+    assert.deepEqual(await hook(messages), layers(messages, options, countTokens));
+  });
+  await fc.assert(property, { numRuns: RUNS });
+});
+
+test("what is not edited is the same object, an edited message differs in content alone", async () => {
+  const property = fc.asyncProperty(transcript(), limits, async (messages, options) => {
+    const hook = createTransformContext({ ...options, schedule: "everyCall", calibrate: false });
+    const sent = await hook(messages);
+    if (sent.length === messages.length && sent.every((message, i) => message === messages[i])) {
+      assert.equal(sent, messages);
+    }
+    let from = 0;
+    for (const message of sent) {
+      const at = messages.findIndex((original, i) => i >= from && original.timestamp === message.timestamp);
+      assert.notEqual(at, -1, "order is kept and nothing is added");
+      from = at + 1;
+      if (message === messages[at]) continue;
+      for (const key of Object.keys(messages[at])) {
+        if (key !== "content") assert.equal(message[key], messages[at][key]);
+      }
+    }
+    assert.ok(countTokens(sent) <= countTokens(messages));
+  });
+  await fc.assert(property, { numRuns: RUNS });
+});
+
+test("a warm call, a fresh hook and a structuredClone give the same bytes", async () => {
+  const property = fc.asyncProperty(transcript(), limits, async (messages, options) => {
+    const hook = createTransformContext(options);
+    const first = await hook(messages);
+    assert.deepEqual(await hook(messages), first);
+    assert.deepEqual(await createTransformContext(options)(structuredClone(messages)), first);
+  });
+  await fc.assert(property, { numRuns: RUNS / 4 });
+});
+
+const toolResult = (text, more = {}) => ({
+  role: "toolResult",
+  toolCallId: "c",
+  toolName: "read",
+  content: [{ type: "text", text }],
+  isError: false,
+  ...more,
+});
+
+/** A transcript whose first result is old: six newer ones follow. */
+function withOldResult(result) {
+  const call = (id) => ({
+    role: "assistant",
+    content: [{ type: "toolCall", id, name: "read", arguments: {} }],
+  });
+  const newer = ["1", "2", "3", "4", "5", "6"].flatMap((id) => [
+    call(id),
+    toolResult("ok", { toolCallId: id }),
+  ]);
+  return [{ role: "user", content: "go" }, call("c"), result, ...newer];
+}
+
+async function summaryIn(text, options = {}, more = {}) {
+  const hook = createTransformContext({ schedule: "everyCall", ...options });
+  const messages = withOldResult(toolResult(text, more));
+  const sent = await hook(messages);
+  return sent === messages ? undefined : sent[2].content;
+}
+
+test("a summary is the first three lines, the marker, the last two", async () => {
+  const text = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join("\n");
+  const [{ text: summary }] = await summaryIn(text);
+  assert.equal(
+    summary,
+    `line 1\nline 2\nline 3\n[... 已省略 95 行，原始 ${text.length} 字符 ...]\nline 99\nline 100`,
+  );
+  assert.equal(summary, summaryOf(text));
+});
+
+test("the marker speaks English or the host's language", async () => {
+  const text = "line\n".repeat(200);
+  assert.match(
+    (await summaryIn(text, { marker: "en" }))[0].text,
+    /\[\.\.\. 196 lines omitted, 1000 characters/,
+  );
+  const own = await summaryIn(text, { marker: (lines, chars) => `<${lines}/${chars}>` });
+  assert.match(own[0].text, /\n<196\/1000>\n/);
+});
+
+test("a marker that is no string or throws gives the input back", async () => {
+  for (const marker of [() => 7, () => assert.fail("no")]) {
+    const events = [];
+    assert.equal(
+      await summaryIn("line\n".repeat(200), { marker, onEvent: (e) => events.push(e) }),
+      undefined,
+    );
+    assert.deepEqual(
+      events.map((event) => event.type),
+      ["failed"],
+    );
+  }
+});
+
+test("images stay where they are, text blocks become one", async () => {
+  const image = { type: "image", data: "AAAA", mimeType: "image/png" };
+  const part = { type: "text", text: "row\n".repeat(100) };
+  const content = await summaryIn("", {}, { content: [image, part, image, part] });
+  assert.deepEqual(
+    content.map((block) => block.type),
+    ["image", "text", "image"],
+  );
+  assert.equal(content[0], image);
+});
+
+test("an excluded tool's results are never touched", async () => {
+  assert.equal(await summaryIn("line\n".repeat(200), { excludeTools: ["read"] }), undefined);
+});

@@ -1,0 +1,58 @@
+// The two ways providers cache prompts, priced: an unchanged prefix, or only whole earlier requests.
+
+/** Tokens of the system prompt and the tools, in every request before the messages. */
+export const SYSTEM_TOKENS = 8000;
+
+/** Dollars per million tokens and the cache's life in seconds: Claude Opus 4.5, five-minute cache. */
+export const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
+
+const PER_MILLION = 1e-6;
+
+/** The longest common run of unchanged messages with the previous request is read. */
+export class PrefixCache {
+  #last;
+
+  /** Tokens of `request` (an array of versions) that are read from the cache at `timeMs`. */
+  read(request, timeMs, ttlMs) {
+    const last = this.#last;
+    this.#last = { request, timeMs };
+    if (last === undefined || timeMs - last.timeMs > ttlMs) return 0;
+    return SYSTEM_TOKENS + tokensOf(request.slice(0, commonRun(request, last.request)));
+  }
+}
+
+/** Only a whole earlier request can be read; reading it keeps it alive. */
+export class BreakpointCache {
+  #entries = [];
+
+  read(request, timeMs, ttlMs) {
+    const alive = this.#entries.filter((entry) => timeMs - entry.timeMs <= ttlMs);
+    const hits = alive.filter(({ request: earlier }) => commonRun(request, earlier) === earlier.length);
+    const hit = hits.reduce(
+      (best, entry) => (best?.request.length >= entry.request.length ? best : entry),
+      undefined,
+    );
+    if (hit !== undefined) hit.timeMs = timeMs;
+    this.#entries = [
+      ...alive.filter((entry) => entry.request.length !== request.length || entry !== hit),
+      { request, timeMs },
+    ];
+    return hit === undefined ? 0 : SYSTEM_TOKENS + tokensOf(hit.request);
+  }
+}
+
+/** Dollars of a request of which `readTokens` come from the cache and the rest is written to it. */
+export function dollars(tokens, readTokens, prices) {
+  return PER_MILLION * (readTokens * prices.read + (tokens - readTokens) * prices.write);
+}
+
+export function tokensOf(versions) {
+  return versions.reduce((sum, version) => sum + version.tokens, 0);
+}
+
+function commonRun(request, earlier) {
+  const end = Math.min(request.length, earlier.length);
+  let at = 0;
+  while (at < end && request[at] === earlier[at]) at += 1;
+  return at;
+}

@@ -1,0 +1,18 @@
+// The policies a cost report compares: ours, and the yardsticks.
+
+import hook from "../../hook.js";
+import { clearOver100k, coldOnly, maskBatches, none, wholeRounds } from "./yardsticks.mjs";
+
+/** Makers of policies by name; each gets `{ contextWindow, prices }`. */
+export const POLICIES = {
+  "no compression": none,
+  everyCall: ours({ schedule: "everyCall" }),
+  "whole rounds 0.75 → 0.5": wholeRounds,
+  "clear over 100k, keep 20": clearOver100k,
+  "cold only": coldOnly,
+  "mask all but 20, batches of 40": maskBatches,
+};
+
+function ours(options) {
+  return ({ contextWindow }) => hook.createTransformContext({ contextWindow, ...options });
+}
