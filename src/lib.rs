@@ -6,6 +6,7 @@
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`schedule`]: when the layers may move
+//! - [`sessions`]: what a session keeps of messages it let go
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`node`]: the only room that knows Node
 
@@ -15,6 +16,7 @@ pub mod node;
 pub mod plan;
 pub mod schedule;
 pub mod session_file;
+pub mod sessions;
 pub mod text;
 pub mod tokens;
 pub mod transcript;

@@ -23,38 +23,42 @@ const KEYWORDS = 8;
 function parsePairs(answer) {
   const text = answer.slice(0, ANSWER_UNITS);
   const pairs = [];
+  /** Objects that are open: where they start, and whether another was found inside. */
   const open = [];
-  let isQuoted = false;
   for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
-    if (isQuoted) {
-      if (char === "\\") at += 1;
-      else if (char === '"') isQuoted = false;
-    } else if (char === '"' && open.length > 0) {
-      isQuoted = true;
-    } else if (char === "{") {
-      if (open.length > 0) open.at(-1).isInnermost = false;
-      open.push({ start: at, isInnermost: true });
-    } else if (char === "}") {
+    if (text[at] === "{") {
+      if (open.length > 0) open.at(-1).hasInner = true;
+      open.push({ start: at, hasInner: false });
+    } else if (text[at] === "}") {
       const object = open.pop();
-      const pair = object?.isInnermost ? readPair(text.slice(object.start, at + 1)) : undefined;
-      if (pair !== undefined) pairs.push(pair);
+      const isInnermost = object?.hasInner === false;
+      pairs.push(...(isInnermost ? readPair(text.slice(object.start, at + 1)) : []));
+    } else if (text[at] === '"' && open.length > 0) {
+      at = stringEnd(text, at);
     }
   }
   return { pairs, isCut: open.length > 0 };
 }
 
+/** Index of the quote that closes the string opened at `start`; the end of the text if none does. */
+function stringEnd(text, start) {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at;
+}
+
+/** No pair or one. */
 function readPair(json) {
   let value;
   try {
     value = JSON.parse(json);
   } catch {
-    return undefined;
+    return [];
   }
   const q = value.q ?? value.question;
   const a = value.a ?? value.answer;
-  if (typeof q !== "string" || typeof a !== "string" || q.trim() === "") return undefined;
-  return shorten({ q, a }, PAIR_UNITS);
+  if (typeof q !== "string" || typeof a !== "string" || q.trim() === "") return [];
+  return [shorten({ q, a }, PAIR_UNITS)];
 }
 
 function shorten({ q, a }, units) {
