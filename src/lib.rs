@@ -6,8 +6,9 @@
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`schedule`]: when the layers may move
-//! - [`sessions`]: what a session keeps of messages it let go
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
+//! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
+//! - [`sessions`]: what a session keeps of messages it let go; the file that sessions are stored in
 //! - [`node`]: the only room that knows Node
 
 pub mod layers;
@@ -17,6 +18,7 @@ pub mod plan;
 pub mod schedule;
 pub mod session_file;
 pub mod sessions;
+pub mod sqlite;
 pub mod text;
 pub mod tokens;
 pub mod transcript;
