@@ -1,5 +1,7 @@
-//! What a session remembers of messages it no longer keeps, by rules alone. Pure: messages flow in, a digest and its
-//! readable form flow out. It does not decide when a session is compressed and stores nothing.
+//! Sessions: what one remembers of messages it no longer keeps, by rules alone, and the file that sessions are stored
+//! in. When a session is compressed, and what its messages are, is decided elsewhere: here they are text.
 
 pub mod digest;
 mod names;
+pub mod search;
+pub mod store;
