@@ -14,6 +14,7 @@ const {
   SUMMARY_TAIL_LINES,
   getContextWindow,
 } = require("./lib/options.js");
+const { repair, validate } = require("./lib/validate.js");
 
 module.exports = {
   transformContext,
@@ -24,6 +25,8 @@ module.exports = {
   getEncoding,
   getContextWindow,
   status,
+  validate,
+  repair,
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
   CONTEXT_RATIO,

@@ -18,7 +18,7 @@ async function countTokensAsync(input) {
 function count(input, ofText, ofMessages) {
   if (typeof input === "string") return ofText(input);
   const { numbers, strings } = describe(input);
-  return ofMessages(new Float64Array(numbers), strings, IMAGE_TOKENS);
+  return ofMessages(numbers, strings, IMAGE_TOKENS);
 }
 
 function fitsTokens(input, limit) {

@@ -36,8 +36,8 @@ class Facts {
     this.content = content;
     this.stopReason = stopReason;
     this.usage = usage;
-    this.blocks = Array.isArray(content) ? content.slice() : undefined;
-    this.values = this.blocks?.map(textOf);
+    this.blocks = Array.isArray(content) ? content.slice() : NO_BLOCKS;
+    this.values = this.blocks.map(textOf);
     this.shortened = undefined;
   }
 
@@ -45,15 +45,21 @@ class Facts {
   isStale(message) {
     const { content, blocks, values } = this;
     if (message.content !== content || message.role !== this.role) return true;
-    if (message.stopReason !== this.stopReason || message.usage !== this.usage) return true;
-    if (blocks === undefined) return false;
+    if (this.role === "assistant" && this.#isOtherOutcome(message)) return true;
+    if (blocks === NO_BLOCKS) return false;
     if (content.length !== blocks.length) return true;
     for (let i = 0; i < blocks.length; i += 1) {
-      if (content[i] !== blocks[i] || textOf(content[i]) !== values[i]) return true;
+      if (content[i] !== blocks[i] || textOf(blocks[i]) !== values[i]) return true;
     }
     return false;
   }
+
+  #isOtherOutcome(message) {
+    return message.stopReason !== this.stopReason || message.usage !== this.usage;
+  }
 }
+
+const NO_BLOCKS = [];
 
 /** The one value of a block that its facts come from. */
 function textOf(block) {
@@ -150,7 +156,7 @@ class FactStore {
   }
 
   async #readLater(batch, fresh) {
-    const pending = this.#engine.readAsync(new Float64Array(batch.numbers), batch.strings);
+    const pending = this.#engine.readAsync(batch.numbers, batch.strings);
     for (const facts of fresh) facts.pending = pending;
     try {
       await pending;
@@ -163,7 +169,7 @@ class FactStore {
   }
 
   #read(batch) {
-    this.#engine.read(new Float64Array(batch.numbers), batch.strings);
+    this.#engine.read(batch.numbers, batch.strings);
   }
 
   #forget(fresh) {

@@ -85,8 +85,7 @@ class Hook {
     if (plan.wantedTexts.length === 0 || call.isCancelled) return plan;
     const texts = new Batch();
     for (const index of plan.wantedTexts) texts.add(index, list[index]);
-    const numbers = new Float64Array(texts.numbers);
-    return readPlan(await call.away(this.#engine.plan(slots, contextWindow, numbers, texts.strings)));
+    return readPlan(await call.away(this.#engine.plan(slots, contextWindow, texts.numbers, texts.strings)));
   }
 
   /** False if the host changed the message after it was read: then its edit would be about other content. */

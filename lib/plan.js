@@ -8,22 +8,33 @@ const HEADER_NUMBERS = 5;
 const EDIT_NUMBERS = 6;
 const CUT_NUMBERS = 3;
 
+const NO_CUTS = [];
+
 function readPlan(numbers) {
   const [tokensBefore, tokensAfter, budget, editCount, wantedCount] = numbers;
   const edits = [];
   let at = HEADER_NUMBERS;
   for (let i = 0; i < editCount; i += 1) {
-    const [index, action, layer, reason, tokensSaved, cutCount] = numbers.subarray(at, at + EDIT_NUMBERS);
-    at += EDIT_NUMBERS;
-    const cuts = [];
-    for (let j = 0; j < cutCount; j += 1, at += CUT_NUMBERS) {
-      const [textBlock, head, tail] = numbers.subarray(at, at + CUT_NUMBERS);
-      cuts.push({ textBlock, head, tail });
-    }
-    edits.push({ index, action: ACTIONS[action], layer, reason, tokensSaved, cuts });
+    const cutCount = numbers[at + 5];
+    edits.push({
+      index: numbers[at],
+      action: ACTIONS[numbers[at + 1]],
+      layer: numbers[at + 2],
+      reason: numbers[at + 3],
+      tokensSaved: numbers[at + 4],
+      cuts: cutCount === 0 ? NO_CUTS : readCuts(numbers, at + EDIT_NUMBERS, cutCount),
+    });
+    at += EDIT_NUMBERS + cutCount * CUT_NUMBERS;
   }
   const wantedTexts = Array.from(numbers.subarray(at, at + wantedCount));
   return { tokensBefore, tokensAfter, budget, edits, wantedTexts };
+}
+
+function readCuts(numbers, from, count) {
+  return Array.from({ length: count }, (_, i) => {
+    const at = from + i * CUT_NUMBERS;
+    return { textBlock: numbers[at], head: numbers[at + 1], tail: numbers[at + 2] };
+  });
 }
 
 /** The edited transcript; `messages` itself where nothing is edited. `shortenedText(message)` is asked for summaries. */
@@ -97,4 +108,4 @@ function isThinking(block) {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-module.exports = { readPlan, applyPlan, isThinking };
+module.exports = { readPlan, applyPlan, isThinking, withContent };

@@ -23,7 +23,7 @@ const number = (value) => (typeof value === "number" ? value : Number.NaN);
 
 /** Rows of messages that cross the boundary together. */
 class Batch {
-  numbers = [];
+  #rows = [0];
   strings = [];
   /** UTF-16 code units in `strings`. */
   units = 0;
@@ -32,16 +32,35 @@ class Batch {
   add(slot, message, marker) {
     const role = ROLES[message.role] ?? OTHER_ROLE;
     const isSent = !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
-    this.numbers.push(slot, role, isSent ? 1 : 0, number(message.timestamp));
-    const countAt = this.numbers.push(0) - 1;
+    this.#rows.push(slot, role, isSent ? 1 : 0, number(message.timestamp));
+    const countAt = this.#rows.push(0) - 1;
     if (role === ROLES.assistant) this.#addAssistant(message);
     if (role === ROLES.toolResult) this.#addToolResult(message, marker);
-    this.numbers[countAt] = this.#addContent(message.content) + this.#addFields(message);
+    this.#rows[countAt] = this.#addContent(message.content) + this.#addFields(message);
+  }
+
+  /** The rows, after the code units of all strings. */
+  get numbers() {
+    this.#rows[0] = this.units;
+    return new Float64Array(this.#rows);
+  }
+
+  /** `add` for messages that may be anything: what is no message, or cannot be read, is described as unknown. */
+  addReadable(slot, message) {
+    const [rowNumbers, stringCount, units] = [this.#rows.length, this.strings.length, this.units];
+    try {
+      this.add(slot, message ?? {});
+    } catch {
+      this.#rows.length = rowNumbers;
+      this.strings.length = stringCount;
+      this.units = units;
+      this.add(slot, {});
+    }
   }
 
   #addAssistant({ usage, api, provider, model }) {
     const cacheRead = number(usage?.cacheRead);
-    this.numbers.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
+    this.#rows.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
     this.#addString(api);
     this.#addString(provider);
     this.#addString(model);
@@ -49,7 +68,7 @@ class Batch {
 
   #addToolResult(message, marker) {
     const line = marker?.(joinedText(message.content));
-    this.numbers.push(line === undefined ? 0 : 1);
+    this.#rows.push(line === undefined ? 0 : 1);
     this.#addString(message.toolCallId);
     this.#addString(message.toolName);
     if (line !== undefined) this.#addString(line);
@@ -77,7 +96,8 @@ class Batch {
       case "redacted_thinking":
         return this.#addPart(THINKING, "", "");
       case "toolCall":
-        return this.#addPart(CALL, block.id, block.name, json(block.arguments));
+        this.#rows.push(CALL, block.thoughtSignature ? 1 : 0);
+        return this.#addStrings(block.id, block.name, json(block.arguments));
       case "image":
         return this.#addPart(IMAGE);
       default:
@@ -99,7 +119,11 @@ class Batch {
   }
 
   #addPart(kind, ...strings) {
-    this.numbers.push(kind);
+    this.#rows.push(kind);
+    return this.#addStrings(...strings);
+  }
+
+  #addStrings(...strings) {
     for (const value of strings) this.#addString(value);
     return 1;
   }

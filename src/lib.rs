@@ -3,8 +3,10 @@
 //! Text goes in once, decisions come out. The rooms, each knowing only those above it:
 //!
 //! - [`text`]: UTF-16 lengths, lines and cuts; [`tokens`]: exact cl100k counts and the estimate made of them
+//! - [`traits`]: what a message is about, as hashes
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
+//! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
@@ -21,4 +23,6 @@ pub mod sessions;
 pub mod sqlite;
 pub mod text;
 pub mod tokens;
+pub mod traits;
 pub mod transcript;
+pub mod validity;

@@ -8,12 +8,18 @@ use std::borrow::Cow;
 use crate::layers::tool_results::{Form, MarkerLanguage};
 use crate::text::{Utf16Len, is_blank};
 use crate::tokens;
+use crate::traits::identifiers::{Collector, Identifier};
+use crate::traits::target::Target;
+use crate::traits::{Traits, hash_of_text};
 use crate::transcript::{Assistant, Body, Message, Shortened, Source, Thinking, ToolResult};
 
 /// Tokens an image is taken for: what Anthropic charges for about 900 000 pixels (width × height / 750).
 pub const IMAGE_TOKENS: usize = 1200;
 /// Longest thinking signature that can be the name of a wire field.
 pub const WIRE_FIELD_MAX_LEN: Utf16Len = Utf16Len(64);
+
+/// Shorter tool results are not looked at for duplicates: "ok" and its like repeat by chance.
+const MIN_COMPARED_LEN: Utf16Len = Utf16Len(200);
 
 const NEWLINE: u16 = b'\n' as u16;
 
@@ -111,6 +117,8 @@ pub enum Part<'a> {
         name: &'a [u16],
         /// Its arguments as JSON.
         arguments: &'a [u16],
+        /// Whether a thought signature came with it.
+        is_signed: bool,
     },
     /// An image.
     Image,
@@ -129,7 +137,17 @@ pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
 /// The facts of a message. Each text is counted once.
 #[must_use]
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
-    let counts = Counts::of(&raw.parts, rules);
+    with_counts(raw, rules, Counts::of(&raw.parts, rules))
+}
+
+/// The facts of a message that need no counting: its role, ids and kinds of blocks.
+#[must_use]
+pub fn outline(raw: &Raw<'_>) -> Message {
+    let never = Form { min_len: Utf16Len(usize::MAX), ..Form::default() };
+    with_counts(raw, &Rules { form: never, ..Rules::default() }, Counts::default())
+}
+
+fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
     let tokens = if raw.is_sent { counts.all } else { 0 };
     let body = match raw.role {
         RawRole::System => Body::System,
@@ -161,7 +179,8 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
             })
         }
     };
-    Message { body, tokens, timestamp_ms: raw.timestamp_ms, fingerprint: raw.fingerprint }
+    let traits = raw.traits(&body);
+    Message { body, tokens, timestamp_ms: raw.timestamp_ms, fingerprint: raw.fingerprint, traits }
 }
 
 /// Tokens of a message's blocks, by what the edits need.
@@ -216,6 +235,44 @@ impl<'a> Raw<'a> {
         let (blocks, names_wire_field) =
             signatures.fold((0, false), |(blocks, any), is_name| (blocks + 1, any | is_name));
         (blocks > 0).then_some(Thinking { blocks, tokens, names_wire_field })
+    }
+
+    fn traits(&self, body: &Body) -> Traits {
+        let kept = match body {
+            Body::ToolResult(ToolResult { shortened: Some(shortened), .. }) => {
+                Some(self.identifiers(|part| !matches!(part, Part::Text(_)), Some(&shortened.text)))
+            }
+            Body::Assistant(assistant) if assistant.thinking.is_some() => {
+                Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None))
+            }
+            _ => None,
+        };
+        let targets = self.parts.iter().filter_map(|part| match part {
+            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments)),
+            _ => None,
+        });
+        let text = match body {
+            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => hash_of_text(&self.joined_text()),
+            _ => 0,
+        };
+        Traits { identifiers: self.identifiers(|_| true, None), kept, targets: targets.collect(), text }
+    }
+
+    /// The identifiers of the parts chosen and of one more text.
+    fn identifiers(&self, chosen: impl Fn(&Part<'_>) -> bool, more: Option<&[u16]>) -> Box<[Identifier]> {
+        let mut collector = Collector::default();
+        for part in self.parts.iter().filter(|part| chosen(part)) {
+            match part {
+                Part::Text(text) | Part::Counted(text) | Part::Thinking { text, .. } => collector.text(text),
+                Part::Call { name, arguments, .. } => {
+                    collector.text(name);
+                    collector.json(arguments);
+                }
+                Part::Image | Part::Unknown => {}
+            }
+        }
+        collector.text(more.unwrap_or_default());
+        collector.finish()
     }
 
     /// The text blocks joined by newlines; a single one is borrowed.

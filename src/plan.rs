@@ -61,12 +61,41 @@ pub enum Reason {
     OverThreshold,
     /// Even after all that, the request would not fit into the window.
     OverWindow,
+    /// The file was read again later.
+    ReadAgain,
+    /// The file was changed later.
+    ChangedSince,
+    /// The same was asked of the same tool later.
+    RunAgain,
+    /// A later tool result has the same text.
+    Duplicate,
+    /// Nothing the model wrote later takes anything up that it brought.
+    NeverUsed,
+    /// Of what there was, least likely to be needed again for its tokens.
+    LeastUseful,
+    /// pi never sends it: the model's answer failed or was aborted.
+    NeverSent,
+    /// Its signature covers earlier messages, and one of those was edited.
+    ThinkingBound,
 }
 
 impl Reason {
     /// Every reason, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 5] =
-        [Self::OrphanResult, Self::OldToolResult, Self::OldThinking, Self::OverThreshold, Self::OverWindow];
+    pub const ALL: [Self; 13] = [
+        Self::OrphanResult,
+        Self::OldToolResult,
+        Self::OldThinking,
+        Self::OverThreshold,
+        Self::OverWindow,
+        Self::ReadAgain,
+        Self::ChangedSince,
+        Self::RunAgain,
+        Self::Duplicate,
+        Self::NeverUsed,
+        Self::LeastUseful,
+        Self::NeverSent,
+        Self::ThinkingBound,
+    ];
 
     /// In words; never text of the conversation.
     #[must_use]
@@ -77,6 +106,14 @@ impl Reason {
             Self::OldThinking => "old thinking",
             Self::OverThreshold => "oldest group over the threshold",
             Self::OverWindow => "over the window",
+            Self::ReadAgain => "file read again since",
+            Self::ChangedSince => "file changed since",
+            Self::RunAgain => "same call made again since",
+            Self::Duplicate => "same text again since",
+            Self::NeverUsed => "nothing later refers to it",
+            Self::LeastUseful => "least likely to be needed again",
+            Self::NeverSent => "never sent",
+            Self::ThinkingBound => "thinking after an edited message",
         }
     }
 }

@@ -55,6 +55,14 @@ pub fn is_blank(text: &[u16]) -> bool {
     char::decode_utf16(text.iter().copied()).all(|unit| unit.is_ok_and(char::is_whitespace))
 }
 
+/// True when half a surrogate pair stands alone: no UTF-8 and no valid JSON can hold it.
+#[must_use]
+pub fn has_lone_surrogate(text: &[u16]) -> bool {
+    // The first pass decides nearly always, and the compiler turns it into wide compares.
+    text.iter().any(|unit| (0xD800..=0xDFFF).contains(unit))
+        && char::decode_utf16(text.iter().copied()).any(|unit| unit.is_err())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

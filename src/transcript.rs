@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::text::Utf16Len;
+use crate::traits::Traits;
 
 /// A conversation in sending order, with each tool result linked to the call it answers.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub struct Message {
     pub timestamp_ms: Option<f64>,
     /// 128-bit hash of everything that was read of it.
     pub fingerprint: u128,
+    /// What it is about.
+    pub traits: Traits,
 }
 
 /// A message by role.
@@ -234,7 +237,7 @@ impl Message {
             }
             _ => 0,
         };
-        size_of::<Self>() + owned
+        size_of::<Self>() + owned + self.traits.heap_bytes()
     }
 
     /// The tool result's facts, for role `toolResult`.
@@ -247,8 +250,9 @@ impl Message {
     }
 }
 
-/// A result answers the nearest assistant message before it, if that one is sent, has its id and no earlier
-/// result took it: anything else reaches the provider without its call.
+/// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
+/// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
+/// role may be one the host never sends, so it does not count as speaking.
 fn link(messages: &[Arc<Message>]) -> Vec<Link> {
     let mut open: Option<(usize, Vec<&str>)> = None;
     let mut links = Vec::with_capacity(messages.len());
@@ -269,7 +273,11 @@ fn link(messages: &[Arc<Message>]) -> Vec<Link> {
                 },
                 None => Link::Orphan,
             },
-            _ => Link::Own,
+            Body::User | Body::Summary => {
+                open = None;
+                Link::Own
+            }
+            Body::System | Body::Other => Link::Own,
         });
     }
     links

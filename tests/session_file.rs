@@ -225,3 +225,12 @@ proptest! {
         prop_assert_eq!(misplaced_results(&session.messages), 0);
     }
 }
+
+#[test]
+fn the_recorded_example_is_read_whole() {
+    let file = include_bytes!("../examples/session.jsonl");
+    let session = parse(file);
+    assert_eq!((session.format, session.problems), (Format::Pi { version: 3 }, Vec::new()));
+    assert!(session.messages.len() >= 150);
+    assert_eq!(misplaced_results(&session.messages), 0);
+}

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createTools } from "../../examples/scripted/tools.mjs";
 import strata from "../../index.js";
-import { MARKER, withOldResultsAndThinkingReduced } from "./layers.mjs";
+import { layers, MARKER } from "./oracle.mjs";
 import { runAgent, SYSTEM_PROMPT } from "./run-agent.mjs";
 
 const { countTokens, createTransformContext } = strata;
@@ -58,7 +58,7 @@ export function agentSuite(version) {
     test("sends old results as summaries and old thinking not at all", async () => {
       const { hookCalls, sent } = await run({ hook: everyCall() });
       for (const [index, { messages, result }] of hookCalls.entries()) {
-        const expected = withOldResultsAndThinkingReduced(messages);
+        const expected = expectedOf(messages);
         assert.deepEqual(result, expected, `request ${index}`);
         for (const [at, message] of expected.entries()) {
           if (message === messages[at])
@@ -92,23 +92,27 @@ export function agentSuite(version) {
     });
 
     test("slides the window", async () => {
-      const contextWindow = 6_000;
-      const { hookCalls, sent } = await run({
-        hook: everyCall({ contextWindow, reserveTokens: 500, calibrate: false }),
-      });
-      const dropped = hookCalls.filter(({ messages, result }) => result.length < messages.length);
-      assert.ok(dropped.length > 10, `${dropped.length} requests lost messages`);
+      const contextWindow = 5_000;
+      const hook = everyCall({ contextWindow, overflow: "keep", calibrate: false });
+      const { hookCalls, sent } = await run({ hook });
+      const slid = hookCalls.filter(({ messages, result }) => result.length < messages.length);
+      assert.ok(slid.length >= 5, `${slid.length} requests lost messages`);
       for (const [index, { messages, result }] of hookCalls.entries()) {
-        const system = messages.filter((message) => message.role === "system");
-        assert.deepEqual(result.slice(0, system.length), system, "the prompt and the tools stay");
-        assert.equal(result[system.length], messages[system.length], "the first user message stays");
-        assert.equal(messages[system.length].content[0].text, PROMPT);
-        assert.equal(result.at(-1).toolCallId, messages.at(-1).toolCallId, "the newest message stays");
+        assert.deepEqual(result, expectedOf(messages, contextWindow), `request ${index}`);
+        assertEndsKept(messages, result);
         assertPaired(sent[index].messages);
-        const reduced = withOldResultsAndThinkingReduced(messages);
-        if (countTokens(reduced) <= contextWindow * 0.75)
-          assert.deepEqual(result, reduced, "nothing dropped early");
-        assert.ok(countTokens(result) <= contextWindow - 500, `request ${index} fits`);
+      }
+    });
+
+    test("shrinks on until the request fits", async () => {
+      const contextWindow = 6_000;
+      const reserveTokens = 500;
+      const hook = everyCall({ contextWindow, reserveTokens, calibrate: false });
+      const { hookCalls, sent } = await run({ hook });
+      for (const [index, { messages, result }] of hookCalls.entries()) {
+        assert.ok(countTokens(result) <= contextWindow - reserveTokens, `request ${index} fits`);
+        assertEndsKept(messages, result);
+        assertPaired(sent[index].messages);
       }
     });
 
@@ -174,6 +178,21 @@ export function agentSuite(version) {
       for (const { messages: request } of sent) assertPaired(request);
     });
   });
+}
+
+/** What the layers make of a transcript with the options at their defaults. */
+function expectedOf(messages, contextWindow = 200_000) {
+  const limits = { keepRecentToolResults: 6, keepRecentThinking: 1, keepRecentMessages: 20, contextWindow };
+  return layers(messages, limits, countTokens);
+}
+
+/** The prompt and the tools, the question and the newest message are among what is sent. */
+function assertEndsKept(messages, result) {
+  const system = messages.filter((message) => message.role === "system");
+  assert.deepEqual(result.slice(0, system.length), system);
+  assert.equal(result[system.length], messages[system.length]);
+  assert.equal(messages[system.length].content[0].text, PROMPT);
+  assert.equal(result.at(-1).toolCallId, messages.at(-1).toolCallId);
 }
 
 const hasThinking = (message) => message.content.some((block) => block.type === "thinking");

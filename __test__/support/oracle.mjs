@@ -3,19 +3,25 @@
 
 const REASONING_APIS = ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
 
+export const MARKER = /^\[\.\.\. 已省略 (\d+) 行，原始 (\d+) 字符 \.\.\.\]$/m;
+
 export function layers(messages, limits, countTokens) {
+  return window(reduced(messages, limits, countTokens), limits, countTokens);
+}
+
+/** Layers 1 and 2. */
+function reduced(messages, limits, countTokens) {
   const oldResults = indicesOf(messages, (m) => m.role === "toolResult").slice(
     0,
     -limits.keepRecentToolResults,
   );
   const withThinking = indicesOf(messages, (m) => m.role === "assistant" && m.content.some(isThinking));
   const oldThinking = withThinking.slice(0, -limits.keepRecentThinking);
-  const edited = messages.map((message, i) => {
+  return messages.map((message, i) => {
     if (oldResults.includes(i)) return summarized(message, countTokens);
     if (oldThinking.includes(i)) return stripped(message);
     return message;
   });
-  return window(edited, limits, countTokens);
 }
 
 function summarized(message, countTokens) {

@@ -44,9 +44,18 @@ function readTool(inside) {
   };
   return tool("read", "Read a file with line numbers.", properties, ["path"], async (params) => {
     const { path, offset = 1, limit = MAX_LINES } = params;
-    const lines = (await readFile(inside(path), "utf8")).split("\n").slice(offset - 1, offset - 1 + limit);
+    const lines = (await textOf(inside(path), path)).split("\n").slice(offset - 1, offset - 1 + limit);
     return lines.map((line, index) => `${String(offset + index).padStart(5)}\t${line}`).join("\n");
   });
+}
+
+/** The file's text; the model, not the machine, named the path, so the error names it the same way. */
+async function textOf(file, path) {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new Error(`Cannot read ${path}: ${error.code}`);
+  }
 }
 
 function searchTool(inside, root) {

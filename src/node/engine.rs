@@ -117,7 +117,8 @@ impl Engine {
                 _ => None,
             };
             Ok(AsyncTask::new(PlanTask {
-                messages: self.slots.get(&slots)?,
+                wanted: slots.to_vec(),
+                slots: self.slots.clone(),
                 limits: Limits { context_window, ..self.limits.clone() },
                 texts,
             }))
@@ -196,8 +197,11 @@ impl Task for ReadTask {
 }
 
 /// Planning under way.
+///
+/// The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
 pub struct PlanTask {
-    messages: Vec<Arc<Message>>,
+    wanted: Vec<u32>,
+    slots: Arc<Slots>,
     limits: Limits,
     texts: Option<Batch>,
 }
@@ -208,7 +212,7 @@ impl<'a> ScopedTask<'a> for PlanTask {
 
     fn compute(&mut self) -> Result<Vec<f64>> {
         guarded(|| {
-            let transcript = Transcript::new(std::mem::take(&mut self.messages));
+            let transcript = Transcript::new(self.slots.get(&self.wanted)?);
             plan(&transcript, &self.limits, self.texts.as_ref())
         })
     }

@@ -11,4 +11,5 @@ pub mod engine;
 mod guarded;
 mod read;
 pub mod session_file;
+pub mod validity;
 mod wire;

@@ -11,6 +11,11 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use crate::measure::{Part, Raw, RawRole};
 
+/// The rows come after one number: the UTF-16 code units of all strings.
+const ROWS_START: usize = 1;
+/// Room made before the strings are read; more is made as they come.
+const MAX_RESERVED_UNITS: usize = 1 << 26;
+
 /// Messages as they crossed the boundary.
 pub(super) struct Batch {
     numbers: Vec<f64>,
@@ -29,9 +34,12 @@ impl Batch {
     /// Copies everything out of JavaScript, on its thread.
     pub(super) fn take(numbers: &Float64ArraySlice<'_>, strings: &Array<'_>) -> Result<Self> {
         let value = strings.value();
+        let numbers = numbers.to_vec();
+        let units = numbers.first().map_or(0, |&units| units as usize).min(MAX_RESERVED_UNITS);
         let mut batch = Self {
-            numbers: numbers.to_vec(),
-            units: Vec::new(),
+            numbers,
+            // One more: napi ends what it writes with a zero.
+            units: Vec::with_capacity(units + 1),
             ends: Vec::with_capacity(strings.len() as usize),
         };
         for index in 0..strings.len() {
@@ -46,7 +54,7 @@ impl Batch {
 
     /// The messages of the batch, in order.
     pub(super) fn messages(&self) -> Result<Vec<Slotted<'_>>> {
-        let mut cursor = Cursor { batch: self, number: 0, string: 0 };
+        let mut cursor = Cursor { batch: self, number: ROWS_START, string: 0 };
         let mut messages = Vec::new();
         while cursor.number < self.numbers.len() {
             messages.push(cursor.message()?);
@@ -128,7 +136,12 @@ impl<'a> Cursor<'a> {
         Ok(match self.count()? {
             0 => Part::Text(self.text()?),
             1 => Part::Thinking { text: self.text()?, signature: self.text()? },
-            2 => Part::Call { id: self.text()?, name: self.text()?, arguments: self.text()? },
+            2 => Part::Call {
+                is_signed: self.number()? != 0.0,
+                id: self.text()?,
+                name: self.text()?,
+                arguments: self.text()?,
+            },
             3 => Part::Image,
             4 => Part::Counted(self.text()?),
             _ => Part::Unknown,

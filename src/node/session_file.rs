@@ -57,9 +57,9 @@ fn recorded(session: Session) -> Result<RecordedSession> {
     };
     let messages = serde_json::to_string(&session.messages)
         .map_err(|error| Error::new(Status::GenericFailure, error.to_string()))?;
-    let problems = session.problems.into_iter().map(|problem| LineProblem {
-        line: problem.line as u32,
-        message: problem.message,
-    });
+    let problems = session
+        .problems
+        .into_iter()
+        .map(|problem| LineProblem { line: problem.line as u32, message: problem.message });
     Ok(RecordedSession { format, messages, problems: problems.collect() })
 }

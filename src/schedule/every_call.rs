@@ -3,7 +3,8 @@
 use crate::layers::{Limits, shrink, thinking, tool_results, window};
 use crate::plan::{Action, Draft, Layer, Reason};
 use crate::tokens::estimate::Estimate;
-use crate::transcript::{Link, Transcript};
+use crate::transcript::Transcript;
+use crate::validity;
 
 /// Layers 1 to 3 on a fresh draft, and layer 4's first steps where even that is over the budget.
 #[must_use]
@@ -29,7 +30,7 @@ pub fn draft<'a>(transcript: &'a Transcript, limits: &Limits, estimate: &Estimat
 /// Leaves out tool results that answer no call: a provider refuses the whole request over one.
 pub fn drop_orphans(draft: &mut Draft<'_>) {
     let transcript = draft.transcript();
-    for index in (0..transcript.len()).filter(|&index| transcript.link(index) == Link::Orphan) {
+    for index in validity::orphans(transcript) {
         draft.apply(index, Layer::Repair, Action::Drop, Reason::OrphanResult);
     }
 }

@@ -97,10 +97,20 @@ fn node_of(mut line: Object) -> Result<Option<Node>, String> {
             boundary = Some(Boundary { preserved: preserved_by(metadata) });
             Body::Boundary(metadata.and_then(|data| data.get("preTokens")).cloned())
         }
+        (Some("attachment"), _) => match queued_prompt(&mut line) {
+            // Typed while the agent was at work, and sent along with the results.
+            Some(prompt) => Body::User(prompt),
+            None => Body::Silent,
+        },
         _ if uuid.is_none() => return Ok(None),
         _ => Body::Silent,
     };
     Ok(Some(Node { uuid, parent, sidechain, line: Line { body, time }, boundary }))
+}
+
+fn queued_prompt(line: &mut Object) -> Option<Value> {
+    let attachment = line.get_mut("attachment")?.as_object_mut()?;
+    (str_of(attachment, "type") == Some("queued_command")).then(|| attachment.remove("prompt"))?
 }
 
 fn preserved_by(metadata: Option<&Value>) -> HashSet<String> {

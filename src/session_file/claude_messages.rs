@@ -5,7 +5,7 @@
 
 use super::{Object, object, str_of, take_string};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What pi shows in place of reasoning that the provider sent encrypted.
 const REDACTED: &str = "[Reasoning redacted]";
@@ -79,8 +79,33 @@ impl Transcript {
         Self { messages: Vec::new(), tools: named.collect(), responses: HashMap::new(), tokens_before: None }
     }
 
+    /// The messages, each response's results right behind it: that is how they were sent, though the transcript
+    /// may have what the user typed meanwhile between them.
     pub(super) fn finish(self) -> Vec<Value> {
-        self.messages
+        let called: HashSet<String> = self
+            .messages
+            .iter()
+            .flat_map(|message| calls_in(message.get("content")))
+            .map(str::to_owned)
+            .collect();
+        let mut results: HashMap<String, Vec<Value>> = HashMap::new();
+        let mut others = Vec::with_capacity(self.messages.len());
+        for message in self.messages {
+            let answered =
+                message.get("toolCallId").and_then(Value::as_str).filter(|id| called.contains(*id));
+            match answered.map(str::to_owned) {
+                Some(id) => results.entry(id).or_default().push(message),
+                None => others.push(message),
+            }
+        }
+        let mut ordered = Vec::with_capacity(others.len());
+        for message in others {
+            let answers: Vec<Value> =
+                calls_in(message.get("content")).filter_map(|id| results.remove(id)).flatten().collect();
+            ordered.push(message);
+            ordered.extend(answers);
+        }
+        ordered
     }
 
     pub(super) fn add(&mut self, line: Line) {
@@ -178,20 +203,24 @@ impl Transcript {
     }
 }
 
+/// Ids of the calls in a converted message's content.
+fn calls_in(content: Option<&Value>) -> impl Iterator<Item = &str> {
+    let blocks = content.and_then(Value::as_array).into_iter().flatten();
+    let calls = blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("toolCall"));
+    calls.filter_map(|call| call.get("id")?.as_str())
+}
+
 /// Usage and stop reason, from the newest line of the response that has them.
 fn set_outcome(assistant: &mut Object, message: &Object) {
     if let Some(usage) = message.get("usage").and_then(Value::as_object) {
         assistant.insert("usage".to_owned(), usage_of(usage));
     }
-    let calls = assistant.get("content").and_then(Value::as_array).is_some_and(|blocks| {
-        blocks.iter().any(|block| block.get("type").and_then(Value::as_str) == Some("toolCall"))
-    });
     let reason = match str_of(message, "stop_reason") {
         Some("tool_use") => "toolUse",
         Some("max_tokens" | "model_context_window_exceeded") => "length",
         Some("refusal" | "api_error") => "error",
         // Transcripts leave it out on all lines of a response but the last, some on every line.
-        None if calls => "toolUse",
+        None if calls_in(assistant.get("content")).next().is_some() => "toolUse",
         _ => "stop",
     };
     assistant.insert("stopReason".to_owned(), reason.into());

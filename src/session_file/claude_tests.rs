@@ -121,6 +121,30 @@ fn parallel_results_off_the_path_are_found() {
 }
 
 #[test]
+fn what_was_typed_meanwhile_follows_the_results() {
+    let attachment = json!({ "type": "queued_command", "prompt": "also this" });
+    let session = read_lines(&[
+        user("u1", "", "go"),
+        reply("a1", "u1", "msg_1", &call("t1"), 1),
+        reply("a2", "a1", "msg_1", &call("t2"), 1),
+        result("r1", "a1", "t1", "one"),
+        line("attachment", "q1", "r1", &Value::Null, &json!({ "attachment": attachment })),
+        line("attachment", "q2", "q1", &Value::Null, &json!({ "attachment": { "type": "todo" } })),
+        result("r2", "q2", "t2", "two"),
+        reply("a3", "r2", "msg_2", &text("done"), 1),
+    ]);
+    let expected = [
+        "user:go",
+        "assistant:t1+t2",
+        "toolResult:one",
+        "toolResult:two",
+        "user:also this",
+        "assistant:done",
+    ];
+    assert_eq!(outline(&session), expected);
+}
+
+#[test]
 fn an_abandoned_branch_and_sidechains_are_left_out() {
     let side = line(
         "assistant",

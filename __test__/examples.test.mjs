@@ -1,0 +1,63 @@
+// The examples run as they stand, and the recorded session is what a pi session has to be.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const path = (name) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
+
+test("the example agent answers every question and sends less than it holds", () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [path("agent.mjs")], { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout.match(/^> /gm).length, 8);
+  const [, without, sent] = /: (\d+) tokens without the hook, (\d+) sent$/m.exec(stdout);
+  assert.ok(Number(sent) < Number(without), stdout.slice(-200));
+});
+
+const [header, ...entries] = readFileSync(path("session.jsonl"), "utf8")
+  .trimEnd()
+  .split("\n")
+  .map(JSON.parse);
+const messages = entries.filter((entry) => entry.type === "message").map((entry) => entry.message);
+const assistants = messages.filter((message) => message.role === "assistant");
+
+test("the recorded session is one path of entries", () => {
+  assert.equal(header.type, "session");
+  assert.equal(header.version, 3);
+  for (const [index, entry] of entries.entries()) {
+    assert.equal(entry.parentId, entries[index - 1]?.id ?? null);
+  }
+  assert.equal(new Set(entries.map((entry) => entry.id)).size, entries.length);
+  assert.ok(messages.length >= 150, `${messages.length} messages`);
+});
+
+test("every recorded call is answered by the next messages, in order", () => {
+  const open = [];
+  for (const message of messages) {
+    if (message.role === "toolResult") assert.equal(message.toolCallId, open.shift());
+    else assert.deepEqual(open, []);
+    const calls =
+      message.role === "assistant" ? message.content.filter(({ type }) => type === "toolCall") : [];
+    open.push(...calls.map(({ id }) => id));
+  }
+});
+
+test("the recorded usage follows the clock and the cache", () => {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  let prompt = 0;
+  for (const { usage, timestamp } of assistants) {
+    const isWarm = timestamp - lastMs <= 300_000;
+    assert.equal(usage.cacheRead, isWarm ? prompt : 0);
+    assert.equal(usage.totalTokens, usage.input + usage.output + usage.cacheRead + usage.cacheWrite);
+    assert.ok(usage.cacheWrite > 0);
+    prompt = usage.cacheRead + usage.cacheWrite;
+    lastMs = timestamp;
+  }
+  assert.ok(prompt > 100_000, `${prompt} tokens in the last prompt`);
+  const times = messages.map((message) => message.timestamp);
+  assert.deepEqual(
+    times,
+    [...times].sort((a, b) => a - b),
+  );
+});

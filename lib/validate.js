@@ -1,0 +1,56 @@
+// The providers' rules for a host that wants to look before it sends: what is wrong with a transcript, and the same
+// transcript mended by leaving out as little as can be. Never changes what it is given.
+"use strict";
+
+const { native } = require("./native.js");
+const { withContent } = require("./plan.js");
+const { Batch } = require("./snapshot.js");
+
+function validate(messages, api) {
+  const { numbers, strings } = describe("validate", messages, api);
+  return native().problems(numbers, strings, api);
+}
+
+function repair(messages, api) {
+  const { numbers, strings } = describe("repair", messages, api);
+  const mends = native().mends(numbers, strings, api);
+  if (mends.length === 0) return messages;
+  const byIndex = new Map(mends.map((mend) => [mend.index, mend]));
+  return messages.flatMap((message, index) => {
+    const mend = byIndex.get(index);
+    if (mend === undefined) return [message];
+    return mend.isDropped ? [] : [mended(message, mend)];
+  });
+}
+
+function describe(name, messages, api) {
+  if (!Array.isArray(messages)) throw new TypeError(`${name}: messages must be an array`);
+  if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
+  const batch = new Batch();
+  for (let index = 0; index < messages.length; index += 1) batch.addReadable(index, messages[index]);
+  return batch;
+}
+
+function mended(message, { blocks, isRewritten }) {
+  const { content } = message;
+  if (!isRewritten) return withContent(message, without(content, blocks));
+  const copy = withContent(
+    message,
+    Array.isArray(content) ? without(content, blocks).map(wellFormed) : content,
+  );
+  for (const field of ["content", "summary", "command", "output"]) {
+    if (typeof copy[field] === "string") copy[field] = copy[field].toWellFormed();
+  }
+  return copy;
+}
+
+function without(content, blocks) {
+  return content.filter((_, at) => !blocks.includes(at));
+}
+
+function wellFormed(block) {
+  if (block?.type !== "text" || block.text.isWellFormed()) return block;
+  return { ...block, text: block.text.toWellFormed() };
+}
+
+module.exports = { validate, repair };

@@ -1,0 +1,103 @@
+//! The providers' rules for JavaScript: what is wrong with a transcript, and what mends it.
+
+use napi::Result;
+use napi::bindgen_prelude::{Array, Float64ArraySlice};
+use napi_derive::napi;
+use std::sync::Arc;
+
+use super::guarded::guarded;
+use super::read::Batch;
+use crate::measure::{Raw, outline};
+use crate::transcript::Transcript;
+use crate::validity::{Family, Mend, check, repair};
+
+/// A message that breaks a rule.
+#[napi(object)]
+pub struct Problem {
+    /// Its position.
+    pub index: u32,
+    /// The rule.
+    pub rule: String,
+    /// What the provider says about it.
+    pub message: String,
+}
+
+/// What is done to a message to mend a transcript.
+#[napi(object)]
+pub struct MendedMessage {
+    /// Its position.
+    pub index: u32,
+    /// Whether it is left out.
+    pub is_dropped: bool,
+    /// Positions of its blocks that are left out.
+    pub blocks: Vec<u32>,
+    /// Whether half surrogate pairs in its texts are replaced.
+    pub is_rewritten: bool,
+}
+
+/// What a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message.
+#[napi]
+pub fn problems(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    api: Option<String>,
+) -> Result<Vec<Problem>> {
+    guarded(|| {
+        let batch = Batch::take(&numbers, &strings)?;
+        let messages = raws(&batch)?;
+        let transcript = transcript_of(&messages);
+        let family = family(api, &transcript);
+        let problems = check(&transcript, &messages, family).into_iter().map(|problem| Problem {
+            index: problem.index as u32,
+            rule: problem.rule.name().into(),
+            message: problem.rule.says(family).into(),
+        });
+        Ok(problems.collect())
+    })
+}
+
+/// What mends a transcript.
+#[napi]
+pub fn mends(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    api: Option<String>,
+) -> Result<Vec<MendedMessage>> {
+    guarded(|| {
+        let batch = Batch::take(&numbers, &strings)?;
+        let messages = raws(&batch)?;
+        let family = family(api, &transcript_of(&messages));
+        Ok(repair(&messages, family).into_iter().map(MendedMessage::from).collect())
+    })
+}
+
+impl From<(usize, Mend)> for MendedMessage {
+    fn from((index, mend): (usize, Mend)) -> Self {
+        let index = index as u32;
+        match mend {
+            Mend::Drop => Self { index, is_dropped: true, blocks: Vec::new(), is_rewritten: false },
+            Mend::Edit { blocks, is_rewritten } => Self {
+                index,
+                is_dropped: false,
+                blocks: blocks.into_iter().map(|at| at as u32).collect(),
+                is_rewritten,
+            },
+        }
+    }
+}
+
+fn raws(batch: &Batch) -> Result<Vec<Raw<'_>>> {
+    Ok(batch.messages()?.into_iter().map(|message| message.raw).collect())
+}
+
+fn transcript_of(messages: &[Raw<'_>]) -> Transcript {
+    Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect())
+}
+
+fn family(api: Option<String>, transcript: &Transcript) -> Family {
+    let newest = || transcript.messages().iter().rev().find_map(|message| message.assistant());
+    match api {
+        Some(api) => Family::of(&api),
+        None => newest().map_or(Family::Any, |assistant| Family::of(&assistant.source.api)),
+    }
+}

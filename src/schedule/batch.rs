@@ -1,0 +1,373 @@
+//! One batch of edits: which of what may go goes, the least useful for its tokens first.
+//!
+//! The held messages and the ledger flow in and are edited in place; the context's new size flows out. Useful means
+//! expected later uses of identifiers that nothing else in the context shows, so that the choice is one of coverage:
+//! each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
+//! at again when its turn comes and put back if it is no longer the least.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use super::economy::Policy;
+use super::ledger::{Ledger, Numbers};
+use crate::layers::thinking::may_lose_thinking;
+use crate::layers::{Limits, ThinkingScope};
+use crate::plan::{Layer, Reason};
+use crate::tokens::estimate::Estimate;
+use crate::transcript::{Body, Message};
+
+/// Tokens a provider counts around each message, in cl100k: role and delimiters.
+const MESSAGE_OVERHEAD_TOKENS: f64 = 4.0;
+/// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
+const EDIT_WORTH: f64 = 0.005;
+/// How much of its worth something superseded keeps: its newer form shows most of it.
+const SUPERSEDED_SHARE: f64 = 0.7;
+/// No batch goes below this share of the low water: what is left then is the latest work.
+const FLOOR_SHARE: f64 = 0.3;
+
+/// A message and what became of it. Its form never goes back.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Its facts.
+    pub message: Arc<Message>,
+    /// The message that opens its group.
+    pub group: usize,
+    /// Identifiers it shows unedited.
+    pub numbers: Numbers,
+    /// Those its edited form shows.
+    pub kept: Option<Numbers>,
+    /// How it is sent.
+    pub form: Form,
+    /// By which rule, if it is not whole.
+    pub reason: Reason,
+    /// Whether the model took up anything it brought.
+    pub is_taken_up: bool,
+    /// What superseded it.
+    pub stale: Option<Reason>,
+}
+
+/// How a message is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// As it came.
+    Whole,
+    /// Summarised, or without its thinking.
+    Edited,
+    /// Not at all.
+    Gone,
+}
+
+/// Where a batch may cut, and how deep.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope {
+    /// The first user message.
+    pub first_user: Option<usize>,
+    /// The last user message: what follows is the open turn.
+    pub last_user: Option<usize>,
+    /// Nothing from here on is dropped.
+    pub tail: usize,
+    /// No tool result from here on is summarised.
+    pub full_results: usize,
+    /// Tokens the context must come down to whatever that loses.
+    pub must: f64,
+}
+
+impl Held {
+    /// cl100k tokens as it is sent.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        match self.form {
+            Form::Whole => self.message.tokens,
+            Form::Edited => self.edited_tokens(),
+            Form::Gone => 0,
+        }
+    }
+
+    fn edited_tokens(&self) -> usize {
+        match &self.message.body {
+            Body::ToolResult(result) => {
+                result.shortened.as_ref().map_or(self.message.tokens, |shortened| shortened.message_tokens)
+            }
+            Body::Assistant(assistant) => {
+                self.message.tokens.saturating_sub(assistant.thinking.map_or(0, |thinking| thinking.tokens))
+            }
+            _ => self.message.tokens,
+        }
+    }
+
+    fn shown(&self) -> &[u32] {
+        match self.form {
+            Form::Whole => &self.numbers,
+            Form::Edited => self.kept.as_deref().unwrap_or_default(),
+            Form::Gone => &[],
+        }
+    }
+
+    /// The layer an edit of it belongs to.
+    #[must_use]
+    pub fn layer(&self) -> Layer {
+        match (&self.message.body, self.form) {
+            (_, Form::Gone) => Layer::Window,
+            (Body::Assistant(_), _) => Layer::Thinking,
+            _ => Layer::ToolResults,
+        }
+    }
+
+    fn superseded(&self, loss: f64) -> f64 {
+        if self.stale.is_some() { loss * SUPERSEDED_SHARE } else { loss }
+    }
+
+    fn why(&self) -> Reason {
+        self.stale.unwrap_or(if self.is_taken_up { Reason::LeastUseful } else { Reason::NeverUsed })
+    }
+}
+
+/// What one batch works on.
+pub struct Batch<'a> {
+    /// The messages before the call.
+    pub held: &'a mut [Held],
+    /// Their identifiers.
+    pub ledger: &'a mut Ledger,
+    /// cl100k tokens as sent.
+    pub sent: usize,
+    /// From those to the provider's.
+    pub estimate: Estimate,
+    /// Prices and waters.
+    pub policy: &'a Policy,
+    /// The layers' limits.
+    pub limits: &'a Limits,
+    /// Where it may cut.
+    pub scope: Scope,
+}
+
+impl Batch<'_> {
+    /// Edits until what is left is worth its tokens; returns cl100k tokens as sent.
+    #[must_use]
+    pub fn run(mut self) -> usize {
+        self.drop_unsent();
+        self.strip_closed_turns();
+        self.take_least_useful();
+        self.drop_users_if_nothing_else_helps();
+        self.sent
+    }
+
+    fn context(&self) -> f64 {
+        self.estimate.tokens(self.sent)
+    }
+
+    /// A failed answer is never sent, so leaving it out changes nothing on the wire.
+    fn drop_unsent(&mut self) {
+        for index in 0..self.scope.tail {
+            let is_unsent = self.held.get(index).is_some_and(|held| {
+                held.form != Form::Gone && held.message.assistant().is_some_and(|assistant| !assistant.is_sent)
+            });
+            if is_unsent {
+                self.set(index, Form::Gone, Reason::NeverSent);
+            }
+        }
+    }
+
+    /// Some models bind a thinking signature to all that precedes it, so when old messages change, the thinking after
+    /// them goes too. Something old always changes, so all of it in closed turns does.
+    fn strip_closed_turns(&mut self) {
+        for index in self.thinking(self.scope.last_user.unwrap_or(0)) {
+            self.set(index, Form::Edited, Reason::ThinkingBound);
+        }
+    }
+
+    /// Messages before `end` that layer 2 lets lose their thinking and that still have it.
+    fn thinking(&self, end: usize) -> Vec<usize> {
+        let mut kept = 0;
+        let newest_first = self.held.iter().enumerate().rev();
+        let strippable = newest_first.filter(|(index, held)| {
+            let Some(assistant) = held.message.assistant().filter(|assistant| assistant.thinking.is_some()) else {
+                return false;
+            };
+            if kept < self.limits.keep_recent_thinking {
+                kept += usize::from(assistant.is_sent);
+                return false;
+            }
+            *index < end && held.form == Form::Whole && assistant.is_sent && may_lose_thinking(assistant)
+        });
+        strippable.map(|(index, _)| index).collect()
+    }
+
+    fn take_least_useful(&mut self) {
+        let window = self.limits.context_window;
+        let floor = FLOOR_SHARE * self.policy.waters.low * window;
+        let mut queue = self.candidates();
+        while self.context() > floor
+            && let Some(candidate) = queue.pop()
+        {
+            let Some(current) = self.weigh(candidate.cut) else { continue };
+            if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price) {
+                queue.push(current);
+                continue;
+            }
+            if current.price > self.policy.price(self.context(), window) && self.context() <= self.scope.must {
+                break;
+            }
+            self.make(candidate.cut, &mut queue);
+        }
+    }
+
+    fn candidates(&self) -> BinaryHeap<Candidate> {
+        let open_thinking = match self.limits.thinking_scope {
+            ThinkingScope::All => self.thinking(self.held.len()),
+            ThinkingScope::ClosedTurns => Vec::new(),
+        };
+        let results = (0..self.scope.full_results.min(self.held.len())).filter(|&index| {
+            self.held.get(index).and_then(|held| held.message.tool_result()).is_some_and(|r| r.shortened.is_some())
+        });
+        let edits = results.chain(open_thinking).map(Cut::Edit);
+        let groups = (1..self.scope.tail).map(Cut::Group);
+        edits.chain(groups).filter_map(|cut| self.weigh(cut)).collect()
+    }
+
+    /// What a cut would lose for each token it saves; `None` if it is not to be made at all.
+    fn weigh(&self, cut: Cut) -> Option<Candidate> {
+        let (loss, saved) = match cut {
+            Cut::Edit(index) => {
+                let held = self.held.get(index).filter(|held| held.form == Form::Whole)?;
+                let loss = self.ledger.loss_of_edit(&held.numbers, held.kept.as_deref()?);
+                (held.superseded(loss), held.tokens().saturating_sub(held.edited_tokens()) as f64)
+            }
+            Cut::Group(start) => self.weigh_group(start)?,
+        };
+        let price = (loss + EDIT_WORTH) / (saved * self.estimate.scale).max(1.0);
+        Some(Candidate { price, cut })
+    }
+
+    fn weigh_group(&self, start: usize) -> Option<(f64, f64)> {
+        let members = self.members(start)?;
+        let mut shown: Vec<u32> = Vec::new();
+        let mut saved = 0.0;
+        for held in &members {
+            shown.extend_from_slice(held.shown());
+            saved += held.tokens() as f64 + MESSAGE_OVERHEAD_TOKENS;
+        }
+        shown.sort_unstable();
+        Some((self.ledger.loss_of_all(&shown), saved))
+    }
+
+    /// The messages of the group that opens at `start`, if a batch may drop it.
+    fn members(&self, start: usize) -> Option<Vec<&Held>> {
+        let opens = self.held.get(start)?;
+        let may_go = matches!(opens.message.body, Body::Assistant(_) | Body::Other)
+            && opens.form != Form::Gone
+            && opens.group == start;
+        let members: Vec<&Held> = self.group(start).filter_map(|index| self.held.get(index)).collect();
+        let is_excluded = |held: &&Held| held.message.tool_result().is_some_and(|result| result.is_excluded);
+        (may_go && !members.iter().any(is_excluded)).then_some(members)
+    }
+
+    /// Indices of a group: results follow their call before the next assistant message.
+    fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
+        let rest = self.held.iter().enumerate().skip(start + 1);
+        let results = rest
+            .take_while(|(_, held)| held.message.assistant().is_none())
+            .filter(move |(_, held)| held.group == start)
+            .map(|(index, _)| index);
+        std::iter::once(start).chain(results)
+    }
+
+    fn make(&mut self, cut: Cut, queue: &mut BinaryHeap<Candidate>) {
+        match cut {
+            Cut::Edit(index) => {
+                let Some(held) = self.held.get(index) else { return };
+                let group = held.group;
+                let is_thinking = held.message.assistant().is_some();
+                let reason = if is_thinking { Reason::OldThinking } else { held.why() };
+                self.set(index, Form::Edited, reason);
+                // The rest of the group saves less now, but may lose nothing more: it gets a new price.
+                if group < self.scope.tail {
+                    queue.extend(self.weigh(Cut::Group(group)));
+                }
+            }
+            Cut::Group(start) => {
+                let reason = self.group_reason(start);
+                self.drop_group(start, reason);
+            }
+        }
+    }
+
+    /// A group goes by the rule its results share, else as the least useful.
+    fn group_reason(&self, start: usize) -> Reason {
+        let results = || self.group(start).skip(1).filter_map(|index| self.held.get(index));
+        let first = results().next().map_or(Reason::LeastUseful, Held::why);
+        if results().all(|held| held.why() == first) { first } else { Reason::LeastUseful }
+    }
+
+    fn drop_group(&mut self, start: usize, reason: Reason) {
+        for index in self.group(start).collect::<Vec<_>>() {
+            self.set(index, Form::Gone, reason);
+        }
+    }
+
+    /// The user's own text goes only when all else did not help.
+    fn drop_users_if_nothing_else_helps(&mut self) {
+        let threshold = self.limits.threshold();
+        for index in 1..self.scope.tail {
+            if self.context() <= threshold {
+                return;
+            }
+            let is_free = Some(index) != self.scope.first_user && Some(index) != self.scope.last_user;
+            let goes = self.held.get(index).is_some_and(|held| {
+                let is_late_summary = matches!(held.message.body, Body::Summary)
+                    && self.scope.first_user.is_some_and(|first| index > first);
+                let is_group = matches!(held.message.body, Body::Assistant(_) | Body::User | Body::Other);
+                held.form != Form::Gone && held.group == index && (is_group || is_late_summary)
+            });
+            if is_free && goes {
+                self.drop_group(index, Reason::OverThreshold);
+            }
+        }
+    }
+
+    fn set(&mut self, index: usize, form: Form, reason: Reason) {
+        let Some(held) = self.held.get_mut(index).filter(|held| held.form < form) else { return };
+        let before = held.tokens();
+        self.ledger.hide(held.shown());
+        held.form = form;
+        held.reason = reason;
+        self.ledger.show(held.shown());
+        self.sent = (self.sent + held.tokens()).saturating_sub(before);
+    }
+}
+
+/// Something a batch can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cut {
+    /// Summarise a tool result or strip thinking.
+    Edit(usize),
+    /// Drop the group that opens here.
+    Group(usize),
+}
+
+/// A cut with what it loses per token; the greatest candidate is the cheapest.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    price: f64,
+    cut: Cut,
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.price.total_cmp(&self.price).then_with(|| other.cut.cmp(&self.cut))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}

@@ -1,0 +1,242 @@
+//! Identifiers in a text: names, paths and words long enough to stand for something, each reduced to a hash.
+//!
+//! UTF-16 text flows in, sorted sets of hashes flow out. An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*`, 8 to
+//! 120 characters long. Text inside JSON is read through its escapes, so that a line break does not glue an `n` to a
+//! name.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Shortest identifier: shorter ones are too common to stand for anything.
+pub const MIN_LEN: usize = 8;
+/// Longest identifier: longer runs are data.
+pub const MAX_LEN: usize = 120;
+/// An identifier is long above this: nobody types it from memory.
+const LONG_LEN: usize = 20;
+
+const LONG_BIT: u64 = 0b100;
+const KIND_BITS: u64 = 0b011;
+
+/// The hash of an identifier, its kind and whether it is long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identifier(u64);
+
+/// What an identifier looks like; it tells how likely it is to be used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Lowercase letters only: a word of the language.
+    Word,
+    /// With a slash: a path.
+    Path,
+    /// Any other: a name in code.
+    Name,
+}
+
+impl Identifier {
+    fn new(characters: &[u8]) -> Self {
+        let kind = if characters.contains(&b'/') {
+            1
+        } else {
+            u64::from(!characters.iter().all(u8::is_ascii_lowercase)) * 2
+        };
+        let long = if characters.len() > LONG_LEN { LONG_BIT } else { 0 };
+        Self((xxh3_64(characters) & !(LONG_BIT | KIND_BITS)) | long | kind)
+    }
+
+    /// What it looks like.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.0 & KIND_BITS {
+            0 => Kind::Word,
+            1 => Kind::Path,
+            _ => Kind::Name,
+        }
+    }
+
+    /// Whether it is longer than anybody types from memory.
+    #[must_use]
+    pub fn is_long(self) -> bool {
+        self.0 & LONG_BIT != 0
+    }
+}
+
+/// Gathers the identifiers of several texts.
+#[derive(Debug, Default)]
+pub struct Collector {
+    found: Vec<Identifier>,
+}
+
+impl Collector {
+    /// Adds those of a plain text.
+    pub fn text(&mut self, units: &[u16]) {
+        let mut run = Run::default();
+        for &unit in units {
+            run.take(unit, &mut self.found);
+        }
+        run.end(&mut self.found);
+    }
+
+    /// Adds those of a JSON text; an escape ends an identifier.
+    pub fn json(&mut self, units: &[u16]) {
+        const BACKSLASH: u16 = b'\\' as u16;
+        const UNICODE: u16 = b'u' as u16;
+        let mut run = Run::default();
+        let mut rest = units.iter();
+        while let Some(&unit) = rest.next() {
+            if unit == BACKSLASH {
+                run.end(&mut self.found);
+                if rest.next() == Some(&UNICODE) {
+                    rest.nth(3);
+                }
+            } else {
+                run.take(unit, &mut self.found);
+            }
+        }
+        run.end(&mut self.found);
+    }
+
+    /// All that were added, ascending, each once.
+    #[must_use]
+    pub fn finish(mut self) -> Box<[Identifier]> {
+        self.found.sort_unstable();
+        self.found.dedup();
+        self.found.into_boxed_slice()
+    }
+}
+
+/// The identifier being read, character by character.
+struct Run {
+    characters: [u8; MAX_LEN],
+    /// Its length; may pass what `characters` holds, then it is none.
+    len: usize,
+    /// A separator that belongs to it only if a word character follows.
+    separator: Option<u8>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { characters: [0; MAX_LEN], len: 0, separator: None }
+    }
+}
+
+impl Run {
+    fn take(&mut self, unit: u16, found: &mut Vec<Identifier>) {
+        let character = u8::try_from(unit).unwrap_or(0);
+        let is_letter = character.is_ascii_alphabetic() || matches!(character, b'_' | b'$');
+        if is_letter || (self.len > 0 && character.is_ascii_digit()) {
+            if let Some(separator) = self.separator.take() {
+                self.push(separator);
+            }
+            self.push(character);
+        } else if self.len > 0 {
+            if self.separator.is_none() && matches!(character, b'.' | b'/' | b':' | b'-') {
+                self.separator = Some(character);
+            } else {
+                self.end(found);
+            }
+        }
+    }
+
+    fn push(&mut self, character: u8) {
+        if let Some(place) = self.characters.get_mut(self.len) {
+            *place = character;
+        }
+        self.len += 1;
+    }
+
+    fn end(&mut self, found: &mut Vec<Identifier>) {
+        if self.len >= MIN_LEN
+            && let Some(characters) = self.characters.get(..self.len)
+        {
+            found.push(Identifier::new(characters));
+        }
+        self.len = 0;
+        self.separator = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of_text(text: &str) -> Vec<Identifier> {
+        let mut collector = Collector::default();
+        collector.text(&text.encode_utf16().collect::<Vec<_>>());
+        collector.finish().into_vec()
+    }
+
+    fn of_json(text: &str) -> Vec<Identifier> {
+        let mut collector = Collector::default();
+        collector.json(&text.encode_utf16().collect::<Vec<_>>());
+        collector.finish().into_vec()
+    }
+
+    fn expected(names: &[&str]) -> Vec<Identifier> {
+        let mut names: Vec<_> = names.iter().map(|name| Identifier::new(name.as_bytes())).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    #[test]
+    fn finds_names_paths_and_words() {
+        assert_eq!(
+            of_text("see src/app/main.rs: readFile(\"x\"), the quick implementation. 9tokenizer a.b.c.d.e"),
+            expected(&["src/app/main.rs", "readFile", "implementation", "tokenizer", "a.b.c.d.e"])
+        );
+        assert_eq!(of_text("short names only; and 12345678"), []);
+        assert_eq!(of_text("trailing--separator.. value_one:"), expected(&["trailing", "separator", "value_one"]));
+    }
+
+    #[test]
+    fn reads_json_through_its_escapes() {
+        assert_eq!(of_json(r#"{"text":"\nimportant\tvariable\u00e9toplevel"}"#), expected(&["important", "variable", "toplevel"]));
+        assert_eq!(of_text("a\\nimportant"), expected(&["nimportant"]));
+    }
+
+    #[test]
+    fn tells_kinds_apart() {
+        let kind = |name: &str| of_text(name).first().map(|id| (id.kind(), id.is_long()));
+        assert_eq!(kind("function"), Some((Kind::Word, false)));
+        assert_eq!(kind("src/tokens.rs"), Some((Kind::Path, false)));
+        assert_eq!(kind("parseHeader"), Some((Kind::Name, false)));
+        assert_eq!(kind("a_very_long_snake_case_name"), Some((Kind::Name, true)));
+        assert_eq!(of_text(&"a".repeat(MAX_LEN)).len(), 1);
+        assert_eq!(of_text(&"a".repeat(MAX_LEN + 1)).len(), 0);
+    }
+
+    /// The definition, by plain search: the next head character starts the longest match.
+    fn by_definition(text: &str) -> Vec<Identifier> {
+        let characters: Vec<char> = text.chars().collect();
+        let is_head = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '$';
+        let is_word = |c: char| is_head(c) || c.is_ascii_digit();
+        let mut names = Vec::new();
+        let mut at = 0;
+        while at < characters.len() {
+            if !is_head(characters[at]) {
+                at += 1;
+                continue;
+            }
+            let start = at;
+            while at < characters.len() && is_word(characters[at]) {
+                at += 1;
+            }
+            while at + 1 < characters.len() && "./:-".contains(characters[at]) && is_word(characters[at + 1]) {
+                at += 1;
+                while at < characters.len() && is_word(characters[at]) {
+                    at += 1;
+                }
+            }
+            names.push(characters[start..at].iter().collect::<String>());
+        }
+        names.retain(|name| (MIN_LEN..=MAX_LEN).contains(&name.len()));
+        expected(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_definition(text in "[ab9_$./:\\- é😀]{0,60}") {
+            prop_assert_eq!(of_text(&text), by_definition(&text));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What a message is about, as plain data: the identifiers it shows, what its tool calls act on, and a hash of its
+//! text. Texts flow in once, when a message is measured; hashes flow out. Nothing here knows of roles or decides.
+
+pub mod identifiers;
+pub mod target;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use self::identifiers::Identifier;
+use self::target::Target;
+
+/// The traits of one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// Identifiers the unedited message shows, ascending, each once.
+    pub identifiers: Box<[Identifier]>,
+    /// Those its edited form still shows; `None` where it has no edited form.
+    pub kept: Option<Box<[Identifier]>>,
+    /// What its tool calls act on, in the order of the calls.
+    pub targets: Box<[Target]>,
+    /// Hash of a tool result's text; 0 for other messages and for texts too short to be worth comparing.
+    pub text: u64,
+}
+
+impl Traits {
+    /// Bytes they take, for caches that are bounded by them.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let kept = self.kept.as_deref().map_or(0, size_of_val);
+        size_of_val(&*self.identifiers) + size_of_val(&*self.targets) + kept
+    }
+}
+
+/// Hash of a text, for finding exact duplicates.
+#[must_use]
+pub fn hash_of_text(units: &[u16]) -> u64 {
+    xxh3_64(bytemuck::cast_slice(units))
+}
