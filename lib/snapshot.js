@@ -165,4 +165,4 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
   };
 }
 
-module.exports = { Batch, joinedText, markerLine };
+module.exports = { Batch, joinedText, json, markerLine };

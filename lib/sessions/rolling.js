@@ -55,7 +55,8 @@ class RollingMemory {
 
   needsContextSummarization(messages, pendingUserMessage) {
     const list = withQuestion(messages, pendingUserMessage);
-    return this.#verdict(countTokens(list), pendingUserMessage);
+    const [asReported, rest] = lastReport(list);
+    return this.#verdict(Math.max(countTokens(list), asReported + countTokens(rest)), pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -85,7 +86,7 @@ class RollingMemory {
   async #rollIfTime(messages, question, signal) {
     try {
       const list = withQuestion(messages, question);
-      const { needed } = this.#verdict(await countTokensAsync(list), question);
+      const { needed } = this.#verdict(await promptTokens(list), question);
       const rolled = needed && !signal?.aborted ? await this.#roll(messages, question, signal) : undefined;
       if (rolled !== undefined) return { messages: rolled, rolledOver: true, history: this.history };
     } catch (error) {
@@ -130,7 +131,7 @@ class RollingMemory {
       ...(memory === "overflow" && { isOverflow: true }),
     });
     const remembered = this.#history.length > 0 ? [memoryMessage(this.#history)] : [];
-    return withQuestion([...system, ...remembered, ...tail], question);
+    return withQuestion([...system, ...remembered, ...tail.map(withoutReport)], question);
   }
 
   #reportSummary(summarizedCount, hasHistorySummary) {
@@ -232,6 +233,29 @@ function withoutQuestion(messages, question) {
 
 function asks(message, question) {
   return message?.role === "user" && plainText(message.content) === question;
+}
+
+/** At least what the provider itself reported of the newest request, if it did, and what came after it. */
+async function promptTokens(messages) {
+  const [asReported, rest] = lastReport(messages);
+  return Math.max(await countTokensAsync(messages), asReported + (await countTokensAsync(rest)));
+}
+
+/** Tokens of the newest answered request, its answer included, and the messages after them. */
+function lastReport(messages) {
+  const index = messages.findLastIndex(
+    ({ usage, stopReason }) => usage?.totalTokens > 0 && stopReason !== "error" && stopReason !== "aborted",
+  );
+  if (index < 0) return [0, []];
+  const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0 } = messages[index].usage;
+  return [input + cacheRead + cacheWrite + output, messages.slice(index + 1)];
+}
+
+/** An answer in a new conversation: the prompt it was reported with is not this one's, and would mislead any gauge. */
+function withoutReport(message) {
+  const { usage } = message;
+  if (typeof usage !== "object" || usage === null) return message;
+  return { ...message, usage: { ...usage, input: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 } };
 }
 
 function conversationOf({ q, a }) {

@@ -11,5 +11,6 @@ pub mod engine;
 mod guarded;
 mod read;
 pub mod session_file;
+pub mod sessions;
 pub mod validity;
 mod wire;
