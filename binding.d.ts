@@ -40,6 +40,14 @@ export declare function countTextAsync(text: string): Promise<number>
 /** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
 export declare function decode(tokens: Array<number>): string
 
+/** Shares of the context window between which a named economy lets the context move. */
+export interface EconomyWaters {
+  /** Passing it moves the frontier. */
+  high: number
+  /** Where a token of context is worth its ordinary price. */
+  low: number
+}
+
 /** The tokens of a string. */
 export declare function encode(text: string): Array<number>
 
@@ -73,6 +81,20 @@ export interface EngineOptions {
   reserveTokens: number
   /** Tokens of one image. */
   imageTokens: number
+  /** Whether the provider's own counts are learned from. */
+  calibrate: boolean
+  /** `everyCall`, `sticky` or `auto`. */
+  schedule: string
+  /** Price of reading a cached token, relative to input. */
+  cacheRead: number
+  /** Price of writing a token to the cache, relative to input. */
+  cacheWrite: number
+  /** Seconds a cache entry lives unread. */
+  cacheTtlSeconds: number
+  /** Share of the window above which sticky moves whatever that costs. */
+  highWater: number
+  /** Share of the window where a token of context is worth its ordinary price. */
+  lowWater: number
 }
 
 /** A line that could not be used. */
@@ -83,8 +105,36 @@ export interface LineProblem {
   message: string
 }
 
+/** What is done to a message to mend a transcript. */
+export interface MendedMessage {
+  /** Its position. */
+  index: number
+  /** Whether it is left out. */
+  isDropped: boolean
+  /** Positions of its blocks that are left out. */
+  blocks: Array<number>
+  /** Whether half surrogate pairs in its texts are replaced. */
+  isRewritten: boolean
+}
+
+/** What mends a transcript. */
+export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
+
 /** Reads a recorded session, on a worker thread. */
 export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
+
+/** A message that breaks a rule. */
+export interface Problem {
+  /** Its position. */
+  index: number
+  /** The rule. */
+  rule: string
+  /** What the provider says about it. */
+  message: string
+}
+
+/** What a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
+export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
 
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>
@@ -101,3 +151,9 @@ export interface RecordedSession {
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */
 export declare function textFits(text: string, limit: number): boolean
+
+/** The words for the verdicts of the sticky schedule that a plan names by number. */
+export declare function verdicts(): Array<string>
+
+/** The waters of `faithful`, `balanced` or `thrifty`. */
+export declare function watersOf(economy: string): EconomyWaters

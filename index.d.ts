@@ -60,8 +60,23 @@ export interface TransformContextOptions {
   imageTokens?: number;
   /** Learn from the transcript's own usage how the provider counts. Default true; false is plain cl100k. */
   calibrate?: boolean;
-  /** "everyCall" recomputes the layers at each call. */
-  schedule?: "everyCall";
+  /**
+   * When the layers may move. "everyCall" recomputes them at each call, which breaks the provider's prompt cache at each
+   * call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is sticky as
+   * soon as the transcript shows a working cache (`usage.cacheRead > 0`), else every call.
+   */
+  schedule?: "auto" | "everyCall" | "sticky";
+  /**
+   * The provider's prompt cache: prices relative to input (`read` 0.1, `write` 1.25) and seconds an entry lives unread
+   * (`ttlSeconds` 300). The defaults are Anthropic's; OpenAI: read 0.1 to 0.5, write 1.
+   */
+  cache?: { read?: number; write?: number; ttlSeconds?: number };
+  /** How sticky weighs the bill against memory: it sets the high and the low water. Default "balanced". */
+  economy?: "faithful" | "balanced" | "thrifty";
+  /** Share of the window above which sticky moves whatever that costs; overrides `economy`. */
+  highWater?: number;
+  /** Share of the window near which a sticky batch ends; below `highWater`; overrides `economy`. */
+  lowWater?: number;
   /** Told what each call did. It may throw, reject or be slow: nothing changes. Never holds text of the conversation. */
   onEvent?: (event: StrataEvent) => void;
 }
@@ -113,6 +128,49 @@ export type StrataEvent =
   | { type: "repaired"; index: number; rule: string }
   /** The hook resolved with its input. Codes: ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT, ERR_INTERNAL. */
   | { type: "failed"; code: string; message: string };
+
+/**
+ * A dry run: what the hook would do now, and why. Edits nothing.
+ * @throws TypeError for options that are not allowed; ERR_NATIVE_UNAVAILABLE where the native addon cannot be loaded.
+ * @example (await explain(agent.state.messages)).schedule.why
+ */
+export function explain<M extends MessageLike>(
+  messages: M[],
+  options?: TransformContextOptions,
+): Promise<Explanation>;
+
+export interface Explanation {
+  /** Estimated prompt tokens of the transcript as it is. */
+  tokensBefore: number;
+  /** Estimated prompt tokens of what would be sent. */
+  tokensAfter: number;
+  /** Tokens above which the window slides. */
+  thresholdTokens: number;
+  /** Provider tokens per cl100k token, as learned from the transcript. */
+  scale: number;
+  schedule: {
+    mode: "everyCall" | "sticky";
+    /** Why the frontier moves now, or waits. */
+    why: string;
+    /** Index after the last edited message. */
+    frontier: number;
+    /** Tokens a batch could be expected to remove now. */
+    removableTokens: number;
+    /** Paid since the last batch for carrying them, in input tokens. */
+    carriedCost: number;
+    /** What rewriting the rest would cost, in input tokens; the frontier moves when `carriedCost` reaches it. */
+    rewriteCost: number;
+    /** Whether nothing is left in the provider's cache, so that a move is free. */
+    cacheCold: boolean;
+  };
+  edits: {
+    index: number;
+    layer: 1 | 2 | 3 | 4;
+    action: "summarize" | "stripThinking" | "drop" | "truncate";
+    reason: string;
+    tokensSaved: number;
+  }[];
+}
 
 // ── counting ────────────────────────────────────────────────────────────────────────────────────────────────
 

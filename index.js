@@ -3,6 +3,7 @@
 
 const { countTokens, countTokensAsync, fitsTokens } = require("./lib/count.js");
 const { getEncoding } = require("./lib/encoding.js");
+const { explain } = require("./lib/explain.js");
 const { createTransformContext, transformContext } = require("./lib/hook.js");
 const { status } = require("./lib/native.js");
 const {
@@ -22,6 +23,7 @@ const { repair, validate } = require("./lib/validate.js");
 module.exports = {
   transformContext,
   createTransformContext,
+  explain,
   countTokens,
   countTokensAsync,
   fitsTokens,

@@ -99,12 +99,22 @@ function editEvent(message, edit, charsAfter) {
 /** Positions of `Layer` in src/plan.rs. */
 const LAYERS = { repair: 0, toolResults: 1, thinking: 2, window: 3, shrink: 4 };
 
-let reasonWords;
+let words;
 
-/** The words for a reason the plan names by number. */
-function reasonOf(edit) {
-  reasonWords ??= native().reasons();
-  return reasonWords[edit.reason];
+/** The words the plan names by number. */
+function wordsOf() {
+  words ??= { reasons: native().reasons(), verdicts: native().verdicts() };
+  return words;
 }
 
-module.exports = { Reporter, reasonOf };
+function reasonOf(edit) {
+  return wordsOf().reasons[edit.reason];
+}
+
+/** Which schedule decided, and why it moved or waits. */
+function scheduleOf({ account }) {
+  if (account === undefined) return { mode: "everyCall", why: "recomputed at every call" };
+  return { mode: "sticky", why: wordsOf().verdicts[account.verdict] };
+}
+
+module.exports = { Reporter, reasonOf, scheduleOf, LAYERS };

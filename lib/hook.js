@@ -6,7 +6,7 @@ const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
 const { checkHookOptions, positive } = require("./options.js");
 const { applyPlan, readPlan } = require("./plan.js");
-const { Reporter } = require("./events.js");
+const { Reporter, scheduleOf } = require("./events.js");
 const { Batch } = require("./snapshot.js");
 
 class InputError extends Error {
@@ -14,7 +14,7 @@ class InputError extends Error {
 }
 
 function createTransformContext(options) {
-  const hook = new Hook(checkHookOptions(options));
+  const hook = new Hook(checkHookOptions("createTransformContext", options));
   return (messages, signal) => hook.transform(messages, signal);
 }
 
@@ -49,11 +49,8 @@ class Hook {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
-    const contextWindow = this.#contextWindow();
-    this.#start();
-    const slots = await this.#facts.slotsOf(list, call);
-    if (call.isCancelled) return undefined;
-    const plan = await this.#plan(list, slots, contextWindow, call);
+    const contextWindow = this.contextWindow();
+    const plan = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
     const edits = plan.edits.filter((edit) => edit.action === "drop" || this.#isAsRead(list[edit.index]));
     const edited =
@@ -71,13 +68,20 @@ class Hook {
     this.#engine = engine;
   }
 
-  #contextWindow() {
+  contextWindow() {
     const { contextWindow } = this.#options;
     if (typeof contextWindow !== "function") return contextWindow;
     const tokens = contextWindow();
     if (!positive.accepts(tokens))
       throw new InputError("contextWindow() must return a finite number above 0");
     return tokens;
+  }
+
+  /** What would be done to `list`, and why; meaningless if the call was cancelled meanwhile. */
+  async planFor(list, contextWindow, call) {
+    this.#start();
+    const slots = await this.#facts.slotsOf(list, call);
+    return call.isCancelled ? undefined : this.#plan(list, slots, contextWindow, call);
   }
 
   async #plan(list, slots, contextWindow, call) {
@@ -101,6 +105,7 @@ class Hook {
 
   #report(list, edited, plan, contextWindow, call) {
     const { tokensBefore, tokensAfter, budget } = plan;
+    const { mode, why } = scheduleOf(plan);
     this.#reporter.plan(list, plan, (index) => this.#shortened(list[index]).length);
     if (tokensAfter > budget) {
       this.#reporter.emit({
@@ -116,8 +121,8 @@ class Hook {
       messagesAfter: edited.length,
       tokensBefore,
       tokensAfter,
-      schedule: "everyCall",
-      reason: "recomputed at every call",
+      schedule: mode,
+      reason: why,
       ...call.times(),
     });
   }
@@ -181,7 +186,22 @@ function engineOptions(options) {
     mayShrink: options.overflow === "shrink",
     reserveTokens: options.reserveTokens,
     imageTokens: options.imageTokens,
+    calibrate: options.calibrate,
+    schedule: options.schedule,
+    cacheRead: options.cache.read,
+    cacheWrite: options.cache.write,
+    cacheTtlSeconds: options.cache.ttlSeconds,
+    ...watersOf(options),
   };
 }
 
-module.exports = { createTransformContext, transformContext: createTransformContext() };
+/** The economy's waters, unless the host set its own; one alone moves the other out of its way. */
+function watersOf({ economy, highWater, lowWater }) {
+  const { high, low } = native().watersOf(economy);
+  return {
+    highWater: highWater ?? Math.max(high, lowWater ?? 0),
+    lowWater: lowWater ?? Math.min(low, highWater ?? 1),
+  };
+}
+
+module.exports = { Call, Hook, createTransformContext, transformContext: createTransformContext() };

@@ -49,6 +49,18 @@ const names = {
   accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
 };
 
+const record = {
+  allowed: "an object",
+  accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+};
+
+/** Prices relative to input and seconds; Anthropic's, for its five-minute cache. */
+const CACHE_OPTIONS = {
+  read: [0.1, amount],
+  write: [1.25, amount],
+  ttlSeconds: [300, amount],
+};
+
 const HOOK_OPTIONS = {
   contextWindow: [CONTEXT_WINDOW, orFunction(positive)],
   contextRatio: [CONTEXT_RATIO, ratio],
@@ -66,7 +78,11 @@ const HOOK_OPTIONS = {
   reserveTokens: [8192, amount],
   imageTokens: [1200, count],
   calibrate: [true, flag],
-  schedule: ["everyCall", oneOf("everyCall")],
+  schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
+  cache: [{}, record],
+  economy: ["balanced", oneOf("faithful", "balanced", "thrifty")],
+  highWater: [undefined, ratio],
+  lowWater: [undefined, ratio],
   onEvent: [undefined, handler],
 };
 
@@ -91,8 +107,14 @@ function checkOptions(owner, given, table) {
   return checked;
 }
 
-function checkHookOptions(given) {
-  return checkOptions("createTransformContext", given, HOOK_OPTIONS);
+function checkHookOptions(owner, given) {
+  const options = checkOptions(owner, given, HOOK_OPTIONS);
+  options.cache = checkOptions(`${owner}: cache`, options.cache, CACHE_OPTIONS);
+  const { highWater, lowWater } = options;
+  if (highWater !== undefined && lowWater !== undefined && lowWater >= highWater) {
+    throw new TypeError(`${owner}: option lowWater is ${lowWater}; it must be below highWater, ${highWater}`);
+  }
+  return options;
 }
 
 function show(value) {

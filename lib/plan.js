@@ -4,14 +4,15 @@
 
 const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
 
-const HEADER_NUMBERS = 5;
+const HEADER_NUMBERS = 13;
+const ACCOUNT_AT = 7;
 const EDIT_NUMBERS = 6;
 const CUT_NUMBERS = 3;
 
 const NO_CUTS = [];
 
 function readPlan(numbers) {
-  const [tokensBefore, tokensAfter, budget, editCount, wantedCount] = numbers;
+  const [tokensBefore, tokensAfter, budget, threshold, scale, editCount, wantedCount] = numbers;
   const edits = [];
   let at = HEADER_NUMBERS;
   for (let i = 0; i < editCount; i += 1) {
@@ -27,7 +28,26 @@ function readPlan(numbers) {
     at += EDIT_NUMBERS + cutCount * CUT_NUMBERS;
   }
   const wantedTexts = Array.from(numbers.subarray(at, at + wantedCount));
-  return { tokensBefore, tokensAfter, budget, edits, wantedTexts };
+  return {
+    tokensBefore,
+    tokensAfter,
+    budget,
+    threshold,
+    scale,
+    account: readAccount(numbers),
+    edits,
+    wantedTexts,
+  };
+}
+
+/** The arithmetic of the sticky schedule; undefined where the layers were recomputed. */
+function readAccount(numbers) {
+  const [verdict, isCold, removableTokens, carriedCost, rewriteCost, frontier] = numbers.subarray(
+    ACCOUNT_AT,
+    HEADER_NUMBERS,
+  );
+  if (verdict < 0) return undefined;
+  return { verdict, cacheCold: isCold === 1, removableTokens, carriedCost, rewriteCost, frontier };
 }
 
 function readCuts(numbers, from, count) {

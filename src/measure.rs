@@ -252,7 +252,9 @@ impl<'a> Raw<'a> {
             _ => None,
         });
         let text = match body {
-            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => hash_of_text(&self.joined_text()),
+            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => {
+                hash_of_text(&self.joined_text())
+            }
             _ => 0,
         };
         Traits { identifiers: self.identifiers(|_| true, None), kept, targets: targets.collect(), text }

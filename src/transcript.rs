@@ -131,6 +131,15 @@ impl Transcript {
         Self { messages, links }
     }
 
+    /// The transcript before the message at `end`.
+    #[must_use]
+    pub fn up_to(&self, end: usize) -> Self {
+        let end = end.min(self.len());
+        let messages = self.messages.get(..end).unwrap_or_default().to_vec();
+        let links = self.links.get(..end).unwrap_or_default().to_vec();
+        Self { messages, links }
+    }
+
     /// The messages, oldest first.
     #[must_use]
     pub fn messages(&self) -> &[Arc<Message>] {

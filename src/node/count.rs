@@ -57,7 +57,6 @@ pub fn encode(text: JsString<'_>) -> Result<Vec<u32>> {
 
 /// The text of tokens; bytes that are no UTF-8 become U+FFFD.
 #[napi]
-#[expect(clippy::needless_pass_by_value, reason = "napi hands arrays over by value")]
 pub fn decode(tokens: Vec<u32>) -> Result<String> {
     guarded(|| {
         let bytes = tokens::decode(&tokens)

@@ -21,9 +21,10 @@ use crate::layers::tool_results::{Form, MarkerLanguage};
 use crate::layers::{Limits, Overflow, ThinkingScope};
 use crate::measure::{Part, Rules, measure};
 use crate::plan::Reason;
-use crate::schedule::every_call;
+use crate::schedule::economy::{Economy, Policy, Prices, Waters};
+use crate::schedule::sticky::Verdict;
+use crate::schedule::{Memo, Mode, decide};
 use crate::text::Utf16Len;
-use crate::tokens::estimate::Estimate;
 use crate::transcript::{Message, Transcript};
 
 /// Bytes of facts kept for hosts that hand in fresh copies of the same messages at every call.
@@ -33,6 +34,7 @@ const CONTENT_CACHE_MESSAGES: usize = 16 * 1024;
 
 /// The hook's options, already checked by `lib/options.js`.
 #[napi(object)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of the host's options")]
 pub struct EngineOptions {
     /// Share of the window above which it slides.
     pub context_ratio: f64,
@@ -62,12 +64,29 @@ pub struct EngineOptions {
     pub reserve_tokens: f64,
     /// Tokens of one image.
     pub image_tokens: u32,
+    /// Whether the provider's own counts are learned from.
+    pub calibrate: bool,
+    /// `everyCall`, `sticky` or `auto`.
+    pub schedule: String,
+    /// Price of reading a cached token, relative to input.
+    pub cache_read: f64,
+    /// Price of writing a token to the cache, relative to input.
+    pub cache_write: f64,
+    /// Seconds a cache entry lives unread.
+    pub cache_ttl_seconds: f64,
+    /// Share of the window above which sticky moves whatever that costs.
+    pub high_water: f64,
+    /// Share of the window where a token of context is worth its ordinary price.
+    pub low_water: f64,
 }
 
 /// The engine of one hook.
 #[napi]
 pub struct Engine {
     limits: Limits,
+    mode: Mode,
+    policy: Policy,
+    memo: Arc<Memo>,
     rules: Arc<Rules>,
     slots: Arc<Slots>,
 }
@@ -78,8 +97,14 @@ impl Engine {
     #[napi(constructor)]
     pub fn new(options: EngineOptions) -> Result<Self> {
         guarded(|| {
-            let limits = Limits::from(&options);
-            Ok(Self { limits, rules: Arc::new(Rules::from(options)), slots: Arc::default() })
+            Ok(Self {
+                limits: Limits::from(&options),
+                mode: mode(&options.schedule),
+                policy: Policy::from(&options),
+                memo: Arc::default(),
+                rules: Arc::new(Rules::from(options)),
+                slots: Arc::default(),
+            })
         })
     }
 
@@ -120,6 +145,9 @@ impl Engine {
                 wanted: slots.to_vec(),
                 slots: self.slots.clone(),
                 limits: Limits { context_window, ..self.limits.clone() },
+                mode: self.mode,
+                policy: self.policy,
+                memo: self.memo.clone(),
                 texts,
             }))
         })
@@ -150,6 +178,35 @@ impl Engine {
 #[must_use]
 pub fn reasons() -> Vec<&'static str> {
     Reason::ALL.iter().map(|reason| reason.as_str()).collect()
+}
+
+/// The words for the verdicts of the sticky schedule that a plan names by number.
+#[napi]
+#[must_use]
+pub fn verdicts() -> Vec<&'static str> {
+    Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect()
+}
+
+/// Shares of the context window between which a named economy lets the context move.
+#[napi(object)]
+pub struct EconomyWaters {
+    /// Passing it moves the frontier.
+    pub high: f64,
+    /// Where a token of context is worth its ordinary price.
+    pub low: f64,
+}
+
+/// The waters of `faithful`, `balanced` or `thrifty`.
+#[napi]
+#[must_use]
+pub fn waters_of(economy: String) -> EconomyWaters {
+    let Waters { high, low } = match economy.as_str() {
+        "faithful" => Economy::Faithful,
+        "thrifty" => Economy::Thrifty,
+        _ => Economy::Balanced,
+    }
+    .waters();
+    EconomyWaters { high, low }
 }
 
 /// Facts by slot.
@@ -203,6 +260,9 @@ pub struct PlanTask {
     wanted: Vec<u32>,
     slots: Arc<Slots>,
     limits: Limits,
+    mode: Mode,
+    policy: Policy,
+    memo: Arc<Memo>,
     texts: Option<Batch>,
 }
 
@@ -213,7 +273,7 @@ impl<'a> ScopedTask<'a> for PlanTask {
     fn compute(&mut self) -> Result<Vec<f64>> {
         guarded(|| {
             let transcript = Transcript::new(self.slots.get(&self.wanted)?);
-            plan(&transcript, &self.limits, self.texts.as_ref())
+            self.plan(&transcript)
         })
     }
 
@@ -222,20 +282,26 @@ impl<'a> ScopedTask<'a> for PlanTask {
     }
 }
 
-fn plan(transcript: &Transcript, limits: &Limits, texts: Option<&Batch>) -> Result<Vec<f64>> {
-    let estimate = Estimate::PLAIN;
-    let mut draft = every_call::draft(transcript, limits, &estimate);
-    let mut wanted = Vec::new();
-    match texts {
-        Some(batch) => shrink::cut_texts(&mut draft, limits, &estimate, &texts_of(batch)?),
-        None => wanted = shrink::wanted_texts(&draft, limits, &estimate),
+impl PlanTask {
+    fn plan(&self, transcript: &Transcript) -> Result<Vec<f64>> {
+        let limits = &self.limits;
+        let decision = decide(transcript, self.mode, &self.policy, limits, &self.memo);
+        let (mut draft, estimate) = (decision.draft, decision.estimate);
+        let mut wanted = Vec::new();
+        match &self.texts {
+            Some(batch) => shrink::cut_texts(&mut draft, limits, &estimate, &texts_of(batch)?),
+            None => wanted = shrink::wanted_texts(&draft, limits, &estimate),
+        }
+        let header = Header {
+            tokens_before: estimate.tokens(transcript.tokens()),
+            tokens_after: estimate.tokens(draft.tokens()),
+            budget: limits.budget(),
+            threshold: limits.threshold(),
+            scale: estimate.scale,
+            account: decision.account,
+        };
+        Ok(encode(&header, &draft.finish(), &wanted))
     }
-    let header = Header {
-        tokens_before: estimate.tokens(transcript.tokens()),
-        tokens_after: estimate.tokens(draft.tokens()),
-        budget: limits.budget(),
-    };
-    Ok(encode(&header, &draft.finish(), &wanted))
 }
 
 /// Texts to cut come as messages whose slot is their position in the transcript.
@@ -292,6 +358,29 @@ impl From<&EngineOptions> for Limits {
             overflow: if options.may_shrink { Overflow::Shrink } else { Overflow::Keep },
             reserve_tokens: options.reserve_tokens,
             ..Self::default()
+        }
+    }
+}
+
+/// `lib/options.js` lets only these names through.
+fn mode(schedule: &str) -> Mode {
+    match schedule {
+        "everyCall" => Mode::EveryCall,
+        "sticky" => Mode::Sticky,
+        _ => Mode::Auto,
+    }
+}
+
+impl From<&EngineOptions> for Policy {
+    fn from(options: &EngineOptions) -> Self {
+        Self {
+            prices: Prices {
+                read: options.cache_read,
+                write: options.cache_write,
+                ttl_seconds: options.cache_ttl_seconds,
+            },
+            waters: Waters { high: options.high_water, low: options.low_water },
+            calibrate: options.calibrate,
         }
     }
 }

@@ -160,7 +160,8 @@ impl Batch<'_> {
     fn drop_unsent(&mut self) {
         for index in 0..self.scope.tail {
             let is_unsent = self.held.get(index).is_some_and(|held| {
-                held.form != Form::Gone && held.message.assistant().is_some_and(|assistant| !assistant.is_sent)
+                held.form != Form::Gone
+                    && held.message.assistant().is_some_and(|assistant| !assistant.is_sent)
             });
             if is_unsent {
                 self.set(index, Form::Gone, Reason::NeverSent);
@@ -181,7 +182,8 @@ impl Batch<'_> {
         let mut kept = 0;
         let newest_first = self.held.iter().enumerate().rev();
         let strippable = newest_first.filter(|(index, held)| {
-            let Some(assistant) = held.message.assistant().filter(|assistant| assistant.thinking.is_some()) else {
+            let Some(assistant) = held.message.assistant().filter(|assistant| assistant.thinking.is_some())
+            else {
                 return false;
             };
             if kept < self.limits.keep_recent_thinking {
@@ -201,11 +203,13 @@ impl Batch<'_> {
             && let Some(candidate) = queue.pop()
         {
             let Some(current) = self.weigh(candidate.cut) else { continue };
-            if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price) {
+            if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price)
+            {
                 queue.push(current);
                 continue;
             }
-            if current.price > self.policy.price(self.context(), window) && self.context() <= self.scope.must {
+            if current.price > self.policy.price(self.context(), window) && self.context() <= self.scope.must
+            {
                 break;
             }
             self.make(candidate.cut, &mut queue);
@@ -218,7 +222,10 @@ impl Batch<'_> {
             ThinkingScope::ClosedTurns => Vec::new(),
         };
         let results = (0..self.scope.full_results.min(self.held.len())).filter(|&index| {
-            self.held.get(index).and_then(|held| held.message.tool_result()).is_some_and(|r| r.shortened.is_some())
+            self.held
+                .get(index)
+                .and_then(|held| held.message.tool_result())
+                .is_some_and(|r| r.shortened.is_some())
         });
         let edits = results.chain(open_thinking).map(Cut::Edit);
         let groups = (1..self.scope.tail).map(Cut::Group);

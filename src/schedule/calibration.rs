@@ -17,6 +17,10 @@ const SCALE_RANGE: (f64, f64) = (1.0, 2.0);
 const MIN_STEP: f64 = 20.0;
 /// A step that was counted less than half or more than three times as large as ours is no growth of this prompt.
 const STEP_RANGE: (f64, f64) = (0.5, 3.0);
+/// What was sent is taken to have been of one kind all along, unless the other predicts the report this many times
+/// better, and by more than this share of it: single steps are off by more than small edits weigh.
+const DOUBT_FACTOR: f64 = 4.0;
+const DOUBT_SHARE: f64 = 0.005;
 /// Most a provider counts beside the messages, for prompt and tools: a report above twice our count and this is absurd.
 const MAX_OVERHEAD: f64 = 100_000.0;
 
@@ -64,10 +68,16 @@ impl Calibration {
         });
         let was_raw = match expected {
             Some((raw, edited, before)) if (raw - edited).abs() < 1.0 => before,
-            Some((raw, edited, _)) => (raw - reported).abs() < (edited - reported).abs(),
+            Some((raw, edited, before)) => {
+                let (off_raw, off_edited) = ((raw - reported).abs(), (edited - reported).abs());
+                let doubt = DOUBT_SHARE * reported;
+                let (off, off_other) = if before { (off_raw, off_edited) } else { (off_edited, off_raw) };
+                before != (off > DOUBT_FACTOR * off_other + doubt)
+            }
             None => false,
         };
-        let Some(was_raw) = [was_raw, !was_raw].into_iter().find(|&raw| fits(reported, sent.tokens(raw))) else {
+        let Some(was_raw) = [was_raw, !was_raw].into_iter().find(|&raw| fits(reported, sent.tokens(raw)))
+        else {
             return;
         };
         self.learn(source, reported, sent, was_raw);
@@ -159,7 +169,8 @@ mod tests {
             calibration.observe(&source("a"), last, Sent { raw: 41_000, edited: 21_000 });
             calibration.estimate().tokens(22_000)
         };
-        let close = |value: f64, expected: f64| assert!((value - expected).abs() < 400.0, "{value} {expected}");
+        let close =
+            |value: f64, expected: f64| assert!((value - expected).abs() < 400.0, "{value} {expected}");
         close(reports(61_270), 61_270.0 - 19_000.0 * PRIOR_SCALE);
         close(reports(35_870), 35_870.0 + 1_000.0 * PRIOR_SCALE);
     }

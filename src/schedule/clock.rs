@@ -76,7 +76,8 @@ mod tests {
     #[test]
     fn a_model_without_an_answer_yet_is_cold_and_others_keep_their_own_time() {
         assert!(after(&[("a", Some(0.0), true), ("b", Some(1.0), false)]).is_cold(Some(2.0), TTL));
-        let interleaved = [("a", Some(0.0), true), ("b", Some(200_000.0), true), ("a", Some(310_000.0), false)];
+        let interleaved =
+            [("a", Some(0.0), true), ("b", Some(200_000.0), true), ("a", Some(310_000.0), false)];
         assert!(after(&interleaved).is_cold(Some(310_001.0), TTL));
         assert!(!after(&interleaved[..2]).is_cold(Some(310_001.0), TTL));
     }

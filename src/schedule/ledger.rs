@@ -57,8 +57,15 @@ impl Ledger {
             let number = *self.numbers.entry(identifier).or_insert(next);
             if number == next {
                 let origin = index as u32;
-                let row =
-                    Row { identifier, holders: 0, uses: 0, last_use: 0, last_seen: 0, is_told: false, origin };
+                let row = Row {
+                    identifier,
+                    holders: 0,
+                    uses: 0,
+                    last_use: 0,
+                    last_seen: 0,
+                    is_told: false,
+                    origin,
+                };
                 self.rows.push(row);
             }
             numbers.push(number);
@@ -71,7 +78,8 @@ impl Ledger {
     pub fn enter(&mut self, numbers: &[u32], speaker: Speaker) -> Vec<u32> {
         let mut origins = Vec::new();
         let calls = self.calls;
-        for row in numbers.iter().filter_map(|&number| self.rows.get_mut(number as usize)) {
+        for &number in numbers {
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
             row.holders += 1;
             row.last_seen = calls;
             match speaker {
@@ -91,14 +99,16 @@ impl Ledger {
 
     /// A message no longer shows these.
     pub fn hide(&mut self, numbers: &[u32]) {
-        for row in numbers.iter().filter_map(|&number| self.rows.get_mut(number as usize)) {
+        for &number in numbers {
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
             row.holders = row.holders.saturating_sub(1);
         }
     }
 
     /// A message shows these again, in its edited form.
     pub fn show(&mut self, numbers: &[u32]) {
-        for row in numbers.iter().filter_map(|&number| self.rows.get_mut(number as usize)) {
+        for &number in numbers {
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
             row.holders += 1;
         }
     }

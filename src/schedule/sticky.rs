@@ -11,8 +11,9 @@ use super::batch::{Batch, Form, Held, Scope};
 use super::calibration::{Calibration, Sent};
 use super::clock::Clock;
 use super::economy::Policy;
-use super::ledger::{Ledger, Speaker};
 use super::every_call::drop_orphans;
+use super::ledger::{Ledger, Speaker};
+use super::memo::Fold;
 use super::stale::Staleness;
 use crate::layers::{Limits, shrink};
 use crate::plan::{Action, Draft, Layer, Reason};
@@ -74,6 +75,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Every verdict, in declaration order: the boundary sends positions in this list.
+    pub const ALL: [Self; 4] = [Self::Wait, Self::Cold, Self::Carried, Self::HighWater];
+
     /// In words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -107,8 +111,6 @@ impl Sticky {
     }
 
     /// Takes in what is new in `transcript` and decides for the call that would follow it.
-    ///
-    /// A transcript that does not continue what was taken in before starts the fold anew.
     #[must_use]
     pub fn draft<'a>(&mut self, transcript: &'a Transcript) -> (Draft<'a>, Account) {
         self.advance(transcript);
@@ -136,25 +138,14 @@ impl Sticky {
         if self.policy.calibrate { self.calibration.estimate() } else { Estimate::PLAIN }
     }
 
-    /// Takes in the messages of `transcript` that are new.
+    /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
     pub fn advance(&mut self, transcript: &Transcript) {
-        if !self.continues_in(transcript) {
-            *self = Self::new(self.policy, self.limits.clone());
-        }
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
                 self.call(assistant);
             }
             self.enter(index, message, transcript);
         }
-    }
-
-    fn continues_in(&self, transcript: &Transcript) -> bool {
-        let messages = transcript.messages();
-        self.held.len() <= messages.len()
-            && self.held.iter().zip(messages).all(|(held, message)| {
-                Arc::ptr_eq(&held.message, message) || held.message.fingerprint == message.fingerprint
-            })
     }
 
     /// The call that this assistant message answered: decides as was decided then, and learns what it reports.
@@ -224,7 +215,8 @@ impl Sticky {
         let must = if verdict == Verdict::HighWater { f64::midpoint(low, high) } else { high };
         let is_user = |held: &Held| held.message.is_user();
         let tail = self.tail();
-        let results = self.held.iter().enumerate().rev().filter(|(_, held)| held.message.tool_result().is_some());
+        let results =
+            self.held.iter().enumerate().rev().filter(|(_, held)| held.message.tool_result().is_some());
         let newest = results.take(self.limits.keep_recent_tool_results).last();
         Scope {
             first_user: self.held.iter().position(is_user),
@@ -238,7 +230,8 @@ impl Sticky {
     /// Index from which on nothing is dropped: the newest messages, stretched back to whole groups.
     fn tail(&self) -> usize {
         let newest = self.held.iter().enumerate().rev().filter(|(_, held)| !held.message.is_system());
-        let start = newest.take(self.limits.keep_recent_messages).last().map_or(self.held.len(), |(index, _)| index);
+        let start =
+            newest.take(self.limits.keep_recent_messages).last().map_or(self.held.len(), |(index, _)| index);
         self.held.iter().skip(start).map(|held| held.group).min().unwrap_or(start)
     }
 
@@ -266,7 +259,8 @@ impl Sticky {
                 }
             }
         }
-        let (form, reason) = if is_orphan { (Form::Gone, Reason::OrphanResult) } else { (Form::Whole, Reason::LeastUseful) };
+        let (form, reason) =
+            if is_orphan { (Form::Gone, Reason::OrphanResult) } else { (Form::Whole, Reason::LeastUseful) };
         let held = Held {
             message: message.clone(),
             group: transcript.group_start(index),
@@ -287,6 +281,22 @@ impl Sticky {
         let message = &self.held.get(call)?.message;
         let position = message.assistant()?.call_ids.iter().position(|of| **of == *id)?;
         message.traits.targets.get(position).copied()
+    }
+}
+
+impl Fold for Sticky {
+    fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn has(&self, index: usize, message: &Message) -> bool {
+        self.held.get(index).is_some_and(|held| {
+            std::ptr::eq(&raw const *held.message, message) || held.message.fingerprint == message.fingerprint
+        })
     }
 }
 

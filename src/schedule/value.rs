@@ -103,6 +103,8 @@ mod tests {
     #[test]
     fn what_only_a_tool_showed_weighs_more_than_what_was_told() {
         let told = History { is_told: true, ..History::default() };
-        assert!(worth(identifier("parseHeader"), History::default()) > worth(identifier("parseHeader"), told));
+        assert!(
+            worth(identifier("parseHeader"), History::default()) > worth(identifier("parseHeader"), told)
+        );
     }
 }

@@ -185,12 +185,18 @@ mod tests {
             expected(&["src/app/main.rs", "readFile", "implementation", "tokenizer", "a.b.c.d.e"])
         );
         assert_eq!(of_text("short names only; and 12345678"), []);
-        assert_eq!(of_text("trailing--separator.. value_one:"), expected(&["trailing", "separator", "value_one"]));
+        assert_eq!(
+            of_text("trailing--separator.. value_one:"),
+            expected(&["trailing", "separator", "value_one"])
+        );
     }
 
     #[test]
     fn reads_json_through_its_escapes() {
-        assert_eq!(of_json(r#"{"text":"\nimportant\tvariable\u00e9toplevel"}"#), expected(&["important", "variable", "toplevel"]));
+        assert_eq!(
+            of_json(r#"{"text":"\nimportant\tvariable\u00e9toplevel"}"#),
+            expected(&["important", "variable", "toplevel"])
+        );
         assert_eq!(of_text("a\\nimportant"), expected(&["nimportant"]));
     }
 
@@ -221,7 +227,8 @@ mod tests {
             while at < characters.len() && is_word(characters[at]) {
                 at += 1;
             }
-            while at + 1 < characters.len() && "./:-".contains(characters[at]) && is_word(characters[at + 1]) {
+            while at + 1 < characters.len() && "./:-".contains(characters[at]) && is_word(characters[at + 1])
+            {
                 at += 1;
                 while at < characters.len() && is_word(characters[at]) {
                     at += 1;

@@ -38,7 +38,13 @@ struct Arguments {
     offset: Option<IgnoredAny>,
     limit: Option<IgnoredAny>,
     pattern: Option<IgnoredAny>,
-    #[serde(alias = "new_string", alias = "newText", alias = "new_str", alias = "edits", alias = "new_source")]
+    #[serde(
+        alias = "new_string",
+        alias = "newText",
+        alias = "new_str",
+        alias = "edits",
+        alias = "new_source"
+    )]
     content: Option<IgnoredAny>,
 }
 

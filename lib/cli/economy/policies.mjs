@@ -7,6 +7,10 @@ import { clearOver100k, coldOnly, maskBatches, none, wholeRounds } from "./yards
 export const POLICIES = {
   "no compression": none,
   everyCall: ours({ schedule: "everyCall" }),
+  "sticky, faithful": ours({ schedule: "sticky", economy: "faithful" }),
+  "sticky, balanced": ours({ schedule: "sticky" }),
+  "sticky, thrifty": ours({ schedule: "sticky", economy: "thrifty" }),
+  auto: ours({ schedule: "auto" }),
   "whole rounds 0.75 → 0.5": wholeRounds,
   "clear over 100k, keep 20": clearOver100k,
   "cold only": coldOnly,

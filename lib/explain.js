@@ -1,0 +1,36 @@
+// A dry run of the hook: what it would do now, and why. Edits nothing.
+"use strict";
+
+const { reasonOf, scheduleOf } = require("./events.js");
+const { Call, Hook } = require("./hook.js");
+const { checkHookOptions } = require("./options.js");
+
+/** What an edit is called; a repair is a drop that no layer asked for, told with the window's. */
+const LAYER_OF_REPAIR = 3;
+
+async function explain(messages, options) {
+  if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
+  const hook = new Hook(checkHookOptions("explain", options));
+  const list = messages.slice();
+  const plan = await hook.planFor(list, hook.contextWindow(), new Call());
+  const { verdict, ...arithmetic } = plan.account ?? NO_ACCOUNT;
+  return {
+    tokensBefore: plan.tokensBefore,
+    tokensAfter: plan.tokensAfter,
+    thresholdTokens: plan.threshold,
+    scale: plan.scale,
+    schedule: { ...scheduleOf(plan), ...arithmetic },
+    edits: plan.edits.map((edit) => ({
+      index: edit.index,
+      layer: edit.layer === 0 ? LAYER_OF_REPAIR : edit.layer,
+      action: edit.action,
+      reason: reasonOf(edit),
+      tokensSaved: edit.tokensSaved,
+    })),
+  };
+}
+
+/** Recomputing at every call weighs nothing. */
+const NO_ACCOUNT = { frontier: 0, removableTokens: 0, carriedCost: 0, rewriteCost: 0, cacheCold: false };
+
+module.exports = { explain };

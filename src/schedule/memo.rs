@@ -1,0 +1,97 @@
+//! What folds have learned, kept for the next call of the same conversation.
+//!
+//! Forgetting any of it changes no decision, only how long the next one takes: a fold without a memo starts over.
+
+use parking_lot::Mutex;
+
+use super::every_call::EveryCall;
+use super::sticky::Sticky;
+use crate::layers::Limits;
+use crate::transcript::{Message, Transcript};
+
+/// Conversations remembered at once, of each kind.
+const MAX_FOLDS: usize = 128;
+/// Messages remembered over all conversations of a kind: some 100 bytes each, and 4 per identifier in it.
+const MAX_MESSAGES: usize = 100_000;
+
+/// A computation over a growing transcript that can go on where it stopped.
+pub trait Fold {
+    /// How many messages it has taken in.
+    fn len(&self) -> usize;
+    /// The limits it decides under.
+    fn limits(&self) -> &Limits;
+    /// Whether the message at `index` is the one it took in there.
+    fn has(&self, index: usize, message: &Message) -> bool;
+
+    /// Whether it has taken in nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether `transcript` begins with exactly what was taken in.
+    fn continues_in(&self, transcript: &Transcript) -> bool {
+        let messages = transcript.messages();
+        let is_same = |index: usize| messages.get(index).is_some_and(|message| self.has(index, message));
+        // The last one first: where conversations differ, it almost always does.
+        self.len().checked_sub(1).is_none_or(|last| is_same(last) && (0..last).all(is_same))
+    }
+}
+
+/// The memo of one hook.
+#[derive(Default)]
+pub struct Memo {
+    pub(super) sticky: Folds<Sticky>,
+    pub(super) every_call: Folds<EveryCall>,
+}
+
+/// Folds, the most recently used last.
+pub(super) struct Folds<F>(Mutex<Vec<F>>);
+
+impl<F> Default for Folds<F> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<F: Fold> Folds<F> {
+    /// Runs `work` on the fold that has come furthest in `transcript`, or on a new one, and keeps it.
+    ///
+    /// The fold is taken out meanwhile: calls at the same time do not wait for each other, and a panic loses it alone.
+    pub(super) fn resume<T>(
+        &self,
+        transcript: &Transcript,
+        limits: &Limits,
+        start: impl FnOnce() -> F,
+        work: impl FnOnce(&mut F) -> T,
+    ) -> T {
+        let mut fold = self.take(transcript, limits).unwrap_or_else(start);
+        let result = work(&mut fold);
+        self.keep(fold);
+        result
+    }
+
+    /// A fold under other limits, say another model's window, would have decided otherwise.
+    fn take(&self, transcript: &Transcript, limits: &Limits) -> Option<F> {
+        let mut folds = self.0.lock();
+        let fits = |fold: &F| fold.limits() == limits && fold.continues_in(transcript);
+        let fitting = folds.iter().enumerate().filter(|(_, fold)| fits(fold));
+        let (at, _) = fitting.max_by_key(|(_, fold)| fold.len())?;
+        Some(folds.remove(at))
+    }
+
+    fn keep(&self, fold: F) {
+        let mut folds = self.0.lock();
+        folds.push(fold);
+        let mut messages: usize = folds.iter().map(Fold::len).sum();
+        let mut gone = 0;
+        for fold in folds.iter() {
+            let left = folds.len() - gone;
+            if left <= 1 || (left <= MAX_FOLDS && messages <= MAX_MESSAGES) {
+                break;
+            }
+            messages -= fold.len();
+            gone += 1;
+        }
+        folds.drain(..gone);
+    }
+}
