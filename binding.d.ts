@@ -25,6 +25,26 @@ export declare class Engine {
   release(slot: number): void
 }
 
+/** The file that sessions are stored in. */
+export declare class SessionStore {
+  /** Opens or makes the file. */
+  constructor(path: string)
+  /** Where a damaged file was put. */
+  get setAside(): string | null
+  /** Commits all operations or none, on a worker thread. For each the id of the message it made, or -1. */
+  apply(operations: Array<StoreOperation>): Promise<number[]>
+  /** What is stored of a session. */
+  load(key: string): StoredSession | null
+  /** The keys of all sessions, the oldest first. */
+  keys(): Array<string>
+  /** The newest messages that hold all of `query`, the newest first. */
+  search(query: string, key: string | undefined | null, limit: number): Array<StoreHit>
+  /** Changes when another process has written; null while this one is writing. */
+  foreignWrites(): number | null
+  /** Closes the file. */
+  close(): void
+}
+
 /** Tokens of messages, described as `lib/snapshot.js` does. */
 export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
 
@@ -39,6 +59,9 @@ export declare function countTextAsync(text: string): Promise<number>
 
 /** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
 export declare function decode(tokens: Array<number>): string
+
+/** Goes on with the digest `state`, on a worker thread. `earlier` is a summary of the host's own to be carried along. */
+export declare function digestSession(state: string, earlier: string | undefined | null, messages: Array<LetGo>): Promise<SessionDigest>
 
 /** Shares of the context window between which a named economy lets the context move. */
 export interface EconomyWaters {
@@ -97,6 +120,22 @@ export interface EngineOptions {
   lowWater: number
 }
 
+/** A message that a session lets go. */
+export interface LetGo {
+  role: string
+  text: string
+  calls: Array<LetGoCall>
+  callId?: string
+  isError?: boolean
+}
+
+/** One of its tool calls; the arguments are JSON. */
+export interface LetGoCall {
+  id: string
+  name: string
+  arguments: string
+}
+
 /** A line that could not be used. */
 export interface LineProblem {
   /** Number of the line in the file, from 1. */
@@ -147,6 +186,39 @@ export interface RecordedSession {
   messages: string
   /** The lines that were left out. */
   problems: Array<LineProblem>
+}
+
+/** A digest to be kept, and its readable form. */
+export interface SessionDigest {
+  state: string
+  text: string
+}
+
+/** What is stored of a session. */
+export interface StoredSession {
+  state: string
+  ids: Array<number>
+  bodies: Array<string>
+}
+
+/** A message that was found. */
+export interface StoreHit {
+  key: string
+  body: string
+  isLive: boolean
+}
+
+/**
+ * A change to the store. `kind` says which fields are there: "state" (`state`), "append" (`body`, `text`),
+ * "replace" (`ids`, `body`, `state`) or "clear".
+ */
+export interface StoreOperation {
+  kind: string
+  key: string
+  state?: string
+  body?: string
+  text?: string
+  ids?: Array<number>
 }
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */

@@ -836,11 +836,13 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.Engine = nativeBinding.Engine
+module.exports.SessionStore = nativeBinding.SessionStore
 module.exports.countMessages = nativeBinding.countMessages
 module.exports.countMessagesAsync = nativeBinding.countMessagesAsync
 module.exports.countText = nativeBinding.countText
 module.exports.countTextAsync = nativeBinding.countTextAsync
 module.exports.decode = nativeBinding.decode
+module.exports.digestSession = nativeBinding.digestSession
 module.exports.encode = nativeBinding.encode
 module.exports.mends = nativeBinding.mends
 module.exports.parseSession = nativeBinding.parseSession

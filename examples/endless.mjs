@@ -37,7 +37,7 @@ function* steps() {
       if (number % 4 === 0) yield { calls: [{ name: "configure", arguments: { service: number } }] };
       const details = `It restarts by itself, keeps its log for ${number % 30} days, and waits ${number % 9} s before it gives up.`;
       yield {
-        text: `Service ${number} listens on port ${portOf(number)}. ${details} ${"Nothing else was changed. ".repeat(6)}`,
+        text: `Service ${number} listens on port ${portOf(number)}. ${details} ${"Nothing else was changed. ".repeat(16)}`,
       };
     }
   }

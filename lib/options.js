@@ -36,10 +36,6 @@ const oneOf = (...names) => ({
   allowed: names.map((name) => JSON.stringify(name)).join(", "),
   accepts: (value) => names.includes(value),
 });
-const optional = (rule) => ({
-  allowed: `${rule.allowed}, or left out`,
-  accepts: (value) => value === undefined || rule.accepts(value),
-});
 const orFunction = (rule) => ({
   allowed: `${rule.allowed}, or a function`,
   accepts: (value) => typeof value === "function" || rule.accepts(value),
@@ -140,7 +136,6 @@ module.exports = {
   checkHookOptions,
   count,
   handler,
-  optional,
   orFunction,
   positive,
   ratio,

@@ -9,8 +9,11 @@ const { clip } = require("./text.js");
 const ANSWER_UNITS = 64 * 1024;
 /** Longest question and answer a summariser may have remembered, units. */
 const PAIR_UNITS = { q: 300, a: 1000 };
-/** Longest question and answer where text is clipped, units. */
-const CLIPPED_UNITS = { q: 120, a: 300 };
+/** Longest question and answer where text is clipped, units: the first of these that leaves room. */
+const CLIPPED_UNITS = [
+  { q: 120, a: 300 },
+  { q: 80, a: 120 },
+];
 /** Longest question beside keywords, units. */
 const KEYWORD_QUESTION_UNITS = 60;
 /** Keywords that stand for an answer. */
@@ -65,9 +68,9 @@ function shorten({ q, a }, units) {
   return { q: clip(q.trim(), units.q), a: clip(a.trim(), units.a) };
 }
 
-/** Rounds or pairs with their texts clipped. */
-function clipPairs(pairs) {
-  return pairs.map((pair) => shorten(pair, CLIPPED_UNITS));
+/** Rounds or pairs with their texts clipped, from the longest form to the shortest. */
+function clippedForms(pairs) {
+  return CLIPPED_UNITS.map((units) => pairs.map((pair) => shorten(pair, units)));
 }
 
 /** Rounds or pairs with keywords in place of the answer. */
@@ -90,4 +93,4 @@ function mergePairs(history, pairs, maxPairs) {
   return merged.slice(Math.max(0, merged.length - maxPairs));
 }
 
-module.exports = { parsePairs, clipPairs, keywordPairs, mergePairs };
+module.exports = { parsePairs, clippedForms, keywordPairs, mergePairs };

@@ -7,7 +7,7 @@ const { countTokensAsync, countTokens } = require("../count.js");
 const { Reporter } = require("../events.js");
 const { checkOptions, count, handler, orFunction, positive, ratio } = require("../options.js");
 const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");
-const { clipPairs, keywordPairs, mergePairs, parsePairs } = require("./pairs.js");
+const { clippedForms, keywordPairs, mergePairs, parsePairs } = require("./pairs.js");
 const { pairsPrompt } = require("./prompts.js");
 const { roundsOf, tailStart, withoutToolTraffic } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
@@ -191,8 +191,10 @@ class RollingMemory {
   /** Clipped, or keywords where even clipped text takes too much of the window. */
   async #shortForm(pairs) {
     const newest = pairs.slice(Math.max(0, pairs.length - this.#options.maxPairs));
-    const clipped = clipPairs(newest);
-    return (await this.#fits(clipped)) ? clipped : keywordPairs(newest);
+    for (const clipped of clippedForms(newest)) {
+      if (await this.#fits(clipped)) return clipped;
+    }
+    return keywordPairs(newest);
   }
 
   /** Shrinks memory that fills the window, alone ("overflow") or with the other messages ("shrunk"). */

@@ -4,7 +4,7 @@
 
 const { countTokens } = require("../count.js");
 const { SUMMARY_LABEL, readCall } = require("./conversation.js");
-const { tailStart } = require("./rounds.js");
+const { openCallStart, tailStart } = require("./rounds.js");
 
 let entries = 0;
 
@@ -62,14 +62,11 @@ class Session {
     this.entries = this.entries.filter((other) => other !== entry);
   }
 
-  /** What a compression would let go: all but system messages and the newest `keep`, calls with their results. */
+  /** What a compression would let go: not the system messages, the newest `keep`, nor calls without their results. */
   middle(keep) {
     const others = this.entries.filter(({ message }) => message.role !== "system");
-    const start = tailStart(
-      others.map(({ message }) => message),
-      keep,
-    );
-    return others.slice(0, start);
+    const messages = others.map(({ message }) => message);
+    return others.slice(0, Math.min(tailStart(messages, keep), openCallStart(messages)));
   }
 
   /** The session with `summary` where the last of `middle` was. */
