@@ -130,8 +130,9 @@ class RollingMemory {
       ...(question !== undefined && { pendingUserMessage: question }),
       ...(memory === "overflow" && { isOverflow: true }),
     });
-    const remembered = this.#history.length > 0 ? [memoryMessage(this.#history)] : [];
-    return withQuestion([...system, ...remembered, ...tail.map(withoutReport)], question);
+    const kept = tail.map(withoutReport);
+    if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
+    return withQuestion([...system, memoryMessage(this.#history), ...kept], question);
   }
 
   #reportSummary(summarizedCount, hasHistorySummary) {
@@ -258,6 +259,12 @@ function withoutReport(message) {
   const { usage } = message;
   if (typeof usage !== "object" || usage === null) return message;
   return { ...message, usage: { ...usage, input: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 } };
+}
+
+/** A conversation begins with the user. */
+function fromFirstUser(messages) {
+  const start = messages.findIndex((message) => message.role === "user");
+  return start < 0 ? [] : messages.slice(start);
 }
 
 function conversationOf({ q, a }) {
