@@ -67,13 +67,16 @@ class ContextManager {
     if (systemPrompt !== undefined && !session.hasSystem) {
       const entry = new Entry(checkMessage({ role: "system", content: systemPrompt }));
       session.add(entry);
-      this.#reportFailure(this.#store(session, entry));
+      if (this.#file !== undefined) this.#reportFailure(this.#store(session, entry));
     }
     return session.context();
   }
 
   async addMessage(sessionId, message) {
-    const session = await this.#append(sessionId, message);
+    const entry = new Entry(checkMessage(message));
+    const session = this.#find(sessionId) ?? this.#create(sessionId);
+    session.add(entry);
+    if (this.#file !== undefined) await this.#store(session, entry);
     if (session.entries.length > this.#options.maxMessages) await this.compressContext(sessionId);
   }
 
@@ -180,14 +183,6 @@ class ContextManager {
     this.#options[name] = value;
   }
 
-  async #append(sessionId, message) {
-    const entry = new Entry(checkMessage(message));
-    const session = this.#find(sessionId) ?? this.#create(sessionId);
-    session.add(entry);
-    await this.#store(session, entry);
-    return session;
-  }
-
   /** The session, from memory or else from the file; read again if another process has written since. */
   #find(sessionId) {
     const key = keyOf(sessionId);
@@ -222,7 +217,6 @@ class ContextManager {
 
   /** Resolves when the entry is on disk; rejects, and takes it out of the session again, where that fails. */
   async #store(session, entry) {
-    if (this.#file === undefined) return;
     const { message } = entry;
     try {
       const operation = {

@@ -2,44 +2,53 @@
 // every part of the query between spaces must occur, as a phrase, its last word as a beginning.
 "use strict";
 
-/** A Chinese or Japanese character, a word of its own; or a run of other letters and digits. */
-const WORD =
-  /[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{3ffff}]|[\p{L}\p{N}\p{Co}\p{Mn}]+?(?=[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{3ffff}]|[^\p{L}\p{N}\p{Co}\p{Mn}]|$)/gu;
+/** Chinese and Japanese characters are words of their own, as in `stands_alone` of src/sessions/search.rs. */
+const ALONE =
+  "\\u3041-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
+const LETTER = "\\p{L}\\p{N}\\p{Co}";
+const WORD = new RegExp(`[${ALONE}]|(?:(?![${ALONE}])[${LETTER}])+`, "gu");
+/** Letters that may have accents; elsewhere marks are part of the letter. */
+const ACCENTED = /[\u00c0-\u1fff]+/g;
 
 /** Makes of a query what tells whether a text answers it; undefined if there is nothing to look for. */
 function matcher(query) {
-  const phrases = query
+  const phrases = fold(query)
     .split(/\s+/)
-    .map(wordsOf)
-    .filter((words) => words.length > 0);
-  if (phrases.length === 0) return undefined;
+    .map((part) => part.match(WORD) ?? []);
+  const wanted = phrases
+    .filter((words) => words.length > 0)
+    .map((words) => ({ words, pattern: patternOf(words) }));
+  if (wanted.length === 0) return undefined;
   return (text) => {
-    const words = wordsOf(text);
-    return phrases.every((phrase) => holds(words, phrase));
+    const folded = fold(text);
+    return wanted.every(
+      ({ words, pattern }) => words.every((word) => folded.includes(word)) && pattern.test(folded),
+    );
   };
 }
 
-function holds(words, phrase) {
-  const last = phrase.length - 1;
-  for (let start = 0; start + last < words.length; start += 1) {
-    const isHere = phrase.every((word, at) =>
-      at === last ? words[start + at].startsWith(word) : words[start + at] === word,
-    );
-    if (isHere) return true;
+/** Words with nothing but marks between them; where both have letters, there must be some. */
+function patternOf(words) {
+  let pattern = "";
+  let before;
+  for (const word of words) {
+    const touches = isAlone(word) || (before !== undefined && isAlone(before));
+    if (before === undefined) pattern += isAlone(word) ? "" : `(?<!(?![${ALONE}])[${LETTER}])`;
+    else pattern += `[^${LETTER}]${touches ? "*" : "+"}`;
+    pattern += word;
+    before = word;
   }
-  return false;
+  return new RegExp(pattern, "u");
 }
 
-/** Words without case and accents. */
-function wordsOf(text) {
-  return (
-    text
-      .normalize("NFD")
-      .replace(/\p{Mn}/gu, "")
-      .normalize("NFC")
-      .toLowerCase()
-      .match(WORD) ?? []
-  );
+function isAlone(word) {
+  return new RegExp(`^[${ALONE}]`, "u").test(word);
+}
+
+/** Without case and accents. */
+function fold(text) {
+  const bare = text.replace(ACCENTED, (letters) => letters.normalize("NFD").replace(/\p{Mn}/gu, ""));
+  return bare.toLowerCase();
 }
 
 module.exports = { matcher };

@@ -6,13 +6,13 @@ const { countTokens } = require("../count.js");
 const { SUMMARY_LABEL, readCall } = require("./conversation.js");
 const { openCallStart, tailStart } = require("./rounds.js");
 
-let entries = 0;
+let entriesMade = 0;
 
 /** A message in a session, with its id in the file once it has one. */
 class Entry {
   id = undefined;
   /** Grows from one to the next, over all sessions. */
-  order = ++entries;
+  order = ++entriesMade;
   #tokens;
 
   constructor(message, isSummary = false) {
@@ -28,6 +28,8 @@ class Entry {
 
 class Session {
   entries = [];
+  /** The messages of the entries, ready to be handed out. */
+  #messages = [];
   compressions = 0;
   tokensSaved = 0;
   /** Digest of the messages let go, as the native side writes it. */
@@ -46,7 +48,7 @@ class Session {
   }
 
   get messages() {
-    return this.entries.map((entry) => entry.message);
+    return this.#messages.slice();
   }
 
   get hasSystem() {
@@ -55,11 +57,12 @@ class Session {
 
   add(entry) {
     this.entries.push(entry);
+    this.#messages.push(entry.message);
     this.metadata.updatedAt = entry.message.timestamp;
   }
 
   remove(entry) {
-    this.entries = this.entries.filter((other) => other !== entry);
+    this.#setEntries(this.entries.filter((other) => other !== entry));
   }
 
   /** What a compression would let go: not the system messages, the newest `keep`, nor calls without their results. */
@@ -73,10 +76,16 @@ class Session {
   replace(middle, summary) {
     const gone = new Set(middle);
     const last = middle.at(-1);
-    this.entries = this.entries.flatMap((entry) => {
+    const entries = this.entries.flatMap((entry) => {
       if (entry === last) return [summary];
       return gone.has(entry) ? [] : [entry];
     });
+    this.#setEntries(entries);
+  }
+
+  #setEntries(entries) {
+    this.entries = entries;
+    this.#messages = entries.map(({ message }) => message);
   }
 
   context() {
@@ -93,10 +102,11 @@ class Session {
   static restore(id, { state, ids, bodies }) {
     const session = new Session(id);
     const { metadata, compressions, tokensSaved, digest } = JSON.parse(state);
-    session.entries = bodies.map((body, index) => {
+    const entries = bodies.map((body, index) => {
       const { message, isSummary } = JSON.parse(body);
       return Object.assign(new Entry(Object.freeze(message), isSummary), { id: ids[index] });
     });
+    session.#setEntries(entries);
     const newest = session.entries.at(-1)?.message.timestamp;
     Object.assign(session.metadata, metadata, newest !== undefined && { updatedAt: newest });
     session.compressions = compressions ?? 0;
