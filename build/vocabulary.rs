@@ -32,27 +32,46 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
         .filter(|&id| tokens[id as usize].len() > 1)
         .map(|id| (hash::pair(halves[id as usize].0, halves[id as usize].1), id))
         .collect();
-    let word_keys: Vec<_> = (0..TOKENS).map(|id| (hash::word(&tokens[id as usize]), id)).collect();
     let pairs = perfect_hash::build(&pair_keys);
-    let words = perfect_hash::build(&word_keys);
-    let sorted: BTreeMap<Vec<u8>, u32> = tokens.iter().cloned().zip(0..).collect();
-    let trie = trie::build(&sorted);
-    let mut offsets = vec![0u32];
-    for bytes in tokens {
-        offsets.push(offsets.last().copied().unwrap_or(0) + bytes.len() as u32);
-    }
+    let pair_of = |id: u32| hash::pair(halves[id as usize].0, halves[id as usize].1);
+    let pair_slots = pairs.slots.iter().map(|id| id.map_or(0, |id| hash::marked(id, pair_of(id))));
+    let (short, long): (Vec<u32>, Vec<u32>) =
+        (0..TOKENS).partition(|&id| tokens[id as usize].len() <= hash::SHORT_WORD);
+    let key = |id: u32| pack(&tokens[id as usize]);
+    let words = perfect_hash::build(&short.iter().map(|&id| (hash::packed(key(id)), id)).collect::<Vec<_>>());
+    let word_slots = words.slots.iter().map(|id| {
+        id.map_or(0, |id| {
+            let text = key(id) & ((1 << hash::WORD_ID) - 1);
+            text | u128::from(id) << hash::WORD_ID | (tokens[id as usize].len() as u128) << hash::WORD_LEN
+        })
+    });
+    let long_of = |id: u32| hash::word(&tokens[id as usize]);
+    let long_words = perfect_hash::build(&long.iter().map(|&id| (long_of(id), id)).collect::<Vec<_>>());
+    let long_slots = long_words.slots.iter().map(|id| id.map_or(0, |id| hash::marked(id, long_of(id))));
+    let trie = trie::build(&tokens.iter().cloned().zip(0..).collect::<BTreeMap<Vec<u8>, u32>>());
+    let single_bytes = (0..256).map(|id| tokens[id][0]).collect();
     vec![
         ("splits.bin", splits.iter().flat_map(|n| n.to_le_bytes()).collect()),
+        ("pair_filter.bin", pair_filter(&pair_keys)),
         ("pair_pilots.bin", le16(&pairs.pilots)),
-        ("pair_slots.bin", le32(&pairs.slots)),
+        ("pair_slots.bin", pair_slots.flat_map(u32::to_le_bytes).collect()),
         ("word_pilots.bin", le16(&words.pilots)),
-        ("word_slots.bin", le32(&words.slots)),
+        ("word_slots.bin", word_slots.flat_map(u128::to_le_bytes).collect()),
+        ("long_pilots.bin", le16(&long_words.pilots)),
+        ("long_slots.bin", long_slots.flat_map(u32::to_le_bytes).collect()),
         ("trie_units.bin", le32(&trie.units)),
         ("trie_roots.bin", le32(&trie.roots)),
-        ("token_offsets.bin", le32(&offsets)),
-        ("token_bytes.bin", tokens.concat()),
+        ("single_bytes.bin", single_bytes),
         ("bridges.bin", bridges(tokens)),
     ]
+}
+
+/// The first 15 bytes of a token, packed as `src/tokens` packs a piece.
+fn pack(bytes: &[u8]) -> u128 {
+    let mut low = [0; 16];
+    let len = bytes.len().min(15);
+    low[..len].copy_from_slice(&bytes[..len]);
+    hash::pack(u128::from_le_bytes(low), len)
 }
 
 /// The last merge that makes a token: what byte-pair encoding leaves when only earlier ranks may merge.
@@ -71,6 +90,16 @@ fn halves(bytes: &[u8], id: u32, ids: &HashMap<&[u8], u32>) -> (u32, u32) {
         [_, middle, _] => (ids[&bytes[..middle]], ids[&bytes[middle..]]),
         _ => (id, id),
     }
+}
+
+/// Two bits per pair in one of 2^14 words: most pairs that never merge are known from one load.
+fn pair_filter(keys: &[(u64, u32)]) -> Vec<u8> {
+    let mut words = vec![0u64; hash::FILTER_WORDS];
+    for &(hash, _) in keys {
+        let (word, bits) = hash::filter(hash);
+        words[word] |= bits;
+    }
+    words.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
 /// One bit per (last byte before, lead byte E0 to FF, its first continuation byte): set if some token runs across such

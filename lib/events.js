@@ -15,6 +15,7 @@ const FAILURES = {
 
 class Reporter {
   #listener;
+  #saidUnavailable = false;
 
   constructor(listener) {
     this.#listener = listener;
@@ -33,8 +34,13 @@ class Reporter {
     }
   }
 
+  /** Without the addon every call fails, and alike: that is said once. */
   failed(error) {
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
+    if (code === "ERR_NATIVE_UNAVAILABLE") {
+      if (this.#saidUnavailable) return;
+      this.#saidUnavailable = true;
+    }
     this.emit({ type: "failed", code, message: FAILURES[code] });
   }
 

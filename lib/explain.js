@@ -12,7 +12,7 @@ async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
   const hook = new Hook(checkHookOptions("explain", options));
   const list = messages.slice();
-  const plan = await hook.planFor(list, hook.contextWindow(), new Call());
+  const { plan } = await hook.planFor(list, hook.contextWindow(), new Call());
   const { verdict, ...arithmetic } = plan.account ?? NO_ACCOUNT;
   return {
     tokensBefore: plan.tokensBefore,

@@ -73,7 +73,10 @@ class FactStore {
   #known = new WeakMap();
   #free = [];
   #nextSlot = FIRST_SLOT;
-  #registry = new FinalizationRegistry((facts) => this.#release(facts.slot));
+  /** Calls under way, and the slots that are free once there is none. */
+  #calls = 0;
+  #retired = [];
+  #registry = new FinalizationRegistry((facts) => this.#retire(facts.slot));
 
   constructor(engine, options) {
     this.#engine = engine;
@@ -94,16 +97,30 @@ class FactStore {
    * then the result is undefined.
    */
   async slotsOf(messages, call) {
+    for (;;) {
+      const { slots, fresh, waits } = this.#survey(messages);
+      if (fresh.length > 0) await this.#readAll(fresh, call);
+      // What another call was reading may have failed or been cancelled there: then it is read here.
+      if (waits.length > 0) await call.away(Promise.allSettled(waits));
+      if (call.isCancelled) return undefined;
+      if (waits.length === 0) return slots;
+    }
+  }
+
+  /** The messages' slots; what must be read first is in `fresh`, what another call is reading in `waits`. */
+  #survey(messages) {
     const fresh = [];
     const waits = [];
     const slots = new Uint32Array(messages.length);
-    for (let i = 0; i < messages.length; i += 1) slots[i] = this.#slotOf(messages[i], fresh, waits);
-    if (fresh.length > 0) await this.#readAll(fresh, call);
-    if (waits.length > 0) await call.away(Promise.all(waits));
-    return call.isCancelled ? undefined : slots;
+    try {
+      for (let i = 0; i < messages.length; i += 1) slots[i] = this.#slotOf(messages[i], fresh, waits);
+    } catch (error) {
+      this.#forget(fresh);
+      throw error;
+    }
+    return { slots, fresh, waits };
   }
 
-  /** The message's slot; what must be read first goes to `fresh`, what another call is reading to `waits`. */
   #slotOf(message, fresh, waits) {
     if (typeof message !== "object" || message === null) return NOTHING;
     const facts = this.#known.get(message);
@@ -116,19 +133,32 @@ class FactStore {
     return facts.slot;
   }
 
+  /** Reads messages, and lets other calls that want them wait; what could not be read is forgotten. */
   async #readAll(fresh, call) {
+    const reading = this.#readBatches(fresh, call);
+    for (const { facts } of fresh) facts.pending = reading;
+    try {
+      await reading;
+      if (call.isCancelled) this.#forget(fresh);
+    } catch (error) {
+      this.#forget(fresh);
+      throw error;
+    } finally {
+      for (const { facts } of fresh) if (facts.pending === reading) facts.pending = undefined;
+    }
+  }
+
+  async #readBatches(fresh, call) {
     for (let from = 0; from < fresh.length && !call.isCancelled; ) {
       const batch = new Batch();
-      const start = from;
-      while (from < fresh.length && from - start < BATCH_MESSAGES && batch.units < BATCH_UNITS) {
+      const end = from + BATCH_MESSAGES;
+      while (from < fresh.length && from < end && batch.units < BATCH_UNITS) {
         const { message, facts } = fresh[from++];
         batch.add(facts.slot, message, this.#marker);
       }
-      const facts = fresh.slice(start, from).map((entry) => entry.facts);
-      if (batch.units > INLINE_UNITS) await call.away(this.#readLater(batch, facts));
-      else this.#readNow(batch, facts);
+      if (batch.units <= INLINE_UNITS) this.#read(batch);
+      else await call.away(this.#engine.readAsync(batch.numbers, batch.strings));
     }
-    if (call.isCancelled) this.#forget(fresh.map((entry) => entry.facts));
   }
 
   /** Facts with a slot of their own: a plan under way may still be using the old one. */
@@ -140,45 +170,45 @@ class FactStore {
       this.#registry.register(message, created);
       return created;
     }
-    this.#release(facts.slot);
+    this.#retire(facts.slot);
     facts.slot = slot;
+    facts.pending = undefined;
     facts.remember(message);
     return facts;
-  }
-
-  #readNow(batch, fresh) {
-    try {
-      this.#read(batch);
-    } catch (error) {
-      this.#forget(fresh);
-      throw error;
-    }
-  }
-
-  async #readLater(batch, fresh) {
-    const pending = this.#engine.readAsync(batch.numbers, batch.strings);
-    for (const facts of fresh) facts.pending = pending;
-    try {
-      await pending;
-    } catch (error) {
-      this.#forget(fresh);
-      throw error;
-    } finally {
-      for (const facts of fresh) if (facts.pending === pending) facts.pending = undefined;
-    }
   }
 
   #read(batch) {
     this.#engine.read(batch.numbers, batch.strings);
   }
 
+  /** Messages that look changed are read again. */
   #forget(fresh) {
-    for (const facts of fresh) facts.role = UNREAD;
+    for (const { facts } of fresh) facts.role = UNREAD;
   }
 
+  /** A call is under way: from now on no slot changes hands, for its plan names messages by their slots. */
+  enter() {
+    this.#calls += 1;
+  }
+
+  leave() {
+    this.#calls -= 1;
+    if (this.#calls === 0) for (const slot of this.#retired.splice(0)) this.#release(slot);
+  }
+
+  #retire(slot) {
+    if (this.#calls > 0) this.#retired.push(slot);
+    else this.#release(slot);
+  }
+
+  /** Never throws: the garbage collector calls it too, and has nobody to catch. */
   #release(slot) {
-    this.#engine.release(slot);
-    this.#free.push(slot);
+    try {
+      this.#engine.release(slot);
+      this.#free.push(slot);
+    } catch {
+      // The slot stays taken: nothing but its few bytes is lost.
+    }
   }
 }
 

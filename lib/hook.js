@@ -50,9 +50,11 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const plan = await this.planFor(list, contextWindow, call);
+    const { plan, slots } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
-    const edits = plan.edits.filter((edit) => edit.action === "drop" || this.#isAsRead(list[edit.index]));
+    const edits = plan.edits.filter(
+      (edit) => edit.action === "drop" || this.#isAsRead(list[edit.index], slots[edit.index]),
+    );
     const edited =
       edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
     if (this.#reporter.isListening) this.#report(list, edited, { ...plan, edits }, contextWindow, call);
@@ -77,24 +79,31 @@ class Hook {
     return tokens;
   }
 
-  /** What would be done to `list`, and why; meaningless if the call was cancelled meanwhile. */
+  /** What would be done to `list`, and why, with the slots it was read into; without a plan if `call` was cancelled. */
   async planFor(list, contextWindow, call) {
     this.#start();
-    const slots = await this.#facts.slotsOf(list, call);
-    return call.isCancelled ? undefined : this.#plan(list, slots, contextWindow, call);
+    this.#facts.enter();
+    try {
+      const slots = await this.#facts.slotsOf(list, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(list, slots, contextWindow, call);
+      return { slots, plan };
+    } finally {
+      this.#facts.leave();
+    }
   }
 
   async #plan(list, slots, contextWindow, call) {
     const plan = readPlan(await call.away(this.#engine.plan(slots, contextWindow)));
     if (plan.wantedTexts.length === 0 || call.isCancelled) return plan;
     const texts = new Batch();
-    for (const index of plan.wantedTexts) texts.add(index, list[index]);
+    for (const index of plan.wantedTexts) texts.addReadable(index, list[index]);
     return readPlan(await call.away(this.#engine.plan(slots, contextWindow, texts.numbers, texts.strings)));
   }
 
   /** False if the host changed the message after it was read: then its edit would be about other content. */
-  #isAsRead(message) {
-    return this.#facts.of(message)?.isStale(message) === false;
+  #isAsRead(message, slot) {
+    const facts = this.#facts.of(message);
+    return facts?.slot === slot && !facts.isStale(message);
   }
 
   #shortened(message) {

@@ -2,6 +2,7 @@
 // `native()` throws one error with a code, and `status()` says what is wrong and how to mend it.
 "use strict";
 
+const { refuseCutFiles } = require("./native-file.js");
 const { version } = require("../package.json");
 
 let loaded;
@@ -9,6 +10,7 @@ let loaded;
 function load() {
   if (loaded === undefined) {
     try {
+      refuseCutFiles();
       loaded = { binding: require("../binding.js") };
     } catch (error) {
       loaded = { error };

@@ -49,7 +49,7 @@ function without(content, blocks) {
 }
 
 function wellFormed(block) {
-  if (block?.type !== "text" || block.text.isWellFormed()) return block;
+  if (block?.type !== "text" || typeof block.text !== "string" || block.text.isWellFormed()) return block;
   return { ...block, text: block.text.toWellFormed() };
 }
 

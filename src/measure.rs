@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::layers::tool_results::{Form, MarkerLanguage};
-use crate::text::{Utf16Len, is_blank};
+use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
 use crate::tokens;
 use crate::traits::identifiers::{Collector, Identifier};
 use crate::traits::target::Target;
@@ -81,6 +81,8 @@ pub enum RawRole<'a> {
         prompt_tokens: Option<f64>,
         /// Those of them that came from the cache.
         cache_read_tokens: Option<f64>,
+        /// Whether one of its texts carries the id the provider gave it.
+        has_text_id: bool,
     },
     /// `toolResult`
     ToolResult {
@@ -154,7 +156,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         RawRole::User => Body::User,
         RawRole::Summary => Body::Summary,
         RawRole::Other => Body::Other,
-        RawRole::Assistant { api, provider, model, prompt_tokens, cache_read_tokens } => {
+        RawRole::Assistant { api, provider, model, prompt_tokens, cache_read_tokens, has_text_id } => {
             Body::Assistant(Assistant {
                 source: Source { api: text(api), provider: text(provider), model: text(model) },
                 is_sent: raw.is_sent,
@@ -163,6 +165,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
                 call_ids: raw.call_ids(),
                 thinking: raw.thinking(counts.thinking),
                 has_other_content: raw.parts.iter().any(Part::stands_alone),
+                has_text_id,
             })
         }
         RawRole::ToolResult { call_id, tool_name, marker } => {
@@ -207,14 +210,16 @@ impl Counts {
     }
 }
 
-/// The summary of a tool result, unless it would be longer in tokens: then it helps nobody.
+/// The summary of a tool result, unless it would be longer in tokens, then it helps nobody, or a host's own marker
+/// makes it one that a provider refuses.
 fn shorten(text: &[u16], marker: Option<&[u16]>, counts: Counts, rules: &Rules) -> Option<Shortened> {
     let summary = rules.form.summarize(text, |omitted, original| match marker {
         Some(own) => own.to_vec(),
         None => rules.marker.marker(omitted, original),
     })?;
     let message_tokens = counts.all - counts.texts + tokens::count_utf16(&summary);
-    let is_gain = message_tokens <= counts.all && !is_blank(&summary);
+    let is_sound = !is_blank(&summary) && (!has_lone_surrogate(&summary) || has_lone_surrogate(text));
+    let is_gain = message_tokens <= counts.all && is_sound;
     is_gain.then(|| Shortened { text: summary.into(), message_tokens })
 }
 

@@ -1,15 +1,16 @@
 //! Layer 4, never over the window: shrinks on, the least harmful first, until the request fits its budget.
 //!
 //! Summarises the newest tool results too, oldest first; drops the groups of the protected tail, oldest first, but
-//! never the last user message nor the last group; then cuts the longest remaining texts, head and tail. Those
-//! texts are not among the facts, so this step says which it needs and runs when the boundary hands them in.
+//! never the last user message nor the last group; then cuts the longest remaining texts, head and tail: those of
+//! tools, and what people wrote only where that is not enough. Those texts are not among the facts, so this step
+//! says which it needs and runs when the boundary hands them in.
 
-use super::window::is_protected;
+use super::window::Head;
 use super::{Limits, Overflow};
 use crate::plan::{Action, Cut, Draft, Layer, Reason};
 use crate::text::{Utf16Len, head, tail};
 use crate::tokens::{self, estimate::Estimate};
-use crate::transcript::{Body, Link, Transcript};
+use crate::transcript::{Body, Link, Message, Transcript};
 
 /// No text is cut below this many tokens: less says nothing.
 const MIN_CUT_TOKENS: usize = 64;
@@ -39,14 +40,14 @@ pub fn shrink(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate) {
             draft.apply(index, Layer::Shrink, Action::Summarize, Reason::OverWindow);
         }
     }
-    let (first_user, last_user) = (transcript.first_user(), transcript.last_user());
+    let (head, last_user) = (Head::of(transcript), transcript.last_user());
     let last_group = last_group(transcript);
-    for start in 1..last_group {
+    for start in 0..last_group {
         if fits(draft) {
             return;
         }
         let opens_group = !matches!(transcript.link(start), Link::ResultOf(_));
-        if opens_group && Some(start) != last_user && !is_protected(transcript, start, first_user) {
+        if opens_group && Some(start) != last_user && !head.protects(transcript, start) {
             draft.drop_group(start, Layer::Shrink, Reason::OverWindow);
         }
     }
@@ -64,9 +65,22 @@ pub fn wanted_texts(draft: &Draft<'_>, limits: &Limits, estimate: &Estimate) -> 
         .collect()
 }
 
-/// Cuts the longest texts to one common length, the greatest at which the draft fits.
+/// Cuts the longest texts, those of tools first, the others only where that is not enough.
 pub fn cut_texts(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate, texts: &[Texts]) {
     let budget = estimate.cl100k_within(limits.budget());
+    let transcript = draft.transcript();
+    let is_result =
+        |texts: &&Texts| transcript.get(texts.index).is_some_and(|message| message.tool_result().is_some());
+    let (results, others): (Vec<&Texts>, Vec<&Texts>) = texts.iter().partition(is_result);
+    for texts in [results, others] {
+        if draft.tokens() > budget {
+            cut_to_budget(draft, budget, &texts);
+        }
+    }
+}
+
+/// Cuts these texts to one common length, the greatest at which the draft fits.
+fn cut_to_budget(draft: &mut Draft<'_>, budget: usize, texts: &[&Texts]) {
     let cuttable: Vec<_> = texts.iter().filter(|texts| draft.edit(texts.index).is_none()).collect();
     let sizes: Vec<usize> =
         cuttable.iter().flat_map(|texts| &texts.blocks).map(|block| tokens::count_utf16(block)).collect();
@@ -141,8 +155,14 @@ fn is_cuttable(transcript: &Transcript, index: usize) -> bool {
     }
 }
 
-/// Where the last group opens: the newest message that is not a system one, with its call.
+/// Where the last group opens: the newest message that is sent and no system one, with its call.
 fn last_group(transcript: &Transcript) -> usize {
-    let last = transcript.messages().iter().rposition(|message| !message.is_system()).unwrap_or(0);
-    transcript.group_start(last)
+    let is_sent = |message: &Message| !message.is_system() && message.tokens > 0;
+    let newest = transcript
+        .messages()
+        .iter()
+        .enumerate()
+        .rev()
+        .find(|(index, message)| is_sent(message) && transcript.link(*index) != Link::Orphan);
+    newest.map_or(0, |(index, _)| transcript.group_start(index))
 }

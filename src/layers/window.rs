@@ -1,7 +1,8 @@
 //! Layer 3, the sliding window: which groups may be dropped, oldest first.
 //!
 //! Protected are the system messages, the summaries before the first user message, that message itself, and the
-//! newest messages, stretched back so that no tool result is cut from its call.
+//! newest messages, stretched back so that no tool result is cut from its call. Protected is also what the
+//! conversation opens with: without it a reply could come first, which providers refuse.
 
 use super::Limits;
 use crate::transcript::{Body, Link, Transcript};
@@ -17,19 +18,43 @@ pub fn tail_start(transcript: &Transcript, limits: &Limits) -> usize {
 
 /// The opening messages of the droppable groups, oldest first.
 pub fn droppable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterator<Item = usize> + 'a {
-    let first_user = transcript.first_user();
-    (1..tail_start(transcript, limits)).filter(move |&index| {
-        !matches!(transcript.link(index), Link::ResultOf(_)) && !is_protected(transcript, index, first_user)
+    let head = Head::of(transcript);
+    (0..tail_start(transcript, limits)).filter(move |&index| {
+        !matches!(transcript.link(index), Link::ResultOf(_)) && !head.protects(transcript, index)
     })
 }
 
-/// True for messages that no layer drops: system messages, the first user message, summaries before it.
-#[must_use]
-pub fn is_protected(transcript: &Transcript, index: usize, first_user: Option<usize>) -> bool {
-    match transcript.get(index).map(|message| &message.body) {
-        Some(Body::System) | None => true,
-        Some(Body::User) => Some(index) == first_user,
-        Some(Body::Summary) => first_user.is_none_or(|first| index < first),
-        Some(_) => false,
+/// Where a conversation begins: what no layer drops, however old it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// The first message a provider sees as a turn.
+    opening: Option<usize>,
+    first_user: Option<usize>,
+}
+
+impl Head {
+    /// The head of a transcript.
+    #[must_use]
+    pub fn of(transcript: &Transcript) -> Self {
+        let opens = |index: &usize| {
+            let is_sent = transcript.get(*index).is_some_and(|message| match &message.body {
+                Body::System => false,
+                Body::Assistant(assistant) => assistant.is_sent,
+                _ => true,
+            });
+            is_sent && transcript.link(*index) != Link::Orphan
+        };
+        let opening = (0..transcript.len()).find(opens);
+        Self { opening, first_user: transcript.first_user() }
+    }
+
+    /// True for the system messages, the opening, the first user message and the summaries before it.
+    #[must_use]
+    pub fn protects(&self, transcript: &Transcript, index: usize) -> bool {
+        match transcript.get(index).map(|message| &message.body) {
+            Some(Body::System) | None => true,
+            Some(Body::Summary) if self.first_user.is_none_or(|first| index < first) => true,
+            Some(_) => Some(index) == self.opening || Some(index) == self.first_user,
+        }
     }
 }

@@ -77,7 +77,7 @@ impl Task for CountText {
     }
 
     fn resolve(&mut self, _env: Env, tokens: u32) -> Result<u32> {
-        Ok(tokens)
+        guarded(|| Ok(tokens))
     }
 }
 
@@ -96,7 +96,7 @@ impl Task for CountMessages {
     }
 
     fn resolve(&mut self, _env: Env, tokens: f64) -> Result<f64> {
-        Ok(tokens)
+        guarded(|| Ok(tokens))
     }
 }
 

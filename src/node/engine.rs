@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::fault;
 use super::guarded::guarded;
 use super::read::Batch;
 use super::wire::{Header, encode};
@@ -175,16 +176,14 @@ impl Engine {
 
 /// The words for the reasons a plan names by number.
 #[napi]
-#[must_use]
-pub fn reasons() -> Vec<&'static str> {
-    Reason::ALL.iter().map(|reason| reason.as_str()).collect()
+pub fn reasons() -> Result<Vec<&'static str>> {
+    guarded(|| Ok(Reason::ALL.iter().map(|reason| reason.as_str()).collect()))
 }
 
 /// The words for the verdicts of the sticky schedule that a plan names by number.
 #[napi]
-#[must_use]
-pub fn verdicts() -> Vec<&'static str> {
-    Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect()
+pub fn verdicts() -> Result<Vec<&'static str>> {
+    guarded(|| Ok(Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect()))
 }
 
 /// Shares of the context window between which a named economy lets the context move.
@@ -198,15 +197,16 @@ pub struct EconomyWaters {
 
 /// The waters of `faithful`, `balanced` or `thrifty`.
 #[napi]
-#[must_use]
-pub fn waters_of(economy: String) -> EconomyWaters {
-    let Waters { high, low } = match economy.as_str() {
-        "faithful" => Economy::Faithful,
-        "thrifty" => Economy::Thrifty,
-        _ => Economy::Balanced,
-    }
-    .waters();
-    EconomyWaters { high, low }
+pub fn waters_of(economy: String) -> Result<EconomyWaters> {
+    guarded(|| {
+        let economy = match economy.as_str() {
+            "faithful" => Economy::Faithful,
+            "thrifty" => Economy::Thrifty,
+            _ => Economy::Balanced,
+        };
+        let Waters { high, low } = economy.waters();
+        Ok(EconomyWaters { high, low })
+    })
 }
 
 /// Facts by slot.
@@ -216,6 +216,7 @@ struct Slots(Mutex<Vec<Option<Arc<Message>>>>);
 impl Slots {
     fn set(&self, slot: usize, message: Option<Arc<Message>>) {
         let mut slots = self.0.lock();
+        fault::step();
         if slot >= slots.len() {
             slots.resize(slot + 1, None);
         }
@@ -226,6 +227,7 @@ impl Slots {
 
     fn get(&self, wanted: &[u32]) -> Result<Vec<Arc<Message>>> {
         let slots = self.0.lock();
+        fault::step();
         let messages = wanted.iter().map(|&slot| slots.get(slot as usize).cloned().flatten());
         messages
             .collect::<Option<_>>()
@@ -249,7 +251,7 @@ impl Task for ReadTask {
     }
 
     fn resolve(&mut self, _env: Env, (): ()) -> Result<()> {
-        Ok(())
+        guarded(|| Ok(()))
     }
 }
 
@@ -286,6 +288,7 @@ impl PlanTask {
     fn plan(&self, transcript: &Transcript) -> Result<Vec<f64>> {
         let limits = &self.limits;
         let decision = decide(transcript, self.mode, &self.policy, limits, &self.memo);
+        fault::step();
         let (mut draft, estimate) = (decision.draft, decision.estimate);
         let mut wanted = Vec::new();
         match &self.texts {

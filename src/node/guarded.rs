@@ -6,6 +6,8 @@ use std::sync::Once;
 
 use napi::{Error, Result, Status};
 
+use super::fault;
+
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
@@ -14,7 +16,12 @@ thread_local! {
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     silence_panics_inside();
     let was_inside = IS_INSIDE.replace(true);
-    let outcome = catch_unwind(AssertUnwindSafe(work));
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        fault::step();
+        let outcome = work();
+        fault::step();
+        outcome
+    }));
     IS_INSIDE.set(was_inside);
     outcome.unwrap_or_else(|panic| {
         // A payload whose own drop panics would escape from here.

@@ -8,9 +8,13 @@
 
 pub mod count;
 pub mod engine;
+mod fault;
 mod guarded;
 mod read;
 pub mod session_file;
 pub mod sessions;
 pub mod validity;
 mod wire;
+
+#[cfg(feature = "fuzzing")]
+pub use read::read_anything;

@@ -9,6 +9,7 @@ use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi::{Error, JsValue, Result, Status, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
+use super::fault;
 use crate::measure::{Part, Raw, RawRole};
 
 /// The rows come after one number: the UTF-16 code units of all strings.
@@ -57,10 +58,23 @@ impl Batch {
         let mut cursor = Cursor { batch: self, number: ROWS_START, string: 0 };
         let mut messages = Vec::new();
         while cursor.number < self.numbers.len() {
+            fault::step();
             messages.push(cursor.message()?);
         }
         Ok(messages)
     }
+}
+
+/// Reads any numbers and strings as if JavaScript had handed them in, and judges, mends and measures what they say.
+#[cfg(feature = "fuzzing")]
+pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
+    let batch = Batch { numbers, units, ends };
+    let Ok(messages) = batch.messages() else { return };
+    let raws: Vec<Raw<'_>> = messages.into_iter().map(|message| message.raw).collect();
+    let facts = raws.iter().map(|raw| std::sync::Arc::new(crate::measure::measure(raw, &Default::default())));
+    let transcript = crate::transcript::Transcript::new(facts.collect());
+    crate::validity::check(&transcript, &raws, crate::validity::Family::Anthropic);
+    crate::validity::repair(&raws, crate::validity::Family::Google);
 }
 
 /// Appends a JavaScript string to `units`.
@@ -117,6 +131,7 @@ impl<'a> Cursor<'a> {
             2 => RawRole::Assistant {
                 prompt_tokens: finite(self.number()?),
                 cache_read_tokens: finite(self.number()?),
+                has_text_id: self.number()? != 0.0,
                 api: self.text()?,
                 provider: self.text()?,
                 model: self.text()?,

@@ -45,7 +45,7 @@ impl Task for ParseTask {
     }
 
     fn resolve(&mut self, _env: Env, session: RecordedSession) -> Result<RecordedSession> {
-        Ok(session)
+        guarded(|| Ok(session))
     }
 }
 

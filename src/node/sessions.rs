@@ -44,7 +44,9 @@ pub fn digest_session(
     earlier: Option<String>,
     messages: Vec<LetGo>,
 ) -> Result<AsyncTask<DigestTask>> {
-    guarded(|| Ok(AsyncTask::new(DigestTask { state, earlier, messages: messages.into_iter().map(said).collect() })))
+    guarded(|| {
+        Ok(AsyncTask::new(DigestTask { state, earlier, messages: messages.into_iter().map(said).collect() }))
+    })
 }
 
 /// A digest under way.
@@ -121,6 +123,7 @@ pub struct SessionStore {
 }
 
 #[napi]
+#[expect(clippy::needless_pass_by_value, reason = "napi hands strings over by value")]
 impl SessionStore {
     /// Opens or makes the file.
     #[napi(constructor)]
@@ -133,6 +136,7 @@ impl SessionStore {
 
     /// Where a damaged file was put.
     #[napi(getter)]
+    #[must_use]
     pub fn set_aside(&self) -> Option<String> {
         self.set_aside.clone()
     }
@@ -169,7 +173,10 @@ impl SessionStore {
     pub fn search(&self, query: String, key: Option<String>, limit: u32) -> Result<Vec<StoreHit>> {
         guarded(|| {
             let hits = self.store.search(&query, key.as_deref(), limit).map_err(|error| coded(&error))?;
-            Ok(hits.into_iter().map(|hit| StoreHit { key: hit.key, body: hit.body, is_live: hit.is_live }).collect())
+            Ok(hits
+                .into_iter()
+                .map(|hit| StoreHit { key: hit.key, body: hit.body, is_live: hit.is_live })
+                .collect())
         })
     }
 

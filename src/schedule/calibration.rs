@@ -17,10 +17,8 @@ const SCALE_RANGE: (f64, f64) = (1.0, 2.0);
 const MIN_STEP: f64 = 20.0;
 /// A step that was counted less than half or more than three times as large as ours is no growth of this prompt.
 const STEP_RANGE: (f64, f64) = (0.5, 3.0);
-/// What was sent is taken to have been of one kind all along, unless the other predicts the report this many times
-/// better, and by more than this share of it: single steps are off by more than small edits weigh.
-const DOUBT_FACTOR: f64 = 4.0;
-const DOUBT_SHARE: f64 = 0.005;
+/// A prediction this close to a report tells what was sent, if the other one is farther off by as much.
+const TELLING_MISS: f64 = 0.05;
 /// Most a provider counts beside the messages, for prompt and tools: a report above twice our count and this is absurd.
 const MAX_OVERHEAD: f64 = 100_000.0;
 
@@ -36,12 +34,15 @@ pub struct Sent {
 /// What the reports so far teach.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
-    anchor: Option<Anchor>,
+    /// The last report, whatever it says.
+    last: Option<Report>,
+    /// The last one that can be of this transcript.
+    anchor: Option<Report>,
     lessons: Vec<(Source, Lesson)>,
 }
 
 #[derive(Clone, Debug)]
-struct Anchor {
+struct Report {
     source: Source,
     reported: f64,
     sent: Sent,
@@ -58,30 +59,16 @@ struct Lesson {
 impl Calibration {
     /// Takes in that `source` counted `reported` tokens for a prompt that held one of the two in `sent`.
     ///
-    /// A report that fits neither is left out: it belongs to a prompt that the transcript no longer shows.
+    /// A report too small or too large for either only tells how prompts grow: it belongs to messages that this
+    /// transcript does not show as they were sent.
     pub fn observe(&mut self, source: &Source, reported: u64, sent: Sent) {
         let reported = reported as f64;
-        let expected = self.anchor.as_ref().map(|anchor| {
-            let scale = self.scale(&anchor.source);
-            let grown = |now: usize, then: usize| anchor.reported + scale * (now as f64 - then as f64);
-            (grown(sent.raw, anchor.sent.raw), grown(sent.edited, anchor.sent.edited), anchor.was_raw)
-        });
-        let was_raw = match expected {
-            Some((raw, edited, before)) if (raw - edited).abs() < 1.0 => before,
-            Some((raw, edited, before)) => {
-                let (off_raw, off_edited) = ((raw - reported).abs(), (edited - reported).abs());
-                let doubt = DOUBT_SHARE * reported;
-                let (off, off_other) = if before { (off_raw, off_edited) } else { (off_edited, off_raw) };
-                before != (off > DOUBT_FACTOR * off_other + doubt)
-            }
-            None => false,
-        };
-        let Some(was_raw) = [was_raw, !was_raw].into_iter().find(|&raw| fits(reported, sent.tokens(raw)))
-        else {
-            return;
-        };
-        self.learn(source, reported, sent, was_raw);
-        self.anchor = Some(Anchor { source: source.clone(), reported, sent, was_raw });
+        let report = Report { source: source.clone(), reported, sent, was_raw: self.was_raw(reported, sent) };
+        self.learn(&report);
+        if fits(reported, sent.tokens(report.was_raw)) {
+            self.anchor = Some(report.clone());
+        }
+        self.last = Some(report);
     }
 
     /// How to estimate the next prompt.
@@ -93,20 +80,33 @@ impl Calibration {
         })
     }
 
-    fn learn(&mut self, source: &Source, reported: f64, sent: Sent, was_raw: bool) {
-        let Some(anchor) = self.anchor.as_ref().filter(|anchor| anchor.source == *source) else { return };
-        if anchor.was_raw != was_raw {
+    /// Which of the two was sent: the one whose growth since the last report predicts this one. Where both do, or
+    /// neither, it is what it was.
+    fn was_raw(&self, reported: f64, sent: Sent) -> bool {
+        let Some(last) = &self.last else { return false };
+        let scale = self.scale(&last.source);
+        let miss =
+            |now: usize, then: usize| (last.reported + scale * (now as f64 - then as f64) - reported).abs();
+        let (raw, edited) = (miss(sent.raw, last.sent.raw), miss(sent.edited, last.sent.edited));
+        let is_told =
+            raw.min(edited) <= reported * TELLING_MISS && (raw - edited).abs() > reported * TELLING_MISS;
+        if is_told { raw < edited } else { last.was_raw }
+    }
+
+    fn learn(&mut self, report: &Report) {
+        let Some(last) = self.last.as_ref().filter(|last| last.source == report.source) else { return };
+        if last.was_raw != report.was_raw {
             return;
         }
-        let counted = sent.tokens(was_raw) - anchor.sent.tokens(was_raw);
-        let reported = reported - anchor.reported;
+        let counted = report.sent.tokens(report.was_raw) - last.sent.tokens(report.was_raw);
+        let reported = report.reported - last.reported;
         let (least, most) = STEP_RANGE;
         if counted < MIN_STEP || reported < counted * least || reported > counted * most {
             return;
         }
-        let at = self.lessons.iter().position(|(of, _)| of == source).unwrap_or(self.lessons.len());
+        let at = self.lessons.iter().position(|(of, _)| *of == report.source).unwrap_or(self.lessons.len());
         if at == self.lessons.len() {
-            self.lessons.push((source.clone(), Lesson::default()));
+            self.lessons.push((report.source.clone(), Lesson::default()));
         }
         if let Some((_, lesson)) = self.lessons.get_mut(at) {
             lesson.reported += reported;
@@ -173,6 +173,19 @@ mod tests {
             |value: f64, expected: f64| assert!((value - expected).abs() < 400.0, "{value} {expected}");
         close(reports(61_270), 61_270.0 - 19_000.0 * PRIOR_SCALE);
         close(reports(35_870), 35_870.0 + 1_000.0 * PRIOR_SCALE);
+    }
+
+    #[test]
+    fn batches_over_a_recording_that_was_compacted_do_not_inflate_the_estimate() {
+        let mut calibration = Calibration::default();
+        calibration.observe(&source("a"), 150_000, both(110_000));
+        calibration.observe(&source("a"), 151_270, Sent { raw: 111_000, edited: 40_000 });
+        for step in 0..40 {
+            let sent = Sent { raw: 112_000 + 1_000 * step, edited: 41_000 - 500 * step };
+            calibration.observe(&source("a"), 30_000 + 1_270 * step as u64, sent);
+        }
+        let estimate = calibration.estimate().tokens(21_500);
+        assert!((20_000.0..45_000.0).contains(&estimate), "{estimate}");
     }
 
     #[test]

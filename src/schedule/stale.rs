@@ -11,9 +11,9 @@ use crate::traits::target::Target;
 /// The results so far, by what they are about.
 #[derive(Clone, Debug, Default)]
 pub struct Staleness {
-    by_file: HashMap<u64, Vec<(usize, Target)>>,
-    by_call: HashMap<u64, (usize, Target)>,
-    by_text: HashMap<u64, usize>,
+    files: HashMap<u64, Vec<(usize, Target)>>,
+    calls: HashMap<u64, (usize, Target)>,
+    texts: HashMap<u64, usize>,
 }
 
 /// The same file was read again, at least as much of it.
@@ -42,13 +42,13 @@ impl Staleness {
     pub fn enter(&mut self, index: usize, target: Option<&Target>, text: u64) -> Vec<(usize, Reason)> {
         let mut superseded = Vec::new();
         if text != 0
-            && let Some(older) = self.by_text.insert(text, index)
+            && let Some(older) = self.texts.insert(text, index)
         {
             superseded.push((older, Reason::Duplicate));
         }
         let Some(&target) = target else { return superseded };
         if let Some(file) = target.file {
-            let reads = self.by_file.entry(file.path).or_default();
+            let reads = self.files.entry(file.path).or_default();
             reads.retain(|(older, of)| {
                 let reason = if read_again(of, &target) {
                     Reason::ReadAgain
@@ -63,7 +63,7 @@ impl Staleness {
             if !file.is_changed {
                 reads.push((index, target));
             }
-        } else if let Some((older, of)) = self.by_call.insert(target.call, (index, target))
+        } else if let Some((older, of)) = self.calls.insert(target.call, (index, target))
             && run_again(&of, &target)
         {
             superseded.push((older, Reason::RunAgain));

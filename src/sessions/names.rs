@@ -4,11 +4,11 @@ use serde_json::Value;
 
 /// Endings of names that are taken for files when they stand in prose. Without them `console.log` or `e.g.` would be.
 const EXTENSIONS: &[&str] = &[
-    "bat", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css", "csv", "db", "doc", "docx", "env", "gif", "go",
-    "gz", "h", "hpp", "html", "ini", "ipynb", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "less", "lock",
-    "lua", "md", "mjs", "mts", "pdf", "php", "png", "proto", "ps1", "py", "rb", "rs", "scss", "sh", "sql",
-    "sqlite", "svg", "swift", "tar", "toml", "ts", "tsv", "tsx", "txt", "vue", "wasm", "xls", "xlsx", "xml",
-    "yaml", "yml", "zip",
+    "bat", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css", "csv", "db", "doc", "docx", "env", "gif",
+    "go", "gz", "h", "hpp", "html", "ini", "ipynb", "java", "jpg", "js", "json", "jsonl", "jsx", "kt",
+    "less", "lock", "lua", "md", "mjs", "mts", "pdf", "php", "png", "proto", "ps1", "py", "rb", "rs", "scss",
+    "sh", "sql", "sqlite", "svg", "swift", "tar", "toml", "ts", "tsv", "tsx", "txt", "vue", "wasm", "xls",
+    "xlsx", "xml", "yaml", "yml", "zip",
 ];
 /// Longest name of a file worth keeping, in characters.
 const FILE_CHARS: usize = 200;
@@ -51,7 +51,8 @@ impl Target {
 /// Names of files in prose, in order. What follows a colon, such as a line number, is left out.
 pub(super) fn files_in(text: &str) -> impl Iterator<Item = &str> {
     let is_border = |c: char| {
-        !(c.is_alphanumeric() || matches!(c, '/' | '\\' | '.' | '_' | '-' | '~' | '@' | '+')) || is_cjk_mark(c)
+        !(c.is_alphanumeric() || matches!(c, '/' | '\\' | '.' | '_' | '-' | '~' | '@' | '+'))
+            || is_cjk_mark(c)
     };
     text.split(is_border).map(|word| word.trim_end_matches(['.', '-'])).filter(|word| is_file(word))
 }
@@ -82,7 +83,10 @@ mod tests {
     #[test]
     fn finds_files_in_prose() {
         let cases: &[(&str, &[&str])] = &[
-            ("see src/main.rs:12 and `lib/a.js`, then ./x/y.test.mjs.", &["src/main.rs", "lib/a.js", "./x/y.test.mjs"]),
+            (
+                "see src/main.rs:12 and `lib/a.js`, then ./x/y.test.mjs.",
+                &["src/main.rs", "lib/a.js", "./x/y.test.mjs"],
+            ),
             ("请修改“配置/config.toml”。", &["配置/config.toml"]),
             ("console.log(e.g. 1.2.3) https://example.com v0.1", &[]),
             ("(package.json) [README.md](docs/README.md)", &["package.json", "README.md", "docs/README.md"]),

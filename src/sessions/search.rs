@@ -20,7 +20,8 @@ pub fn index_form(text: &str) -> String {
 #[must_use]
 pub fn match_query(query: &str) -> Option<String> {
     let parts = query.split_whitespace().filter(|part| part.chars().any(char::is_alphanumeric));
-    let phrases: Vec<_> = parts.map(|part| format!("\"{}\"*", index_form(part).replace(['"', '\0'], " "))).collect();
+    let phrases: Vec<_> =
+        parts.map(|part| format!("\"{}\"*", index_form(part).replace(['"', '\0'], " "))).collect();
     (!phrases.is_empty()).then(|| phrases.join(" "))
 }
 

@@ -8,7 +8,9 @@
 use parking_lot::Mutex;
 
 use super::search::{index_form, match_query};
-use crate::sqlite::rusqlite::{self, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use crate::sqlite::rusqlite::{
+    self, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params,
+};
 use crate::sqlite::{BUSY_TIMEOUT, Connection, Error, Kind, Schema, open};
 
 const SCHEMA: Schema = Schema {
@@ -156,7 +158,10 @@ impl Store {
     /// [`Kind`] says which.
     pub fn keys(&self) -> Result<Vec<String>, Error> {
         self.read(|reader| {
-            reader.prepare_cached("SELECT key FROM session ORDER BY id")?.query_map([], |row| row.get(0))?.collect()
+            reader
+                .prepare_cached("SELECT key FROM session ORDER BY id")?
+                .query_map([], |row| row.get(0))?
+                .collect()
         })
     }
 

@@ -12,86 +12,182 @@ pub(crate) const SHORT: usize = 15;
 /// Longest piece in two.
 pub(crate) const LONG: usize = 30;
 
-const SHORT_BITS: u32 = 16;
-const LONG_BITS: u32 = 13;
+/// Slots a cache begins with and grows to, as powers of two. Few pages are touched, and the first-level cache is
+/// well used, as long as few different pieces were seen.
+const SHORT_BITS: (u32, u32) = (10, 16);
+const LONG_BITS: (u32, u32) = (6, 13);
 /// The count of a short piece: the top four bits, above four of length.
 const SHORT_COUNT: u32 = 124;
 /// The count of a long piece: the top byte of the second word, above a byte of length.
 const LONG_COUNT: u32 = 120;
 
+/// A key with room for a count in bits that are zero in the key.
+pub(crate) trait Key: Copy + Default {
+    /// 64 bits of hash; the top ones choose the slot.
+    fn hash(self) -> u64;
+    /// The count of an entry, if it is this key's.
+    fn count_in(self, entry: Self) -> Option<usize>;
+    /// The entry of this key and a count.
+    fn with_count(self, count: usize) -> Self;
+    /// The key of an entry.
+    fn of_entry(entry: Self) -> Self;
+}
+
+impl Key for u128 {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        hash::packed(self)
+    }
+
+    #[inline(always)]
+    fn count_in(self, entry: Self) -> Option<usize> {
+        let difference = entry ^ self;
+        (difference << 4 == 0).then_some((difference >> SHORT_COUNT) as usize)
+    }
+
+    fn with_count(self, count: usize) -> Self {
+        self | (count as u128) << SHORT_COUNT
+    }
+
+    fn of_entry(entry: Self) -> Self {
+        entry << 4 >> 4
+    }
+}
+
+impl Key for [u128; 2] {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        hash::fold(self[0].hash(), self[1].hash())
+    }
+
+    #[inline(always)]
+    fn count_in(self, entry: Self) -> Option<usize> {
+        let difference = entry[1] ^ self[1];
+        (entry[0] == self[0] && difference << 8 == 0).then_some((difference >> LONG_COUNT) as usize)
+    }
+
+    fn with_count(self, count: usize) -> Self {
+        [self[0], self[1] | (count as u128) << LONG_COUNT]
+    }
+
+    fn of_entry(entry: Self) -> Self {
+        [entry[0], entry[1] << 8 >> 8]
+    }
+}
+
+/// The key of a piece of 1 to 15 bytes.
+#[inline(always)]
+pub(crate) fn short_key(text: &[u8], start: usize, len: usize) -> u128 {
+    hash::pack(window(text, start) & low_bytes(len), len)
+}
+
+/// The length of the piece a short key is of.
+pub(crate) fn short_len(key: u128) -> usize {
+    (key >> 120) as usize
+}
+
+/// The key of a piece of 16 to 30 bytes.
+#[inline(always)]
+pub(crate) fn long_key(text: &[u8], start: usize, len: usize) -> [u128; 2] {
+    [window(text, start), window(text, start + 16) & low_bytes(len - 16) | (len as u128) << 112]
+}
+
+/// One size of pieces.
+pub(crate) struct Table<K> {
+    slots: Box<[K]>,
+    bits: u32,
+    most_bits: u32,
+    /// Entries written since it last grew.
+    written: usize,
+}
+
+impl<K: Key> Table<K> {
+    fn new((bits, most_bits): (u32, u32)) -> Self {
+        Self { slots: vec![K::default(); 1 << bits].into(), bits, most_bits, written: 0 }
+    }
+
+    #[inline(always)]
+    fn home(&self, key: K) -> usize {
+        (key.hash() >> (64 - self.bits)) as usize
+    }
+
+    /// The count of a piece, if it is known.
+    #[inline(always)]
+    pub(crate) fn get(&self, key: K) -> Option<usize> {
+        let home = self.home(key);
+        let at = |slot: usize| self.slots.get(slot).and_then(|&entry| key.count_in(entry));
+        at(home).or_else(|| at(home ^ 1))
+    }
+
+    /// Remembers the count of a piece that is not known.
+    #[inline(never)]
+    pub(crate) fn put(&mut self, key: K, count: usize) {
+        if self.written * 2 >= self.slots.len() && self.bits < self.most_bits {
+            self.grow();
+        }
+        self.write(key, key.with_count(count));
+        self.written += 1;
+    }
+
+    fn write(&mut self, key: K, entry: K) {
+        let home = self.home(key);
+        let older = self.slots.get(home).copied().unwrap_or_default();
+        for (slot, entry) in [(home ^ 1, older), (home, entry)] {
+            if let Some(place) = self.slots.get_mut(slot) {
+                *place = entry;
+            }
+        }
+    }
+
+    fn grow(&mut self) {
+        let mut bigger = Self::new((self.bits + 2, self.most_bits));
+        bigger.bits = bigger.bits.min(self.most_bits);
+        // Written from the back, the front of each two neighbours stays in front.
+        for &entry in self.slots.iter().rev() {
+            let key = K::of_entry(entry);
+            if key.count_in(entry) != Some(0) {
+                bigger.write(key, entry);
+            }
+        }
+        bigger.written = self.written;
+        *self = bigger;
+    }
+}
+
+/// The counts of short and of long pieces.
 pub(crate) struct PieceCache {
-    short: Box<[u128]>,
-    long: Box<[[u128; 2]]>,
+    pub(crate) short: Table<u128>,
+    pub(crate) long: Table<[u128; 2]>,
 }
 
 impl PieceCache {
     pub(crate) fn new() -> Self {
-        Self { short: vec![0; 1 << SHORT_BITS].into(), long: vec![[0; 2]; 1 << LONG_BITS].into() }
-    }
-
-    /// The count of the piece at `start..start + len` (1 to 15 bytes), computed by `miss` if it is not known.
-    #[inline(always)]
-    pub(crate) fn short(
-        &mut self,
-        text: &[u8],
-        start: usize,
-        len: usize,
-        miss: impl FnOnce() -> usize,
-    ) -> usize {
-        let key = window(text, start) & low_bytes(len) | (len as u128) << 120;
-        let home = (hash::fold(key as u64, (key >> 64) as u64) >> (64 - SHORT_BITS)) as usize;
-        for slot in [home, home ^ 1] {
-            let difference = self.short.get(slot).copied().unwrap_or(0) ^ key;
-            if difference << 4 == 0 {
-                return (difference >> SHORT_COUNT) as usize;
-            }
-        }
-        let count = miss();
-        let older = self.short.get(home).copied().unwrap_or(0);
-        for (slot, entry) in [(home ^ 1, older), (home, key | (count as u128) << SHORT_COUNT)] {
-            if let Some(place) = self.short.get_mut(slot) {
-                *place = entry;
-            }
-        }
-        count
-    }
-
-    /// The count of a piece of 16 to 30 bytes, computed by `miss` if it is not known.
-    #[inline(always)]
-    pub(crate) fn long(
-        &mut self,
-        text: &[u8],
-        start: usize,
-        len: usize,
-        miss: impl FnOnce() -> usize,
-    ) -> usize {
-        let second = window(text, start + 16) & low_bytes(len - 16) | (len as u128) << 112;
-        let key = [window(text, start), second];
-        let half = |word: u128| hash::fold(word as u64, (word >> 64) as u64);
-        let home = (hash::fold(half(key[0]), half(key[1])) >> (64 - LONG_BITS)) as usize;
-        for slot in [home, home ^ 1] {
-            let [first, second] = self.long.get(slot).copied().unwrap_or_default();
-            let difference = second ^ key[1];
-            if first == key[0] && difference << 8 == 0 {
-                return (difference >> LONG_COUNT) as usize;
-            }
-        }
-        let count = miss();
-        let older = self.long.get(home).copied().unwrap_or_default();
-        for (slot, entry) in [(home ^ 1, older), (home, [key[0], key[1] | (count as u128) << LONG_COUNT])] {
-            if let Some(place) = self.long.get_mut(slot) {
-                *place = entry;
-            }
-        }
-        count
+        Self { short: Table::new(SHORT_BITS), long: Table::new(LONG_BITS) }
     }
 }
 
 /// Keeps the low `len` bytes, 0 to 15.
 #[inline(always)]
 fn low_bytes(len: usize) -> u128 {
-    (1 << (len * 8)) - 1
+    LOW_BYTES.get(len & 15).copied().unwrap_or(0)
 }
+
+/// A table, because shifting two words by a variable takes longer than a load.
+static LOW_BYTES: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut len = 1;
+    while len < 16 {
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "evaluated by the compiler, which rejects an index out of range"
+        )]
+        {
+            masks[len] = masks[len - 1] << 8 | 0xff;
+        }
+        len += 1;
+    }
+    masks
+};
 
 /// The 16 bytes from `start` on; bytes past the end of the text read as zero.
 #[inline(always)]

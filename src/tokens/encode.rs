@@ -4,17 +4,22 @@
 
 use std::{error::Error, fmt};
 
-use super::{count, merge::Scratch, vocabulary};
+use super::{
+    cache,
+    ends::{Ends, Scanner},
+    hash,
+    merge::Scratch,
+    vocabulary,
+};
 
 /// Appends the tokens of valid UTF-8 text.
-pub(crate) fn encode(scratch: &mut Scratch, ends: &mut Vec<usize>, text: &[u8], tokens: &mut Vec<u32>) {
+pub(crate) fn encode(scratch: &mut Scratch, ends: &mut Ends, text: &[u8], tokens: &mut Vec<u32>) {
     let mut at = 0;
     while at < text.len() {
-        ends.clear();
-        count::find_ends(count::Scanner::Auto, text, at, ends);
-        for &end in ends.iter() {
+        ends.find(Scanner::Auto, text, at);
+        for &end in ends.found() {
             let piece = text.get(at..end).unwrap_or_default();
-            if let Some(token) = vocabulary::word(piece) {
+            if let Some(token) = word(text, at, end) {
                 tokens.push(token);
             } else {
                 scratch.merge(piece);
@@ -25,11 +30,23 @@ pub(crate) fn encode(scratch: &mut Scratch, ends: &mut Vec<usize>, text: &[u8], 
     }
 }
 
+/// The token that is exactly one piece.
+#[inline(always)]
+fn word(text: &[u8], start: usize, end: usize) -> Option<u32> {
+    if end - start > hash::SHORT_WORD {
+        return vocabulary::long_word(text.get(start..end)?);
+    }
+    let key = cache::short_key(text, start, end - start);
+    vocabulary::short_at(vocabulary::short_place(key), key)
+}
+
 /// The bytes of tokens; they need not be whole characters.
 pub(crate) fn decode(tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
     let mut text = Vec::with_capacity(tokens.len() * 4);
     for (position, &token) in tokens.iter().enumerate() {
-        text.extend_from_slice(vocabulary::bytes(token).ok_or(UnknownToken { token, position })?);
+        if !vocabulary::spell(token, &mut text) {
+            return Err(UnknownToken { token, position });
+        }
     }
     Ok(text)
 }

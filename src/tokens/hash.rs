@@ -36,6 +36,24 @@ pub(crate) fn word(bytes: &[u8]) -> u64 {
     fold(last, state)
 }
 
+/// Up to 15 bytes beside their length, the low 124 bits of a word: the whole of a short piece.
+#[inline(always)]
+pub(crate) fn pack(bytes: u128, len: usize) -> u128 {
+    bytes | (len as u128) << 120
+}
+
+/// Hash of a packed piece.
+#[inline(always)]
+pub(crate) fn packed(key: u128) -> u64 {
+    fold(key as u64, (key >> 64) as u64)
+}
+
+/// Longest word in the table of short words, which holds text, id and length in one u128.
+pub(crate) const SHORT_WORD: usize = 13;
+/// Where a short word's entry holds its id and its length, above the text.
+pub(crate) const WORD_ID: u32 = 104;
+pub(crate) const WORD_LEN: u32 = 121;
+
 /// Which of `buckets` buckets a hash falls into.
 #[inline(always)]
 pub(crate) fn bucket(hash: u64, buckets: usize) -> usize {
@@ -52,8 +70,24 @@ pub(crate) fn slot(hash: u64, pilot: u16, slots: usize) -> usize {
 /// Bits of the hash kept beside an entry, so that most misses are known without touching the entry's own data.
 pub(crate) const FINGERPRINT_BITS: u32 = 15;
 
-/// The part of a hash kept beside an entry.
+/// An id beside part of its hash; ids are stored plus one, so that no entry is zero.
 #[inline(always)]
-pub(crate) fn fingerprint(hash: u64) -> u32 {
-    hash as u32 & ((1 << FINGERPRINT_BITS) - 1)
+pub(crate) fn marked(id: u32, hash: u64) -> u32 {
+    (id + 1) << FINGERPRINT_BITS | hash as u32 & ((1 << FINGERPRINT_BITS) - 1)
+}
+
+/// The id of an entry, if it may be the hash's.
+#[inline(always)]
+pub(crate) fn unmarked(entry: u32, hash: u64) -> Option<u32> {
+    let id = (entry >> FINGERPRINT_BITS).checked_sub(1)?;
+    (marked(id, hash) == entry).then_some(id)
+}
+
+/// Words of 64 bits in the filter of pairs: 128 KB, which stays in a core's own cache.
+pub(crate) const FILTER_WORDS: usize = 1 << 14;
+
+/// The filter's word for a hash, and the two bits of it.
+#[inline(always)]
+pub(crate) fn filter(hash: u64) -> (usize, u64) {
+    (hash as usize & (FILTER_WORDS - 1), 1 << (hash >> 14 & 63) | 1 << (hash >> 20 & 63))
 }

@@ -5,7 +5,7 @@
 //! where no token fits, the last one is taken back and a shorter one tried. A place once found dead is never tried
 //! again, which bounds the work by the piece's length. The row flows out in a caller's buffer.
 
-use super::vocabulary;
+use super::{hash, vocabulary};
 
 /// Buffers a merge needs, kept between pieces.
 #[derive(Default)]
@@ -14,7 +14,26 @@ pub(crate) struct Scratch {
     pub(crate) tokens: Vec<u32>,
     /// One bit per place: set once no row of tokens through it can be completed.
     dead: Vec<u64>,
+    /// Answers of [`longest_fitting`] for long pieces: both ids and the answer in one word.
+    answers: Vec<u64>,
+    /// The last long run of one byte, and the longest token in it.
+    run: Run,
 }
+
+#[derive(Default)]
+struct Run {
+    start: usize,
+    end: usize,
+    token: u32,
+}
+
+/// A token this long is worth asking whether it lies in a run of one byte.
+const RUN_FROM: usize = 32;
+
+/// Pieces above this length repeat themselves enough that remembered answers pay.
+const MEMO_FROM: usize = 256;
+/// Remembered answers, 32 KB: a first-level cache's worth.
+const ANSWERS: usize = 1 << 12;
 
 impl Scratch {
     /// Fills `tokens` with the byte-pair encoding of `piece`.
@@ -22,13 +41,24 @@ impl Scratch {
         self.tokens.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
+        let memo = piece.len() >= MEMO_FROM;
+        if memo {
+            self.answers.resize(ANSWERS, 0);
+        }
         let mut at = 0;
+        self.run = Run::default();
         let mut candidate = vocabulary::longest(piece);
         while let Some(mut token) = candidate {
-            let last = self.tokens.last().copied();
             let taken = loop {
+                let fitting = match self.tokens.last() {
+                    Some(&last) if memo => self.recall(last, token),
+                    Some(&last) => longest_fitting(last, token),
+                    None => Some(token),
+                };
+                let Some(fits) = fitting else { break None };
+                token = fits;
                 let end = at + vocabulary::len(token);
-                if !self.is_dead(end) && last.is_none_or(|last| compatible(last, token)) {
+                if !self.is_dead(end) {
                     break Some(end);
                 }
                 match vocabulary::shorter(token) {
@@ -39,13 +69,58 @@ impl Scratch {
             if let Some(end) = taken {
                 self.tokens.push(token);
                 at = end;
-                candidate = piece.get(at..).and_then(vocabulary::longest);
+                candidate = if memo {
+                    self.longest_at(piece, at)
+                } else {
+                    piece.get(at..).and_then(vocabulary::longest)
+                };
             } else {
                 self.kill(at);
                 candidate = self.tokens.pop();
                 at -= candidate.map_or(0, vocabulary::len);
             }
         }
+    }
+
+    /// The longest token at a place of a long piece: in a run of one byte it is the same at every place, and finding it
+    /// anew would take a hundred steps at each.
+    fn longest_at(&mut self, piece: &[u8], at: usize) -> Option<u32> {
+        let ahead = at..at + vocabulary::LONGEST_TOKEN;
+        if self.run.start <= at && ahead.end <= self.run.end {
+            return Some(self.run.token);
+        }
+        let token = vocabulary::longest(piece.get(at..)?)?;
+        if vocabulary::len(token) >= RUN_FROM
+            && let Some(&[first, ref others @ ..]) = piece.get(ahead)
+        {
+            let differs = |byte: &u8| *byte != first;
+            if !others.iter().any(differs) {
+                let (before, after) = piece.split_at_checked(at)?;
+                self.run = Run {
+                    start: before.iter().rposition(differs).map_or(0, |last| last + 1),
+                    end: after.iter().position(differs).map_or(piece.len(), |len| at + len),
+                    token,
+                };
+            }
+        }
+        Some(token)
+    }
+
+    /// [`longest_fitting`], remembered: runs of one character ask the same for every token.
+    fn recall(&mut self, last: u32, token: u32) -> Option<u32> {
+        const ID_BITS: u32 = 17;
+        const NONE: u64 = (1 << ID_BITS) - 1;
+        let key = 1 << 63 | (u64::from(last) << ID_BITS | u64::from(token)) << ID_BITS;
+        let slot = (hash::pair(last, token) >> 52) as usize;
+        let known = self.answers.get(slot).copied().unwrap_or(0);
+        if known & !NONE == key {
+            return (known & NONE != NONE).then_some((known & NONE) as u32);
+        }
+        let answer = longest_fitting(last, token);
+        if let Some(place) = self.answers.get_mut(slot) {
+            *place = key | answer.map_or(NONE, u64::from);
+        }
+        answer
     }
 
     fn is_dead(&self, at: usize) -> bool {
@@ -57,6 +132,15 @@ impl Scratch {
             *word |= 1 << (at % 64);
         }
     }
+}
+
+/// The longest token that is `token` or a prefix of it and can follow `last`.
+#[inline(always)]
+fn longest_fitting(last: u32, mut token: u32) -> Option<u32> {
+    while !compatible(last, token) {
+        token = vocabulary::shorter(token)?;
+    }
+    Some(token)
 }
 
 /// Whether merging the joint bytes of two tokens leaves just these two.

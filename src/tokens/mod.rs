@@ -7,6 +7,7 @@ mod cache;
 mod classes;
 mod count;
 mod encode;
+mod ends;
 pub mod estimate;
 mod hash;
 mod merge;
@@ -17,7 +18,7 @@ mod vocabulary;
 
 use std::cell::Cell;
 
-pub use self::{count::Scanner, encode::UnknownToken};
+pub use self::{encode::UnknownToken, ends::Scanner};
 
 /// A thread's counter and the buffer UTF-16 is turned into.
 type Kept = (count::Counter, Vec<u8>);

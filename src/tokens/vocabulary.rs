@@ -9,6 +9,9 @@ use super::hash;
 /// Ordinary tokens of cl100k_base: ids 0 to 100 255 without a gap.
 pub(crate) const TOKENS: u32 = 100_256;
 
+/// The longest token's bytes, so n bytes are at least n / 128 tokens.
+pub(crate) const LONGEST_TOKEN: usize = 128;
+
 /// A token id is below 2^17.
 const ID_MASK: u64 = (1 << 17) - 1;
 
@@ -19,14 +22,16 @@ macro_rules! table {
 }
 
 static SPLITS: &[u8] = table!("splits.bin");
+static PAIR_FILTER: &[u8; hash::FILTER_WORDS * 8] = table!("pair_filter.bin");
 static PAIR_PILOTS: &[u8] = table!("pair_pilots.bin");
 static PAIR_SLOTS: &[u8] = table!("pair_slots.bin");
 static WORD_PILOTS: &[u8] = table!("word_pilots.bin");
 static WORD_SLOTS: &[u8] = table!("word_slots.bin");
+static LONG_PILOTS: &[u8] = table!("long_pilots.bin");
+static LONG_SLOTS: &[u8] = table!("long_slots.bin");
 static TRIE_UNITS: &[u8] = table!("trie_units.bin");
 static TRIE_ROOTS: &[u8] = table!("trie_roots.bin");
-static TOKEN_OFFSETS: &[u8] = table!("token_offsets.bin");
-static TOKEN_BYTES: &[u8] = table!("token_bytes.bin");
+static SINGLE_BYTES: &[u8; 256] = table!("single_bytes.bin");
 static BRIDGES: &[u8; 1 << 16] = table!("bridges.bin");
 
 #[inline(always)]
@@ -40,11 +45,13 @@ fn u32_at(table: &[u8], index: usize) -> u32 {
 }
 
 #[inline(always)]
+fn u64_at(table: &[u8], index: usize) -> u64 {
+    table.get(index * 8..).and_then(|rest| rest.first_chunk()).map_or(0, |&bytes| u64::from_le_bytes(bytes))
+}
+
+#[inline(always)]
 fn split(id: u32) -> u64 {
-    SPLITS
-        .get(id as usize * 8..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(0, |&bytes| u64::from_le_bytes(bytes))
+    u64_at(SPLITS, id as usize)
 }
 
 /// The two tokens whose merge makes `id`; a single byte is its own two halves.
@@ -67,37 +74,74 @@ pub(crate) fn len(id: u32) -> usize {
     (split(id) >> 51) as usize
 }
 
-/// Bytes of a token; `None` for an id beyond the vocabulary.
-#[inline(always)]
-pub(crate) fn bytes(id: u32) -> Option<&'static [u8]> {
+/// Appends the bytes of a token: its halves, their halves, down to single bytes. False for an id beyond the vocabulary.
+pub(crate) fn spell(id: u32, text: &mut Vec<u8>) -> bool {
     if id >= TOKENS {
+        return false;
+    }
+    // A token has at most 128 bytes, so at most 127 right halves wait.
+    let mut waiting = [0; LONGEST_TOKEN];
+    let (mut id, mut depth) = (id, 0_usize);
+    loop {
+        if let Some(&byte) = SINGLE_BYTES.get(id as usize) {
+            text.push(byte);
+            let Some(&next) = depth.checked_sub(1).and_then(|top| waiting.get(top)) else { return true };
+            (id, depth) = (next, depth - 1);
+        } else {
+            let (left, right) = halves(id);
+            if let Some(place) = waiting.get_mut(depth) {
+                *place = right;
+            }
+            (id, depth) = (left, depth + 1);
+        }
+    }
+}
+
+/// The slot a hash must be in, if it is in the table at all.
+#[inline(always)]
+fn place(pilots: &[u8], slots: usize, hash: u64) -> usize {
+    hash::slot(hash, u16_at(pilots, hash::bucket(hash, pilots.len() / 2)), slots)
+}
+
+/// Where a packed piece of up to 13 bytes is in the table of short words, if it is a word.
+#[inline(always)]
+pub(crate) fn short_place(key: u128) -> usize {
+    place(WORD_PILOTS, WORD_SLOTS.len() / 16, hash::packed(key))
+}
+
+/// The token at a place of the table of short words, if it is this piece.
+#[inline(always)]
+pub(crate) fn short_at(place: usize, key: u128) -> Option<u32> {
+    let entry = WORD_SLOTS.get(place * 16..).and_then(|rest| rest.first_chunk());
+    let entry = entry.map_or(0, |&bytes| u128::from_le_bytes(bytes));
+    // The key's text and length, moved to where an entry has them.
+    let wanted = key & ((1 << hash::WORD_ID) - 1) | key >> 120 << hash::WORD_LEN;
+    let id = (entry >> hash::WORD_ID) as u32 & ID_MASK as u32;
+    (entry ^ u128::from(id) << hash::WORD_ID == wanted).then_some(id)
+}
+
+/// The token of more than 13 bytes that is exactly these bytes.
+pub(crate) fn long_word(text: &[u8]) -> Option<u32> {
+    if text.len() > LONGEST_TOKEN {
         return None;
     }
-    let start = u32_at(TOKEN_OFFSETS, id as usize) as usize;
-    let end = u32_at(TOKEN_OFFSETS, id as usize + 1) as usize;
-    TOKEN_BYTES.get(start..end)
-}
-
-/// The id at a hash's only possible place in a perfect-hash table, if the fingerprint there agrees.
-#[inline(always)]
-fn probe(pilots: &[u8], slots: &[u8], hash: u64) -> Option<u32> {
-    let pilot = u16_at(pilots, hash::bucket(hash, pilots.len() / 2));
-    let entry = u32_at(slots, hash::slot(hash, pilot, slots.len() / 4));
-    let agrees = entry & ((1 << hash::FINGERPRINT_BITS) - 1) == hash::fingerprint(hash);
-    let id = entry >> hash::FINGERPRINT_BITS;
-    (agrees && id != 0).then(|| id - 1)
-}
-
-/// The token that is exactly these bytes.
-#[inline(always)]
-pub(crate) fn word(text: &[u8]) -> Option<u32> {
-    probe(WORD_PILOTS, WORD_SLOTS, hash::word(text)).filter(|&id| bytes(id) == Some(text))
+    let hash = hash::word(text);
+    let entry = u32_at(LONG_SLOTS, place(LONG_PILOTS, LONG_SLOTS.len() / 4, hash));
+    let id = hash::unmarked(entry, hash)?;
+    let mut spelled = Vec::with_capacity(LONGEST_TOKEN);
+    (spell(id, &mut spelled) && spelled == text).then_some(id)
 }
 
 /// The token made by merging two tokens, if that merge is one of the vocabulary's.
 #[inline(always)]
 pub(crate) fn merged(left: u32, right: u32) -> Option<u32> {
-    probe(PAIR_PILOTS, PAIR_SLOTS, hash::pair(left, right)).filter(|&id| halves(id) == (left, right))
+    let hash = hash::pair(left, right);
+    let (word, bits) = hash::filter(hash);
+    if u64_at(PAIR_FILTER, word) & bits != bits {
+        return None;
+    }
+    let entry = u32_at(PAIR_SLOTS, place(PAIR_PILOTS, PAIR_SLOTS.len() / 4, hash));
+    hash::unmarked(entry, hash).filter(|&id| halves(id) == (left, right))
 }
 
 /// Bit 31 of a unit: a token ends here. Bit 30: nothing follows, and bits 8 to 29 are its id instead of a base.

@@ -1,0 +1,217 @@
+// Input no well-behaved host would hand in. Every call resolves; with the input array itself where nothing better can
+// be done.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { countTokens, createTransformContext, validate } from "../index.js";
+
+const user = (content) => ({ role: "user", content });
+const call = (id, parameters) => ({
+  role: "assistant",
+  content: [{ type: "toolCall", id, name: "read", arguments: parameters }],
+  stopReason: "toolUse",
+});
+const result = (id, text) => ({
+  role: "toolResult",
+  toolCallId: id,
+  toolName: "read",
+  content: [{ type: "text", text }],
+});
+
+const tight = (options) =>
+  createTransformContext({ schedule: "everyCall", contextWindow: 2000, reserveTokens: 100, ...options });
+
+async function transformed(messages) {
+  const failures = [];
+  const sent = await tight({ onEvent: (event) => event.type === "failed" && failures.push(event.code) })(
+    messages,
+  );
+  return { sent, failures };
+}
+
+/** Comes back as it was, without a failure. */
+async function passes(messages) {
+  const { sent, failures } = await transformed(messages);
+  assert.equal(sent, messages);
+  assert.deepEqual(failures, []);
+}
+
+test("no messages", () => passes([]));
+
+test("not an array", async () => {
+  for (const value of [undefined, null, 7, "text", {}, user("x"), new Map(), Symbol("s"), 7n, () => {}]) {
+    const { sent, failures } = await transformed(value);
+    assert.equal(sent, value);
+    assert.deepEqual(failures, ["ERR_INVALID_INPUT"]);
+  }
+});
+
+test("null, numbers, strings and holes among the messages", async () => {
+  const messages = [user("go"), null, 7, "text", undefined, true, Symbol("s"), 7n, [], () => {}, {}];
+  messages.length += 2;
+  await passes(messages);
+});
+
+test("things that are no messages, in a transcript that must shrink", async () => {
+  const big = result("a", "line\n".repeat(4000));
+  const messages = [null, user("go"), 7, call("a", {}), big, "text", user("and now?")];
+  const { sent, failures } = await transformed(messages);
+  assert.deepEqual(failures, []);
+  assert.notEqual(sent, messages);
+  assert.ok(countTokens(sent.filter((message) => message?.role)) <= 1900);
+});
+
+test("unknown roles and blocks", () =>
+  passes([
+    user("go"),
+    { role: "app", payload: 1 },
+    { role: "constructor", content: "x" },
+    { role: "__proto__" },
+    { role: Symbol("role") },
+    { role: 7 },
+    { role: {} },
+    user([{ type: "app" }, { type: "toString" }, { type: 7 }, {}, null, 7, "text", []]),
+  ]));
+
+test("a role named like a property of every object is no system message", async () => {
+  const messages = [user("go"), { role: "constructor", content: "word ".repeat(3000) }, user("x"), user("y")];
+  const { sent } = await tight({ keepRecentMessages: 1 })(messages).then((list) => ({ sent: list }));
+  assert.equal(sent.includes(messages[1]), false);
+});
+
+test("content that is null, missing, a string, empty, a number, an object", async () => {
+  for (const content of [null, undefined, "", "text", [], 7, {}, true, 7n, Symbol("s")]) {
+    for (const role of ["system", "user", "assistant", "custom"])
+      await passes([user("go"), { role, content }]);
+    await passes([user("go"), call("a", {}), { ...result("a", ""), content }]);
+  }
+});
+
+test("fields of the wrong type everywhere", async () => {
+  for (const odd of [null, 7, {}, [], 7n, true, Symbol("s"), Number.NaN]) {
+    await passes([
+      { role: "system", content: "x", sections: odd, toolsAdded: odd },
+      { role: "user", content: [{ type: "text", text: odd }], timestamp: odd },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: odd },
+          { type: "thinking", thinking: odd, thinkingSignature: odd },
+          { type: "toolCall", id: "a", name: odd, arguments: odd, thoughtSignature: odd },
+        ],
+        api: odd,
+        provider: odd,
+        model: odd,
+        usage: odd,
+        stopReason: odd,
+      },
+      { ...result("a", ""), toolName: odd, content: [{ type: "text", text: odd }] },
+      { role: "bashExecution", command: odd, output: odd },
+      { role: "branchSummary", summary: odd },
+    ]);
+  }
+});
+
+test("a tool result before its call is left out", async () => {
+  const messages = [user("go"), result("a", "early"), call("a", {}), user("next")];
+  const events = [];
+  const sent = await tight({ onEvent: (event) => events.push(event) })(messages);
+  assert.deepEqual(sent, [messages[0], messages[2], messages[3]]);
+  assert.equal(events.find(({ type }) => type === "repaired").index, 1);
+});
+
+test("tool arguments that JSON cannot say", async () => {
+  const cyclic = {};
+  cyclic.self = cyclic;
+  let deep = {};
+  for (let i = 0; i < 10_000; i += 1) deep = { deep };
+  const getter = Object.defineProperty({}, "x", {
+    enumerable: true,
+    get() {
+      throw new Error("no");
+    },
+  });
+  const odd = [cyclic, deep, getter, { big: 7n }, new Proxy({}, {}), { toJSON: () => undefined }];
+  for (const parameters of odd) await passes([user("go"), call("a", parameters), result("a", "ok")]);
+});
+
+test("own __proto__ keys are carried, not obeyed", async () => {
+  const text = JSON.stringify("line\n".repeat(500));
+  const hostile = JSON.parse(
+    `{"role":"toolResult","toolCallId":"a","toolName":"read","__proto__":{"polluted":true},"content":[{"type":"text","text":${text}}]}`,
+  );
+  const messages = [
+    user("go"),
+    call("a", JSON.parse('{"__proto__":{"polluted":true}}')),
+    hostile,
+    user("next"),
+  ];
+  const sent = await tight({ keepRecentToolResults: 0 })(messages);
+  assert.notEqual(sent[2], hostile, "it was summarised");
+  assert.deepEqual(
+    Object.getOwnPropertyDescriptor(sent[2], "__proto__"),
+    Object.getOwnPropertyDescriptor(hostile, "__proto__"),
+  );
+  assert.equal(Object.getPrototypeOf(sent[2]), Object.prototype);
+  assert.equal({}.polluted, undefined);
+});
+
+test("messages of a class keep their prototype", async () => {
+  class Message {
+    constructor(fields) {
+      Object.assign(this, fields);
+    }
+  }
+  const messages = [user("go"), call("a", {}), new Message(result("a", "line\n".repeat(500))), user("next")];
+  const sent = await tight({ keepRecentToolResults: 0 })(messages);
+  assert.ok(sent[2] !== messages[2] && sent[2] instanceof Message);
+});
+
+test("lone surrogates are carried, cut texts get none", async () => {
+  const half = `\ud83d${"😀".repeat(2000)}\n`.repeat(3);
+  const messages = [user("a\ud83d"), call("a", {}), result("a", half), user("next \udc00")];
+  const sent = await tight({ keepRecentToolResults: 0 })(messages);
+  assert.equal(sent[0], messages[0]);
+  assert.ok(countTokens(sent) < countTokens(messages));
+  const whole = [user("go"), call("a", {}), result("a", "😀".repeat(3000)), user("next")];
+  for (let summaryLineChars = 1; summaryLineChars < 20; summaryLineChars += 1) {
+    assert.deepEqual(validate(await tight({ keepRecentToolResults: 0, summaryLineChars })(whole)), []);
+  }
+});
+
+test("100 MB of text", { timeout: 300_000 }, async () => {
+  const line = `${"The quick brown fox jumps over the lazy dog. 快速的棕色狐狸。".repeat(20)}\n`;
+  const text = line.repeat(Math.ceil((100 * 1024 * 1024) / Buffer.byteLength(line)));
+  const messages = [user("go"), call("a", {}), result("a", text), user("next")];
+  const { sent, failures } = await transformed(messages);
+  assert.deepEqual(failures, []);
+  assert.ok(countTokens(sent) <= 1900);
+});
+
+test("an aborted signal, and things that are no signal", async () => {
+  const messages = [user("go"), result("orphan", "x")];
+  assert.equal(await tight()(messages, AbortSignal.abort()), messages);
+  for (const signal of [null, 7, "text", {}, { aborted: false }]) {
+    assert.deepEqual(await tight()(messages, signal), [messages[0]]);
+  }
+  const hostile = {
+    get aborted() {
+      throw new Error("no");
+    },
+  };
+  assert.equal(await tight()(messages, hostile), messages);
+});
+
+test("a contextWindow function that throws or answers nonsense", async () => {
+  const messages = [user("go")];
+  const bad = [
+    () => Number.NaN,
+    () => -1,
+    () => "9",
+    () => undefined,
+    () => {
+      throw new Error("no");
+    },
+  ];
+  for (const contextWindow of bad) assert.equal(await tight({ contextWindow })(messages), messages);
+});

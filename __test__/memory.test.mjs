@@ -1,0 +1,53 @@
+// What the hook holds on to: the facts of a message are freed with it, caches keep to their bounds, and calls leave
+// nothing behind.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const run = (script) =>
+  JSON.parse(
+    execFileSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], {
+      cwd: fileURLToPath(new URL("..", import.meta.url)),
+      encoding: "utf8",
+    }),
+  );
+
+/** Calls of the short run; `node --expose-gc bench/memory.mjs` makes a million. */
+const CALLS = 30_000;
+/** What may stay resident after them. */
+const GROWTH_MB = 8;
+
+test(`${CALLS} calls leave at most ${GROWTH_MB} MB behind`, (t) => {
+  const { growth } = run(`
+    import { residentGrowth } from "./__test__/support/memory.mjs";
+    console.log(JSON.stringify(await residentGrowth({ calls: ${CALLS}, warmUp: ${CALLS} })));`);
+  t.diagnostic(`growth ${growth.toFixed(1)} MB`);
+  assert.ok(growth <= GROWTH_MB, `${growth} MB`);
+});
+
+test("the facts of a message are freed with it, slots are used again, the content cache is bounded", (t) => {
+  // Every message is new content with a 1.5 KB summary to remember: 100 000 of them would be 300 MB of facts.
+  const { growth, bound } = run(`
+    import { createTransformContext } from "./index.js";
+    import { settle } from "./__test__/support/memory.mjs";
+    const hook = createTransformContext({ keepRecentToolResults: 0 });
+    const result = (i) => ({ role: "toolResult", toolCallId: "a" + i, toolName: "read",
+      content: [{ type: "text", text: (i + " line of its own 0123456789\\n").repeat(4) + "x".repeat(480) + i + "\\ny\\nz\\n" + i }] });
+    const call = (i) => ({ role: "assistant", content: [{ type: "toolCall", id: "a" + i, name: "read", arguments: {} }] });
+    let made = 0;
+    const round = async () => {
+      const messages = [{ role: "user", content: "go" }];
+      for (let i = 0; i < 500; i += 1, made += 1) messages.push(call(made), result(made));
+      await hook(messages);
+      await settle();
+    };
+    for (let i = 0; i < 60; i += 1) await round();
+    const before = process.memoryUsage.rss();
+    for (let i = 0; i < 200; i += 1) await round();
+    await settle();
+    console.log(JSON.stringify({ growth: (process.memoryUsage.rss() - before) / 1048576, bound: 24 }));`);
+  t.diagnostic(`growth ${growth.toFixed(1)} MB`);
+  assert.ok(growth <= bound, `${growth} MB`);
+});

@@ -1,0 +1,125 @@
+// The packed package, installed without scripts into an empty folder, where its native file is missing, cut short,
+// made for another machine or blocked: importing works, the hook passes its input through and says so once, counting
+// says what to do.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const { status } = createRequire(import.meta.url)("../index.js");
+const { napi } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
+
+/** What a host sees, as one line of JSON. */
+const PROBE = `
+const strata = require("pi-strata");
+const events = [];
+const hook = strata.createTransformContext({ onEvent: (event) => events.push(event) });
+const code = (run) => { try { return run(); } catch (error) { return [error.code, error.message]; } };
+(async () => {
+  const messages = [{ role: "user", content: "hello world" }, { role: "toolResult", toolCallId: "x", content: "orphan" }];
+  const first = await hook(messages);
+  const second = await hook(messages);
+  const plain = await strata.transformContext(messages);
+  const rejected = await strata.countTokensAsync("x").catch((error) => [error.code]);
+  console.log(JSON.stringify({
+    isInput: [first, second, plain].map((sent) => sent === messages),
+    events, rejected,
+    count: code(() => strata.countTokens("hello world")),
+    encode: code(() => strata.getEncoding("cl100k_base").encode("hello world")),
+    valid: code(() => strata.validate(messages).length),
+    status: strata.status(),
+  }));
+})();`;
+
+describe("the packed package", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "pi-strata-"));
+  const installed = path.join(folder, "node_modules", "pi-strata");
+  const native = path.join(installed, nativeName());
+
+  before(() => {
+    const [{ filename }] = JSON.parse(
+      execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], {
+        cwd: ROOT,
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      }),
+    );
+    writeFileSync(path.join(folder, "package.json"), '{"private":true}');
+    const flags = ["--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--prefer-offline"];
+    execFileSync("npm", ["install", ...flags, `./${filename}`], { cwd: folder, stdio: "ignore" });
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const cutTo = (bytes) =>
+    writeFileSync(native, readFileSync(path.join(ROOT, nativeName())).subarray(0, bytes));
+  const probe = (flags = []) =>
+    JSON.parse(execFileSync(process.execPath, [...flags, "-e", PROBE], { cwd: folder, encoding: "utf8" }));
+
+  test("works where the native file is there", () => {
+    copyFileSync(path.join(ROOT, nativeName()), native);
+    const { isInput, events, count, status } = probe();
+    assert.deepEqual(isInput, [false, false, false]);
+    assert.equal(count, 2);
+    assert.equal(status.native, true);
+    assert.ok(events.some(({ type }) => type === "repaired"));
+    rmSync(native);
+  });
+
+  const broken = {
+    missing: () => {},
+    "cut to a page": () => cutTo(4096),
+    "cut in half": (size) => cutTo(size / 2),
+    "cut by a byte": (size) => cutTo(size - 1),
+    empty: () => writeFileSync(native, ""),
+    "for another platform": () => writeFileSync(native, Buffer.from("cffaedfe0c00000100000000", "hex")),
+    "a folder": () => mkdirSync(native),
+  };
+  for (const [name, arrange] of Object.entries(broken)) {
+    test(`passes through where it is ${name}`, () => {
+      rmSync(native, { recursive: true, force: true });
+      arrange(statSync(path.join(ROOT, nativeName())).size);
+      assertUnavailable(probe());
+      rmSync(native, { recursive: true, force: true });
+    });
+  }
+
+  test("passes through where loading native code is forbidden", () => {
+    copyFileSync(path.join(ROOT, nativeName()), native);
+    assertUnavailable(probe(["--no-addons"]));
+    rmSync(native);
+  });
+
+  test("carries no install script", () => {
+    const { scripts = {} } = JSON.parse(readFileSync(path.join(installed, "package.json"), "utf8"));
+    for (const name of ["preinstall", "install", "postinstall"]) assert.equal(scripts[name], undefined);
+  });
+});
+
+function assertUnavailable({ isInput, events, rejected, count, encode, valid, status }) {
+  assert.deepEqual(isInput, [true, true, true]);
+  assert.deepEqual(
+    events.map(({ type, code }) => [type, code]),
+    [["failed", "ERR_NATIVE_UNAVAILABLE"]],
+    "reported once",
+  );
+  assert.deepEqual(rejected, ["ERR_NATIVE_UNAVAILABLE"]);
+  for (const [code, message] of [count, encode, valid]) {
+    assert.equal(code, "ERR_NATIVE_UNAVAILABLE");
+    assert.match(message, /[Rr]einstall/);
+  }
+  assert.equal(status.native, false);
+  assert.ok(status.error.length > 0 && status.hint.length > 0);
+}
+
+/** The file this machine loads, by what the running package says of itself. */
+function nativeName() {
+  const { platform } = status();
+  const libc = process.platform === "linux" ? "-gnu" : "";
+  return `${napi.binaryName}.${platform}${libc}.node`;
+}

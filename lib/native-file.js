@@ -1,0 +1,63 @@
+// Looks at the native file before it is loaded. A Linux library that is cut short (a download that broke off, a full
+// disk) does not fail to load: the first page that is missing kills the process. So its header is asked how long the
+// file must be. Other systems refuse such a file themselves.
+"use strict";
+
+const { closeSync, fstatSync, openSync, readSync } = require("node:fs");
+const path = require("node:path");
+
+/** Bytes of the ELF64 header, and where it says what stands at the file's end: the table of sections. */
+const HEADER_BYTES = 64;
+const MAGIC = 0x7f454c46;
+const CLASS_64 = 2;
+const TABLE_OFFSET_AT = 0x28;
+const ENTRY_BYTES_AT = 0x3a;
+const ENTRIES_AT = 0x3c;
+
+/** Throws if a file that binding.js may load is there and cut short. */
+function refuseCutFiles() {
+  if (process.platform !== "linux") return;
+  for (const file of candidates()) {
+    if (isCut(file)) throw new Error(`${file} is incomplete: it must be installed anew`);
+  }
+}
+
+/** The places binding.js looks in, in its order. */
+function candidates() {
+  const names = ["gnu", "musl"].map((libc) => `${process.platform}-${process.arch}-${libc}`);
+  const own = names.map((name) => path.join(__dirname, "..", `pi-strata.${name}.node`));
+  const packaged = names.flatMap((name) => resolved(`pi-strata-${name}/pi-strata.${name}.node`));
+  return [...resolved(process.env.NAPI_RS_NATIVE_LIBRARY_PATH), ...own, ...packaged];
+}
+
+function resolved(request) {
+  try {
+    return [require.resolve(request)];
+  } catch {
+    return [];
+  }
+}
+
+function isCut(file) {
+  let descriptor;
+  try {
+    descriptor = openSync(file, "r");
+    const header = Buffer.alloc(HEADER_BYTES);
+    const { size } = fstatSync(descriptor);
+    if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false;
+    return size < lengthSaid(header);
+  } catch {
+    return false;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** How long a library with this header is; 0 if it is none this knows. */
+function lengthSaid(header) {
+  if (header.readUInt32BE(0) !== MAGIC || header[4] !== CLASS_64) return 0;
+  const table = Number(header.readBigUInt64LE(TABLE_OFFSET_AT));
+  return table + header.readUInt16LE(ENTRY_BYTES_AT) * header.readUInt16LE(ENTRIES_AT);
+}
+
+module.exports = { refuseCutFiles };

@@ -1,0 +1,142 @@
+//! Where pieces end, a few hundred at a time.
+//!
+//! Text and a piece's start flow in, the ends of the next pieces flow out: 64 bytes at a step where the text is ASCII,
+//! one piece at a time where it is not. Whether vector instructions are used is decided here, at run time.
+
+#[cfg(target_arch = "x86_64")]
+use super::simd::Avx2;
+use super::{
+    blocks::{self, BLOCK},
+    pretokenize,
+    simd::{Classify, Portable},
+    vocabulary,
+};
+
+/// Which code sorts bytes; the counts are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scanner {
+    /// The fastest this machine has.
+    Auto,
+    /// Plain Rust without vector instructions.
+    Portable,
+}
+
+/// Piece ends found before they are handed out. A block adds at most 64.
+const BATCH: usize = 512;
+/// Places written at once, wanted or not: the processor need not guess how many.
+const GROUP: usize = 8;
+
+/// A buffer of piece ends. One long CJK piece may fill it beyond a batch; what it grew by is given back.
+pub(crate) struct Ends {
+    places: Vec<usize>,
+    count: usize,
+}
+
+impl Ends {
+    pub(crate) fn new() -> Self {
+        Self { places: vec![0; BATCH + BLOCK], count: 0 }
+    }
+
+    /// The ends found last.
+    #[inline(always)]
+    pub(crate) fn found(&self) -> &[usize] {
+        self.places.get(..self.count).unwrap_or_default()
+    }
+
+    /// Finds the ends of the next pieces from `at` on: at least one, if there is text left.
+    #[inline(always)]
+    pub(crate) fn find(&mut self, scanner: Scanner, text: &[u8], at: usize) {
+        self.count = 0;
+        if self.places.len() > BATCH + BLOCK {
+            self.places.truncate(BATCH + BLOCK);
+            self.places.shrink_to_fit();
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let (Scanner::Auto, Some(avx2)) = (scanner, Avx2::detect()) {
+            // SAFETY: `detect` saw the features on this machine.
+            return unsafe { find_avx2(self, avx2, text, at) };
+        }
+        find_with(self, Portable, text, at);
+    }
+
+    #[inline(always)]
+    fn push(&mut self, end: usize) {
+        if self.count == self.places.len() {
+            self.places.resize(self.count * 2, 0);
+        }
+        if let Some(place) = self.places.get_mut(self.count) {
+            *place = end;
+            self.count += 1;
+        }
+    }
+
+    /// Appends `base` plus each set bit's number.
+    #[inline(always)]
+    fn push_bits(&mut self, base: usize, mut bits: u64) {
+        let count = bits.count_ones() as usize;
+        if let Some(room) = self.places.get_mut(self.count..).and_then(|rest| rest.first_chunk_mut::<BLOCK>())
+        {
+            let (groups, _) = room.as_chunks_mut::<GROUP>();
+            for (index, group) in groups.iter_mut().enumerate() {
+                if index >= 2 && index * GROUP >= count {
+                    break;
+                }
+                for place in group {
+                    *place = base + bits.trailing_zeros() as usize;
+                    bits &= bits.wrapping_sub(1);
+                }
+            }
+            self.count += count;
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn find_avx2(ends: &mut Ends, avx2: Avx2, text: &[u8], at: usize) {
+    find_with(ends, avx2, text, at);
+}
+
+#[inline(always)]
+fn find_with(ends: &mut Ends, classify: impl Classify + Copy, text: &[u8], mut at: usize) {
+    while at < text.len() && ends.count < BATCH {
+        let rest = text.get(at..).unwrap_or_default();
+        let mut padded = [0; BLOCK];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            for (place, &byte) in padded.iter_mut().zip(rest) {
+                *place = byte;
+            }
+            &padded
+        });
+        let masks = classify.masks(block);
+        let valid = masks.beyond.trailing_zeros().min(rest.len().min(BLOCK) as u32);
+        let starts = blocks::starts(block, &masks, valid) & !1;
+        ends.push_bits(at, starts);
+        if valid as usize == rest.len() {
+            ends.push(text.len());
+            return;
+        }
+        if starts != 0 {
+            at += 63 - starts.leading_zeros() as usize;
+        }
+        if starts == 0 || valid < BLOCK as u32 {
+            at = find_beyond(ends, text, at);
+        }
+    }
+}
+
+/// Appends the ends of one piece that is long or goes beyond ASCII, cut wherever no token can cross.
+fn find_beyond(ends: &mut Ends, text: &[u8], start: usize) -> usize {
+    let end = pretokenize::piece_end(text, start);
+    let piece = text.get(start..end).unwrap_or_default();
+    for (offset, window) in piece.windows(3).enumerate() {
+        if let &[before, lead, next] = window
+            && lead >= 0xe0
+            && !vocabulary::bridged(before, lead, next)
+        {
+            ends.push(start + offset + 1);
+        }
+    }
+    ends.push(end);
+    end
+}

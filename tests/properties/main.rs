@@ -1,0 +1,260 @@
+//! Properties of every plan and every repair, over generated conversations of up to 400 messages.
+
+mod generator;
+mod model;
+
+use generator::{Conversation, Dice, conversation};
+use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcript};
+use pi_strata::layers::shrink::cut_marker;
+use pi_strata::layers::{Limits, Overflow};
+use pi_strata::plan::{Action, Layer};
+use pi_strata::schedule::Mode;
+use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
+use pi_strata::tokens;
+use pi_strata::validity::{Family, Rule, repair};
+use proptest::prelude::*;
+
+/// Most messages of a generated conversation.
+const MAX_MESSAGES: usize = 400;
+
+fn limits(seed: u64) -> Limits {
+    generator::limits(&mut Dice::new(seed ^ 0x9E37_79B9_7F4A_7C15))
+}
+
+/// Either schedule: what must hold holds under both.
+fn mode(seed: u64) -> Mode {
+    generator::mode(&mut Dice::new(seed ^ 0x5851_F42D_4C95_7F2D))
+}
+
+fn is_thinking(block: &Block) -> bool {
+    matches!(block, Block::Thinking { .. })
+}
+
+fn without_origins(output: &[(usize, Message)]) -> Vec<Message> {
+    output.iter().map(|(_, message)| message.clone()).collect()
+}
+
+fn sound(seed: u64, len: usize) -> Conversation {
+    conversation(Dice::new(seed), len, None)
+}
+
+fn broken(seed: u64, len: usize, noise: usize) -> Conversation {
+    conversation(Dice::new(seed), len, Some(noise))
+}
+
+proptest! {
+    // A quarter of what proptest would do, 64 or PROPTEST_CASES / 4: the conversations are long.
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+
+    #[test]
+    fn generated_conversations_are_sound_without_noise(seed: u64, len in 1..MAX_MESSAGES) {
+        let Conversation { api, messages } = sound(seed, len);
+        prop_assert_eq!(problems(&messages, Family::of(api)), []);
+    }
+
+    #[test]
+    fn a_valid_transcript_stays_valid(seed: u64, len in 1..MAX_MESSAGES) {
+        let Conversation { api, messages } = sound(seed, len);
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
+        prop_assert_eq!(problems(&without_origins(&output), Family::of(api)), []);
+    }
+
+    #[test]
+    fn no_orphan_leaves_whatever_came_in(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let (_, output) = run(&broken(seed, len, noise).messages, &limits(seed), mode(seed));
+        let left = problems(&without_origins(&output), Family::Any);
+        let is_orphan =
+            |rule| matches!(rule, Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult);
+        prop_assert!(!left.iter().any(|problem| is_orphan(problem.rule)), "{left:?}");
+    }
+
+    #[test]
+    fn nothing_new_breaks_in_a_broken_transcript(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let Conversation { api, messages } = broken(seed, len, noise);
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
+        let family = Family::of(api);
+        let before: Vec<_> = problems(&messages, family).iter().map(|problem| problem.rule).collect();
+        let after: Vec<_> = problems(&without_origins(&output), family).iter().map(|p| p.rule).collect();
+        // A transcript that opens with orphans opens with something else once they are gone.
+        let opens_broken = |rule: &Rule| *rule == Rule::StartsWithReply || *rule == Rule::CallAfterReply;
+        let is_new = |rule: &Rule| !before.contains(rule) && !(opens_broken(rule) && !before.is_empty());
+        prop_assert_eq!(after.into_iter().filter(is_new).collect::<Vec<_>>(), []);
+    }
+
+    #[test]
+    fn the_output_is_a_subsequence_with_the_allowed_edits_only(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let messages = broken(seed, len, noise).messages;
+        let limits = limits(seed);
+        let (plan, output) = run(&messages, &limits, mode(seed));
+        prop_assert!(output.is_sorted_by(|a, b| a.0 < b.0));
+        for (index, message) in &output {
+            let original = &messages[*index];
+            prop_assert_eq!(&message.role, &original.role);
+            if message == original {
+                continue;
+            }
+            let is_cut = plan.edits.iter().any(|edit| edit.index == *index && matches!(edit.action, Action::Truncate(_)));
+            prop_assert!(!is_cut || limits.overflow == Overflow::Shrink);
+            let same_but = |ignored: fn(&Block) -> bool| {
+                let rest = |message: &Message| -> Vec<Block> {
+                    message.blocks.iter().filter(|block| !ignored(block)).cloned().collect()
+                };
+                rest(message) == rest(original)
+            };
+            match original.role {
+                Role::ToolResult { .. } => prop_assert!(same_but(|block| matches!(block, Block::Text(_)))),
+                Role::Assistant { .. } => {
+                    prop_assert!(same_but(is_thinking));
+                    prop_assert!(!message.blocks.iter().any(is_thinking));
+                }
+                Role::User | Role::Other => prop_assert!(is_cut && same_but(|block| matches!(block, Block::Text(_)))),
+                Role::System | Role::Summary => prop_assert!(false, "edited a system message or a summary"),
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_is_emptied_and_no_surrogate_pair_split(seed: u64, len in 1..MAX_MESSAGES) {
+        let messages = sound(seed, len).messages;
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
+        for (index, message) in output.iter().filter(|(index, message)| *message != messages[*index]) {
+            prop_assert!(!message.blocks.is_empty());
+            for text in message.texts() {
+                prop_assert!(!is_blank(&text.0) && !has_lone_surrogate(&text.0), "message {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn system_messages_and_the_first_user_stay_and_layer_4_spares_the_last(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let messages = broken(seed, len, noise).messages;
+        let (plan, output) = run(&messages, &limits(seed), mode(seed));
+        let is_kept = |index: usize| output.iter().any(|(at, _)| *at == index);
+        let slid = |index: usize| plan.edits.iter().any(|edit| edit.index == index && edit.layer == Layer::Window);
+        let users: Vec<usize> = (0..messages.len()).filter(|&at| messages[at].role == Role::User).collect();
+        for index in (0..messages.len()).filter(|&at| messages[at].role == Role::System) {
+            prop_assert!(is_kept(index));
+        }
+        prop_assert!(users.first().is_none_or(|&at| is_kept(at)) && users.last().is_none_or(|&at| is_kept(at) || slid(at)));
+    }
+
+    #[test]
+    fn the_tokens_said_are_the_tokens_there(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let messages = broken(seed, len, noise).messages;
+        let (plan, output) = run(&messages, &limits(seed), mode(seed));
+        prop_assert_eq!(plan.tokens_before, tokens(&messages));
+        prop_assert_eq!(plan.tokens_after, tokens(&without_origins(&output)));
+        prop_assert!(plan.tokens_after <= plan.tokens_before);
+        let saved: usize = plan.edits.iter().map(|edit| edit.tokens_saved).sum();
+        prop_assert_eq!(plan.tokens_before - saved, plan.tokens_after);
+    }
+
+    #[test]
+    fn it_fits_or_nothing_is_left_to_take(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let messages = broken(seed, len, noise).messages;
+        let limits = limits(seed);
+        let (plan, output) = run(&messages, &limits, mode(seed));
+        if plan.tokens_after as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
+            return Ok(());
+        }
+        let facts = transcript(&messages);
+        let users = output.iter().filter(|(_, message)| message.role == Role::User).count();
+        prop_assert!(users <= 2, "only the first and the last user message are left");
+        for (index, message) in &output {
+            let edit = plan.edits.iter().find(|edit| edit.index == *index);
+            let shortened = facts.get(*index).and_then(|m| m.tool_result()).is_some_and(|r| r.shortened.is_some());
+            prop_assert!(!shortened || edit.is_some(), "a result that could be shorter is not");
+            let is_cuttable = message.is_result() || matches!(message.role, Role::User | Role::Other);
+            if is_cuttable && edit.is_none_or(|edit| edit.action != Action::Summarize) {
+                let floor = 64.max(tokens::count_utf16(&cut_marker(Utf16Len(1_000_000))));
+                for text in message.texts() {
+                    prop_assert!(tokens::count_utf16(&text.0) <= floor, "a text that could be cut is not");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_plan(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let messages = broken(seed, len, noise).messages;
+        let limits = limits(seed);
+        prop_assert_eq!(plan(&messages, &limits, mode(seed)).edits, plan(&messages, &limits, mode(seed)).edits);
+    }
+
+    /// Under everyCall, a second pass over what was sent drops nothing more and strips nothing more; it may only find a still shorter
+    /// summary of a summary or cut the rest of a text that is over the window even so.
+    #[test]
+    fn a_second_pass_finds_nothing_to_drop(seed: u64, len in 1..MAX_MESSAGES) {
+        let messages = sound(seed, len).messages;
+        let limits = limits(seed);
+        let (first, output) = run(&messages, &limits, Mode::EveryCall);
+        let edited: Vec<usize> = first.edits.iter().map(|edit| edit.index).collect();
+        let second = plan(&without_origins(&output), &limits, Mode::EveryCall);
+        for edit in &second.edits {
+            let origin = output[edit.index].0;
+            prop_assert!(matches!(edit.action, Action::Summarize | Action::Truncate(_)), "{edit:?}");
+            prop_assert!(edited.contains(&origin), "{edit:?} is new");
+        }
+    }
+
+    #[test]
+    fn bound_thinking_stays(seed: u64, len in 1..MAX_MESSAGES) {
+        let Conversation { api, messages } = sound(seed, len);
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
+        let thinks = |message: &Message| message.blocks.iter().any(is_thinking);
+        let calls = |message: &Message| message.blocks.iter().any(|block| matches!(block, Block::Call { .. }));
+        let names_field = |message: &Message| message.blocks.iter().any(
+            |block| matches!(block, Block::Thinking { signature, .. } if *signature == "reasoning_content".into()),
+        );
+        for (index, message) in &output {
+            let original = &messages[*index];
+            let is_bound = api == "openai-responses" || (api == "openai-completions" && names_field(original));
+            if is_bound && calls(original) && thinks(original) {
+                prop_assert_eq!(message, original);
+            }
+        }
+    }
+
+    #[test]
+    fn edits_name_their_layer(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+        let (plan, _) = run(&broken(seed, len, noise).messages, &limits(seed), mode(seed));
+        prop_assert!(plan.edits.is_sorted_by(|a, b| a.index < b.index));
+        for edit in &plan.edits {
+            let allowed = match edit.layer {
+                Layer::Repair | Layer::Window => edit.action == Action::Drop,
+                Layer::ToolResults => edit.action == Action::Summarize,
+                Layer::Thinking => edit.action == Action::StripThinking,
+                Layer::Shrink => edit.action != Action::StripThinking,
+            };
+            prop_assert!(allowed, "{edit:?}");
+        }
+    }
+
+    #[test]
+    fn repair_leaves_nothing_to_repair(seed: u64, len in 1..MAX_MESSAGES, noise in 1usize..60) {
+        let Conversation { api, messages } = broken(seed, len, noise);
+        let family = Family::of(api);
+        let mends = repair(&messages.iter().map(Message::raw).collect::<Vec<_>>(), family);
+        let output = mended(&messages, &mends);
+        let ends = |rule: Rule| matches!(rule, Rule::TrailingSpace | Rule::EndsOnReply);
+        let left: Vec<_> = problems(&output, family).into_iter().filter(|problem| !ends(problem.rule)).collect();
+        prop_assert_eq!(left, []);
+        prop_assert_eq!(repair(&output.iter().map(Message::raw).collect::<Vec<_>>(), family), []);
+    }
+
+    #[test]
+    fn repair_leaves_a_valid_transcript_alone(seed: u64, len in 1..MAX_MESSAGES) {
+        let Conversation { api, messages } = sound(seed, len);
+        prop_assert_eq!(repair(&messages.iter().map(Message::raw).collect::<Vec<_>>(), Family::of(api)), []);
+    }
+
+    /// Every problem costs at most the groups it touches: the others come through.
+    #[test]
+    fn repair_loses_little(seed: u64, len in 20..MAX_MESSAGES) {
+        let Conversation { api, messages } = broken(seed, len, 200);
+        let family = Family::of(api);
+        let found = problems(&messages, family).len();
+        let mends = repair(&messages.iter().map(Message::raw).collect::<Vec<_>>(), family);
+        prop_assert!(mends.len() <= found * 8, "{found} problems, {} mends", mends.len());
+    }
+}

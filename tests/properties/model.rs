@@ -1,0 +1,204 @@
+//! Owned messages in pi's shapes, and what a plan makes of them: the test's own applying of edits, so that the core's
+//! arithmetic can be checked against real messages counted afresh.
+
+use std::sync::Arc;
+
+use pi_strata::layers::Limits;
+use pi_strata::layers::shrink::{Texts, cut_text, cut_texts, wanted_texts};
+use pi_strata::measure::{Part, Raw, RawRole, Rules, count, measure};
+use pi_strata::plan::{Action, Edit, Plan};
+use pi_strata::schedule::economy::Policy;
+use pi_strata::schedule::{Memo, Mode, decide};
+use pi_strata::transcript::Transcript;
+use pi_strata::validity::{Family, Mend, Problem, check};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Text(pub(crate) Vec<u16>);
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(text.encode_utf16().collect())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Role {
+    System,
+    User,
+    Assistant { api: Text, model: Text },
+    ToolResult { call_id: Text, tool_name: Text },
+    Summary,
+    Other,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Block {
+    Text(Text),
+    Thinking { text: Text, signature: Text },
+    Call { id: Text, name: Text, arguments: Text, is_signed: bool },
+    Image,
+    Counted(Text),
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Message {
+    pub(crate) role: Role,
+    pub(crate) is_sent: bool,
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl Message {
+    pub(crate) fn raw(&self) -> Raw<'_> {
+        let role = match &self.role {
+            Role::System => RawRole::System,
+            Role::User => RawRole::User,
+            Role::Assistant { api, model } => RawRole::Assistant {
+                api: &api.0,
+                provider: &[],
+                model: &model.0,
+                prompt_tokens: None,
+                cache_read_tokens: None,
+                has_text_id: false,
+            },
+            Role::ToolResult { call_id, tool_name } => {
+                RawRole::ToolResult { call_id: &call_id.0, tool_name: &tool_name.0, marker: None }
+            }
+            Role::Summary => RawRole::Summary,
+            Role::Other => RawRole::Other,
+        };
+        let parts = self.blocks.iter().map(Block::part).collect();
+        Raw { role, timestamp_ms: None, is_sent: self.is_sent, parts, fingerprint: 0 }
+    }
+
+    pub(crate) fn is_result(&self) -> bool {
+        matches!(self.role, Role::ToolResult { .. })
+    }
+
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    fn edited(&self, edit: &Edit, transcript: &Transcript) -> Self {
+        let mut message = self.clone();
+        match &edit.action {
+            Action::Drop => panic!("a dropped message is no edited one"),
+            Action::StripThinking => message.blocks.retain(|block| !matches!(block, Block::Thinking { .. })),
+            Action::Summarize => {
+                let result = transcript.get(edit.index).and_then(|facts| facts.tool_result());
+                let shortened = result.and_then(|result| result.shortened.as_ref()).expect("has a summary");
+                let summary = Block::Text(Text(shortened.text.to_vec()));
+                let first = message.blocks.iter().position(|block| matches!(block, Block::Text(_)));
+                message.blocks.retain(|block| !matches!(block, Block::Text(_)));
+                message.blocks.insert(first.expect("has text"), summary);
+            }
+            Action::Truncate(cuts) => {
+                let texts = message.blocks.iter_mut().filter_map(|block| match block {
+                    Block::Text(text) => Some(text),
+                    _ => None,
+                });
+                for (at, text) in texts.enumerate() {
+                    if let Some(cut) = cuts.iter().find(|cut| cut.text_block == at) {
+                        text.0 = cut_text(&text.0, cut.head, cut.tail);
+                    }
+                }
+            }
+        }
+        message
+    }
+}
+
+impl Block {
+    fn part(&self) -> Part<'_> {
+        match self {
+            Self::Text(text) => Part::Text(&text.0),
+            Self::Thinking { text, signature } => Part::Thinking { text: &text.0, signature: &signature.0 },
+            Self::Call { id, name, arguments, is_signed } => {
+                Part::Call { id: &id.0, name: &name.0, arguments: &arguments.0, is_signed: *is_signed }
+            }
+            Self::Image => Part::Image,
+            Self::Counted(text) => Part::Counted(&text.0),
+            Self::Unknown => Part::Unknown,
+        }
+    }
+}
+
+pub(crate) fn transcript(messages: &[Message]) -> Transcript {
+    let rules = Rules::default();
+    Transcript::new(messages.iter().map(|message| Arc::new(measure(&message.raw(), &rules))).collect())
+}
+
+pub(crate) fn tokens(messages: &[Message]) -> usize {
+    messages.iter().map(|message| count(&message.raw(), &Rules::default())).sum()
+}
+
+/// The plan of one call, texts handed in where it wants them.
+pub(crate) fn plan(messages: &[Message], limits: &Limits, mode: Mode) -> Plan {
+    let transcript = transcript(messages);
+    let decision = decide(&transcript, mode, &Policy::default(), limits, &Memo::default());
+    let (mut draft, estimate) = (decision.draft, decision.estimate);
+    let wanted = wanted_texts(&draft, limits, &estimate);
+    if !wanted.is_empty() {
+        cut_texts(&mut draft, limits, &estimate, &texts(messages, &wanted));
+    }
+    draft.finish()
+}
+
+/// The plan and what it leaves, each message with the position it came from.
+pub(crate) fn run(messages: &[Message], limits: &Limits, mode: Mode) -> (Plan, Vec<(usize, Message)>) {
+    let plan = plan(messages, limits, mode);
+    let output = apply(messages, &transcript(messages), &plan.edits);
+    (plan, output)
+}
+
+fn texts(messages: &[Message], wanted: &[usize]) -> Vec<Texts> {
+    let of = |index: usize| messages[index].texts().map(|text| text.0.clone()).collect();
+    wanted.iter().map(|&index| Texts { index, blocks: of(index) }).collect()
+}
+
+fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(usize, Message)> {
+    let mut edits = edits.iter().peekable();
+    let kept = messages.iter().enumerate().filter_map(|(index, message)| {
+        match edits.next_if(|edit| edit.index == index) {
+            Some(edit) if edit.action == Action::Drop => None,
+            Some(edit) => Some((index, message.edited(edit, transcript))),
+            None => Some((index, message.clone())),
+        }
+    });
+    kept.collect()
+}
+
+/// The mended transcript.
+pub(crate) fn mended(messages: &[Message], mends: &[(usize, Mend)]) -> Vec<Message> {
+    let kept = messages.iter().enumerate().filter_map(|(index, message)| {
+        match mends.iter().find(|(at, _)| *at == index).map(|(_, mend)| mend) {
+            None => Some(message.clone()),
+            Some(Mend::Drop) => None,
+            Some(Mend::Edit { blocks, is_rewritten }) => {
+                let mut message = message.clone();
+                let mut at = 0;
+                message.blocks.retain(|_| {
+                    at += 1;
+                    !blocks.contains(&(at - 1))
+                });
+                if *is_rewritten {
+                    for block in &mut message.blocks {
+                        if let Block::Text(text) | Block::Counted(text) = block {
+                            text.0 = String::from_utf16_lossy(&text.0).encode_utf16().collect();
+                        }
+                    }
+                }
+                Some(message)
+            }
+        }
+    });
+    kept.collect()
+}
+
+pub(crate) fn problems(messages: &[Message], family: Family) -> Vec<Problem> {
+    let raws: Vec<Raw<'_>> = messages.iter().map(Message::raw).collect();
+    check(&transcript(messages), &raws, family)
+}

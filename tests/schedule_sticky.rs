@@ -1,0 +1,342 @@
+//! Properties of the sticky schedule, over made-up conversations: what it may never do, whatever comes in.
+
+use std::sync::Arc;
+
+use pi_strata::layers::{Limits, Overflow};
+use pi_strata::measure::{Part, Raw, RawRole, Rules, measure};
+use pi_strata::plan::{Action, Edit};
+use pi_strata::schedule::economy::{Economy, Policy};
+use pi_strata::schedule::sticky::{Account, Sticky, Verdict};
+use pi_strata::schedule::{Memo, Mode, decide};
+use pi_strata::transcript::{Body, Link, Message, Transcript};
+use proptest::prelude::*;
+
+/// One turn of a made-up conversation.
+#[derive(Clone, Debug)]
+struct Turn {
+    says: bool,
+    thinks: bool,
+    /// File or command of each call, and how long its result is.
+    calls: Vec<(u8, u16)>,
+    /// Words it takes up from earlier results.
+    uses: Vec<u8>,
+    ok: bool,
+    usage: Option<f64>,
+    model: bool,
+    /// Seconds until the next message.
+    gap: Option<f64>,
+}
+
+fn utf16(text: &str) -> Vec<u16> {
+    text.encode_utf16().collect()
+}
+
+/// Equal content, equal fingerprint; FNV-1a is enough to tell these apart.
+fn fingerprint(content: &str) -> u128 {
+    content.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    })
+}
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let usage = prop_oneof![4 => Just(Some(1.0)), 1 => Just(None), 1 => Just(Some(f64::NAN)), 1 => Just(Some(-5.0)), 1 => Just(Some(1e300))];
+    let gap = prop_oneof![8 => (0.0..60.0).prop_map(Some), 1 => (301.0..4000.0).prop_map(Some), 1 => (-900.0..0.0).prop_map(Some), 1 => Just(None)];
+    let turn = (
+        prop::bool::weighted(0.2),
+        any::<bool>(),
+        prop::collection::vec((0u8..6, 0u16..120), 0..4),
+        prop::collection::vec(any::<u8>(), 0..6),
+        prop::bool::weighted(0.9),
+        usage,
+        prop::bool::weighted(0.9),
+        gap,
+    );
+    let turn = turn.prop_map(|(says, thinks, calls, uses, ok, usage, model, gap)| Turn {
+        says,
+        thinks,
+        calls,
+        uses,
+        ok,
+        usage,
+        model,
+        gap,
+    });
+    prop::collection::vec(turn, 1..40)
+}
+
+/// Measures messages as the boundary would.
+struct Maker {
+    messages: Vec<Arc<Message>>,
+    now: f64,
+    known: bool,
+}
+
+impl Maker {
+    fn push(&mut self, role: RawRole<'_>, is_sent: bool, parts: Vec<Part<'_>>) {
+        let fingerprint = fingerprint(&format!("{role:?}{is_sent}{:?}{parts:?}", self.now));
+        let timestamp_ms = self.known.then_some(self.now);
+        let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint };
+        self.messages.push(Arc::new(measure(&raw, &Rules::default())));
+    }
+
+    fn turn(&mut self, number: usize, turn: &Turn) {
+        if turn.says || number == 0 {
+            let text = utf16(&format!("please change question_{number} and identifier_{}", number % 7));
+            self.push(RawRole::User, true, vec![Part::Text(&text)]);
+        }
+        let tokens: usize = self.messages.iter().map(|message| message.tokens).sum();
+        let prompt = turn.usage.map(|usage| if usage == 1.0 { 3000.0 + 1.3 * tokens as f64 } else { usage });
+        let words: String = turn.uses.iter().map(|word| format!(" identifier_{word}")).collect();
+        let text = utf16(&format!("I look at{words}"));
+        let thought = utf16(&format!("considering alternatives_{number}{words}"));
+        let calls: Vec<_> = turn
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(at, (what, _))| {
+                let arguments = if *what < 4 {
+                    format!("{{\"path\":\"src/file_{what}.rs\"}}")
+                } else {
+                    format!("{{\"command\":\"cargo test {what}\"}}")
+                };
+                (
+                    utf16(&format!("call_{number}_{at}")),
+                    utf16(if *what < 4 { "read" } else { "bash" }),
+                    utf16(&arguments),
+                )
+            })
+            .collect();
+        let mut parts = vec![Part::Text(&text)];
+        if turn.thinks {
+            parts.insert(0, Part::Thinking { text: &thought, signature: &[] });
+        }
+        parts.extend(calls.iter().map(|(id, name, arguments)| Part::Call {
+            id,
+            name,
+            arguments,
+            is_signed: false,
+        }));
+        let (api, provider, model) =
+            (utf16("anthropic-messages"), utf16("anthropic"), utf16(if turn.model { "a" } else { "b" }));
+        let role = RawRole::Assistant {
+            api: &api,
+            provider: &provider,
+            model: &model,
+            prompt_tokens: prompt,
+            cache_read_tokens: None,
+        };
+        self.push(role, turn.ok, parts);
+        for ((id, name, _), (_, length)) in calls.iter().zip(&turn.calls) {
+            let text = utf16(
+                &(0..*length)
+                    .map(|line| {
+                        format!(
+                            "line {line} has identifier_{} and local_{number}_{}\n",
+                            line % 256,
+                            line / 16
+                        )
+                    })
+                    .collect::<String>(),
+            );
+            self.push(
+                RawRole::ToolResult { call_id: id, tool_name: name, marker: None },
+                true,
+                vec![Part::Text(&text)],
+            );
+        }
+        self.known = turn.gap.is_some();
+        self.now += turn.gap.unwrap_or(1.0) * 1000.0;
+    }
+}
+
+fn conversation(turns: &[Turn]) -> Vec<Arc<Message>> {
+    let mut maker = Maker { messages: Vec::new(), now: 1.7e12, known: true };
+    for (number, turn) in turns.iter().enumerate() {
+        maker.turn(number, turn);
+    }
+    maker.messages
+}
+
+fn limits() -> Limits {
+    Limits { context_window: 20_000.0, overflow: Overflow::Keep, ..Limits::default() }
+}
+
+fn policy(economy: Economy) -> Policy {
+    Policy { waters: economy.waters(), ..Policy::default() }
+}
+
+fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Account) {
+    let transcript = Transcript::new(messages.to_vec());
+    let (draft, account) = sticky.draft(&transcript);
+    (draft.finish().edits, account)
+}
+
+fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Account) {
+    plan(&mut Sticky::new(policy(Economy::Balanced), limits()), messages)
+}
+
+/// Where calls would be made: before each assistant message, and at the end.
+fn calls(messages: &[Arc<Message>]) -> Vec<usize> {
+    (1..messages.len()).filter(|&at| messages[at].assistant().is_some()).chain([messages.len()]).collect()
+}
+
+fn depth(action: &Action) -> u8 {
+    match action {
+        Action::Drop => 2,
+        _ => 1,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_fold_that_went_on_equals_one_from_scratch(turns in turns()) {
+        let messages = conversation(&turns);
+        let mut sticky = Sticky::new(policy(Economy::Balanced), limits());
+        for at in calls(&messages) {
+            prop_assert_eq!(plan(&mut sticky, &messages[..at]), fresh(&messages[..at]));
+        }
+    }
+
+    #[test]
+    fn an_edited_message_keeps_its_bytes_or_goes(turns in turns()) {
+        let messages = conversation(&turns);
+        let mut sticky = Sticky::new(policy(Economy::Thrifty), limits());
+        let mut before: Vec<Option<u8>> = Vec::new();
+        for at in calls(&messages) {
+            let (edits, account) = plan(&mut sticky, &messages[..at]);
+            let mut now = vec![None; at];
+            for edit in &edits {
+                now[edit.index] = Some(depth(&edit.action));
+            }
+            for (index, (then, now)) in before.iter().zip(&now).enumerate() {
+                prop_assert!(now >= then, "message {} went back", index);
+                // Layer 1 and 3 repair orphans as they come; all else waits for a batch.
+                if account.verdict == Verdict::Wait {
+                    prop_assert_eq!(now, then, "message {} changed while waiting", index);
+                }
+            }
+            before = now;
+        }
+    }
+
+    #[test]
+    fn the_newest_and_the_first_user_message_stay_and_groups_are_whole(turns in turns()) {
+        let messages = conversation(&turns);
+        for at in calls(&messages) {
+            let (edits, _) = fresh(&messages[..at]);
+            let transcript = Transcript::new(messages[..at].to_vec());
+            let gone: Vec<usize> = edits.iter().filter(|edit| edit.action == Action::Drop).map(|edit| edit.index).collect();
+            let limits = limits();
+            for edit in &edits {
+                let newer_results = (edit.index + 1..at).filter(|&i| messages[i].tool_result().is_some()).count();
+                match &edit.action {
+                    Action::Summarize => prop_assert!(newer_results >= limits.keep_recent_tool_results),
+                    Action::Drop if transcript.link(edit.index) != Link::Orphan => {
+                        prop_assert!(edit.index + limits.keep_recent_messages < at);
+                        prop_assert!(transcript.group(transcript.group_start(edit.index)).all(|member| gone.contains(&member)));
+                        prop_assert!(Some(edit.index) != transcript.first_user());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn user_text_goes_only_when_nothing_else_is_left(turns in turns()) {
+        let messages = conversation(&turns);
+        for at in calls(&messages) {
+            let (edits, _) = fresh(&messages[..at]);
+            let dropped = |index: usize| edits.iter().any(|edit| edit.index == index && edit.action == Action::Drop);
+            if let Some(user) = (0..at).find(|&index| messages[index].is_user() && dropped(index)) {
+                let older = (1..user).find(|&index| matches!(messages[index].body, Body::Assistant(_)) && !dropped(index));
+                prop_assert_eq!(older, None, "user message {} went first", user);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_kept_of_another_transcript_changes_nothing(turns in turns(), other in turns(), cut in any::<prop::sample::Index>()) {
+        let memo = Memo::default();
+        let messages = conversation(&turns);
+        let shorter = &messages[..cut.index(messages.len())];
+        for messages in [&conversation(&other), &messages, shorter, &messages] {
+            let transcript = Transcript::new(messages.to_vec());
+            let decision = decide(&transcript, Mode::Sticky, &policy(Economy::Balanced), &limits(), &memo);
+            prop_assert_eq!((decision.draft.finish().edits, decision.account), (fresh(messages).0, Some(fresh(messages).1)));
+        }
+    }
+
+    #[test]
+    fn edited_thinking_never_precedes_kept_thinking_of_closed_turns(turns in turns()) {
+        let messages = conversation(&turns);
+        let (edits, account) = fresh(&messages);
+        prop_assume!(account.verdict != Verdict::Wait);
+        let last_user = messages.iter().rposition(|message| message.is_user()).unwrap_or(0);
+        let edited = |index: usize| edits.iter().any(|edit| edit.index == index);
+        let newest = messages.iter().rposition(|message| message.assistant().is_some_and(|a| a.is_sent && a.thinking.is_some()));
+        for index in 0..last_user {
+            let has_thinking = messages[index].assistant().is_some_and(|assistant| assistant.is_sent && assistant.thinking.is_some());
+            prop_assert!(!has_thinking || edited(index) || Some(index) == newest, "message {} kept its thinking", index);
+        }
+    }
+}
+
+/// A conversation of one question and many reads, long enough to pass the waters.
+fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
+    let turn = |gap| Turn {
+        says: false,
+        thinks: false,
+        calls: vec![(4, 40)],
+        uses: vec![],
+        ok: true,
+        usage: Some(1.0),
+        model: true,
+        gap: Some(gap),
+    };
+    let mut turns = vec![turn(gap); count];
+    if let Some(last) = turns.last_mut() {
+        last.calls.clear();
+        last.gap = Some(last_gap);
+    }
+    let mut messages = conversation(&turns);
+    let mut maker = Maker {
+        messages: Vec::new(),
+        now: 1.7e12 + 1000.0 * (gap * (count - 1) as f64 + last_gap),
+        known: true,
+    };
+    maker.push(RawRole::User, true, vec![Part::Text(&utf16("go on"))]);
+    messages.extend(maker.messages);
+    messages
+}
+
+#[test]
+fn a_cold_cache_moves_what_a_warm_one_lets_wait() {
+    let limits = Limits { context_window: 40_000.0, ..limits() };
+    let fresh = |messages: &[Arc<Message>]| {
+        plan(&mut Sticky::new(policy(Economy::Balanced), limits.clone()), messages)
+    };
+    let (edits, account) = fresh(&long_run(23, 5.0, 5.0));
+    assert_eq!((account.verdict, account.is_cold, edits.len()), (Verdict::Wait, false, 0), "{account:?}");
+    let (edits, account) = fresh(&long_run(23, 5.0, 500.0));
+    assert_eq!((account.verdict, account.is_cold), (Verdict::Cold, true), "{account:?}");
+    assert!(!edits.is_empty());
+}
+
+#[test]
+fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
+    let limits = Limits { context_window: 100_000.0, ..limits() };
+    let messages = long_run(300, 5.0, 5.0);
+    let mut sticky = Sticky::new(policy(Economy::Balanced), limits.clone());
+    let mut moves = 0;
+    let calls = calls(&messages);
+    for &at in &calls {
+        let transcript = Transcript::new(messages[..at].to_vec());
+        let (draft, account) = sticky.draft(&transcript);
+        moves += usize::from(account.verdict != Verdict::Wait);
+        assert!(sticky.estimate().tokens(draft.tokens()) <= limits.threshold());
+    }
+    assert!(moves > 3 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());
+}
