@@ -15,25 +15,35 @@ use crate::sqlite;
 /// A message that a session lets go.
 #[napi(object)]
 pub struct LetGo {
+    /// `user`, `assistant`, `tool`.
     pub role: String,
+    /// What it says.
     pub text: String,
+    /// The tool calls it makes.
     pub calls: Vec<LetGoCall>,
+    /// The call it answers.
     pub call_id: Option<String>,
+    /// Whether the tool said that it failed.
     pub is_error: Option<bool>,
 }
 
 /// One of its tool calls; the arguments are JSON.
 #[napi(object)]
 pub struct LetGoCall {
+    /// Its id.
     pub id: String,
+    /// The tool.
     pub name: String,
+    /// JSON.
     pub arguments: String,
 }
 
 /// A digest to be kept, and its readable form.
 #[napi(object)]
 pub struct SessionDigest {
+    /// To be handed in next time.
     pub state: String,
+    /// For a model to read.
     pub text: String,
 }
 
@@ -91,27 +101,39 @@ fn said(message: LetGo) -> Said {
 /// "replace" (`ids`, `body`, `state`) or "clear".
 #[napi(object)]
 pub struct StoreOperation {
+    /// What is to be done.
     pub kind: String,
+    /// The session.
     pub key: String,
+    /// Its state.
     pub state: Option<String>,
+    /// The message or the summary.
     pub body: Option<String>,
+    /// The message's words, for searching.
     pub text: Option<String>,
+    /// Messages that give way to the summary.
     pub ids: Option<Vec<i64>>,
 }
 
 /// What is stored of a session.
 #[napi(object)]
 pub struct StoredSession {
+    /// Its state.
     pub state: String,
+    /// Ids of the messages it keeps, in order.
     pub ids: Vec<i64>,
+    /// Those messages.
     pub bodies: Vec<String>,
 }
 
 /// A message that was found.
 #[napi(object)]
 pub struct StoreHit {
+    /// Its session.
     pub key: String,
+    /// The message.
     pub body: String,
+    /// Whether the session still keeps it.
     pub is_live: bool,
 }
 
