@@ -1,11 +1,21 @@
 // The public face of pi-strata. Importing it loads nothing native; see lib/ for the parts.
 "use strict";
 
-const { countTokens, countTokensAsync, fitsTokens } = require("./lib/count.js");
+const { countTokens, countTokensAsync, estimateTokens, fitsTokens } = require("./lib/count.js");
 const { getEncoding } = require("./lib/encoding.js");
 const { explain } = require("./lib/explain.js");
+const { createContextGuard, guardContext, truncateToolResult } = require("./lib/guard.js");
 const { createTransformContext, transformContext } = require("./lib/hook.js");
 const { status } = require("./lib/native.js");
+const { fromOpenAIMessages, toOpenAIMessages } = require("./lib/pipeline/openai.js");
+const {
+  Pipeline,
+  pipelineConfigFromEnv,
+  SimpleCompressor,
+  StandardAssembler,
+} = require("./lib/pipeline/parts.js");
+const { SqliteProvider } = require("./lib/pipeline/provider.js");
+const { createRecallTool } = require("./lib/recall.js");
 const {
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
@@ -26,9 +36,21 @@ module.exports = {
   explain,
   countTokens,
   countTokensAsync,
+  estimateTokens,
   fitsTokens,
   getEncoding,
   getContextWindow,
+  truncateToolResult,
+  guardContext,
+  createContextGuard,
+  SqliteProvider,
+  SimpleCompressor,
+  StandardAssembler,
+  Pipeline,
+  pipelineConfigFromEnv,
+  toOpenAIMessages,
+  fromOpenAIMessages,
+  createRecallTool,
   status,
   validate,
   repair,

@@ -2,6 +2,7 @@
 // order they came; a write is acknowledged when its transaction is. Reads are short and immediate.
 "use strict";
 
+const { coded } = require("../database-error.js");
 const { native } = require("../native.js");
 
 /** Writes committed in one transaction: enough to spread its cost, few enough to answer soon. */
@@ -17,7 +18,7 @@ class SessionFile {
 
   constructor(path) {
     const { SessionStore } = native();
-    this.#store = coded(() => new SessionStore(path));
+    this.#store = here(() => new SessionStore(path));
     this.#version = this.#foreignWrites();
   }
 
@@ -41,7 +42,7 @@ class SessionFile {
         const ids = await this.#store.apply(batch.map(({ operation }) => operation));
         for (const [index, { resolve }] of batch.entries()) resolve(ids[index]);
       } catch (error) {
-        const reason = withCode(error);
+        const reason = coded(error);
         for (const { reject } of batch) reject(reason);
       }
     }
@@ -49,15 +50,15 @@ class SessionFile {
   }
 
   load(key) {
-    return coded(() => this.#store.load(key)) ?? undefined;
+    return here(() => this.#store.load(key)) ?? undefined;
   }
 
   keys() {
-    return coded(() => this.#store.keys());
+    return here(() => this.#store.keys());
   }
 
   search(query, key, limit) {
-    return coded(() => this.#store.search(query, key, limit));
+    return here(() => this.#store.search(query, key, limit));
   }
 
   /** Looks whether another process has written. */
@@ -69,29 +70,22 @@ class SessionFile {
   }
 
   #foreignWrites() {
-    return coded(() => this.#store.foreignWrites()) ?? undefined;
+    return here(() => this.#store.foreignWrites()) ?? undefined;
   }
 
   /** Closes the file when all that was written is on disk. */
   async close() {
     await this.#running;
-    coded(() => this.#store.close());
+    here(() => this.#store.close());
   }
 }
 
-function coded(work) {
+function here(work) {
   try {
     return work();
   } catch (error) {
-    throw withCode(error);
+    throw coded(error);
   }
-}
-
-/** Errors of the database come as "ERR_…: sentence". */
-function withCode(error) {
-  const found = /^(ERR_[A-Z_]+): (.*)$/s.exec(error?.message ?? "");
-  if (found === null) return error;
-  return Object.assign(new Error(found[2], { cause: error }), { code: found[1] });
 }
 
 module.exports = { SessionFile };

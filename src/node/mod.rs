@@ -9,8 +9,11 @@
 pub mod count;
 pub mod engine;
 mod fault;
+pub mod guard;
 mod guarded;
+pub mod history;
 mod read;
+pub mod recall;
 pub mod session_file;
 pub mod sessions;
 pub mod validity;

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
-use napi::{Env, Error, Result, Status, Task};
+use napi::{Env, Result, Task};
 use napi_derive::napi;
 
 use super::guarded::guarded;
+use super::history::coded;
 use crate::sessions::digest::{Call, Digest, Said};
 use crate::sessions::store::{Operation, Store};
-use crate::sqlite;
 
 /// A message that a session lets go.
 #[napi(object)]
@@ -248,9 +248,4 @@ fn operation(operation: StoreOperation) -> Operation {
         "clear" => Operation::Clear { key },
         _ => Operation::SetState { key, state },
     }
-}
-
-/// An error as JavaScript takes it apart: the code, then the sentence.
-fn coded(error: &sqlite::Error) -> Error {
-    Error::new(Status::GenericFailure, format!("{}: {error}", error.kind().code()))
 }
