@@ -16,6 +16,7 @@ pub mod history;
 mod read;
 pub mod recall;
 pub mod session_file;
+pub mod sessions;
 pub mod validity;
 mod wire;
 
