@@ -207,6 +207,34 @@ export interface Encoding {
   countTokens(text: string): number;
 }
 
+/**
+ * What a provider would refuse in `messages`, oldest message first; empty if nothing.
+ *
+ * `api` is pi's name of the wire, such as "anthropic-messages"; without it, that of the newest assistant message
+ * decides. Some rules exist on one wire only. What two requests have to do with each other cannot be seen here.
+ * @throws TypeError if `messages` is no array.
+ * @example validate([{ role: "toolResult", toolCallId: "a", toolName: "ls", content: [] }])[0].rule // "orphan-result"
+ */
+export function validate<M extends MessageLike>(messages: M[], api?: string): Problem[];
+
+/**
+ * `messages` made valid with the fewest losses: messages or single blocks are left out, half surrogate pairs become
+ * U+FFFD, nothing is added or reordered. What is not touched is the same object; nothing to do, the same array. A
+ * transcript that only waits for the user (`ends-on-reply`, `trailing-space`) is left alone.
+ * @throws TypeError if `messages` is no array.
+ */
+export function repair<M extends MessageLike>(messages: M[], api?: string): M[];
+
+/** A message that breaks a rule. */
+export interface Problem {
+  /** Position of the message. */
+  index: number;
+  /** The rule, such as "orphan-result" or "unanswered-call". */
+  rule: string;
+  /** What the provider answers. Never text of the conversation. */
+  message: string;
+}
+
 /** A model's context window in tokens; 200 000 where it names none. */
 export function getContextWindow(model: { contextWindow?: number }): number;
 

@@ -14,3 +14,6 @@ mod read;
 pub mod session_file;
 pub mod validity;
 mod wire;
+
+#[cfg(feature = "fuzzing")]
+pub use read::read_anything;

@@ -68,9 +68,9 @@ impl Economy {
     #[must_use]
     pub const fn waters(self) -> Waters {
         match self {
-            Self::Faithful => Waters { high: 0.7, low: 0.38 },
-            Self::Balanced => Waters { high: 0.6, low: 0.27 },
-            Self::Thrifty => Waters { high: 0.5, low: 0.16 },
+            Self::Faithful => Waters { high: 0.7, low: 0.4 },
+            Self::Balanced => Waters { high: 0.6, low: 0.29 },
+            Self::Thrifty => Waters { high: 0.5, low: 0.17 },
         }
     }
 }

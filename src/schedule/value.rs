@@ -27,7 +27,7 @@ struct Forgetting {
 }
 
 /// How much more a first use of something only tools have shown weighs: nothing else could bring it back.
-const FIRST_USE_WEIGHT: f64 = 2.5;
+const FIRST_USE_WEIGHT: f64 = 2.0;
 /// How the chance grows with earlier uses.
 const USES_EXPONENT: f64 = 0.45;
 /// No identifier is surer to return than this.
