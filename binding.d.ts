@@ -43,6 +43,26 @@ export declare class HistoryStore {
   takeSetAside(): string | null
 }
 
+/** The file that sessions are stored in. */
+export declare class SessionStore {
+  /** Opens or makes the file. */
+  constructor(path: string)
+  /** Where a damaged file was put. */
+  get setAside(): string | null
+  /** Commits all operations or none, on a worker thread. For each the id of the message it made, or -1. */
+  apply(operations: Array<StoreOperation>): Promise<number[]>
+  /** What is stored of a session. */
+  load(key: string): StoredSession | null
+  /** The keys of all sessions, the oldest first. */
+  keys(): Array<string>
+  /** The newest messages that hold all of `query`, the newest first. */
+  search(query: string, key: string | undefined | null, limit: number): Array<StoreHit>
+  /** Changes when another process has written; null while this one is writing. */
+  foreignWrites(): number | null
+  /** Closes the file. */
+  close(): void
+}
+
 /** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
 export declare function clipText(text: string, max: number): string
 
@@ -63,6 +83,9 @@ export declare function cutToEnds(text: string, max: number, head: number, tail:
 
 /** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
 export declare function decode(tokens: Array<number>): string
+
+/** Goes on with the digest `state`, on a worker thread. `earlier` is a summary of the host's own to be carried along. */
+export declare function digestSession(state: string, earlier: string | undefined | null, messages: Array<LetGo>): Promise<SessionDigest>
 
 /** Shares of the context window between which a named economy lets the context move. */
 export interface EconomyWaters {
@@ -172,6 +195,30 @@ export interface HistoryMessage {
   content: string
 }
 
+/** A message that a session lets go. */
+export interface LetGo {
+  /** `user`, `assistant`, `tool`. */
+  role: string
+  /** What it says. */
+  text: string
+  /** The tool calls it makes. */
+  calls: Array<LetGoCall>
+  /** The call it answers. */
+  callId?: string
+  /** Whether the tool said that it failed. */
+  isError?: boolean
+}
+
+/** One of its tool calls; the arguments are JSON. */
+export interface LetGoCall {
+  /** Its id. */
+  id: string
+  /** The tool. */
+  name: string
+  /** JSON. */
+  arguments: string
+}
+
 /** A line that could not be used. */
 export interface LineProblem {
   /** Number of the line in the file, from 1. */
@@ -245,6 +292,53 @@ export interface RecordedSession {
   messages: string
   /** The lines that were left out. */
   problems: Array<LineProblem>
+}
+
+/** A digest to be kept, and its readable form. */
+export interface SessionDigest {
+  /** To be handed in next time. */
+  state: string
+  /** For a model to read. */
+  text: string
+}
+
+/** What is stored of a session. */
+export interface StoredSession {
+  /** Its state. */
+  state: string
+  /** Ids of the messages it keeps, in order. */
+  ids: Array<number>
+  /** Those messages. */
+  bodies: Array<string>
+}
+
+/** A message that was found. */
+export interface StoreHit {
+  /** Its session. */
+  key: string
+  /** The message. */
+  body: string
+  /** Whether the session still keeps it. */
+  isLive: boolean
+}
+
+/**
+ * A change to the store. `kind` says which fields are there: "state" (`state`), "append" (`body`, `text`),
+ * "replace" (`ids`, `body`, `state`) or "clear".
+ */
+export interface StoreOperation {
+  /** What is to be done. */
+  kind: string
+  /** The session. */
+  key: string
+  /** Its state. */
+  state?: string
+  /** The message or the summary. */
+  body?: string
+  /** The message's words, for searching. */
+  text?: string
+  /** Messages that give way to the summary. */
+  ids?: Array<number>
 }
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */

@@ -209,6 +209,34 @@ export interface Encoding {
   countTokens(text: string): number;
 }
 
+/**
+ * What a provider would refuse in `messages`, oldest message first; empty if nothing.
+ *
+ * `api` is pi's name of the wire, such as "anthropic-messages"; without it, that of the newest assistant message
+ * decides. Some rules exist on one wire only. What two requests have to do with each other cannot be seen here.
+ * @throws TypeError if `messages` is no array.
+ * @example validate([{ role: "toolResult", toolCallId: "a", toolName: "ls", content: [] }])[0].rule // "orphan-result"
+ */
+export function validate<M extends MessageLike>(messages: M[], api?: string): Problem[];
+
+/**
+ * `messages` made valid with the fewest losses: messages or single blocks are left out, half surrogate pairs become
+ * U+FFFD, nothing is added or reordered. What is not touched is the same object; nothing to do, the same array. A
+ * transcript that only waits for the user (`ends-on-reply`, `trailing-space`) is left alone.
+ * @throws TypeError if `messages` is no array.
+ */
+export function repair<M extends MessageLike>(messages: M[], api?: string): M[];
+
+/** A message that breaks a rule. */
+export interface Problem {
+  /** Position of the message. */
+  index: number;
+  /** The rule, such as "orphan-result" or "unanswered-call". */
+  rule: string;
+  /** What the provider answers. Never text of the conversation. */
+  message: string;
+}
+
 /** A model's context window in tokens; 200 000 where it names none. */
 export function getContextWindow(model: { contextWindow?: number }): number;
 
@@ -465,3 +493,221 @@ export interface RecallTool {
 export type RecallDetails =
   | { found: true; handle: string; toolName: string; chars: number; next: number | null; matches?: number }
   | { found: false; handle: string };
+
+// ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A message of any provider: plain text, with tool calls and their results beside it. */
+export interface ConversationMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  content: string;
+  /** ISO 8601; set when the message is added, where it is left out. */
+  timestamp?: string;
+  /** `{ id, name, arguments }`, or OpenAI's `{ id, function: { name, arguments } }`. */
+  toolCalls?: unknown[];
+  /** Of a tool's answer: the call it answers. */
+  toolCallId?: string;
+  /** Of a tool's answer: whether it says that the tool failed. */
+  isError?: boolean;
+}
+
+export interface ConversationContext {
+  sessionId: string;
+  messages: ConversationMessage[];
+  metadata: { goal?: string; planId?: string; createdAt: string; updatedAt: string };
+}
+
+/**
+ * The host's own summariser: any model will do. It may throw, hang or answer with anything: rules take over then.
+ * @param messages what is to be summarised
+ * @param request a prompt that holds all of it, and how to sample; `signal` is aborted when time is up
+ * @example async (_, { prompt, temperature, maxTokens, signal }) =>
+ *   textOf(await complete(model, { messages: [user(prompt)] }, { temperature, maxTokens, signal }))
+ */
+export type Summarize = (
+  messages: ConversationMessage[],
+  request: { prompt: string; temperature: number; maxTokens: number; signal: AbortSignal },
+) => Promise<string>;
+
+export interface ContextManagerOptions {
+  /** Path of a file to keep the sessions in. Left out: in memory only. */
+  store?: string;
+  /** A session with more messages is compressed. Default 50. */
+  maxMessages?: number;
+  /** Newest messages that a compression keeps; more where a tool's answer would lose its call. Default 20. */
+  maxCompressedMessages?: number;
+  /** Makes the summaries. Left out: rules do. */
+  summarize?: Summarize;
+  /** How long a summariser may take, ms. Default 30 000. */
+  summarizeTimeoutMs?: number;
+  /** Told what happens. It may throw, reject or be slow: nothing changes. */
+  onEvent?: (event: SessionEvent) => void;
+}
+
+export type SessionEvent =
+  /** `before` and `after` are messages; `by` is who made the summary. */
+  | {
+      type: "compressed";
+      sessionId: string;
+      before: number;
+      after: number;
+      by: "ai" | "rules";
+      tokensSaved: number;
+    }
+  /** The file was damaged; it is kept under another name, and an empty one took its place. */
+  | { type: "storeSetAside"; store: string; movedTo: string }
+  /** A write that nobody waits for failed: metadata, a system prompt, an attached agent's message. */
+  | { type: "storeFailed"; code: string; message: string }
+  /** A compression failed; the session is as it was. */
+  | { type: "failed"; code: string; message: string };
+
+/** A message that was found. `isCurrent` is false for one that the session let go when it was compressed. */
+export interface SearchHit {
+  sessionId: string;
+  message: ConversationMessage;
+  isCurrent: boolean;
+}
+
+/**
+ * Many sessions side by side. Past `maxMessages` the system prompt and the newest messages of a session stay, calls
+ * with their results, and what is between becomes one assistant message `[上下文总结] …`. So a session takes at most
+ * `maxMessages` messages of the host's own size, about 0.3 KB beside each, and 30 KB for what it let go.
+ *
+ * In a file, a message is safe from the death of the process as soon as `addMessage` resolves; several processes may
+ * use one file and see what the others add. Any string is a session id.
+ * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
+ *   file that cannot be used, and `ERR_CLOSED` after `close()`.
+ * @example const manager = new ContextManager({ store: "sessions.db" });
+ *   manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
+ *   await manager.addMessage("task-1", { role: "user", content: "Ship it" });
+ */
+export class ContextManager {
+  /** The one manager of this process, in memory; a new one after it was closed. */
+  static getInstance(): ContextManager;
+  constructor(options?: ContextManagerOptions);
+  /** The session, made if there is none. A system prompt is taken only where the session has none yet. */
+  getOrCreateContext(sessionId: string, systemPrompt?: string): ConversationContext;
+  /** Adds a message, and compresses the session if it has too many now. Resolves when both are done and stored. */
+  addMessage(sessionId: string, message: ConversationMessage): Promise<void>;
+  /** The messages of a session, with or without its system prompt; none for an unknown session. They are frozen. */
+  getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
+  /** Compresses now. `by` is "none" where there is nothing to let go. */
+  compressContext(
+    sessionId: string,
+    summarize?: Summarize,
+  ): Promise<{ before: number; after: number; by: "ai" | "rules" | "none" }>;
+  /** Forgets a session, and in the file all it ever had. */
+  clearContext(sessionId: string): void;
+  listSessions(): string[];
+  /** Tokens are cl100k, exact. */
+  getStats(
+    sessionId: string,
+  ): { messages: number; tokens: number; compressions: number; tokensSaved: number } | undefined;
+  setMetadata(sessionId: string, metadata: { goal?: string; planId?: string }): void;
+  setMaxMessages(n: number): void;
+  setMaxCompressedMessages(n: number): void;
+  /**
+   * The newest messages that hold every part of the query: words by their beginning, Chinese and Japanese by any part
+   * of a sentence, without case and accents. In a file this finds what sessions let go, too. Default limit 20.
+   */
+  search(query: string, options?: { sessionId?: string; limit?: number }): SearchHit[];
+  /** Adds what an Agent says, does and gets from its tools to the session. Returns what ends this. */
+  attach(
+    agent: { subscribe(listener: (event: { type: string; message?: MessageLike }) => void): () => void },
+    sessionId: string,
+  ): () => void;
+  /** Resolves when all that was added is in the file and the file is closed. */
+  close(): Promise<void>;
+}
+
+/** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. */
+export function fromAgentMessage(message: MessageLike): ConversationMessage | undefined;
+
+/**
+ * Provider-neutral messages as AgentMessages. An answer of a tool without its call is left out, a summary becomes a
+ * user message: a provider would refuse them. `model` is what assistant messages are said to come from.
+ */
+export function toAgentMessages(
+  messages: ConversationMessage[],
+  model?: { api?: string; provider?: string; id?: string },
+): MessageLike[];
+
+// ── rolling memory ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** What was asked, and what came of it. */
+export interface QA {
+  q: string;
+  a: string;
+}
+
+export interface RollingMemoryOptions {
+  /** The model's context window in tokens, or a function asked at each call. */
+  contextWindow: number | (() => number);
+  /** Makes the pairs. Left out, or whenever it fails: text is clipped, and where that is too much, keywords. */
+  summarize?: Summarize;
+  /** Share of the window above which a new conversation begins before a question. Default 0.85. */
+  preCheckRatio?: number;
+  /** The same after an answer. Default 0.8. */
+  postCheckRatio?: number;
+  /** Share of the window above which the memory itself is too much: it is reported and cut down. Default 0.8. */
+  overflowRatio?: number;
+  /** Newest messages that go along into a new conversation; more where a tool's answer would lose its call. Default 2. */
+  keepMessages?: number;
+  /** Pairs remembered; the oldest are out first. Default 15. */
+  maxPairs?: number;
+  /** How long a summariser may take, ms. Default 30 000. */
+  timeoutMs?: number;
+  /** Told what happens. It may throw, reject or be slow: nothing changes. */
+  onEvent?: (event: RollingEvent) => void;
+}
+
+export type RollingEvent =
+  /** `summary` is the memory as JSON, `summarizedCount` the messages that went into it just now. */
+  | { type: "context_summarized"; summary: string; summarizedCount: number; hasHistorySummary?: boolean }
+  /** `pendingUserMessage` is the question that waits; `isOverflow` tells that the memory had to be cut down. */
+  | {
+      type: "new_conversation_with_summary";
+      summary: string;
+      summarizedCount: number;
+      pendingUserMessage?: string;
+      isOverflow?: boolean;
+    }
+  /** The memory has `summaryTokens`, more than `tokenLimit`, its share of the window. */
+  | { type: "context_overflow"; message: string; summaryTokens: number; tokenLimit: number }
+  /** The messages went on as they were. */
+  | { type: "failed"; code: string; message: string };
+
+/**
+ * The endless conversation. When the transcript fills the window, its rounds become pairs of question and answer, and
+ * a new conversation begins with those, as a user message that is tagged as a record and no instruction. Sizes are
+ * cl100k, or what the provider itself reported of the newest request where that is more.
+ * @throws TypeError for an option that is unknown or not allowed.
+ * @example const memory = new RollingMemory({ contextWindow: () => agent.state.model.contextWindow, summarize });
+ *   agent.state.messages = (await memory.beforePrompt(agent.state.messages, question)).messages;
+ *   await agent.continue();
+ *   agent.state.messages = (await memory.afterReply(agent.state.messages)).messages;
+ */
+export class RollingMemory {
+  constructor(options: RollingMemoryOptions);
+  /** Whether it is time: before a question ("pre") if one is given, else after an answer. Counts on this thread. */
+  needsContextSummarization(
+    messages: MessageLike[],
+    pendingUserMessage?: string,
+  ): { needed: boolean; phase: "pre" | "post"; ratio: number };
+  /** The rounds that would be summarised now, questions and final answers alone, and what is remembered already. */
+  getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
+  /** Adds the pairs of a summariser's answer to the memory, whatever surrounds them; none where it has none. */
+  applySummarization(summary: string): QA[];
+  /** The messages to go on with, the question last, in a new conversation if it is time. Never rejects. */
+  beforePrompt<M extends MessageLike>(
+    messages: M[],
+    question: string,
+    signal?: AbortSignal,
+  ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
+  /** The same after an answer. */
+  afterReply<M extends MessageLike>(
+    messages: M[],
+    signal?: AbortSignal,
+  ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
+  /** What is remembered, the oldest first. */
+  readonly history: QA[];
+}

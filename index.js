@@ -25,6 +25,9 @@ const {
   SUMMARY_TAIL_LINES,
   getContextWindow,
 } = require("./lib/options.js");
+const { fromAgentMessage, toAgentMessages } = require("./lib/sessions/conversation.js");
+const { ContextManager } = require("./lib/sessions/manager.js");
+const { RollingMemory } = require("./lib/sessions/rolling.js");
 const { repair, validate } = require("./lib/validate.js");
 
 module.exports = {
@@ -51,6 +54,10 @@ module.exports = {
   status,
   validate,
   repair,
+  ContextManager,
+  RollingMemory,
+  fromAgentMessage,
+  toAgentMessages,
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
   CONTEXT_RATIO,

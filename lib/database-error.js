@@ -14,9 +14,14 @@ async function withCode(work) {
   try {
     return await work;
   } catch (error) {
-    const [, code, sentence] = /^(ERR_DATABASE\w*): (.*)$/s.exec(error?.message) ?? [];
-    throw code === undefined ? error : new DatabaseError(code, sentence, error);
+    throw coded(error);
   }
 }
 
-module.exports = { DatabaseError, withCode };
+/** A failure with its stable `code`, if it is one of the database. */
+function coded(error) {
+  const [, code, sentence] = /^(ERR_DATABASE\w*): (.*)$/s.exec(error?.message) ?? [];
+  return code === undefined ? error : new DatabaseError(code, sentence, error);
+}
+
+module.exports = { DatabaseError, coded, withCode };

@@ -142,5 +142,6 @@ module.exports = {
   checkOptions,
   checkHookOptions,
   positive,
+  ratio,
   show,
 };

@@ -12,6 +12,7 @@
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
 //! - [`history`]: the conversations of hosts that keep their own
+//! - [`sessions`]: what a session keeps of messages it let go; the file that sessions are stored in
 //! - [`node`]: the only room that knows Node
 
 pub mod guard;
@@ -23,6 +24,7 @@ pub mod plan;
 pub mod recall;
 pub mod schedule;
 pub mod session_file;
+pub mod sessions;
 pub mod sqlite;
 pub mod text;
 pub mod tokens;

@@ -106,6 +106,8 @@ pub enum RawRole<'a> {
         prompt_tokens: Option<f64>,
         /// Those of them that came from the cache.
         cache_read_tokens: Option<f64>,
+        /// Whether one of its texts carries the id the provider gave it.
+        has_text_id: bool,
     },
     /// `toolResult`
     ToolResult {
@@ -179,7 +181,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         RawRole::User => Body::User,
         RawRole::Summary => Body::Summary,
         RawRole::Other => Body::Other,
-        RawRole::Assistant { api, provider, model, prompt_tokens, cache_read_tokens } => {
+        RawRole::Assistant { api, provider, model, prompt_tokens, cache_read_tokens, has_text_id } => {
             Body::Assistant(Assistant {
                 source: Source { api: text(api), provider: text(provider), model: text(model) },
                 is_sent: raw.is_sent,
@@ -188,6 +190,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
                 call_ids: raw.call_ids(),
                 thinking: raw.thinking(counts.thinking),
                 has_other_content: raw.parts.iter().any(Part::stands_alone),
+                has_text_id,
             })
         }
         RawRole::ToolResult { call_id, tool_name, marker } => {

@@ -3,16 +3,14 @@
 //! JavaScript gives each message object a slot and frees it with the object. Reading and planning run on a worker;
 //! the slots are shared with it behind a lock that is held for copies of pointers only.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use napi::bindgen_prelude::{Array, AsyncTask, Float64ArraySlice, Uint32ArraySlice, Utf16String};
 use napi::{Env, Error, Result, ScopedTask, Status, Task};
 use napi_derive::napi;
 use parking_lot::Mutex;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
+use super::content_cache;
 use super::fault;
 use super::guarded::guarded;
 use super::read::Batch;
@@ -21,7 +19,7 @@ use crate::guard;
 use crate::layers::shrink::{self, Texts};
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};
-use crate::measure::{Counting, Part, Rules, measure};
+use crate::measure::{Counting, Part, Rules};
 use crate::plan::Reason;
 use crate::schedule::economy::{Economy, Policy, Prices, Waters};
 use crate::schedule::sticky::Verdict;
@@ -29,11 +27,6 @@ use crate::schedule::{Decision, Memo, Mode, decide};
 use crate::text::Utf16Len;
 use crate::tokens::estimate::Estimate;
 use crate::transcript::{Message, Transcript};
-
-/// Bytes of facts kept for hosts that hand in fresh copies of the same messages at every call.
-const CONTENT_CACHE_BYTES: u64 = 8 * 1024 * 1024;
-/// Messages the content cache expects to hold: its bound at a typical 512 bytes of facts each.
-const CONTENT_CACHE_MESSAGES: usize = 16 * 1024;
 
 /// The hook's options, already checked by `lib/options.js`.
 #[napi(object)]
@@ -341,29 +334,11 @@ fn texts_of(batch: &Batch) -> Result<Vec<Texts>> {
 
 /// Measures what is new; equal content that was measured under equal rules is looked up.
 fn read_into(slots: &Slots, batch: &Batch, rules: &Rules) -> Result<()> {
-    let rules_hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(rules);
+    let rules_hash = content_cache::hash_of(rules);
     for message in batch.messages()? {
-        let key = (message.raw.fingerprint, rules_hash);
-        let facts = CONTENT_CACHE.get(&key).unwrap_or_else(|| {
-            let facts = Arc::new(measure(&message.raw, rules));
-            CONTENT_CACHE.insert(key, facts.clone());
-            facts
-        });
-        slots.set(message.slot, Some(facts));
+        slots.set(message.slot, Some(content_cache::facts_of(&message.raw, rules, rules_hash)));
     }
     Ok(())
-}
-
-static CONTENT_CACHE: LazyLock<Cache<(u128, u64), Arc<Message>, FactsWeight>> =
-    LazyLock::new(|| Cache::with_weighter(CONTENT_CACHE_MESSAGES, CONTENT_CACHE_BYTES, FactsWeight));
-
-#[derive(Clone)]
-struct FactsWeight;
-
-impl Weighter<(u128, u64), Arc<Message>> for FactsWeight {
-    fn weight(&self, _key: &(u128, u64), message: &Arc<Message>) -> u64 {
-        message.heap_bytes() as u64
-    }
 }
 
 impl From<&EngineOptions> for Limits {
