@@ -26,14 +26,14 @@ export function callsOf(messages) {
 export async function* replay(messages, options, watch) {
   let events = [];
   const onEvent = (event) => events.push(event);
-  const hook = new Hook(checkHookOptions("replay", { ...options, onEvent }));
+  const hook = new Hook(new Layers(checkHookOptions("replay", { ...options, onEvent })));
   for (const [call, at] of callsOf(messages).entries()) {
     events = [];
     const given = messages.slice(0, at);
     await hook.transform(given);
     if (watch !== undefined) {
-      const { edits } = await hook.planFor(given, hook.contextWindow(), new Call());
-      watch(call + 1, edits);
+      const { plan } = await hook.planFor(given, hook.contextWindow(), new Call());
+      watch(call + 1, plan.edits);
     }
     yield reportOf(call + 1, events);
   }
