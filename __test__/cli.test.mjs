@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { countTokens } from "../index.js";
+import { asPiFile, sessionWithTools } from "./support/session.mjs";
 
 const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
@@ -45,12 +46,6 @@ function piSession(calls) {
   }
   messages.push({ role: "assistant", content: [{ type: "text", text: "done" }], timestamp: 99 });
   return messages;
-}
-
-function asPiFile(messages) {
-  const header = { type: "session", id: "s", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/" };
-  const entries = messages.map((message) => ({ type: "message", timestamp: header.timestamp, message }));
-  return [header, ...entries].map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
 test("replays a session and says what each layer saved", () => {
@@ -123,6 +118,79 @@ test("a Claude Code transcript replays", () => {
   assert.equal(JSON.parse(stdout).format, "Claude Code transcript");
 });
 
+test("explain says what one call would do, in figures and as JSON", () => {
+  const file = fileOf("explain.jsonl", asPiFile(sessionWithTools(12)));
+  const ask = (...args) => run(["explain", "--schedule", "everyCall", ...args, file]);
+  const { edits, tokensBefore, tokensAfter, call } = JSON.parse(ask("--json", "--call", "10").stdout);
+  assert.equal(call, 10);
+  assert.deepEqual(
+    edits.filter(({ action }) => action === "summarize").map(({ index }) => index),
+    [2, 4, 6],
+  );
+  const replayed = JSON.parse(run(["replay", "--json", "--schedule", "everyCall", file]).stdout).calls[9];
+  assert.deepEqual([tokensBefore, tokensAfter], [replayed.tokensBefore, replayed.tokensAfter]);
+  assert.match(ask("--call", "10").stdout, /^#2 toolResult read +1 +summarize +\d+ +\S/m);
+  assert.match(ask("--call", "1").stdout, /Nothing is edited\.\n$/);
+  assert.equal(JSON.parse(ask("--json").stdout).call, 13);
+});
+
+test("count tells the tokens of each file and of all", () => {
+  const files = [fileOf("a.txt", "hello world"), fileOf("b.txt", "\ufeff你好 <|endoftext|>")];
+  const tokens = ["hello world", "\ufeff你好 <|endoftext|>"].map(countTokens);
+  const total = tokens[0] + tokens[1];
+  const { status, stdout } = run(["count", "--json", ...files]);
+  assert.equal(status, 0);
+  const counted = JSON.parse(stdout);
+  assert.deepEqual(
+    counted.files.map((file) => [file.file, file.tokens]),
+    files.map((file, i) => [file, tokens[i]]),
+  );
+  assert.equal(counted.total, total);
+  assert.match(run(["count", ...files]).stdout, new RegExp(`^total +${total} +\\d+$`, "m"));
+});
+
+test("count reads standard input, and goes on after a file it cannot read", () => {
+  assert.match(run(["count"], "hello world").stdout, /^- +2 +11$/m);
+  const { status, stdout, stderr } = run(["count", "/no/such/file", "-"], "hello world");
+  assert.equal(status, 2);
+  assert.equal(stderr, "Cannot read /no/such/file: there is no such file.\n");
+  assert.match(stdout, /^- +2 +11$/m);
+});
+
+test("replay --cost compares policies per session and over all, and follows the prices", () => {
+  const files = [3, 30].map((calls) => fileOf(`cost-${calls}.jsonl`, asPiFile(sessionWithTools(calls))));
+  const { status, stdout } = run(["replay", "--cost", "--json", ...files]);
+  assert.equal(status, 0);
+  const { rows } = JSON.parse(stdout);
+  const row = (session, policy) => rows.find((r) => r.session === session && r.policy === policy);
+  const [small, large, all] = [...files, "all"].map((session) => row(session, "everyCall"));
+  assert.equal(all.calls, small.calls + large.calls);
+  assert.ok(Math.abs(all.dollars.prefix - small.dollars.prefix - large.dollars.prefix) < 1e-9);
+  assert.equal(row(files[1], "no compression").recall, 1);
+  assert.ok(large.tokens < row(files[1], "no compression").tokens);
+
+  const doubled = JSON.parse(
+    run(["replay", "--cost", "--json", "--price-input", "10", files[1]]).stdout,
+  ).rows;
+  const plain = rows.filter(({ session }) => session === files[1]);
+  for (const [i, { policy, dollars }] of plain.entries()) {
+    assert.ok(Math.abs(doubled[i].dollars.prefix - 2 * dollars.prefix) < 1e-9, policy);
+  }
+  const cold = JSON.parse(run(["replay", "--cost", "--json", "--ttl", "0", files[1]]).stdout).rows;
+  assert.equal(cold[0].hitRate, 0);
+  const table = run(["replay", "--cost", files[1]]).stdout;
+  assert.equal(table.split("\n").filter((line) => line.startsWith("everyCall ")).length, 1);
+});
+
+test("colours only where they are wanted", () => {
+  const env = { ...process.env, FORCE_COLOR: "1" };
+  delete env.NO_COLOR;
+  const count = (variables) =>
+    spawnSync(process.execPath, [CLI, "count"], { encoding: "utf8", input: "a", env: variables }).stdout;
+  assert.ok(count(env).includes("\u001b["));
+  assert.ok(!count({ ...env, NO_COLOR: "1" }).includes("\u001b["));
+});
+
 for (const [what, args, input, message] of [
   [
     "a missing file",
@@ -132,6 +200,20 @@ for (const [what, args, input, message] of [
   ],
   ["an empty file", ["replay", "-"], "", /^standard input is empty: .+\.\n$/],
   ["a file without messages", ["replay", "-"], '{"type":"session"}\n', /holds no messages: .+\.\n$/],
+  [
+    "a report that cannot be written",
+    ["replay", "--json", "--html", "/no/such/folder/r.html", "-"],
+    asPiFile(piSession(1)),
+    /^Cannot write .+\.\n$/,
+  ],
+  [
+    "a call that is not there",
+    ["explain", "--call", "9", "-"],
+    asPiFile(piSession(1)),
+    /session has 2; name/,
+  ],
+  ["two sessions without --cost", ["replay", "a", "b"], "", /one session at a time/],
+  ["a wrong price", ["replay", "--price-read", "-1", "-"], "", /must be a number from 0 on/],
   ["a folder", ["replay", "/"], "", /^Cannot read \/: that is a folder\.\n$/],
   ["a wrong number", ["replay", "--every", "0", "-"], "", /must be a whole number above 0/],
   ["an unknown option", ["replay", "--nope", "-"], "", /unknown option/],

@@ -198,7 +198,7 @@ import(${JSON.stringify(TRANSCRIPTS)}).then(async ({ conversation }) => {
 /** Workers that are ended in mid-call. */
 const WORKERS = 200;
 
-test(`${WORKERS} worker threads ended in mid-call`, async () => {
+test(`${WORKERS} worker threads ended in mid-call`, async (t) => {
   const roll = dice(13);
   const one = async () => {
     const worker = new Worker(WORKER, { eval: true });
@@ -210,6 +210,7 @@ test(`${WORKERS} worker threads ended in mid-call`, async () => {
     for (let i = 0; i < WORKERS / 4; i += 1) await one();
   };
   await Promise.all(Array.from({ length: 4 }, lane));
+  t.diagnostic(`${WORKERS} workers ended in mid-call, 100 calls at once, 100 aborts`);
   const messages = long(17);
   assert.notEqual(await tight()(messages), messages);
 });

@@ -140,3 +140,52 @@ test("images stay where they are, text blocks become one", async () => {
 test("an excluded tool's results are never touched", async () => {
   assert.equal(await summaryIn("line\n".repeat(200), { excludeTools: ["read"] }), undefined);
 });
+
+const thought = { type: "thinking", thinking: "hm", thinkingSignature: '{"id":"rs_1"}' };
+
+/** What is left of an old message's content when a newer one thinks too. */
+async function contentBesideNewer(content, more) {
+  const old = { role: "assistant", content: [thought, ...content], stopReason: "stop", ...more };
+  const newer = { ...old, content: [thought, { type: "text", text: "done" }] };
+  const question = { role: "user", content: "go" };
+  const hook = createTransformContext({ schedule: "everyCall" });
+  return (await hook([question, old, question, newer, question]))[1].content;
+}
+
+test("a text with an id keeps its reasoning on the Responses APIs", async () => {
+  const signed = { type: "text", text: "said", textSignature: '{"v":1,"id":"msg_1"}' };
+  const unsigned = { type: "text", text: "said" };
+  for (const api of ["openai-responses", "azure-openai-responses", "openai-codex-responses"]) {
+    assert.deepEqual(await contentBesideNewer([signed], { api }), [thought, signed]);
+    assert.deepEqual(await contentBesideNewer([unsigned], { api }), [unsigned]);
+  }
+  assert.deepEqual(await contentBesideNewer([signed], { api: "google-generative-ai" }), [signed]);
+});
+
+test("the newest message is sent whatever the options say", async () => {
+  const messages = [
+    ...withOldResult(toolResult("ok")),
+    { role: "custom", customType: "note", content: "and?" },
+  ];
+  for (const schedule of ["everyCall", "sticky"]) {
+    const sent = await createTransformContext({ schedule, keepRecentMessages: 0, contextWindow: 20 })(
+      messages,
+    );
+    assert.ok(sent.length < messages.length);
+    assert.equal(sent.at(-1), messages.at(-1));
+  }
+});
+
+test("the step of the tool loop under way keeps its thinking whatever the options say", async () => {
+  const messages = withOldResult(toolResult("ok"));
+  for (const message of messages) if (message.role === "assistant") message.content.unshift(thought);
+  for (const schedule of ["everyCall", "sticky"]) {
+    const sent = await createTransformContext({ schedule, keepRecentThinking: 0, contextWindow: 60 })(
+      messages,
+    );
+    assert.equal(sent.at(-2), messages.at(-2));
+    if (schedule === "sticky") continue;
+    const thinkers = sent.filter(({ role, content }) => role === "assistant" && content[0] === thought);
+    assert.equal(thinkers.length, 1);
+  }
+});

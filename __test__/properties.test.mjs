@@ -101,10 +101,9 @@ function checkSame(messages, sent, call) {
   }
 }
 
+/** Generated messages are known by their `details`; what is no message, by itself. */
 function isFrom(message, original) {
-  return (
-    message === original || (isObject(original) && message?.details === original.details && isObject(message))
-  );
+  return message === original || (isObject(message?.details) && message.details === original?.details);
 }
 
 function isObject(value) {

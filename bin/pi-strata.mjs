@@ -1,10 +1,19 @@
 #!/usr/bin/env node
 // The command-line tool: parses arguments and prints; the work is in lib/cli.
 
-import { Presets, SingleBar } from "cli-progress";
+import { basename } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { countFiles, countTable } from "../lib/cli/count.mjs";
+import { PRICES } from "../lib/cli/economy/caches.mjs";
+import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
+import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/economy/policies.mjs";
+import { explainCall, explanationText } from "../lib/cli/explain.mjs";
 import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
+import { progressBar } from "../lib/cli/progress.mjs";
 import { callsOf, replay, summarize } from "../lib/cli/replay.mjs";
+import { ChangeLog } from "../lib/cli/report/changes.mjs";
+import { reportData } from "../lib/cli/report/data.mjs";
+import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
 import native from "../lib/native.js";
 
@@ -18,16 +27,65 @@ function positiveInteger(text) {
   return number;
 }
 
-async function runReplay(path, { contextWindow, schedule, json, every }) {
-  const session = await loadSession(path);
+function price(text) {
+  const number = Number(text);
+  if (text.trim() === "" || !Number.isFinite(number) || number < 0)
+    throw new InvalidArgumentError("It must be a number from 0 on.");
+  return number;
+}
+
+/** The prices asked for. Cache prices not named follow the input price as the defaults do. */
+function pricesOf({ priceInput: input, priceRead, priceWrite, ttl }) {
+  const per = input / PRICES.input;
+  return {
+    input,
+    read: priceRead ?? per * PRICES.read,
+    write: priceWrite ?? per * PRICES.write,
+    ttlSeconds: ttl,
+  };
+}
+
+async function runReplay(files, options) {
+  const prices = pricesOf(options);
+  if (options.cost) return runCost(files, { ...options, prices });
+  if (files.length > 1)
+    throw new UsageError("Replay takes one session at a time; only --cost takes several.");
+  return runCalls(files[0], { ...options, prices });
+}
+
+async function load(file) {
+  const session = await loadSession(file);
   for (const { line, message } of session.problems) console.error(`line ${line} skipped: ${message}`);
-  const bar = progressBar(callsOf(session.messages).length);
+  return session;
+}
+
+async function runCalls(file, { contextWindow, schedule, json, every, html, prices }) {
+  const page = html === undefined ? undefined : await openReport(html);
+  const session = await load(file);
+  const log = page === undefined ? undefined : new ChangeLog();
+  const policyCount = page === undefined ? 0 : Object.keys(POLICIES).length;
+  const bar = progressBar(callsOf(session.messages).length + policyCount);
   const reports = [];
+  const options = { contextWindow, schedule, cache: cacheOf(prices) };
   if (!json) console.log(CALL_HEADER);
-  for await (const report of replay(session.messages, { contextWindow, schedule })) {
+  for await (const report of replay(session.messages, options, log?.watch)) {
     reports.push(report);
     if (!json && report.call % every === 0) bar.print(callLine(report));
     bar.advance();
+  }
+  if (page !== undefined) {
+    const title = basename(file);
+    const recorded = {
+      title,
+      session,
+      reports,
+      changes: log.changes,
+      contextWindow,
+      prices,
+      ours: POLICY_OF[schedule],
+    };
+    await page.writeFile(await reportHtml(await reportData({ ...recorded, onPolicy: bar.advance })));
+    await page.close();
   }
   bar.stop();
   const summary = summarize(reports);
@@ -36,50 +94,107 @@ async function runReplay(path, { contextWindow, schedule, json, every }) {
       JSON.stringify({ format: session.format, problems: session.problems, calls: reports, summary }),
     );
   else console.log(`\n${closingTable(session, summary)}`);
+  if (!json && page !== undefined) console.log(`\nThe report is in ${html}; open it in any browser.`);
 }
 
-/** A progress bar on a terminal; in a pipe only what is printed. */
-function progressBar(total) {
-  if (!process.stdout.isTTY || !process.stderr.isTTY) {
-    return { print: (line) => console.log(line), advance() {}, stop() {} };
-  }
-  const bar = new SingleBar({ stream: process.stderr, clearOnComplete: true }, Presets.shades_classic);
-  bar.start(total, 0);
-  return {
-    print(line) {
-      process.stderr.write("\r\x1b[K");
-      console.log(line);
-      bar.render();
-    },
-    advance: () => bar.increment(),
-    stop: () => bar.stop(),
-  };
+async function runCost(files, { contextWindow, prices, json }) {
+  const sessions = [];
+  for (const file of files) sessions.push({ name: file, ...(await load(file)) });
+  const bar = progressBar(sessions.length * Object.keys(POLICIES).length);
+  const rows = await compare(sessions, { contextWindow, prices, onStep: bar.advance });
+  bar.stop();
+  console.log(json ? JSON.stringify({ contextWindow, prices, rows }) : compareTable(rows));
 }
+
+async function runExplain(file, { call, contextWindow, schedule, json }) {
+  const explained = await explainCall(await load(file), call, { contextWindow, schedule });
+  if (json) console.log(JSON.stringify({ call: explained.call, ...explained.explanation }));
+  else console.log(explanationText(explained));
+}
+
+async function runCount(files, { json }) {
+  const counts = await countFiles(files.length > 0 ? files : ["-"]);
+  for (const problem of counts.problems) console.error(problem);
+  if (counts.problems.length > 0) process.exitCode = EXIT_USAGE;
+  if (json) console.log(JSON.stringify({ files: counts.files, total: counts.total }));
+  else if (counts.files.length > 0) console.log(countTable(counts));
+}
+
+const scheduleOption = () =>
+  new Option("--schedule <name>", "when the layers may move")
+    .choices(["auto", "everyCall", "sticky"])
+    .default("auto");
 
 const program = new Command("pi-strata")
-  .description("Keeps an LLM agent's context small: replay recorded sessions through the hook.")
+  .description("Keeps an LLM agent's context small: replay recorded sessions through the hook, count tokens.")
   .version(native.status().version)
   .exitOverride();
 
 program
   .command("replay")
   .description("Play a recorded session (pi JSONL, Claude Code transcript) call by call through the hook.")
-  .argument("<file>", 'the session, or "-" for standard input')
+  .argument("<file...>", 'the session, or "-" for standard input; several only with --cost')
   .option("--context-window <tokens>", "the model's context window", positiveInteger, 200_000)
-  .addOption(
-    new Option("--schedule <name>", "when the layers may move").choices(["everyCall"]).default("everyCall"),
-  )
+  .addOption(scheduleOption())
   .option("--json", "print one JSON document instead of the tables")
   .option("--every <n>", "print every n-th call only", positiveInteger, 1)
+  .option("--html <file>", "also write a report: one page with charts that needs no network")
+  .option("--cost", "instead, compare what policies cost and keep")
+  .option("--price-input <dollars>", "price of a million input tokens", price, PRICES.input)
+  .option(
+    "--price-read <dollars>",
+    "the same, read from the cache (default: a tenth of the input price)",
+    price,
+  )
+  .option(
+    "--price-write <dollars>",
+    "the same, written to the cache (default: 1.25 times the input price)",
+    price,
+  )
+  .option("--ttl <seconds>", "life of a cache entry", price, PRICES.ttlSeconds)
   .addHelpText(
     "after",
     `
 Examples:
   pi-strata replay ~/.pi/agent/sessions/project/session.jsonl
   pi-strata replay --context-window 64000 --every 20 session.jsonl
+  pi-strata replay --html report.html session.jsonl
+  pi-strata replay --cost --price-input 3 *.jsonl
   cat session.jsonl | pi-strata replay --json - | jq .summary`,
   )
   .action(runReplay);
+
+program
+  .command("explain")
+  .description("Say what the hook would do before one call of a recorded session, and why.")
+  .argument("<file>", 'the session, or "-" for standard input')
+  .option("--call <n>", "the call, from 1 (default: the last one)", positiveInteger)
+  .option("--context-window <tokens>", "the model's context window", positiveInteger, 200_000)
+  .addOption(scheduleOption())
+  .option("--json", "print one JSON document instead of the table")
+  .addHelpText(
+    "after",
+    `
+Examples:
+  pi-strata explain --call 120 session.jsonl
+  pi-strata explain --json session.jsonl | jq .schedule`,
+  )
+  .action(runExplain);
+
+program
+  .command("count")
+  .description("Count exact cl100k_base tokens of files.")
+  .argument("[file...]", 'text files; "-", or none, is standard input')
+  .option("--json", "print one JSON document instead of the table")
+  .addHelpText(
+    "after",
+    `
+Examples:
+  pi-strata count README.md src/*.ts
+  pbpaste | pi-strata count
+  pi-strata count --json prompt.txt | jq .total`,
+  )
+  .action(runCount);
 
 try {
   await program.parseAsync();

@@ -67,9 +67,10 @@ class Batch {
     }
   }
 
-  #addAssistant({ usage, api, provider, model }) {
+  #addAssistant({ usage, api, provider, model, content }) {
     const cacheRead = number(usage?.cacheRead);
     this.#rows.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
+    this.#rows.push(hasTextId(content) ? 1 : 0);
     this.#addString(api);
     this.#addString(provider);
     this.#addString(model);
@@ -144,6 +145,11 @@ class Batch {
   }
 }
 
+/** True if a text carries the id the provider gave it: pi keeps it as the text's signature. */
+function hasTextId(content) {
+  return Array.isArray(content) && content.some((block) => block?.type === "text" && block.textSignature);
+}
+
 /** A value as JSON; nothing where JSON cannot say them (cycles, BigInt, a getter that throws, great depth). */
 function json(value) {
   try {
@@ -174,4 +180,4 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
   };
 }
 
-module.exports = { Batch, joinedText, markerLine };
+module.exports = { Batch, json, joinedText, markerLine };

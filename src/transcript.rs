@@ -75,6 +75,8 @@ pub struct Assistant {
     pub thinking: Option<Thinking>,
     /// Whether something a provider accepts would be left without the thinking.
     pub has_other_content: bool,
+    /// Whether one of its texts carries the id the provider gave it.
+    pub has_text_id: bool,
 }
 
 /// Who made an assistant message.

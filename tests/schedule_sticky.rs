@@ -130,6 +130,7 @@ impl Maker {
             model: &model,
             prompt_tokens: prompt,
             cache_read_tokens: None,
+            has_text_id: false,
         };
         self.push(role, turn.ok, parts);
         for ((id, name, _), (_, length)) in calls.iter().zip(&turn.calls) {

@@ -6,25 +6,27 @@ const line = fc.oneof(
   fc.string({ maxLength: 80 }),
   fc.constantFrom("", "error: 未找到文件", "x".repeat(700), "😀".repeat(300), "  at run (src/a.js:1:2)"),
 );
-const shortText = fc.string({ minLength: 1, maxLength: 60 }).map((text) => `t${text}`);
-const longText = fc.array(line, { minLength: 1, maxLength: 40 }).map((lines) => `>${lines.join("\n")}`);
+export const shortText = fc.string({ minLength: 1, maxLength: 60 }).map((text) => `t${text}`);
+export const longText = fc
+  .array(line, { minLength: 1, maxLength: 40 })
+  .map((lines) => `>${lines.join("\n")}`);
 
-const image = fc.constant({ type: "image", data: "AAAA", mimeType: "image/png" });
-const textBlock = (text) => text.map((value) => ({ type: "text", text: value }));
+export const image = fc.constant({ type: "image", data: "AAAA", mimeType: "image/png" });
+export const textBlock = (text) => text.map((value) => ({ type: "text", text: value }));
 const thinking = fc
   .tuple(shortText, fc.oneof(shortText, fc.constant("reasoning_content")))
   .map(([text, signature]) => ({ type: "thinking", thinking: text, thinkingSignature: signature }));
 
-const usage = fc.record(
+export const usage = fc.record(
   { input: fc.nat(1000), output: fc.nat(1000), cacheRead: fc.constant(0), cacheWrite: fc.nat(1000) },
   { noNullPrototype: true },
 );
 
-const userMessage = fc
+export const userMessage = fc
   .oneof(shortText, fc.array(fc.oneof(textBlock(shortText), image), { minLength: 1, maxLength: 2 }))
   .map((content) => [{ role: "user", content }]);
 
-const customMessage = shortText.map((content) => [
+export const customMessage = shortText.map((content) => [
   { role: "custom", customType: "note", content, display: true },
 ]);
 

@@ -1,7 +1,8 @@
 // Plays a recorded session call by call through the hook, as the agent did when it was recorded. Measures, prints
 // nothing.
 
-import hook from "../hook.js";
+import { Call, Hook } from "../hook.js";
+import { checkHookOptions } from "../options.js";
 
 /** Names of the layers, in the order in which they act. */
 export const LAYERS = ["toolResults", "thinking", "window", "shrink"];
@@ -18,13 +19,22 @@ export function callsOf(messages) {
   return messages.flatMap((message, index) => (message.role === "assistant" && index > 0 ? [index] : []));
 }
 
-/** One report per call: sizes before and after, what each layer saved, times. */
-export async function* replay(messages, options) {
+/**
+ * One report per call: sizes before and after, what each layer saved, times. `watch(call, edits)` is told
+ * what was done to each message.
+ */
+export async function* replay(messages, options, watch) {
   let events = [];
-  const transform = hook.createTransformContext({ ...options, onEvent: (event) => events.push(event) });
+  const onEvent = (event) => events.push(event);
+  const hook = new Hook(checkHookOptions("replay", { ...options, onEvent }));
   for (const [call, at] of callsOf(messages).entries()) {
     events = [];
-    await transform(messages.slice(0, at));
+    const given = messages.slice(0, at);
+    await hook.transform(given);
+    if (watch !== undefined) {
+      const { edits } = await hook.planFor(given, hook.contextWindow(), new Call());
+      watch(call + 1, edits);
+    }
     yield reportOf(call + 1, events);
   }
 }

@@ -26,7 +26,8 @@ export async function loadSession(path) {
   return session;
 }
 
-async function readAll(path) {
+/** The bytes of a file, or of standard input for "-"; a UsageError says why not. */
+export async function readAll(path) {
   if (path === "-") return buffer(process.stdin);
   try {
     return await readFile(path);

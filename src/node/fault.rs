@@ -20,7 +20,7 @@ mod armed {
 
     /// Lets the step after that many more panic; a negative number disarms. Returns what was left of the last.
     #[napi]
-    pub fn arm_fault(steps: f64) -> f64 {
+    pub(super) fn arm_fault(steps: f64) -> f64 {
         LEFT.swap(steps as i64, Ordering::Relaxed) as f64
     }
 }

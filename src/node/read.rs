@@ -65,6 +65,18 @@ impl Batch {
     }
 }
 
+/// Reads any numbers and strings as if JavaScript had handed them in, and judges, mends and measures what they say.
+#[cfg(feature = "fuzzing")]
+pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
+    let batch = Batch { numbers, units, ends };
+    let Ok(messages) = batch.messages() else { return };
+    let raws: Vec<Raw<'_>> = messages.into_iter().map(|message| message.raw).collect();
+    let facts = raws.iter().map(|raw| std::sync::Arc::new(crate::measure::measure(raw, &Default::default())));
+    let transcript = crate::transcript::Transcript::new(facts.collect());
+    crate::validity::check(&transcript, &raws, crate::validity::Family::Anthropic);
+    crate::validity::repair(&raws, crate::validity::Family::Google);
+}
+
 /// Appends a JavaScript string to `units`.
 pub(super) fn append_string(env: sys::napi_env, string: sys::napi_value, units: &mut Vec<u16>) -> Result<()> {
     let mut len = 0;
@@ -119,6 +131,7 @@ impl<'a> Cursor<'a> {
             2 => RawRole::Assistant {
                 prompt_tokens: finite(self.number()?),
                 cache_read_tokens: finite(self.number()?),
+                has_text_id: self.number()? != 0.0,
                 api: self.text()?,
                 provider: self.text()?,
                 model: self.text()?,

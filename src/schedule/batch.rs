@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::economy::Policy;
 use super::ledger::{Ledger, Numbers};
-use crate::layers::thinking::may_lose_thinking;
+use crate::layers::thinking::{may_lose_thinking, step_under_way};
 use crate::layers::{Limits, ThinkingScope};
 use crate::plan::{Layer, Reason};
 use crate::tokens::estimate::Estimate;
@@ -179,9 +179,12 @@ impl Batch<'_> {
 
     /// Messages before `end` that layer 2 lets lose their thinking and that still have it.
     fn thinking(&self, end: usize) -> Vec<usize> {
+        let newest_first = || self.held.iter().enumerate().rev();
+        let step = step_under_way(
+            newest_first().filter_map(|(index, held)| Some((index, held.message.assistant()?))),
+        );
         let mut kept = 0;
-        let newest_first = self.held.iter().enumerate().rev();
-        let strippable = newest_first.filter(|(index, held)| {
+        let strippable = newest_first().filter(|(index, held)| {
             let Some(assistant) = held.message.assistant().filter(|assistant| assistant.thinking.is_some())
             else {
                 return false;
@@ -190,7 +193,8 @@ impl Batch<'_> {
                 kept += usize::from(assistant.is_sent);
                 return false;
             }
-            *index < end && held.form == Form::Whole && assistant.is_sent && may_lose_thinking(assistant)
+            let is_closed = *index < end && Some(*index) != step;
+            is_closed && held.form == Form::Whole && assistant.is_sent && may_lose_thinking(assistant)
         });
         strippable.map(|(index, _)| index).collect()
     }

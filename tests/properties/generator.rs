@@ -1,6 +1,11 @@
 //! Generated conversations: what real sessions hold, in any order that is possible, up to a given length; and with
 //! noise, what breaks them.
 
+use std::collections::VecDeque;
+
+use pi_strata::layers::{Limits, Overflow, ThinkingScope};
+use pi_strata::schedule::Mode;
+
 use super::model::{Block, Message, Role, Text};
 
 pub(crate) const APIS: [&str; 6] = [
@@ -12,19 +17,31 @@ pub(crate) const APIS: [&str; 6] = [
     "of-a-kind-unknown",
 ];
 
-/// A small generator of its own (xorshift64*), so that one seed names one transcript.
-pub(crate) struct Dice(u64);
+/// Where chance comes from: the bytes of a fuzzer as long as they last, then a small generator of its own
+/// (xorshift64*), so that one seed names one conversation.
+pub(crate) struct Dice {
+    bytes: VecDeque<u8>,
+    state: u64,
+}
 
 impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed | 1)
+        Self { state: seed | 1, ..Self::reading(&[]) }
+    }
+
+    pub(crate) fn reading(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.iter().copied().collect(), state: 1 }
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % bound
+        if let Some(byte) = self.bytes.pop_front() {
+            let more = if bound > 256 { self.bytes.pop_front().unwrap_or_default() } else { 0 };
+            return usize::from(u16::from_le_bytes([byte, more])) % bound;
+        }
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        (self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % bound
     }
 
     pub(crate) fn one_in(&mut self, sides: usize) -> bool {
@@ -36,14 +53,30 @@ impl Dice {
     }
 }
 
+pub(crate) fn limits(dice: &mut Dice) -> Limits {
+    Limits {
+        context_window: dice.pick(&[500.0, 3000.0, 12_000.0, 60_000.0, 1e9]),
+        context_ratio: dice.pick(&[0.1, 0.75, 1.0]),
+        keep_recent_tool_results: dice.below(8),
+        keep_recent_thinking: dice.below(3),
+        keep_recent_messages: dice.below(30),
+        thinking_scope: dice.pick(&[ThinkingScope::All, ThinkingScope::ClosedTurns]),
+        overflow: if dice.one_in(5) { Overflow::Keep } else { Overflow::Shrink },
+        reserve_tokens: dice.pick(&[0.0, 200.0, 8192.0]),
+    }
+}
+
+pub(crate) fn mode(dice: &mut Dice) -> Mode {
+    dice.pick(&[Mode::EveryCall, Mode::Sticky])
+}
+
 pub(crate) struct Conversation {
     pub(crate) api: &'static str,
     pub(crate) messages: Vec<Message>,
 }
 
 /// A conversation of at most `len` messages; about one message in `noise` is broken, none if it is `None`.
-pub(crate) fn conversation(seed: u64, len: usize, noise: Option<usize>) -> Conversation {
-    let mut dice = Dice::new(seed);
+pub(crate) fn conversation(mut dice: Dice, len: usize, noise: Option<usize>) -> Conversation {
     let api = dice.pick(&APIS);
     let mut maker = Maker { dice, api, noise, next_id: 0, messages: Vec::new() };
     maker.opening();

@@ -4,13 +4,13 @@ mod generator;
 mod model;
 
 use generator::{Conversation, Dice, conversation};
-use model::{Block, Message, Role, apply, mended, problems, texts, tokens, transcript};
-use pi_strata::layers::shrink::{cut_marker, cut_texts, wanted_texts};
-use pi_strata::layers::{Limits, Overflow, ThinkingScope};
-use pi_strata::plan::{Action, Layer, Plan};
-use pi_strata::schedule::every_call;
+use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcript};
+use pi_strata::layers::shrink::cut_marker;
+use pi_strata::layers::{Limits, Overflow};
+use pi_strata::plan::{Action, Layer};
+use pi_strata::schedule::Mode;
 use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
-use pi_strata::tokens::{self, estimate::Estimate};
+use pi_strata::tokens;
 use pi_strata::validity::{Family, Rule, repair};
 use proptest::prelude::*;
 
@@ -18,35 +18,12 @@ use proptest::prelude::*;
 const MAX_MESSAGES: usize = 400;
 
 fn limits(seed: u64) -> Limits {
-    let mut dice = Dice::new(seed ^ 0x9E37_79B9_7F4A_7C15);
-    Limits {
-        context_window: [500.0, 3000.0, 12_000.0, 60_000.0, 1e9][dice.below(5)],
-        context_ratio: [0.1, 0.75, 1.0][dice.below(3)],
-        keep_recent_tool_results: dice.below(8),
-        keep_recent_thinking: dice.below(3),
-        keep_recent_messages: dice.below(30),
-        thinking_scope: [ThinkingScope::All, ThinkingScope::ClosedTurns][dice.below(2)],
-        overflow: [Overflow::Shrink, Overflow::Keep][usize::from(dice.one_in(5))],
-        reserve_tokens: [0.0, 200.0, 8192.0][dice.below(3)],
-    }
+    generator::limits(&mut Dice::new(seed ^ 0x9E37_79B9_7F4A_7C15))
 }
 
-/// The plan of one call, texts handed in where it wants them.
-fn plan(messages: &[Message], limits: &Limits) -> Plan {
-    let transcript = transcript(messages);
-    let estimate = Estimate::PLAIN;
-    let mut draft = every_call::draft(&transcript, limits, &estimate);
-    let wanted = wanted_texts(&draft, limits, &estimate);
-    if !wanted.is_empty() {
-        cut_texts(&mut draft, limits, &estimate, &texts(messages, &wanted));
-    }
-    draft.finish()
-}
-
-fn run(messages: &[Message], limits: &Limits) -> (Plan, Vec<(usize, Message)>) {
-    let plan = plan(messages, limits);
-    let output = apply(messages, &transcript(messages), &plan.edits);
-    (plan, output)
+/// Either schedule: what must hold holds under both.
+fn mode(seed: u64) -> Mode {
+    generator::mode(&mut Dice::new(seed ^ 0x5851_F42D_4C95_7F2D))
 }
 
 fn is_thinking(block: &Block) -> bool {
@@ -58,11 +35,11 @@ fn without_origins(output: &[(usize, Message)]) -> Vec<Message> {
 }
 
 fn sound(seed: u64, len: usize) -> Conversation {
-    conversation(seed, len, None)
+    conversation(Dice::new(seed), len, None)
 }
 
 fn broken(seed: u64, len: usize, noise: usize) -> Conversation {
-    conversation(seed, len, Some(noise))
+    conversation(Dice::new(seed), len, Some(noise))
 }
 
 proptest! {
@@ -78,13 +55,13 @@ proptest! {
     #[test]
     fn a_valid_transcript_stays_valid(seed: u64, len in 1..MAX_MESSAGES) {
         let Conversation { api, messages } = sound(seed, len);
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         prop_assert_eq!(problems(&without_origins(&output), Family::of(api)), []);
     }
 
     #[test]
     fn no_orphan_leaves_whatever_came_in(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
-        let (_, output) = run(&broken(seed, len, noise).messages, &limits(seed));
+        let (_, output) = run(&broken(seed, len, noise).messages, &limits(seed), mode(seed));
         let left = problems(&without_origins(&output), Family::Any);
         let is_orphan =
             |rule| matches!(rule, Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult);
@@ -94,7 +71,7 @@ proptest! {
     #[test]
     fn nothing_new_breaks_in_a_broken_transcript(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let Conversation { api, messages } = broken(seed, len, noise);
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         let family = Family::of(api);
         let before: Vec<_> = problems(&messages, family).iter().map(|problem| problem.rule).collect();
         let after: Vec<_> = problems(&without_origins(&output), family).iter().map(|p| p.rule).collect();
@@ -108,7 +85,7 @@ proptest! {
     fn the_output_is_a_subsequence_with_the_allowed_edits_only(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
-        let (plan, output) = run(&messages, &limits);
+        let (plan, output) = run(&messages, &limits, mode(seed));
         prop_assert!(output.is_sorted_by(|a, b| a.0 < b.0));
         for (index, message) in &output {
             let original = &messages[*index];
@@ -139,7 +116,7 @@ proptest! {
     #[test]
     fn no_text_is_emptied_and_no_surrogate_pair_split(seed: u64, len in 1..MAX_MESSAGES) {
         let messages = sound(seed, len).messages;
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         for (index, message) in output.iter().filter(|(index, message)| *message != messages[*index]) {
             prop_assert!(!message.blocks.is_empty());
             for text in message.texts() {
@@ -151,7 +128,7 @@ proptest! {
     #[test]
     fn system_messages_and_the_first_user_stay_and_layer_4_spares_the_last(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
-        let (plan, output) = run(&messages, &limits(seed));
+        let (plan, output) = run(&messages, &limits(seed), mode(seed));
         let is_kept = |index: usize| output.iter().any(|(at, _)| *at == index);
         let slid = |index: usize| plan.edits.iter().any(|edit| edit.index == index && edit.layer == Layer::Window);
         let users: Vec<usize> = (0..messages.len()).filter(|&at| messages[at].role == Role::User).collect();
@@ -164,7 +141,7 @@ proptest! {
     #[test]
     fn the_tokens_said_are_the_tokens_there(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
-        let (plan, output) = run(&messages, &limits(seed));
+        let (plan, output) = run(&messages, &limits(seed), mode(seed));
         prop_assert_eq!(plan.tokens_before, tokens(&messages));
         prop_assert_eq!(plan.tokens_after, tokens(&without_origins(&output)));
         prop_assert!(plan.tokens_after <= plan.tokens_before);
@@ -176,7 +153,7 @@ proptest! {
     fn it_fits_or_nothing_is_left_to_take(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
-        let (plan, output) = run(&messages, &limits);
+        let (plan, output) = run(&messages, &limits, mode(seed));
         if plan.tokens_after as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
             return Ok(());
         }
@@ -201,18 +178,18 @@ proptest! {
     fn the_same_input_gives_the_same_plan(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
-        prop_assert_eq!(plan(&messages, &limits).edits, plan(&messages, &limits).edits);
+        prop_assert_eq!(plan(&messages, &limits, mode(seed)).edits, plan(&messages, &limits, mode(seed)).edits);
     }
 
-    /// A second pass over what was sent drops nothing more and strips nothing more; it may only find a still shorter
+    /// Under everyCall, a second pass over what was sent drops nothing more and strips nothing more; it may only find a still shorter
     /// summary of a summary or cut the rest of a text that is over the window even so.
     #[test]
     fn a_second_pass_finds_nothing_to_drop(seed: u64, len in 1..MAX_MESSAGES) {
         let messages = sound(seed, len).messages;
         let limits = limits(seed);
-        let (first, output) = run(&messages, &limits);
+        let (first, output) = run(&messages, &limits, Mode::EveryCall);
         let edited: Vec<usize> = first.edits.iter().map(|edit| edit.index).collect();
-        let second = plan(&without_origins(&output), &limits);
+        let second = plan(&without_origins(&output), &limits, Mode::EveryCall);
         for edit in &second.edits {
             let origin = output[edit.index].0;
             prop_assert!(matches!(edit.action, Action::Summarize | Action::Truncate(_)), "{edit:?}");
@@ -223,7 +200,7 @@ proptest! {
     #[test]
     fn bound_thinking_stays(seed: u64, len in 1..MAX_MESSAGES) {
         let Conversation { api, messages } = sound(seed, len);
-        let (_, output) = run(&messages, &limits(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         let thinks = |message: &Message| message.blocks.iter().any(is_thinking);
         let calls = |message: &Message| message.blocks.iter().any(|block| matches!(block, Block::Call { .. }));
         let names_field = |message: &Message| message.blocks.iter().any(
@@ -240,7 +217,7 @@ proptest! {
 
     #[test]
     fn edits_name_their_layer(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
-        let (plan, _) = run(&broken(seed, len, noise).messages, &limits(seed));
+        let (plan, _) = run(&broken(seed, len, noise).messages, &limits(seed), mode(seed));
         prop_assert!(plan.edits.is_sorted_by(|a, b| a.index < b.index));
         for edit in &plan.edits {
             let allowed = match edit.layer {

@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
-use pi_strata::layers::shrink::{Texts, cut_text};
+use pi_strata::layers::Limits;
+use pi_strata::layers::shrink::{Texts, cut_text, cut_texts, wanted_texts};
 use pi_strata::measure::{Part, Raw, RawRole, Rules, count, measure};
-use pi_strata::plan::{Action, Edit};
+use pi_strata::plan::{Action, Edit, Plan};
+use pi_strata::schedule::economy::Policy;
+use pi_strata::schedule::{Memo, Mode, decide};
 use pi_strata::transcript::Transcript;
 use pi_strata::validity::{Family, Mend, Problem, check};
 
@@ -56,6 +59,7 @@ impl Message {
                 model: &model.0,
                 prompt_tokens: None,
                 cache_read_tokens: None,
+                has_text_id: false,
             },
             Role::ToolResult { call_id, tool_name } => {
                 RawRole::ToolResult { call_id: &call_id.0, tool_name: &tool_name.0, marker: None }
@@ -131,17 +135,34 @@ pub(crate) fn tokens(messages: &[Message]) -> usize {
     messages.iter().map(|message| count(&message.raw(), &Rules::default())).sum()
 }
 
-/// What the boundary hands in for cutting.
-pub(crate) fn texts(messages: &[Message], wanted: &[usize]) -> Vec<Texts> {
+/// The plan of one call, texts handed in where it wants them.
+pub(crate) fn plan(messages: &[Message], limits: &Limits, mode: Mode) -> Plan {
+    let transcript = transcript(messages);
+    let decision = decide(&transcript, mode, &Policy::default(), limits, &Memo::default());
+    let (mut draft, estimate) = (decision.draft, decision.estimate);
+    let wanted = wanted_texts(&draft, limits, &estimate);
+    if !wanted.is_empty() {
+        cut_texts(&mut draft, limits, &estimate, &texts(messages, &wanted));
+    }
+    draft.finish()
+}
+
+/// The plan and what it leaves, each message with the position it came from.
+pub(crate) fn run(messages: &[Message], limits: &Limits, mode: Mode) -> (Plan, Vec<(usize, Message)>) {
+    let plan = plan(messages, limits, mode);
+    let output = apply(messages, &transcript(messages), &plan.edits);
+    (plan, output)
+}
+
+fn texts(messages: &[Message], wanted: &[usize]) -> Vec<Texts> {
     let of = |index: usize| messages[index].texts().map(|text| text.0.clone()).collect();
     wanted.iter().map(|&index| Texts { index, blocks: of(index) }).collect()
 }
 
-/// The edited transcript, each message with the position it came from.
-pub(crate) fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(usize, Message)> {
+fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(usize, Message)> {
+    let mut edits = edits.iter().peekable();
     let kept = messages.iter().enumerate().filter_map(|(index, message)| {
-        let edit = edits.iter().find(|edit| edit.index == index);
-        match edit {
+        match edits.next_if(|edit| edit.index == index) {
             Some(edit) if edit.action == Action::Drop => None,
             Some(edit) => Some((index, message.edited(edit, transcript))),
             None => Some((index, message.clone())),

@@ -1,12 +1,14 @@
 // What a policy costs and what it keeps, over one recorded session: dollars under both cache models, and how much of
 // what the assistant went on to use was still in front of it.
 
+import { callsOf } from "../replay.mjs";
 import { BreakpointCache, dollars, PRICES, PrefixCache, SYSTEM_TOKENS, tokensOf } from "./caches.mjs";
 import { Versions } from "./versions.mjs";
 
-/** Positions of the calls: assistant messages whose prompt the provider counted. */
-function pricedCalls(messages) {
-  return messages.flatMap((message, index) => (promptTokens(message) > 0 ? [index] : []));
+/** Positions of the calls: assistant messages whose prompt the provider counted; where it counted none, all of them. */
+export function pricedCalls(messages) {
+  const counted = messages.flatMap((message, index) => (promptTokens(message) > 0 ? [index] : []));
+  return counted.length > 0 ? counted : callsOf(messages);
 }
 
 function promptTokens({ role, usage }) {
@@ -16,9 +18,9 @@ function promptTokens({ role, usage }) {
 
 /**
  * Plays `messages` through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
- * before it) and adds everything up.
+ * before it) and adds everything up. `onCall` is told of each call: its position, tokens and dollars.
  */
-export async function measure(messages, policy, { contextWindow, prices = PRICES }) {
+export async function measure(messages, policy, { contextWindow, prices = PRICES, onCall }) {
   const versions = new Versions();
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
   const ttlMs = 1000 * prices.ttlSeconds;
@@ -29,15 +31,18 @@ export async function measure(messages, policy, { contextWindow, prices = PRICES
     const request = (await policy(messages.slice(0, at))).map((message) => versions.of(message));
     const tokens = SYSTEM_TOKENS + tokensOf(request);
     const timeMs = messages[at].timestamp;
+    const cost = {};
     for (const [model, cache] of Object.entries(caches)) {
       const read = cache.read(request, timeMs, ttlMs);
-      score.dollars[model] += dollars(tokens, read, prices);
+      cost[model] = dollars(tokens, read, prices);
+      score.dollars[model] += cost[model];
       score.readTokens[model] += read;
     }
     score.calls += 1;
     score.tokens += tokens;
     score.peak = Math.max(score.peak, tokens);
     score.overflows += tokens > contextWindow ? 1 : 0;
+    onCall?.({ at, tokens, dollars: cost });
     visible.show(request);
     origins.addUpTo(messages, at);
     origins.score(versions.of(messages[at]), visible, score);

@@ -17,6 +17,16 @@ export const POLICIES = {
   "mask all but 20, batches of 40": maskBatches,
 };
 
-function ours(options) {
-  return ({ contextWindow }) => hook.createTransformContext({ contextWindow, ...options });
+/** The policy that stands for each schedule of ours. */
+export const POLICY_OF = { auto: "auto", everyCall: "everyCall", sticky: "sticky, balanced" };
+
+/** Our hook with these options, as a policy; it knows the prices it will be measured by. */
+export function ours(options) {
+  return ({ contextWindow, prices }) =>
+    hook.createTransformContext({ contextWindow, cache: cacheOf(prices), ...options });
+}
+
+/** Prices in dollars as the hook's option wants them, relative to input. */
+export function cacheOf({ input, read, write, ttlSeconds }) {
+  return input > 0 ? { read: read / input, write: write / input, ttlSeconds } : { ttlSeconds };
 }

@@ -1,0 +1,206 @@
+// The report: its figures against the measure, and its page in a real browser, as a reader uses it.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { ChangeLog } from "../lib/cli/report/changes.mjs";
+import { reportHtml } from "../lib/cli/report/html.mjs";
+import native from "../lib/native.js";
+import { WORDS } from "../report/words.mjs";
+import { pageTest } from "./support/browser.mjs";
+import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
+
+const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-report-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const CALLS = 40;
+const session = join(folder, "session.jsonl");
+const report = join(folder, "report.html");
+writeFileSync(session, asPiFile(sessionWithTools(CALLS)));
+
+const run = spawnSync(
+  process.execPath,
+  [CLI, "replay", "--schedule", "everyCall", "--context-window", "8000", "--html", report, "--json", session],
+  { encoding: "utf8" },
+);
+const summary = run.status === 0 ? JSON.parse(run.stdout).summary : undefined;
+const html = run.status === 0 ? readFileSync(report, "utf8") : "";
+const data = run.status === 0 ? dataOf(html) : undefined;
+
+function dataOf(page) {
+  return JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)[1]);
+}
+
+test("the report is written, and its columns are what the replay reported", () => {
+  assert.equal(run.stderr, "");
+  assert.equal(run.status, 0);
+  assert.equal(data.calls.before.length, summary.calls);
+  const sum = (column) => column.reduce((total, value) => total + value, 0);
+  assert.ok(Math.abs(sum(data.calls.after) - summary.tokensSent.after) <= summary.calls);
+  assert.equal(sum(data.calls.saved.toolResults), summary.saved.toolResults);
+});
+
+test("dollars per call add up to each policy's total, under both cache models", () => {
+  assert.ok(data.costs.policies.length >= 6);
+  for (const { name, series, dollars, calls } of data.costs.policies) {
+    for (const model of ["prefix", "breakpoint"]) {
+      assert.equal(series[model].length, calls, name);
+      const sum = series[model].reduce((total, value) => total + value, 0);
+      assert.ok(Math.abs(sum - dollars[model]) < 1e-6 * calls, `${name}, ${model}`);
+    }
+  }
+});
+
+test("no text of the conversation is in the report", () => {
+  assert.ok(readFileSync(session, "utf8").includes(SECRET));
+  assert.ok(!html.includes(SECRET));
+});
+
+test("every change says what was done, over which calls, and why", () => {
+  const { calls, changes, messages } = data;
+  const perLayer = { summarize: 0, stripThinking: 0, drop: 0 };
+  for (const [index, action, from, to, , reason] of changes) {
+    assert.ok(index < calls.messages[from - 1], "only what the call was given can be edited");
+    assert.ok(from <= to && to <= calls.before.length);
+    assert.ok(reason.length > 0);
+    if (action === "summarize") assert.equal(messages.role[index], "toolResult");
+    perLayer[action] += 1;
+  }
+  for (const [action, count] of Object.entries(perLayer)) assert.ok(count > 0, action);
+});
+
+test("the change log joins calls in a row, and only those", () => {
+  const log = new ChangeLog();
+  const edit = (index, action) => ({ index, action, reason: 1, tokensSaved: 5 });
+  log.watch(2, [edit(1, "stripThinking"), edit(2, "summarize")]);
+  log.watch(3, [edit(1, "stripThinking"), edit(2, "summarize")]);
+  log.watch(4, [edit(1, "drop")]);
+  log.watch(5, [edit(2, "summarize")]);
+  const seen = log.changes.map(({ index, action, from, to }) => [index, action, from, to]);
+  assert.deepEqual(seen, [
+    [1, "stripThinking", 2, 3],
+    [2, "summarize", 2, 3],
+    [1, "drop", 4, 4],
+    [2, "summarize", 5, 5],
+  ]);
+});
+
+test("each language has the same words, and Chinese all reasons", () => {
+  const { en, zh } = WORDS;
+  assert.deepEqual(Object.keys(zh), Object.keys(en));
+  for (const reason of [...native.native().reasons(), ...native.native().verdicts()])
+    assert.ok(reason in zh.reasons, reason);
+});
+
+pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, async (page) => {
+  await page.goto(pathToFileURL(report).href);
+  assert.equal(await page.title(), "pi-strata: session.jsonl");
+  assert.equal(await page.locator("canvas").count(), 3);
+
+  const tip = page.locator(".tip");
+  await page.locator(".map canvas").hover({ position: { x: 4, y: 4 } });
+  assert.match(await tip.textContent(), /^#1 user, \d+ tokens · user$/);
+  const { index, action } = data.changes
+    .map(([at, what, , to]) => ({ index: at, action: what, to }))
+    .find(({ action: what, to }) => what === "drop" && to === data.calls.before.length);
+  await page.locator(".map canvas").focus();
+  for (let step = 0; step < index; step += 1) await page.keyboard.press("ArrowRight");
+  assert.match(
+    await tip.textContent(),
+    /dropped since call \d+, saves [\d,]+ tokens: .* · schedule: /,
+    `${index} ${action}`,
+  );
+
+  await page.getByRole("slider").fill("1");
+  assert.match(await tip.textContent(), /not there yet$/);
+
+  const chart = page.locator(".chart").first();
+  await chart.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowLeft");
+  const last = String(data.calls.before.length - 1);
+  assert.equal(await chart.locator(".u-series").first().locator(".u-value").textContent(), last);
+
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await background();
+  await page.click("#theme");
+  assert.notEqual(await background(), before);
+
+  await page.click("#model-breakpoint");
+  assert.equal(await page.getAttribute("#model-breakpoint", "aria-pressed"), "true");
+  await page.click("#language");
+  assert.equal(await page.getAttribute("html", "lang"), "zh");
+  assert.match(await page.textContent("body"), /每次调用的 token/);
+  assert.doesNotMatch(await page.textContent("main"), /Tokens per call|undefined|NaN/);
+});
+
+pageTest(
+  "a reader of Chinese gets Chinese, a dark screen a dark page",
+  { locale: "zh-CN", colorScheme: "dark" },
+  async (page) => {
+    await page.goto(pathToFileURL(report).href);
+    assert.equal(await page.getAttribute("html", "lang"), "zh");
+    assert.equal(await page.getAttribute("html", "data-theme"), "dark");
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.getAttribute("html", "data-theme"), "light");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.getAttribute("html", "data-theme"), "dark");
+  },
+);
+
+pageTest("a session of 10 000 calls is shown whole", { locale: "en-US" }, async (page) => {
+  const path = join(folder, "large.html");
+  writeFileSync(path, await reportHtml(largeData(10_000)));
+  await page.goto(pathToFileURL(path).href);
+  await page.locator(".map canvas").focus();
+  for (const key of ["ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
+  assert.match(
+    await page.textContent(".tip"),
+    /^#[\d,]+ toolResult read, 300 tokens · summarised since call/,
+  );
+  await page.getByRole("slider").fill("5000");
+  assert.match(await page.textContent(".legend"), /not there yet 10,000/);
+});
+
+/** The columns of a session in which every other message is a tool result, and every one is summarised. */
+function largeData(calls) {
+  const column = (length, value) => Array.from({ length }, (_, i) => value(i));
+  const dollars = { prefix: 1, breakpoint: 1 };
+  const rates = { recall: 1, toolRecall: 1, userText: 1, hitRate: 1 };
+  const series = { prefix: column(calls, () => 0.01), breakpoint: column(calls, () => 0.02) };
+  const policy = (name) => ({ name, series, calls, peak: 1, overflows: 0, dollars, rates });
+  return {
+    title: "large",
+    format: "pi session",
+    contextWindow: 200_000,
+    thresholdTokens: 150_000,
+    ours: "b",
+    prices: { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 },
+    calls: {
+      messages: column(calls, (i) => 2 * i + 2),
+      before: column(calls, (i) => 20 * i),
+      after: column(calls, (i) => 10 * i),
+      reason: column(calls, () => "recomputed at every call"),
+      saved: { toolResults: column(calls, () => 1) },
+    },
+    messages: {
+      role: column(2 * calls, (i) => (i % 2 === 0 ? "assistant" : "toolResult")),
+      tool: column(2 * calls, (i) => (i % 2 === 0 ? "" : "read")),
+      tokens: column(2 * calls, () => 300),
+    },
+    changes: column(calls, (i) => [
+      2 * i + 1,
+      "summarize",
+      Math.min(calls, i + 7),
+      calls,
+      200,
+      "old tool result",
+    ]),
+    costs: { calls: column(calls, (i) => i + 1), policies: ["a", "b", "c", "d", "e", "f"].map(policy) },
+  };
+}

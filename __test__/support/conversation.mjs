@@ -1,0 +1,154 @@
+// Generated sessions as a model's provider sees them: written by one author with turns of another, with signed and
+// sealed thinking, parallel calls, images, failed, aborted, cut off and interrupted messages, and an app's own roles.
+// What is generated is what pi leaves on disk at the moment of a request.
+
+import fc from "fast-check";
+import { authors } from "./authors.mjs";
+import { customMessage, image, longText, shortText, textBlock, usage, userMessage } from "./generate.mjs";
+
+/** What an assistant message thinks and says, and what its calls bring. `undefined` is a sealed thought. */
+const sketch = (calls) =>
+  fc.record({
+    thoughts: fc.array(fc.option(shortText, { nil: undefined, freq: 5 }), { maxLength: 2 }),
+    says: fc.array(shortText, { maxLength: 1 }),
+    results: fc.array(
+      fc.array(fc.oneof({ weight: 6, arbitrary: textBlock(longText) }, image), {
+        minLength: 1,
+        maxLength: 2,
+      }),
+      calls,
+    ),
+    isError: fc.boolean(),
+    usage: fc.tuple(usage, fc.nat(1000)).map(([paid, cacheRead]) => ({ ...paid, cacheRead })),
+  });
+
+/** How a turn ends: with a last word, failed or cut off in mid-word, or the user cut in while tools were running. */
+const ending = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(fc.constant("stop"), sketch({ maxLength: 0 })) },
+  fc.tuple(fc.constant("length"), sketch({ maxLength: 0 })),
+  fc.tuple(fc.constantFrom("error", "aborted"), sketch({ maxLength: 2 })),
+  fc.tuple(fc.constant("interrupted"), sketch({ minLength: 1, maxLength: 3 })),
+);
+
+const bashExecution = fc
+  .record({ output: longText, excludeFromContext: fc.boolean() })
+  .map((more) => [{ role: "bashExecution", command: "ls", exitCode: 0, cancelled: false, ...more }]);
+const branchSummary = shortText.map((summary) => [{ role: "branchSummary", summary, fromId: "b" }]);
+
+/** A turn as far as its last step. */
+const openTurn = {
+  question: userMessage,
+  steps: fc.array(
+    fc.record({
+      step: sketch({ minLength: 1, maxLength: 4 }),
+      steering: fc.array(fc.oneof(userMessage, customMessage), { maxLength: 1 }),
+    }),
+    { maxLength: 8 },
+  ),
+  isForeign: fc.nat(5).map((n) => n === 0),
+};
+const closedTurn = {
+  ...openTurn,
+  ending,
+  after: fc.array(fc.oneof(customMessage, branchSummary, bashExecution), { maxLength: 1 }),
+};
+
+/**
+ * A session at the moment of a request to `author`; it ends on the user's words or on results.
+ *
+ * @param options.prompt the messages of role `system` that open it, as pi has them from 0.86 on
+ * @param options.promptChange those that come before the last turn
+ */
+export const conversation = (author, { prompt = [], promptChange = [] } = {}) =>
+  fc
+    .record({
+      summary: fc.array(
+        shortText.map((summary) => ({ role: "compactionSummary", summary, tokensBefore: 1 })),
+        { maxLength: 1 },
+      ),
+      closed: fc.array(fc.record(closedTurn), { maxLength: 4 }),
+      open: fc.record(openTurn),
+      foreigner: fc.constantFrom(...authors.filter((other) => other !== author)),
+    })
+    .map(({ summary, closed, open, foreigner }) => {
+      const scribe = new Scribe();
+      const writerOf = ({ isForeign }) => (isForeign ? foreigner : author);
+      scribe.add(...prompt, ...summary);
+      for (const turn of closed) {
+        scribe.addTurn(writerOf(turn), turn);
+        scribe.addEnding(writerOf(turn), ...turn.ending);
+        scribe.add(...turn.after.flat());
+      }
+      scribe.add(...promptChange);
+      scribe.addTurn(writerOf(open), open);
+      return scribe.messages;
+    });
+
+/** Writes sketches down as messages, with ids and times of their own. */
+class Scribe {
+  messages = [];
+  #written = 0;
+
+  add(...messages) {
+    for (const message of messages) this.messages.push({ ...message, timestamp: this.#now() });
+  }
+
+  /** The question, the calls with all that they bring, and what the user says meanwhile. */
+  addTurn(author, { question, steps }) {
+    this.add(...question);
+    for (const { step, steering } of steps) {
+      const { content, answers } = this.#write(author, step);
+      this.#addAssistant(author, content, step, "toolUse");
+      this.add(...answers, ...steering.flat());
+    }
+  }
+
+  addEnding(author, kind, sketch) {
+    const { content, answers } = this.#write(author, sketch);
+    if (kind !== "interrupted") return this.#addAssistant(author, content, sketch, kind);
+    this.#addAssistant(author, content, sketch, "toolUse");
+    this.add(...answers.slice(1));
+  }
+
+  #addAssistant({ api, provider, model }, content, { usage }, stopReason) {
+    if (content.length === 0 && stopReason !== "error" && stopReason !== "aborted") return;
+    this.add({ role: "assistant", content, api, provider, model, usage, stopReason });
+  }
+
+  #write(author, { thoughts, says, results, isError }) {
+    const hasThought = thoughts.length > 0 || (author.thinks === "always" && results.length > 0);
+    const thinking = author.thinks !== "never" && hasThought ? (thoughts.length > 0 ? thoughts : ["hm"]) : [];
+    // A model that thought goes on to say or to do something.
+    const words = says.length === 0 && results.length === 0 && thinking.length > 0 ? ["done"] : says;
+    const calls = results.map((_, i) => {
+      const name = i === 1 ? "bash" : "read";
+      const n = this.#number();
+      return author.call(n, name, { path: `src/file${n}.rs` }, i === 0);
+    });
+    const content = [
+      ...thinking.map((text) =>
+        text === undefined ? author.sealed(this.#number()) : author.thinking(text, this.#number()),
+      ),
+      ...words.map((text) => author.text(text, this.#number())),
+      ...calls,
+    ];
+    const answers = calls.map(({ id, name }, i) => ({
+      role: "toolResult",
+      toolCallId: id,
+      toolName: name,
+      content: results[i],
+      isError,
+      details: { kept: i },
+    }));
+    return { content, answers };
+  }
+
+  #number() {
+    this.#written += 1;
+    return this.#written;
+  }
+
+  #now() {
+    return 1_700_000_000_000 + 1000 * this.messages.length;
+  }
+}

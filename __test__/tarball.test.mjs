@@ -1,0 +1,140 @@
+// The package as npm would install it: packed, inspected, installed into an empty folder from a registry that serves
+// the tarballs, and run by every Node we support, as CommonJS, as ESM and as a command.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { describeBinary } from "../release/binary.mjs";
+import { inspect } from "../release/inspect.mjs";
+import { pack } from "../release/pack.mjs";
+import { startRegistry } from "./support/registry.mjs";
+
+/** What a user does first: the hook over a long tool result, and a count. Prints what came out. */
+const USE = `
+const long = Array.from({ length: 90 }, (_, i) => "line " + i + " of a result").join("\\n");
+const messages = [{ role: "user", content: "go", timestamp: 1 }];
+for (let i = 0; i < 8; i += 1) {
+  messages.push({ role: "assistant", content: [{ type: "toolCall", id: "c" + i, name: "read", arguments: {} }] });
+  messages.push({ role: "toolResult", toolCallId: "c" + i, toolName: "read", content: [{ type: "text", text: long }] });
+}
+strata.transformContext(messages).then((sent) => {
+  const edited = sent.filter((message, i) => message !== messages[i]).length;
+  console.log(JSON.stringify({ edited, tokens: strata.countTokens("hello world"), status: strata.status() }));
+});
+`;
+
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-tarball-"));
+const packed = join(folder, "packed");
+const app = join(folder, "app");
+let platformNames;
+
+before(async () => {
+  platformNames = pack(packed);
+  mkdirSync(app);
+  writeFileSync(join(app, "package.json"), '{ "private": true }\n');
+  writeFileSync(join(app, "use.cjs"), `const strata = require("pi-strata");\n${USE}`);
+  writeFileSync(join(app, "use.mjs"), `import * as strata from "pi-strata";\n${USE}`);
+  const registry = await startRegistry(packed);
+  try {
+    await registry.npm(["install", "pi-strata", "--no-audit", "--no-fund"], app);
+  } finally {
+    registry.stop();
+  }
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const nodes = createRequire(new URL("nodes/package.json", import.meta.url));
+
+function nodeBinary(name) {
+  const manifest = nodes.resolve(`${name}/package.json`);
+  return join(dirname(manifest), nodes(manifest).bin.node);
+}
+
+test("the guard finds nothing wrong but this machine's newer glibc", () => {
+  const { problems } = inspect(packed, { isPartial: true });
+  assert.deepEqual(
+    problems.filter((problem) => !/asks for glibc \d/.test(problem)),
+    [],
+  );
+});
+
+test("the guard names what is missing, foreign, of another version or for another machine", () => {
+  const wrong = join(folder, "wrong");
+  mkdirSync(wrong);
+  const [platform] = platformNames;
+  const unpacked = join(folder, "unpacked");
+  mkdirSync(unpacked);
+  const tarball = readdirSync(packed).find((name) => name.startsWith(platform));
+  execFileSync("tar", ["-xzf", join(packed, tarball), "-C", unpacked]);
+  const manifest = nodes(join(unpacked, "package/package.json"));
+  const spoiled = { ...manifest, version: "9.9.9", os: ["aix"], files: [...manifest.files, ".env"] };
+  writeFileSync(join(unpacked, "package/package.json"), JSON.stringify(spoiled));
+  writeFileSync(join(unpacked, "package/.env"), "TOKEN=1");
+  execFileSync("npm", ["pack", "--silent", "--pack-destination", wrong], { cwd: join(unpacked, "package") });
+  const problems = inspect(wrong).problems.join("\n");
+  for (const expected of [
+    /version 9\.9\.9, not/,
+    /holds .*\.env/,
+    /native file is for/,
+    /pi-strata: there is no tarball/,
+  ])
+    assert.match(problems, expected);
+});
+
+test("native files are told apart by their first bytes", () => {
+  const file = (length, ...writes) => {
+    const bytes = Buffer.alloc(length);
+    for (const [method, value, at] of writes) bytes[method](value, at);
+    return bytes;
+  };
+  const elf = file(
+    64,
+    ["write", "\x7fELF", 0],
+    ["writeUInt16LE", 183, 18],
+    ["write", "GLIBC_2.9 GLIBC_2.28", 30],
+  );
+  assert.deepEqual(describeBinary(elf), { os: "linux", cpus: ["arm64"], glibc: [2, 28] });
+  const macho = file(64, ["writeUInt32LE", 0xfeedfacf, 0], ["writeUInt32LE", 0x01000007, 4]);
+  assert.deepEqual(describeBinary(macho), { os: "darwin", cpus: ["x64"] });
+  const fat = file(
+    64,
+    ["writeUInt32BE", 0xcafebabe, 0],
+    ["writeUInt32BE", 2, 4],
+    ["writeUInt32BE", 0x01000007, 8],
+    ["writeUInt32BE", 0x0100000c, 28],
+  );
+  assert.deepEqual(describeBinary(fat), { os: "darwin", cpus: ["x64", "arm64"] });
+  const pe = file(256, ["write", "MZ", 0], ["writeUInt32LE", 128, 0x3c], ["writeUInt16LE", 0xaa64, 132]);
+  assert.deepEqual(describeBinary(pe), { os: "win32", cpus: ["arm64"] });
+});
+
+test("npm installs the platform package of this machine and no other", () => {
+  const installed = readdirSync(join(app, "node_modules")).filter((name) => name.startsWith("pi-strata"));
+  assert.deepEqual(installed.sort(), ["pi-strata", ...platformNames].sort());
+});
+
+for (const name of ["node20", "node22", "node24", "node26"]) {
+  test(`${name} runs it as CommonJS, as ESM and as a command`, () => {
+    const binary = nodeBinary(name);
+    const run = (...args) => execFileSync(binary, args, { cwd: app, encoding: "utf8" });
+    assert.match(run("--version"), new RegExp(`^v${name.slice(4)}\\.`));
+    for (const script of ["use.cjs", "use.mjs"]) {
+      const { edited, tokens, status } = JSON.parse(run(script));
+      assert.deepEqual(
+        { edited, tokens, native: status.native },
+        { edited: 2, tokens: 2, native: true },
+        script,
+      );
+    }
+    const counted = execFileSync(binary, ["node_modules/pi-strata/bin/pi-strata.mjs", "count", "--json"], {
+      cwd: app,
+      encoding: "utf8",
+      input: "hello world",
+    });
+    assert.equal(JSON.parse(counted).total, 2);
+  });
+}

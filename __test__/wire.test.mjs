@@ -1,0 +1,130 @@
+// The wire as judge: generated sessions through the hook, through real pi-ai of every version, to the request bodies of
+// four protocols. Whatever the provider would object to in the hook's request, it must have objected to without it.
+//
+// WIRE_CHECKS is the number of bodies judged, over all protocols and versions; WIRE_DUMP a file to which those of the
+// protocols that other validators know are appended.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { appendFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { piVersions } from "./pi/versions.mjs";
+import { authors } from "./support/authors.mjs";
+import { conversation } from "./support/conversation.mjs";
+import { deepFreeze } from "./support/generate.mjs";
+import { forEachPi } from "./support/on-node22.mjs";
+import { rulesOf } from "./support/wire/judge.mjs";
+import { PiWire } from "./support/wire/pi.mjs";
+import { countSockets } from "./support/wire/sockets.mjs";
+import { Tally, Trial } from "./support/wire/trial.mjs";
+
+const CHECKS = Number(process.env.WIRE_CHECKS ?? 2_000);
+/** Sets of options each session goes through the hook with. */
+const OPTIONS_PER_SESSION = 4;
+/** Share of the bodies that the hook must have changed for the rest to prove anything. */
+const MIN_CHANGED = 0.5;
+
+const DUMP = process.env.WIRE_DUMP;
+const DUMPED = new Set(["anthropic-messages", "openai-completions"]);
+
+const apis = Object.keys(rulesOf);
+const sessionsPerAuthor = (api) => {
+  const perApi = CHECKS / apis.length / Object.keys(piVersions).length;
+  const perAuthor = perApi / authors.filter((author) => author.api === api).length;
+  return Math.ceil(perAuthor / OPTIONS_PER_SESSION);
+};
+
+/** Windows from far too small for any session to larger than all. */
+const options = fc
+  .record({
+    contextWindow: fc.oneof(fc.integer({ min: 100, max: 3_000 }), fc.integer({ min: 3_000, max: 60_000 })),
+    reserve: fc.double({ min: 0, max: 0.9, noNaN: true }),
+    keepRecentToolResults: fc.nat(6),
+    keepRecentThinking: fc.nat(2),
+    keepRecentMessages: fc.nat(20),
+    summaryHeadLines: fc.nat(4),
+    summaryTailLines: fc.nat(3),
+    minSummaryChars: fc.constantFrom(0, 100, 500),
+    summaryLineChars: fc.constantFrom(20, 500),
+    marker: fc.constantFrom("zh", "en", (lines, chars) => `<${lines} of ${chars}>`),
+    excludeTools: fc.constantFrom([], ["bash"]),
+    thinkingScope: fc.constantFrom("all", "closedTurns"),
+    overflow: fc.constantFrom("shrink", "shrink", "keep"),
+    calibrate: fc.boolean(),
+    schedule: fc.constantFrom("everyCall", "sticky", "auto"),
+    economy: fc.constantFrom("faithful", "balanced", "thrifty"),
+    // Generated sessions tick in seconds: with one of them the cache is always cold.
+    cache: fc.record({ ttlSeconds: fc.constantFrom(1, 300) }),
+  })
+  .map(({ reserve, ...rest }) => ({ ...rest, reserveTokens: Math.floor(reserve * rest.contextWindow) }));
+const optionSets = fc.array(options, { minLength: OPTIONS_PER_SESSION, maxLength: OPTIONS_PER_SESSION });
+
+const sockets = countSockets();
+
+async function suite(version) {
+  const wire = await PiWire.load(version);
+  describe(`Requests of pi ${version}`, () => {
+    for (const author of authors) {
+      test(`to ${author.model} over ${author.api} break no rule that they kept without the hook`, async (t) => {
+        const tally = new Tally();
+        const session = conversation(author, wire.systemMessages);
+        const property = fc.asyncProperty(session, optionSets, async (messages, sets) => {
+          const trial = await Trial.open(wire, author, deepFreeze(messages));
+          for (const options of sets) {
+            const verdict = await trial.of(options);
+            tally.add(trial, verdict);
+            dump(author, trial, verdict);
+            assert.deepEqual(verdict.objections, []);
+          }
+        });
+        await fc.assert(property, { numRuns: sessionsPerAuthor(author.api) });
+        assert.ok(tally.changed >= MIN_CHANGED * tally.bodies, `${tally}`);
+        t.diagnostic(`wire: pi ${version} ${author.api} ${author.model}: ${tally}`);
+      });
+    }
+
+    for (const author of authors) {
+      test(`to ${author.model} over ${author.api} are mended where results lost their calls`, async () => {
+        const damage = fc.record({ at: fc.nat(), isDropped: fc.boolean() });
+        const session = conversation(author, wire.systemMessages);
+        const property = fc.asyncProperty(session, damage, options, async (messages, damage, options) => {
+          const trial = await Trial.open(wire, author, deepFreeze(messages));
+          const { objections } = await trial.of(options, damaged(messages, damage));
+          assert.deepEqual(objections, []);
+        });
+        await fc.assert(property, {
+          numRuns: Math.ceil(sessionsPerAuthor(author.api) / OPTIONS_PER_SESSION),
+        });
+      });
+    }
+
+    test("open no socket", async () => {
+      assert.equal(sockets.opened, 0);
+      const server = createServer().listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const socket = connect(server.address().port, "127.0.0.1");
+      assert.equal(sockets.opened, 1, "the counter counts");
+      socket.destroy();
+      server.close();
+      sockets.opened = 0;
+    });
+  });
+}
+
+/** The session with the calls of one message gone: the message dropped, or one that pi does not send. */
+function damaged(messages, { at, isDropped }) {
+  const calling = messages.filter((message) => message.stopReason === "toolUse");
+  const lost = calling[at % calling.length];
+  const rest = (message) => (isDropped ? [] : [{ ...message, stopReason: "aborted" }]);
+  return messages.flatMap((message) => (message === lost ? rest(message) : [message]));
+}
+
+function dump({ api, model }, { isFlawed }, { payload }) {
+  if (DUMP === undefined || isFlawed || !DUMPED.has(api)) return;
+  const { messages, tools } = payload;
+  appendFileSync(DUMP, `${JSON.stringify({ api, model, messages, tools, isValid: true })}\n`);
+}
+
+await forEachPi(suite, { file: import.meta.url, minPassed: 2 * authors.length + 1, timeoutMs: 3_600_000 });

@@ -1,0 +1,17 @@
+//! Any text must count and encode as tiktoken-rs does, whatever code sorts its bytes.
+//!
+//! `RUSTC_BOOTSTRAP=1 cargo fuzz run count`
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pi_strata::tokens::{self, Scanner};
+
+fuzz_target!(|text: &str| {
+    let wanted = tiktoken_rs::cl100k_base_singleton().encode_ordinary(text);
+    assert_eq!(tokens::count(text), wanted.len());
+    assert_eq!(tokens::count_with(Scanner::Portable, text), wanted.len());
+    assert_eq!(tokens::encode(text), wanted);
+    let units: Vec<u16> = text.encode_utf16().collect();
+    assert_eq!(tokens::count_utf16(&units), wanted.len());
+});

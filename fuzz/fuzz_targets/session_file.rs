@@ -1,0 +1,12 @@
+//! Any bytes are a session file, perhaps with problems in every line.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pi_strata::session_file::parse;
+
+fuzz_target!(|bytes: &[u8]| {
+    let session = parse(bytes);
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    assert!(session.problems.iter().all(|problem| (1..=lines).contains(&problem.line)));
+});

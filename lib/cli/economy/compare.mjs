@@ -1,0 +1,67 @@
+// The cost table: every policy over every session, and over all of them together.
+
+import { percent, textTable, whole } from "../table.mjs";
+import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
+import { POLICIES } from "./policies.mjs";
+
+/**
+ * One row per session and policy, then, where there are several sessions, one per policy over all of them. `sessions`
+ * are `{ name, messages }`; `onStep` is called after each row that was measured.
+ */
+export async function compare(sessions, { contextWindow, prices, policies = POLICIES, onStep }) {
+  const rows = [];
+  const totals = new Map(Object.keys(policies).map((policy) => [policy, emptyScore()]));
+  for (const { name, messages } of sessions) {
+    for (const [policy, make] of Object.entries(policies)) {
+      const score = await measure(messages, make({ contextWindow, prices }), { contextWindow, prices });
+      totals.set(policy, addScores(totals.get(policy), score));
+      rows.push(rowOf(name, policy, score));
+      onStep?.();
+    }
+  }
+  if (sessions.length > 1) for (const [policy, score] of totals) rows.push(rowOf("all", policy, score));
+  return rows;
+}
+
+function rowOf(session, policy, score) {
+  const { calls, tokens, peak, overflows, dollars } = score;
+  return { session, policy, calls, tokens, peak, overflows, dollars, ...ratesOf(score) };
+}
+
+const HEADS = [
+  "policy",
+  "calls",
+  "$ prefix",
+  "$ breakpoint",
+  "hits",
+  "peak",
+  "over",
+  "recall",
+  "tool recall",
+  "user text",
+];
+
+/** The rows as one table per session. */
+export function compareTable(rows) {
+  const sessions = [...new Set(rows.map(({ session }) => session))];
+  const tableOf = (name) => {
+    const own = rows.filter(({ session }) => session === name);
+    return `${name}\n${textTable(HEADS, own.map(cells))}`;
+  };
+  return sessions.map(tableOf).join("\n\n");
+}
+
+function cells({ policy, calls, dollars, hitRate, peak, overflows, recall, toolRecall, userText }) {
+  return [
+    policy,
+    whole(calls),
+    dollars.prefix.toFixed(2),
+    dollars.breakpoint.toFixed(2),
+    percent(hitRate),
+    whole(peak),
+    whole(overflows),
+    percent(recall),
+    percent(toolRecall),
+    percent(userText),
+  ];
+}

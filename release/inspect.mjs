@@ -1,0 +1,116 @@
+// The guard before publishing: looks into every tarball of a folder and says what is wrong with it.
+// `node release/inspect.mjs DIR [--partial]`; `--partial` accepts that platforms are missing. Exit code 1 if anything is.
+
+import { execFileSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describeBinary } from "./binary.mjs";
+import { platforms, ROOT, readJson } from "./platforms.mjs";
+
+/** The oldest glibc a Linux package may ask for: that of Node 20's and Electron's own floor. */
+export const GLIBC_FLOOR = [2, 28];
+
+/** Largest tarballs in bytes: of the root package, and of one with a native file. */
+export const BUDGET = { root: 120_000, platform: 4_500_000 };
+
+/** What the root package may hold. */
+const ROOT_FILES = [
+  /^(package\.json|README(\.zh-CN)?\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|binding\.js)$/,
+  /^bin\/pi-strata\.mjs$/,
+  /^lib\/[\w./-]+\.(js|mjs|d\.ts)$/,
+  /^lib\/cli\/report\/page\.html$/,
+  /^pi-extension\/[\w.-]+\.(js|mjs|d\.ts)$/,
+];
+/** What it may not do without. */
+const ROOT_NEEDS = [
+  "index.js",
+  "index.d.ts",
+  "binding.js",
+  "lib/cli/report/page.html",
+  "LICENSE",
+  "README.md",
+];
+
+/** `{ tarballs, problems }` of a folder of tarballs. */
+export function inspect(folder, { isPartial = false } = {}) {
+  const version = readJson(join(ROOT, "package.json")).version;
+  const tarballs = readdirSync(folder)
+    .filter((name) => name.endsWith(".tgz"))
+    .map((name) => open(join(folder, name)));
+  const problems = tarballs.flatMap((tarball) => {
+    const own = tarball.manifest.name === "pi-strata" ? rootProblems(tarball) : platformProblems(tarball);
+    return [...own, ...commonProblems(tarball, version)].map((text) => `${tarball.manifest.name}: ${text}`);
+  });
+  const packed = new Set(tarballs.map(({ manifest }) => manifest.name));
+  const wanted = ["pi-strata", ...(isPartial ? [] : platforms().map(({ name }) => name))];
+  for (const name of wanted) if (!packed.has(name)) problems.push(`${name}: there is no tarball`);
+  return { tarballs, problems };
+}
+
+function open(path) {
+  const read = (file) => execFileSync("tar", ["-xzOf", path, `package/${file}`], { maxBuffer: 2 ** 28 });
+  const listing = execFileSync("tar", ["-tzf", path], { encoding: "utf8" });
+  const files = listing.split("\n").flatMap((line) => (line.startsWith("package/") ? [line.slice(8)] : []));
+  return { path, files, read, bytes: statSync(path).size, manifest: JSON.parse(read("package.json")) };
+}
+
+function commonProblems({ manifest }, version) {
+  const { engines } = readJson(join(ROOT, "package.json"));
+  const problems = [];
+  if (manifest.version !== version) problems.push(`version ${manifest.version}, not ${version}`);
+  if (manifest.engines?.node !== engines.node)
+    problems.push(`engines ${manifest.engines?.node}, not ${engines.node}`);
+  if (manifest.license !== "MIT") problems.push(`licence ${manifest.license}, not MIT`);
+  return problems;
+}
+
+function rootProblems({ files, bytes, manifest }) {
+  const problems = files
+    .filter((file) => !ROOT_FILES.some((pattern) => pattern.test(file)))
+    .map((file) => `${file} does not belong in it`);
+  for (const file of ROOT_NEEDS) if (!files.includes(file)) problems.push(`${file} is missing`);
+  if (bytes > BUDGET.root) problems.push(`${bytes} bytes, over the budget of ${BUDGET.root}`);
+  const expected = platforms().flatMap(({ name, isOptional }) => (isOptional ? [name] : []));
+  const given = manifest.optionalDependencies ?? {};
+  if (String(Object.keys(given).sort()) !== String(expected.sort()))
+    problems.push("its optional dependencies are not the platform packages");
+  for (const [name, range] of Object.entries(given))
+    if (range !== manifest.version) problems.push(`depends on ${name} ${range}`);
+  if (manifest.scripts !== undefined) problems.push("it runs scripts");
+  return problems;
+}
+
+function platformProblems({ files, bytes, manifest, read }) {
+  const expected = ["README.md", "package.json", manifest.main];
+  const problems = [];
+  if (String(files.toSorted()) !== String(expected.toSorted()))
+    problems.push(`holds ${files.join(", ")} instead of ${expected.join(", ")}`);
+  if (bytes > BUDGET.platform) problems.push(`${bytes} bytes, over the budget of ${BUDGET.platform}`);
+  if (files.includes(manifest.main))
+    problems.push(...binaryProblems(describeBinary(read(manifest.main)), manifest));
+  return problems;
+}
+
+function binaryProblems({ os, cpus, glibc }, manifest) {
+  const problems = [];
+  if (String(manifest.os) !== String(os)) problems.push(`its native file is for ${os}`);
+  if (String(manifest.cpu.toSorted()) !== String(cpus.toSorted()))
+    problems.push(`its native file is for ${cpus}`);
+  if (os !== "linux") return problems;
+  const isGlibc = String(manifest.libc) === "glibc";
+  if (isGlibc !== (glibc !== undefined))
+    problems.push(`its native file ${isGlibc ? "asks for no" : "asks for"} glibc`);
+  if (isGlibc && glibc?.[0] * 1000 + glibc?.[1] > GLIBC_FLOOR[0] * 1000 + GLIBC_FLOOR[1])
+    problems.push(`asks for glibc ${glibc.join(".")}, over the floor of ${GLIBC_FLOOR.join(".")}`);
+  return problems;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const [folder] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+  const { tarballs, problems } = inspect(folder, { isPartial: process.argv.includes("--partial") });
+  for (const { manifest, files, bytes } of tarballs)
+    console.log(`${manifest.name} ${manifest.version}: ${files.length} files, ${Math.ceil(bytes / 1000)} kB`);
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length > 0 ? 1 : 0;
+}
