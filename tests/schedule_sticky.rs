@@ -340,8 +340,8 @@ fn a_cold_cache_moves_what_a_warm_one_lets_wait() {
 
 #[test]
 fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
-    let limits = Limits { context_window: 100_000.0, ..limits() };
-    let messages = long_run(300, 5.0, 5.0);
+    let limits = Limits { context_window: 200_000.0, ..limits() };
+    let messages = long_run(400, 5.0, 5.0);
     let mut sticky = Sticky::new(policy(Economy::Balanced), limits.clone());
     let (mut moves, mut carried) = (0, 0);
     let calls = calls(&messages);
@@ -354,4 +354,26 @@ fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
     }
     assert!(carried > 0, "no batch was due to what carrying had cost");
     assert!(moves > 3 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());
+}
+
+#[test]
+fn a_jump_over_the_threshold_costs_tool_traffic_and_no_user_text() {
+    let limits = Limits { context_window: 60_000.0, ..limits() };
+    let turn = |calls| Turn {
+        says: true,
+        thinks: false,
+        calls,
+        uses: vec![],
+        ok: true,
+        usage: Some(0.0),
+        model: true,
+        gap: Some(5.0),
+    };
+    let mut turns = vec![turn(vec![(4, 40)]); 20];
+    turns.push(turn(vec![(4, 120); 7]));
+    let messages = conversation(&turns);
+    let (edits, account) = plan(&mut Sticky::new(policy(Economy::Balanced), limits.clone()), &messages);
+    assert_eq!(account.verdict, Verdict::HighWater);
+    assert!(account.context > limits.threshold(), "{account:?}");
+    assert!(!edits.is_empty() && edits.iter().all(|edit| !messages[edit.index].is_user()));
 }
