@@ -353,7 +353,7 @@ fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
         assert!(sticky.estimate().tokens(draft.tokens()) <= limits.threshold());
     }
     assert!(carried > 0, "no batch was due to what carrying had cost");
-    assert!(moves > 3 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());
+    assert!(moves > 1 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn a_jump_over_the_threshold_costs_tool_traffic_and_no_user_text() {
         gap: Some(5.0),
     };
     let mut turns = vec![turn(vec![(4, 40)]); 20];
-    turns.push(turn(vec![(4, 120); 7]));
+    turns.push(turn(vec![(4, 120); 12]));
     let messages = conversation(&turns);
     let (edits, account) = plan(&mut Sticky::new(policy(Economy::Balanced), limits.clone()), &messages);
     assert_eq!(account.verdict, Verdict::HighWater);
