@@ -15,15 +15,17 @@ use super::fault;
 use super::guarded::guarded;
 use super::read::Batch;
 use super::wire::{Header, encode};
+use crate::guard;
 use crate::layers::shrink::{self, Texts};
-use crate::layers::tool_results::{Form, MarkerLanguage};
+use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};
-use crate::measure::{Part, Rules};
+use crate::measure::{Counting, Part, Rules};
 use crate::plan::Reason;
 use crate::schedule::economy::{Economy, Policy, Prices, Waters};
 use crate::schedule::sticky::Verdict;
-use crate::schedule::{Memo, Mode, decide};
+use crate::schedule::{Decision, Memo, Mode, decide};
 use crate::text::Utf16Len;
+use crate::tokens::estimate::Estimate;
 use crate::transcript::{Message, Transcript};
 
 /// The hook's options, already checked by `lib/options.js`.
@@ -48,6 +50,8 @@ pub struct EngineOptions {
     pub summary_line_chars: u32,
     /// Whether the marker line is English rather than Chinese.
     pub english_marker: bool,
+    /// Whether the marker ends with the handle by which the model can recall the original.
+    pub names_handle: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<String>,
     /// Whether the open turn keeps its thinking.
@@ -78,11 +82,36 @@ pub struct EngineOptions {
 #[napi]
 pub struct Engine {
     limits: Limits,
-    mode: Mode,
-    policy: Policy,
-    memo: Arc<Memo>,
+    planner: Planner,
     rules: Arc<Rules>,
     slots: Arc<Slots>,
+}
+
+/// What a plan is made by.
+#[derive(Clone)]
+pub(super) enum Planner {
+    /// The hook's layers, moving when their schedule lets them.
+    Layers(Mode, Policy, Arc<Memo>),
+    /// The context guard.
+    Guard,
+}
+
+impl Planner {
+    fn decide<'a>(&self, transcript: &'a Transcript, limits: &Limits) -> Decision<'a> {
+        match self {
+            Self::Layers(mode, policy, memo) => decide(transcript, *mode, policy, limits, memo),
+            Self::Guard => {
+                let draft = guard::draft(transcript, limits);
+                Decision { draft, estimate: Estimate::PLAIN, account: None }
+            }
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn with(limits: Limits, planner: Planner, rules: Rules) -> Self {
+        Self { limits, planner, rules: Arc::new(rules), slots: Arc::default() }
+    }
 }
 
 #[napi]
@@ -91,14 +120,9 @@ impl Engine {
     #[napi(constructor)]
     pub fn new(options: EngineOptions) -> Result<Self> {
         guarded(|| {
-            Ok(Self {
-                limits: Limits::from(&options),
-                mode: mode(&options.schedule),
-                policy: Policy::from(&options),
-                memo: Arc::default(),
-                rules: Arc::new(Rules::from(options)),
-                slots: Arc::default(),
-            })
+            let limits = Limits::from(&options);
+            let (mode, policy) = (mode(&options.schedule), Policy::from(&options));
+            Ok(Self::with(limits, Planner::Layers(mode, policy, Arc::default()), Rules::from(options)))
         })
     }
 
@@ -139,9 +163,7 @@ impl Engine {
                 wanted: slots.to_vec(),
                 slots: self.slots.clone(),
                 limits: Limits { context_window, ..self.limits.clone() },
-                mode: self.mode,
-                policy: self.policy,
-                memo: self.memo.clone(),
+                planner: self.planner.clone(),
                 texts,
             }))
         })
@@ -255,9 +277,7 @@ pub struct PlanTask {
     wanted: Vec<u32>,
     slots: Arc<Slots>,
     limits: Limits,
-    mode: Mode,
-    policy: Policy,
-    memo: Arc<Memo>,
+    planner: Planner,
     texts: Option<Batch>,
 }
 
@@ -280,7 +300,7 @@ impl<'a> ScopedTask<'a> for PlanTask {
 impl PlanTask {
     fn plan(&self, transcript: &Transcript) -> Result<Vec<f64>> {
         let limits = &self.limits;
-        let decision = decide(transcript, self.mode, &self.policy, limits, &self.memo);
+        let decision = self.planner.decide(transcript, limits);
         fault::step();
         let (mut draft, estimate) = (decision.draft, decision.estimate);
         let mut wanted = Vec::new();
@@ -366,13 +386,15 @@ impl From<&EngineOptions> for Policy {
 impl From<EngineOptions> for Rules {
     fn from(options: EngineOptions) -> Self {
         Self {
-            form: Form {
+            shortening: Shortening::Lines(Form {
                 head_lines: options.summary_head_lines as usize,
                 tail_lines: options.summary_tail_lines as usize,
                 min_len: Utf16Len(options.min_summary_chars as usize),
                 line_len: Utf16Len(options.summary_line_chars as usize),
-            },
+            }),
             marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
+            names_handle: options.names_handle,
+            counting: Counting::Exact,
             exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
             image_tokens: options.image_tokens as usize,
         }

@@ -10,9 +10,13 @@ mod content_cache;
 pub mod count;
 pub mod engine;
 mod fault;
+pub mod guard;
 mod guarded;
+pub mod history;
 mod read;
+pub mod recall;
 pub mod session_file;
+pub mod sessions;
 pub mod validity;
 mod wire;
 
