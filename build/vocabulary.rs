@@ -35,19 +35,6 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     let pairs = perfect_hash::build(&pair_keys);
     let pair_of = |id: u32| hash::pair(halves[id as usize].0, halves[id as usize].1);
     let pair_slots = pairs.slots.iter().map(|id| id.map_or(0, |id| hash::marked(id, pair_of(id))));
-    let (short, long): (Vec<u32>, Vec<u32>) =
-        (0..TOKENS).partition(|&id| tokens[id as usize].len() <= hash::SHORT_WORD);
-    let key = |id: u32| pack(&tokens[id as usize]);
-    let words = perfect_hash::build(&short.iter().map(|&id| (hash::packed(key(id)), id)).collect::<Vec<_>>());
-    let word_slots = words.slots.iter().map(|id| {
-        id.map_or(0, |id| {
-            let text = key(id) & ((1 << hash::WORD_ID) - 1);
-            text | u128::from(id) << hash::WORD_ID | (tokens[id as usize].len() as u128) << hash::WORD_LEN
-        })
-    });
-    let long_of = |id: u32| hash::word(&tokens[id as usize]);
-    let long_words = perfect_hash::build(&long.iter().map(|&id| (long_of(id), id)).collect::<Vec<_>>());
-    let long_slots = long_words.slots.iter().map(|id| id.map_or(0, |id| hash::marked(id, long_of(id))));
     let trie = trie::build(&tokens.iter().cloned().zip(0..).collect::<BTreeMap<Vec<u8>, u32>>());
     let single_bytes = (0..256).map(|id| tokens[id][0]).collect();
     vec![
@@ -55,23 +42,11 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
         ("pair_filter.bin", pair_filter(&pair_keys)),
         ("pair_pilots.bin", le16(&pairs.pilots)),
         ("pair_slots.bin", pair_slots.flat_map(u32::to_le_bytes).collect()),
-        ("word_pilots.bin", le16(&words.pilots)),
-        ("word_slots.bin", word_slots.flat_map(u128::to_le_bytes).collect()),
-        ("long_pilots.bin", le16(&long_words.pilots)),
-        ("long_slots.bin", long_slots.flat_map(u32::to_le_bytes).collect()),
         ("trie_units.bin", le32(&trie.units)),
         ("trie_roots.bin", le32(&trie.roots)),
         ("single_bytes.bin", single_bytes),
         ("bridges.bin", bridges(tokens)),
     ]
-}
-
-/// The first 15 bytes of a token, packed as `src/tokens` packs a piece.
-fn pack(bytes: &[u8]) -> u128 {
-    let mut low = [0; 16];
-    let len = bytes.len().min(15);
-    low[..len].copy_from_slice(&bytes[..len]);
-    hash::pack(u128::from_le_bytes(low), len)
 }
 
 /// The last merge that makes a token: what byte-pair encoding leaves when only earlier ranks may merge.

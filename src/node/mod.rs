@@ -6,12 +6,17 @@
     reason = "every exported function fails alike: a JavaScript error, from `guarded`"
 )]
 
+mod content_cache;
 pub mod count;
 pub mod engine;
 mod fault;
+pub mod guard;
 mod guarded;
+pub mod history;
 mod read;
+pub mod recall;
 pub mod session_file;
+pub mod sessions;
 pub mod validity;
 mod wire;
 

@@ -36,7 +36,7 @@ pub(crate) trait Key: Copy + Default {
 impl Key for u128 {
     #[inline(always)]
     fn hash(self) -> u64 {
-        hash::packed(self)
+        hash::fold(self as u64, (self >> 64) as u64)
     }
 
     #[inline(always)]
@@ -78,12 +78,7 @@ impl Key for [u128; 2] {
 /// The key of a piece of 1 to 15 bytes.
 #[inline(always)]
 pub(crate) fn short_key(text: &[u8], start: usize, len: usize) -> u128 {
-    hash::pack(window(text, start) & low_bytes(len), len)
-}
-
-/// The length of the piece a short key is of.
-pub(crate) fn short_len(key: u128) -> usize {
-    (key >> 120) as usize
+    window(text, start) & low_bytes(len) | (len as u128) << 120
 }
 
 /// The key of a piece of 16 to 30 bytes.

@@ -1,13 +1,11 @@
 //! Tokens of a text, and the text of tokens.
 //!
-//! The same pieces and merges as counting, without its cache: every piece is looked up in the vocabulary or merged.
+//! The same pieces and merges as counting, without its cache: every piece is merged anew.
 
 use std::{error::Error, fmt};
 
 use super::{
-    cache,
     ends::{Ends, Scanner},
-    hash,
     merge::Scratch,
     vocabulary,
 };
@@ -18,26 +16,11 @@ pub(crate) fn encode(scratch: &mut Scratch, ends: &mut Ends, text: &[u8], tokens
     while at < text.len() {
         ends.find(Scanner::Auto, text, at);
         for &end in ends.found() {
-            let piece = text.get(at..end).unwrap_or_default();
-            if let Some(token) = word(text, at, end) {
-                tokens.push(token);
-            } else {
-                scratch.merge(piece);
-                tokens.extend_from_slice(&scratch.tokens);
-            }
+            scratch.merge(text.get(at..end).unwrap_or_default());
+            tokens.extend_from_slice(&scratch.tokens);
             at = end;
         }
     }
-}
-
-/// The token that is exactly one piece.
-#[inline(always)]
-fn word(text: &[u8], start: usize, end: usize) -> Option<u32> {
-    if end - start > hash::SHORT_WORD {
-        return vocabulary::long_word(text.get(start..end)?);
-    }
-    let key = cache::short_key(text, start, end - start);
-    vocabulary::short_at(vocabulary::short_place(key), key)
 }
 
 /// The bytes of tokens; they need not be whole characters.

@@ -1,6 +1,6 @@
-//! The one hash of token tables, shared by the build script that lays them out and the code that reads them.
+//! The one hash of the pair table, shared by the build script that lays them out and the code that reads them.
 //!
-//! Bytes or a pair of token ids go in, 64 well-mixed bits come out; [`slot`] turns those and a bucket's pilot into
+//! A pair of token ids goes in, 64 well-mixed bits come out; [`slot`] turns those and a bucket's pilot into
 //! a place in a perfect-hash table. Nothing here knows what is stored.
 
 /// Odd constants with no structure (digits of pi), so that zero bytes still mix.
@@ -18,41 +18,6 @@ pub(crate) fn fold(a: u64, b: u64) -> u64 {
 pub(crate) fn pair(left: u32, right: u32) -> u64 {
     fold(u64::from(left) << 32 | u64::from(right), 0)
 }
-
-/// Hash of a word of any length.
-#[inline(always)]
-pub(crate) fn word(bytes: &[u8]) -> u64 {
-    let mut state = bytes.len() as u64;
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let mut lane = [0; 8];
-        lane.copy_from_slice(chunk);
-        state = fold(u64::from_le_bytes(lane), state);
-    }
-    let mut last = 0;
-    for &byte in chunks.remainder() {
-        last = last << 8 | u64::from(byte);
-    }
-    fold(last, state)
-}
-
-/// Up to 15 bytes beside their length, the low 124 bits of a word: the whole of a short piece.
-#[inline(always)]
-pub(crate) fn pack(bytes: u128, len: usize) -> u128 {
-    bytes | (len as u128) << 120
-}
-
-/// Hash of a packed piece.
-#[inline(always)]
-pub(crate) fn packed(key: u128) -> u64 {
-    fold(key as u64, (key >> 64) as u64)
-}
-
-/// Longest word in the table of short words, which holds text, id and length in one u128.
-pub(crate) const SHORT_WORD: usize = 13;
-/// Where a short word's entry holds its id and its length, above the text.
-pub(crate) const WORD_ID: u32 = 104;
-pub(crate) const WORD_LEN: u32 = 121;
 
 /// Which of `buckets` buckets a hash falls into.
 #[inline(always)]
@@ -74,13 +39,6 @@ pub(crate) const FINGERPRINT_BITS: u32 = 15;
 #[inline(always)]
 pub(crate) fn marked(id: u32, hash: u64) -> u32 {
     (id + 1) << FINGERPRINT_BITS | hash as u32 & ((1 << FINGERPRINT_BITS) - 1)
-}
-
-/// The id of an entry, if it may be the hash's.
-#[inline(always)]
-pub(crate) fn unmarked(entry: u32, hash: u64) -> Option<u32> {
-    let id = (entry >> FINGERPRINT_BITS).checked_sub(1)?;
-    (marked(id, hash) == entry).then_some(id)
 }
 
 /// Words of 64 bits in the filter of pairs: 128 KB, which stays in a core's own cache.

@@ -39,6 +39,12 @@ impl Scratch {
     /// Fills `tokens` with the byte-pair encoding of `piece`.
     pub(crate) fn merge(&mut self, piece: &[u8]) {
         self.tokens.clear();
+        let mut candidate = vocabulary::longest(piece);
+        // Most pieces are one token.
+        if let Some(token) = candidate.filter(|&token| vocabulary::len(token) == piece.len()) {
+            self.tokens.push(token);
+            return;
+        }
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
         let memo = piece.len() >= MEMO_FROM;
@@ -47,7 +53,6 @@ impl Scratch {
         }
         let mut at = 0;
         self.run = Run::default();
-        let mut candidate = vocabulary::longest(piece);
         while let Some(mut token) = candidate {
             let taken = loop {
                 let fitting = match self.tokens.last() {

@@ -1,7 +1,7 @@
 //! The cl100k vocabulary: static tables laid out by the build script and read in place.
 //!
-//! Bytes and ids flow in, ids, lengths and bytes flow out. Nothing is parsed or hashed at load; the tables are
-//! little-endian arrays in the program's read-only data, 3.7 MB in all. An id beyond the vocabulary has no bytes and
+//! Bytes and ids flow in, ids, lengths and bytes flow out. Nothing is parsed or built at load; the tables are
+//! little-endian arrays in the program's read-only data, 2.5 MB in all. An id beyond the vocabulary has no bytes and
 //! length 0; no function here panics on one.
 
 use super::hash;
@@ -25,10 +25,6 @@ static SPLITS: &[u8] = table!("splits.bin");
 static PAIR_FILTER: &[u8; hash::FILTER_WORDS * 8] = table!("pair_filter.bin");
 static PAIR_PILOTS: &[u8] = table!("pair_pilots.bin");
 static PAIR_SLOTS: &[u8] = table!("pair_slots.bin");
-static WORD_PILOTS: &[u8] = table!("word_pilots.bin");
-static WORD_SLOTS: &[u8] = table!("word_slots.bin");
-static LONG_PILOTS: &[u8] = table!("long_pilots.bin");
-static LONG_SLOTS: &[u8] = table!("long_slots.bin");
 static TRIE_UNITS: &[u8] = table!("trie_units.bin");
 static TRIE_ROOTS: &[u8] = table!("trie_roots.bin");
 static SINGLE_BYTES: &[u8; 256] = table!("single_bytes.bin");
@@ -97,41 +93,6 @@ pub(crate) fn spell(id: u32, text: &mut Vec<u8>) -> bool {
     }
 }
 
-/// The slot a hash must be in, if it is in the table at all.
-#[inline(always)]
-fn place(pilots: &[u8], slots: usize, hash: u64) -> usize {
-    hash::slot(hash, u16_at(pilots, hash::bucket(hash, pilots.len() / 2)), slots)
-}
-
-/// Where a packed piece of up to 13 bytes is in the table of short words, if it is a word.
-#[inline(always)]
-pub(crate) fn short_place(key: u128) -> usize {
-    place(WORD_PILOTS, WORD_SLOTS.len() / 16, hash::packed(key))
-}
-
-/// The token at a place of the table of short words, if it is this piece.
-#[inline(always)]
-pub(crate) fn short_at(place: usize, key: u128) -> Option<u32> {
-    let entry = WORD_SLOTS.get(place * 16..).and_then(|rest| rest.first_chunk());
-    let entry = entry.map_or(0, |&bytes| u128::from_le_bytes(bytes));
-    // The key's text and length, moved to where an entry has them.
-    let wanted = key & ((1 << hash::WORD_ID) - 1) | key >> 120 << hash::WORD_LEN;
-    let id = (entry >> hash::WORD_ID) as u32 & ID_MASK as u32;
-    (entry ^ u128::from(id) << hash::WORD_ID == wanted).then_some(id)
-}
-
-/// The token of more than 13 bytes that is exactly these bytes.
-pub(crate) fn long_word(text: &[u8]) -> Option<u32> {
-    if text.len() > LONGEST_TOKEN {
-        return None;
-    }
-    let hash = hash::word(text);
-    let entry = u32_at(LONG_SLOTS, place(LONG_PILOTS, LONG_SLOTS.len() / 4, hash));
-    let id = hash::unmarked(entry, hash)?;
-    let mut spelled = Vec::with_capacity(LONGEST_TOKEN);
-    (spell(id, &mut spelled) && spelled == text).then_some(id)
-}
-
 /// The token made by merging two tokens, if that merge is one of the vocabulary's.
 #[inline(always)]
 pub(crate) fn merged(left: u32, right: u32) -> Option<u32> {
@@ -140,8 +101,10 @@ pub(crate) fn merged(left: u32, right: u32) -> Option<u32> {
     if u64_at(PAIR_FILTER, word) & bits != bits {
         return None;
     }
-    let entry = u32_at(PAIR_SLOTS, place(PAIR_PILOTS, PAIR_SLOTS.len() / 4, hash));
-    hash::unmarked(entry, hash).filter(|&id| halves(id) == (left, right))
+    let pilot = u16_at(PAIR_PILOTS, hash::bucket(hash, PAIR_PILOTS.len() / 2));
+    let entry = u32_at(PAIR_SLOTS, hash::slot(hash, pilot, PAIR_SLOTS.len() / 4));
+    let id = (entry >> hash::FINGERPRINT_BITS).checked_sub(1)?;
+    (hash::marked(id, hash) == entry && halves(id) == (left, right)).then_some(id)
 }
 
 /// Bit 31 of a unit: a token ends here. Bit 30: nothing follows, and bits 8 to 29 are its id instead of a base.

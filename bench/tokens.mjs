@@ -1,0 +1,114 @@
+// How fast tokens are counted through Node, against the other counters on npm in the same run:
+// `npm run bench:tokens [-- --session FILE --rounds N --only CORPUS]`. Contenders are installed from `bench/package.json`
+// and take turns; medians and spreads are printed and written to `bench/results/tokens.json`, a chart beside it.
+// Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { chart } from "./tokens/chart.mjs";
+import { CONTENDERS, load } from "./tokens/contenders.mjs";
+import { corpora } from "./tokens/corpora.mjs";
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const NAMES = Object.keys(CONTENDERS);
+/** Least time of one measurement, in ms; a slow contender's single pass takes longer. */
+const ROUND_MS = 40;
+
+const { values: options } = parseArgs({
+  options: {
+    session: { type: "string", default: join(HERE, "../examples/session.jsonl") },
+    rounds: { type: "string", default: "5" },
+    only: { type: "string" },
+  },
+});
+const rounds = Number(options.rounds);
+
+function summary(figures) {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return { median: sorted[sorted.length >> 1], min: sorted[0], max: sorted[sorted.length - 1] };
+}
+
+/** Megabytes of UTF-8 per second, warm. */
+function speed(count, corpus) {
+  const start = performance.now();
+  let passes = 0;
+  do {
+    for (const text of corpus.texts) count(text);
+    passes += 1;
+  } while (performance.now() - start < ROUND_MS);
+  return (corpus.bytes * passes) / 1e3 / (performance.now() - start);
+}
+
+function warm(counters, corpus) {
+  const totals = NAMES.map((name) => corpus.texts.reduce((sum, text) => sum + counters[name](text), 0));
+  const figures = NAMES.map(() => []);
+  for (let round = 0; round < rounds; round += 1) {
+    NAMES.forEach((name, index) => {
+      figures[index].push(speed(counters[name], corpus));
+    });
+  }
+  // tiktoken is the reference for the count.
+  const wanted = totals[NAMES.indexOf("tiktoken")];
+  return Object.fromEntries(
+    NAMES.map((name, index) => [name, { ...summary(figures[index]), exact: totals[index] === wanted }]),
+  );
+}
+
+/** The first sight of a corpus in a new process, with the time to the first count and the memory it took. */
+function cold(corpus) {
+  const figures = Object.fromEntries(NAMES.map((name) => [name, { mbps: [], loadMs: [], rssMb: [] }]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of NAMES) {
+      const child = join(HERE, "tokens/cold.mjs");
+      const output = execFileSync(process.execPath, [child, name, corpus.name, options.session], { encoding: "utf8" });
+      for (const [key, figure] of Object.entries(JSON.parse(output))) figures[name][key].push(figure);
+    }
+  }
+  const row = ([name, { mbps, loadMs, rssMb }]) => [
+    name,
+    { ...summary(mbps), exact: true, loadMs: summary(loadMs).median, rssMb: summary(rssMb).median },
+  ];
+  return Object.fromEntries(Object.entries(figures).map(row));
+}
+
+function print(label, row) {
+  const cell = ({ median, min, max, exact }) =>
+    `${median.toPrecision(3)} (${min.toPrecision(3)}-${max.toPrecision(3)})${exact ? " " : "!"}`;
+  console.log(label.padEnd(14) + NAMES.map((name) => cell(row[name]).padStart(24)).join(""));
+}
+
+function header(title) {
+  console.log(`\n${title}\n${" ".repeat(14)}${NAMES.map((name) => name.padStart(24)).join("")}`);
+}
+
+if (!existsSync(join(HERE, "node_modules"))) {
+  execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: HERE, stdio: "inherit" });
+}
+const wanted = corpora(options.session).filter(({ name }) => !options.only || name === options.only);
+const counters = {};
+for (const name of NAMES) counters[name] = await load(name);
+const report = { node: process.version, cpu: cpus()[0].model, rounds, warm: {}, cold: {} };
+header("warm, MB/s: median (least-most)");
+for (const corpus of wanted) {
+  report.warm[corpus.name] = warm(counters, corpus);
+  print(corpus.name, report.warm[corpus.name]);
+}
+header("cold, MB/s: first sight in a new process");
+for (const corpus of wanted) {
+  report.cold[corpus.name] = cold(corpus);
+  print(corpus.name, report.cold[corpus.name]);
+}
+header("load to first count, ms; memory after the first corpus, MB");
+const first = report.cold[wanted[0].name];
+for (const key of ["loadMs", "rssMb"]) {
+  console.log(key.padEnd(14) + NAMES.map((name) => first[name][key].toFixed(1).padStart(23)).join(" "));
+}
+if (!options.only) {
+  mkdirSync(join(HERE, "results"), { recursive: true });
+  writeFileSync(join(HERE, "results/tokens.json"), `${JSON.stringify(report, null, 2)}\n`);
+  writeFileSync(join(HERE, "results/tokens.svg"), chart(report));
+}
