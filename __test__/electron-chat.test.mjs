@@ -1,9 +1,28 @@
 // The Electron example's conversation, without Electron: questions until the window is full, and on.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { createChat } from "../examples/electron/chat.mjs";
-import { answers, model } from "../examples/electron/model.mjs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-chat-"));
+after(() => rmSync(folder, { recursive: true }));
+
+// The example in a folder of its own, with this package and pi where an install would put them.
+const modules = join(folder, "node_modules");
+cpSync(join(root, "examples/electron"), folder, {
+  recursive: true,
+  filter: (path) => !path.includes("node_modules"),
+});
+mkdirSync(modules);
+symlinkSync(root, join(modules, "pi-strata"), "junction");
+symlinkSync(join(root, "node_modules/@earendil-works"), join(modules, "@earendil-works"), "junction");
+const load = (name) => import(pathToFileURL(join(folder, name)).href);
+const { createChat } = await load("chat.mjs");
+const { answers, model } = await load("model.mjs");
 
 test("the conversation begins anew before its window is full, and remembers", async () => {
   const seen = [];

@@ -1,6 +1,6 @@
 // The Electron main process: one window, and the conversation behind it. All counting and editing happens here, off the
-// main thread; the page only shows. The model is the script of the other examples, so it runs without a key: put your
-// own model into `initialState` and leave `streamFn` out.
+// main thread; the page only shows. The model is made up, so it runs without a key: put your own
+// into `initialState` and leave `streamFn` out.
 import { fileURLToPath } from "node:url";
 import { app, BrowserWindow, ipcMain } from "electron";
 import { createChat } from "./chat.mjs";
