@@ -1,7 +1,7 @@
 // Plays a recorded session call by call through the hook, as the agent did when it was recorded. Measures, prints
 // nothing.
 
-import { Call, Hook } from "../hook.js";
+import { Call, Hook, Layers } from "../hook.js";
 import { checkHookOptions } from "../options.js";
 
 /** Names of the layers, in the order in which they act. */

@@ -5,7 +5,6 @@
     clippy::missing_errors_doc,
     reason = "every exported function fails alike: a JavaScript error, from `guarded`"
 )]
-#![expect(clippy::must_use_candidate, reason = "nothing but JavaScript calls these")]
 #![expect(clippy::needless_pass_by_value, reason = "napi hands its arguments over by value")]
 
 mod content_cache;
