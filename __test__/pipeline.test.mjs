@@ -97,7 +97,11 @@ describe("SqliteProvider", () => {
     const file = newFile();
     writeFileSync(file, "this is no database ".repeat(100));
     const events = [];
-    const provider = new SqliteProvider(file, { onEvent: (event) => events.push(event) });
+    const onEvent = (event) => {
+      events.push(event);
+      throw new Error("a listener's failure changes nothing");
+    };
+    const provider = new SqliteProvider(file, { onEvent });
     await provider.append(1, user("a"));
     assert.deepEqual(contents(await provider.getHistory(1, 9)), ["a"]);
     await provider.close();

@@ -3,6 +3,7 @@
 "use strict";
 
 const { DatabaseError, withCode } = require("../database-error.js");
+const { Reporter } = require("../events.js");
 const { native } = require("../native.js");
 const { checkOptions, count, handler, show } = require("../options.js");
 
@@ -12,7 +13,7 @@ const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages"
 
 class SqliteProvider {
   #path;
-  #onEvent;
+  #reporter;
   #store;
   #isClosed = false;
   /** The appends that the newest job will store, as long as more may join them. */
@@ -25,7 +26,7 @@ class SqliteProvider {
       throw new TypeError('SqliteProvider: path must be the name of a file, or ":memory:"');
     }
     this.#path = path;
-    this.#onEvent = checkOptions("SqliteProvider", options, OPTIONS).onEvent;
+    this.#reporter = new Reporter(checkOptions("SqliteProvider", options, OPTIONS).onEvent);
   }
 
   async getHistory(chatId, limit) {
@@ -111,11 +112,11 @@ class SqliteProvider {
   /** A damaged file is nothing to be silent about, even where nobody listens. */
   #tell(setAside) {
     const message = `The damaged database ${this.#path} was moved to ${setAside}; a new one is in its place.`;
-    if (this.#onEvent === undefined) process.emitWarning(message, { code: "DATABASE_SET_ASIDE" });
-    else
-      queueMicrotask(() =>
-        this.#onEvent({ type: "database_set_aside", message, path: this.#path, setAside }),
-      );
+    if (this.#reporter.isListening) {
+      this.#reporter.emit({ type: "database_set_aside", message, path: this.#path, setAside });
+    } else {
+      process.emitWarning(message, { code: "DATABASE_SET_ASIDE" });
+    }
   }
 
   #checkOpen() {
