@@ -36,6 +36,7 @@ async function history() {
   const file = join(folder, "history.db");
   const provider = new SqliteProvider(file);
   const content = "What a person writes in a chat is about this long, one or two sentences. ".repeat(2);
+  const cpu = process.cpuUsage();
   const start = performance.now();
   for (let row = 0; row < ROWS; row += BATCH) {
     const batch = Array.from({ length: BATCH }, (_, i) =>
@@ -44,10 +45,11 @@ async function history() {
     await Promise.all(batch);
   }
   const seconds = (performance.now() - start) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  const cpuSeconds = ((user + system) / 1e6).toFixed(1);
   const megabytes = (statSync(file).size / 1e6).toFixed(0);
-  console.log(
-    `${ROWS} rows appended, ${BATCH} at a time: ${Math.round(ROWS / seconds)} per second, ${megabytes} MB`,
-  );
+  const rate = `${Math.round(ROWS / seconds)} per second`;
+  console.log(`${ROWS} rows appended, ${BATCH} at a time: ${rate}, ${cpuSeconds} s of CPU, ${megabytes} MB`);
   const reads = await timed(READS, (i) => provider.getHistory((i * 7) % CHATS, NEWEST));
   report(`newest ${NEWEST} of ${ROWS} rows`, reads);
   report("one append, awaited", await timed(500, () => provider.append(1, { role: "user", content })));

@@ -31,7 +31,6 @@ pub struct GuardOptions {
 impl Engine {
     /// An engine whose facts are those the guard needs.
     #[napi(factory)]
-    #[expect(clippy::needless_pass_by_value, reason = "napi hands objects over by value")]
     pub fn for_guard(options: GuardOptions) -> Result<Self> {
         guarded(|| {
             let reserve_tokens = options.reserve_tokens;

@@ -74,6 +74,7 @@ impl HistoryStore {
 
     /// Stores messages in one transaction; resolves with their ids.
     #[napi(ts_return_type = "Promise<number[]>")]
+    #[must_use]
     pub fn append(&self, entries: Vec<HistoryEntry>) -> AsyncTask<HistoryTask> {
         let rows = entries.into_iter().map(|entry| NewRow {
             chat_id: entry.chat_id as i64,
@@ -85,24 +86,28 @@ impl HistoryStore {
 
     /// The newest messages of a conversation, oldest first.
     #[napi(ts_return_type = "Promise<HistoryMessage[]>")]
+    #[must_use]
     pub fn newest(&self, chat_id: f64, limit: u32) -> AsyncTask<HistoryTask> {
         self.task(Job::Newest { chat_id: chat_id as i64, limit })
     }
 
     /// Stores an event.
     #[napi(ts_return_type = "Promise<void>")]
+    #[must_use]
     pub fn record(&self, kind: String, payload: String) -> AsyncTask<HistoryTask> {
         self.task(Job::Record { kind, payload })
     }
 
     /// Closes the file; whatever is asked afterwards fails.
     #[napi(ts_return_type = "Promise<void>")]
+    #[must_use]
     pub fn close(&self) -> AsyncTask<HistoryTask> {
         self.task(Job::Close)
     }
 
     /// Where a damaged file was put, once.
     #[napi]
+    #[must_use]
     pub fn take_set_aside(&self) -> Option<String> {
         self.state.lock().set_aside.take()
     }

@@ -5,6 +5,7 @@
     clippy::missing_errors_doc,
     reason = "every exported function fails alike: a JavaScript error, from `guarded`"
 )]
+#![expect(clippy::needless_pass_by_value, reason = "napi hands its arguments over by value")]
 
 mod content_cache;
 pub mod count;

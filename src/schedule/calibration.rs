@@ -100,8 +100,8 @@ impl Calibration {
         }
         let counted = report.sent.tokens(report.was_raw) - last.sent.tokens(report.was_raw);
         let grown = report.reported - last.reported;
-        let (least, most) = STEP_RANGE;
-        if counted < MIN_STEP || grown < counted * least || grown > counted * most {
+        let (lowest, highest) = STEP_RANGE;
+        if counted < MIN_STEP || grown < counted * lowest || grown > counted * highest {
             return;
         }
         let at = self.lessons.iter().position(|(of, _)| *of == report.source).unwrap_or(self.lessons.len());

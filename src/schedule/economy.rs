@@ -138,6 +138,7 @@ mod tests {
     fn a_fuller_context_charges_more_for_a_token() {
         let policy = Policy::default();
         assert!(policy.price(80_000.0, 200_000.0) > policy.price(40_000.0, 200_000.0));
-        assert!((policy.price(40_000.0, 200_000.0) - PRICE_AT_LOW_WATER).abs() < 1e-12);
+        let low = policy.waters.low * 200_000.0;
+        assert!((policy.price(low, 200_000.0) - PRICE_AT_LOW_WATER).abs() < 1e-12);
     }
 }

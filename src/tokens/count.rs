@@ -4,8 +4,6 @@
 //! at a step where the text is ASCII, the other looks the pieces up. Buffers and the piece cache belong to the
 //! [`Counter`]; the module's users keep one per thread.
 
-#[cfg(target_arch = "x86_64")]
-use super::simd::Avx2;
 use super::{
     cache::{self, LONG, PieceCache, SHORT},
     ends::{Ends, Scanner},

@@ -1,7 +1,7 @@
-//! The one hash of the pair table, shared by the build script that lays them out and the code that reads them.
+//! The hash of token pairs, shared by the build script that lays their table out and the code that reads it.
 //!
-//! A pair of token ids goes in, 64 well-mixed bits come out; [`slot`] turns those and a bucket's pilot into
-//! a place in a perfect-hash table. Nothing here knows what is stored.
+//! A pair of token ids goes in, 64 well-mixed bits come out; [`slot`] turns those and a bucket's pilot into a place
+//! in a perfect-hash table. The piece cache borrows [`fold`].
 
 /// Odd constants with no structure (digits of pi), so that zero bytes still mix.
 const MIX: [u64; 3] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345, 0xa409_3822_299f_31d1];
@@ -22,14 +22,14 @@ pub(crate) fn pair(left: u32, right: u32) -> u64 {
 /// Which of `buckets` buckets a hash falls into.
 #[inline(always)]
 pub(crate) fn bucket(hash: u64, buckets: usize) -> usize {
-    ((hash >> 32) * buckets as u64 >> 32) as usize
+    (((hash >> 32) * buckets as u64) >> 32) as usize
 }
 
 /// Where, of `slots` places, a hash lands under its bucket's pilot.
 #[inline(always)]
 pub(crate) fn slot(hash: u64, pilot: u16, slots: usize) -> usize {
     let moved = (hash ^ u64::from(pilot).wrapping_mul(MIX[2])).wrapping_mul(MIX[1] | 1);
-    ((moved >> 32) * slots as u64 >> 32) as usize
+    (((moved >> 32) * slots as u64) >> 32) as usize
 }
 
 /// Bits of the hash kept beside an entry, so that most misses are known without touching the entry's own data.
