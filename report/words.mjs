@@ -100,6 +100,7 @@ const zh = {
   truncate: "已截断",
   reasons: {
     "tool result without its call": "没有对应调用的工具结果",
+    "tool result over the cap": "工具结果超过上限",
     "old tool result": "旧的工具结果",
     "old thinking": "旧的思考",
     "oldest group over the threshold": "超过阈值，最旧的先丢弃",
