@@ -61,12 +61,10 @@ mod tests {
             let parts = vec![Part::Text(&text)];
             facts_of(&Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint }, &rules, 0)
         };
-        let first = Arc::downgrade(&read(0));
-        for fingerprint in 1..40_000 {
-            read(fingerprint);
-        }
+        let all: Vec<_> = (0..40_000).map(|fingerprint| Arc::downgrade(&read(fingerprint))).collect();
         assert!(CACHE.weight() <= MAX_BYTES, "{} bytes", CACHE.weight());
         assert!(CACHE.len() > 1000, "it does remember");
-        assert!(first.upgrade().is_none(), "nobody holds the first one any more");
+        let held = all.iter().filter(|facts| facts.upgrade().is_some()).count();
+        assert!(held <= CACHE.len(), "{held} held: what it lets go is freed");
     }
 }

@@ -136,10 +136,15 @@ fn create_tables(connection: &Connection, schema: &Schema) -> Result<(), Error> 
     } else if application_id != APPLICATION_ID && !schema.joins_others {
         return Err(Error::foreign("it belongs to another program"));
     }
-    transaction.execute_batch(schema.create)?;
+    let created = transaction.execute_batch(schema.create).map_err(Error::from);
+    if created.as_ref().is_err_and(|error| error.kind() != Kind::Other) {
+        return created;
+    }
+    // An index over columns that another program's table lacks cannot be made: what is wrong then is the table.
     if let Some(missing) = absent(&transaction, schema)? {
         return Err(Error::foreign(format!("its table {missing} has other columns")));
     }
+    created?;
     transaction.commit()?;
     Ok(())
 }
