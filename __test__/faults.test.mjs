@@ -25,7 +25,7 @@ before(() => {
     "target/faults",
   ];
   execFileSync("cargo", flags, { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
-  copyFileSync(path.join(ROOT, "target", "debug", LIBRARY[process.platform]), FAULTY);
+  copyFileSync(path.join(ROOT, "target", "faults", "debug", LIBRARY[process.platform]), FAULTY);
 });
 
 const SCRIPT = `

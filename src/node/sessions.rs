@@ -82,7 +82,7 @@ impl Task for DigestTask {
     }
 
     fn resolve(&mut self, _env: Env, digest: SessionDigest) -> Result<SessionDigest> {
-        Ok(digest)
+        guarded(|| Ok(digest))
     }
 }
 
@@ -230,7 +230,7 @@ impl Task for ApplyTask {
     }
 
     fn resolve(&mut self, _env: Env, ids: Vec<i64>) -> Result<Vec<i64>> {
-        Ok(ids)
+        guarded(|| Ok(ids))
     }
 }
 
