@@ -158,9 +158,8 @@ impl SessionStore {
 
     /// Where a damaged file was put.
     #[napi(getter)]
-    #[must_use]
-    pub fn set_aside(&self) -> Option<String> {
-        self.set_aside.clone()
+    pub fn set_aside(&self) -> Result<Option<String>> {
+        guarded(|| Ok(self.set_aside.clone()))
     }
 
     /// Commits all operations or none, on a worker thread. For each the id of the message it made, or -1.
