@@ -66,50 +66,48 @@ pub enum Outcome {
 impl HistoryStore {
     /// Remembers the path; no file is touched yet.
     #[napi(constructor)]
-    #[must_use]
-    pub fn new(path: String) -> Self {
-        let state = State { path, history: None, set_aside: None, is_closed: false };
-        Self { state: Arc::new(Mutex::new(state)) }
+    pub fn new(path: String) -> Result<Self> {
+        guarded(|| {
+            let state = State { path, history: None, set_aside: None, is_closed: false };
+            Ok(Self { state: Arc::new(Mutex::new(state)) })
+        })
     }
 
     /// Stores messages in one transaction; resolves with their ids.
     #[napi(ts_return_type = "Promise<number[]>")]
-    #[must_use]
-    pub fn append(&self, entries: Vec<HistoryEntry>) -> AsyncTask<HistoryTask> {
-        let rows = entries.into_iter().map(|entry| NewRow {
-            chat_id: entry.chat_id as i64,
-            role: entry.role,
-            text: entry.content,
-        });
-        self.task(Job::Append(rows.collect()))
+    pub fn append(&self, entries: Vec<HistoryEntry>) -> Result<AsyncTask<HistoryTask>> {
+        guarded(|| {
+            let rows = entries.into_iter().map(|entry| NewRow {
+                chat_id: entry.chat_id as i64,
+                role: entry.role,
+                text: entry.content,
+            });
+            Ok(self.task(Job::Append(rows.collect())))
+        })
     }
 
     /// The newest messages of a conversation, oldest first.
     #[napi(ts_return_type = "Promise<HistoryMessage[]>")]
-    #[must_use]
-    pub fn newest(&self, chat_id: f64, limit: u32) -> AsyncTask<HistoryTask> {
-        self.task(Job::Newest { chat_id: chat_id as i64, limit })
+    pub fn newest(&self, chat_id: f64, limit: u32) -> Result<AsyncTask<HistoryTask>> {
+        guarded(|| Ok(self.task(Job::Newest { chat_id: chat_id as i64, limit })))
     }
 
     /// Stores an event.
     #[napi(ts_return_type = "Promise<void>")]
-    #[must_use]
-    pub fn record(&self, kind: String, payload: String) -> AsyncTask<HistoryTask> {
-        self.task(Job::Record { kind, payload })
+    pub fn record(&self, kind: String, payload: String) -> Result<AsyncTask<HistoryTask>> {
+        guarded(|| Ok(self.task(Job::Record { kind, payload })))
     }
 
     /// Closes the file; whatever is asked afterwards fails.
     #[napi(ts_return_type = "Promise<void>")]
-    #[must_use]
-    pub fn close(&self) -> AsyncTask<HistoryTask> {
-        self.task(Job::Close)
+    pub fn close(&self) -> Result<AsyncTask<HistoryTask>> {
+        guarded(|| Ok(self.task(Job::Close)))
     }
 
     /// Where a damaged file was put, once.
     #[napi]
-    #[must_use]
-    pub fn take_set_aside(&self) -> Option<String> {
-        self.state.lock().set_aside.take()
+    pub fn take_set_aside(&self) -> Result<Option<String>> {
+        guarded(|| Ok(self.state.lock().set_aside.take()))
     }
 
     fn task(&self, job: Job) -> AsyncTask<HistoryTask> {
@@ -132,10 +130,12 @@ impl Task for HistoryTask {
     }
 
     fn resolve(&mut self, _env: Env, outcome: Outcome) -> Result<Self::JsValue> {
-        Ok(match outcome {
-            Outcome::Ids(ids) => Some(napi::Either::A(ids)),
-            Outcome::Rows(rows) => Some(napi::Either::B(rows)),
-            Outcome::Done => None,
+        guarded(|| {
+            Ok(match outcome {
+                Outcome::Ids(ids) => Some(napi::Either::A(ids)),
+                Outcome::Rows(rows) => Some(napi::Either::B(rows)),
+                Outcome::Done => None,
+            })
         })
     }
 }

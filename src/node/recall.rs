@@ -82,12 +82,12 @@ impl Task for RecallTask {
                     break;
                 }
             }
-            Ok(recalled)
+            guarded(|| Ok(recalled))
         })
     }
 
     fn resolve(&mut self, _env: Env, recalled: Recalled) -> Result<Recalled> {
-        Ok(recalled)
+        guarded(|| Ok(recalled))
     }
 }
 
