@@ -23,7 +23,48 @@ export declare class Engine {
   shortened(slot: number): string | null
   /** Frees the facts of a message that is gone. */
   release(slot: number): void
+  /** An engine whose facts are those the guard needs. */
+  static forGuard(options: GuardOptions): Engine
 }
+
+/** The database behind one `SqliteProvider`. */
+export declare class HistoryStore {
+  /** Remembers the path; no file is touched yet. */
+  constructor(path: string)
+  /** Stores messages in one transaction; resolves with their ids. */
+  append(entries: Array<HistoryEntry>): Promise<number[]>
+  /** The newest messages of a conversation, oldest first. */
+  newest(chatId: number, limit: number): Promise<HistoryMessage[]>
+  /** Stores an event. */
+  record(kind: string, payload: string): Promise<void>
+  /** Closes the file; whatever is asked afterwards fails. */
+  close(): Promise<void>
+  /** Where a damaged file was put, once. */
+  takeSetAside(): string | null
+}
+
+/** The file that sessions are stored in. */
+export declare class SessionStore {
+  /** Opens or makes the file. */
+  constructor(path: string)
+  /** Where a damaged file was put. */
+  get setAside(): string | null
+  /** Commits all operations or none, on a worker thread. For each the id of the message it made, or -1. */
+  apply(operations: Array<StoreOperation>): Promise<number[]>
+  /** What is stored of a session. */
+  load(key: string): StoredSession | null
+  /** The keys of all sessions, the oldest first. */
+  keys(): Array<string>
+  /** The newest messages that hold all of `query`, the newest first. */
+  search(query: string, key: string | undefined | null, limit: number): Array<StoreHit>
+  /** Changes when another process has written; null while this one is writing. */
+  foreignWrites(): number | null
+  /** Closes the file. */
+  close(): void
+}
+
+/** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
+export declare function clipText(text: string, max: number): string
 
 /** Tokens of messages, described as `lib/snapshot.js` does. */
 export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
@@ -37,8 +78,14 @@ export declare function countText(text: string): number
 /** `countText` off the main thread. */
 export declare function countTextAsync(text: string): Promise<number>
 
+/** Head and tail of a text over `max` UTF-16 units; nothing if it is not cut. */
+export declare function cutToEnds(text: string, max: number, head: number, tail: number): string | null
+
 /** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
 export declare function decode(tokens: Array<number>): string
+
+/** Goes on with the digest `state`, on a worker thread. `earlier` is a summary of the host's own to be carried along. */
+export declare function digestSession(state: string, earlier: string | undefined | null, messages: Array<LetGo>): Promise<SessionDigest>
 
 /** Shares of the context window between which a named economy lets the context move. */
 export interface EconomyWaters {
@@ -71,6 +118,8 @@ export interface EngineOptions {
   summaryLineChars: number
   /** Whether the marker line is English rather than Chinese. */
   englishMarker: boolean
+  /** Whether the marker ends with the handle by which the model can recall the original. */
+  namesHandle: boolean
   /** Tools whose results are never touched. */
   excludeTools: Array<string>
   /** Whether the open turn keeps its thinking. */
@@ -95,6 +144,79 @@ export interface EngineOptions {
   highWater: number
   /** Share of the window where a token of context is worth its ordinary price. */
   lowWater: number
+}
+
+/** Tokens of messages by the length of their texts. */
+export declare function estimateMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
+
+/** An answer for the model. */
+export interface Found {
+  /** The page, or the matches. */
+  text: string
+  /** The tool whose result it is. */
+  toolName: string
+  /** Length of the whole result in UTF-16 units. */
+  chars: number
+  /** Where to go on; nothing at the end. */
+  next?: number
+  /** Matches shown, if there was a pattern. */
+  matches?: number
+}
+
+/** The guard's options, already checked by `lib/guard.js`. */
+export interface GuardOptions {
+  /** Only longer tool results are cut; UTF-16 code units. */
+  maxToolResultChars: number
+  /** What stays of the beginning. */
+  truncateHeadChars: number
+  /** What stays of the end. */
+  truncateTailChars: number
+  /** Tokens of the window kept free for the answer. */
+  reserveTokens: number
+  /** Whether tokens are estimated by length. */
+  countsChars: boolean
+}
+
+/** A message about to be stored. */
+export interface HistoryEntry {
+  /** The conversation. */
+  chatId: number
+  /** Who speaks. */
+  role: string
+  /** What is said. */
+  content: string
+}
+
+/** A message as the pipeline hands it on. */
+export interface HistoryMessage {
+  /** Who speaks. */
+  role: string
+  /** What is said. */
+  content: string
+}
+
+/** A message that a session lets go. */
+export interface LetGo {
+  /** `user`, `assistant`, `tool`. */
+  role: string
+  /** What it says. */
+  text: string
+  /** The tool calls it makes. */
+  calls: Array<LetGoCall>
+  /** The call it answers. */
+  callId?: string
+  /** Whether the tool said that it failed. */
+  isError?: boolean
+}
+
+/** One of its tool calls; the arguments are JSON. */
+export interface LetGoCall {
+  /** Its id. */
+  id: string
+  /** The tool. */
+  name: string
+  /** JSON. */
+  arguments: string
 }
 
 /** A line that could not be used. */
@@ -139,6 +261,29 @@ export declare function problems(numbers: Float64Array, strings: unknown[], api?
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>
 
+/** Looks a handle, or the id of the call itself, up among tool results. */
+export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery): Promise<Recalled>
+
+/** What was found in one batch of messages. */
+export interface Recalled {
+  /** The answer, if one of the messages has the handle. */
+  found?: Found
+  /** The handles of these messages, in their order. */
+  handles: Array<string>
+}
+
+/** What the model asks for, already made sound by `lib/recall.js`. */
+export interface RecallQuery {
+  /** The handle in the marker, or the id of the call. */
+  handle: string
+  /** First UTF-16 unit of the page, or where the search begins. */
+  offset: number
+  /** Length of the page. */
+  limit: number
+  /** Show matches of this in place of a page. */
+  pattern?: string
+}
+
 /** A recorded session. */
 export interface RecordedSession {
   /** Who wrote it, in words. */
@@ -147,6 +292,53 @@ export interface RecordedSession {
   messages: string
   /** The lines that were left out. */
   problems: Array<LineProblem>
+}
+
+/** A digest to be kept, and its readable form. */
+export interface SessionDigest {
+  /** To be handed in next time. */
+  state: string
+  /** For a model to read. */
+  text: string
+}
+
+/** What is stored of a session. */
+export interface StoredSession {
+  /** Its state. */
+  state: string
+  /** Ids of the messages it keeps, in order. */
+  ids: Array<number>
+  /** Those messages. */
+  bodies: Array<string>
+}
+
+/** A message that was found. */
+export interface StoreHit {
+  /** Its session. */
+  key: string
+  /** The message. */
+  body: string
+  /** Whether the session still keeps it. */
+  isLive: boolean
+}
+
+/**
+ * A change to the store. `kind` says which fields are there: "state" (`state`), "append" (`body`, `text`),
+ * "replace" (`ids`, `body`, `state`) or "clear".
+ */
+export interface StoreOperation {
+  /** What is to be done. */
+  kind: string
+  /** The session. */
+  key: string
+  /** Its state. */
+  state?: string
+  /** The message or the summary. */
+  body?: string
+  /** The message's words, for searching. */
+  text?: string
+  /** Messages that give way to the summary. */
+  ids?: Array<number>
 }
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */

@@ -1,5 +1,11 @@
 //! Sets the linker flags a Node addon needs, and lays out the token tables that `src/tokens` embeds.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a build script stops the build where its input is not what it must be"
+)]
+
 use std::{env, fs, path::PathBuf};
 
 #[path = "build/classes.rs"]

@@ -50,6 +50,8 @@ export interface TransformContextOptions {
   marker?: "zh" | "en" | ((omittedLines: number, originalChars: number) => string);
   /** Names of tools whose results are never summarised or cut. Default none. */
   excludeTools?: string[];
+  /** True ends each marker with the handle by which the tool of `createRecallTool` finds the original. Default false. */
+  recall?: boolean;
   /** "closedTurns" keeps the thinking of everything after the last user message. Default "all". */
   thinkingScope?: "all" | "closedTurns";
   /** What happens when the request would not fit even so: shrink on (default), or leave it to the provider. */
@@ -246,3 +248,466 @@ export function status(): {
   error?: string;
   hint?: string;
 };
+
+// ── guard ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Tokens without tokenizing: three UTF-16 code units each, rounded up per text. Safe for English and code (about four
+ * each), not for Chinese, Japanese or Korean (one or less): count those with `counting: "exact"`.
+ * @example estimateTokens(prompt) < 8192
+ */
+export function estimateTokens(
+  input: string | MessageLike | MessageLike[],
+  options?: { counting?: "exact" | "chars" },
+): number;
+
+export interface GuardOptions {
+  /** The model's context window in tokens, or a function asked at each call. */
+  contextWindow: number | (() => number);
+  /** Takes the place of `contextWindow` unless null. Default null. */
+  contextWindowOverride?: number | null;
+  /** Tokens of the window kept free for the answer. Default 8192; ignored where it leaves no room at all. */
+  reserveTokens?: number;
+  /** Only longer tool results are cut. UTF-16 code units, default 50 000. */
+  maxToolResultChars?: number;
+  /** What stays of their beginning. UTF-16 code units, default 2000. */
+  truncateHeadChars?: number;
+  /** What stays of their end. UTF-16 code units, default 2000. */
+  truncateTailChars?: number;
+  /** False hands everything back as it came. Default true. */
+  enabled?: boolean;
+  /** cl100k tokens (default), or three code units each as `estimateTokens` counts. */
+  counting?: "exact" | "chars";
+  /** Told what was done, each event with a line ready to be logged. It may throw or be slow: nothing changes. */
+  onEvent?: (event: GuardEvent) => void;
+}
+
+export type GuardEvent =
+  | {
+      level: "warn";
+      type: "toolResultTruncated";
+      message: string;
+      toolName: string;
+      charsBefore: number;
+      charsAfter: number;
+    }
+  | { level: "warn"; type: "messagesDropped"; message: string; dropped: number; droppedTokens: number }
+  /** The hook resolved with its input. */
+  | { level: "warn"; type: "failed"; message: string; code: string };
+
+/**
+ * A text over `maxToolResultChars` as its head and tail around `... [N characters truncated] ...`; any other as it is.
+ * Surrogate pairs stay whole.
+ * @throws TypeError for what is no string and for options that are not allowed.
+ * @example truncateToolResult(output, { maxToolResultChars: 10_000 })
+ */
+export function truncateToolResult(
+  text: string,
+  options?: Pick<GuardOptions, "maxToolResultChars" | "truncateHeadChars" | "truncateTailChars">,
+): string;
+
+/**
+ * Cuts every long tool result, then drops the oldest rounds (a user message with all that follows until the next)
+ * until the rest fits into `contextWindow - reserveTokens`. System messages always stay, and so does the newest
+ * message; when the newest round alone is too long, its question and its newest calls stay. `droppedTokens` is what
+ * the dropped messages had as they came; `truncated` tells of the results that are still there.
+ * @returns the same array if nothing was done; messages not cut are the same objects.
+ * @throws (rejects) TypeError for options that are not allowed, ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT.
+ * @example const { messages, dropped } = await guardContext(history, { contextWindow: getContextWindow(model) })
+ */
+export function guardContext<M extends MessageLike>(
+  messages: M[],
+  options: GuardOptions,
+): Promise<{
+  messages: M[];
+  dropped: number;
+  droppedTokens: number;
+  truncated: { toolName: string; charsBefore: number; charsAfter: number }[];
+}>;
+
+/**
+ * `guardContext` as a hook, alone or before the layers. Like every hook here it never throws or rejects.
+ * @throws TypeError for options that are not allowed.
+ * @example new Agent({ transformContext: createContextGuard({ contextWindow: 128_000, onEvent: (e) => log.warn(e.message) }) })
+ */
+export function createContextGuard(options: GuardOptions): TransformContext;
+
+// ── pipeline ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface PipelineMessage {
+  role: "system" | "user" | "assistant";
+  content: string;
+}
+
+/** Where a chat's history comes from. */
+export interface Provider {
+  /** The newest `limit` messages, oldest first. */
+  getHistory(chatId: number, limit: number): Promise<PipelineMessage[]>;
+  /** Told when something was cut, if it is there. */
+  recordCompression?(event: CompressionEvent): Promise<void>;
+}
+
+/** What is kept of a history. */
+export interface Compressor {
+  compress(messages: PipelineMessage[]): PipelineMessage[] | Promise<PipelineMessage[]>;
+}
+
+/** How a request is put together. */
+export interface Assembler {
+  assemble(system: string, history: PipelineMessage[], userMessage: string): PipelineMessage[];
+}
+
+export interface CompressionEvent {
+  original_count: number;
+  compressed_count: number;
+  max_messages: number;
+  max_chars_per_message: number;
+}
+
+/**
+ * History in an embedded SQLite file: table `history(id, chat_id, role, text, created_at)`, made if it is not there,
+ * and table `events(id, type, payload, created_at)` with a JSON payload. The file is made readable by its owner
+ * alone, uses a write-ahead log, and may be shared by processes. All work runs off the main thread, in the order
+ * asked for; the file is opened by the first call. What is appended without waiting is stored in one transaction.
+ * Failures reject with a `code`: ERR_DATABASE_LOCKED, _READ_ONLY, _FULL, _FOREIGN (a table of another shape),
+ * _CORRUPT, _CANNOT_OPEN, _BAD_PATH, _DISK, _CLOSED. A damaged file is renamed to `*.corrupt-N` when it is opened,
+ * and a new one takes its place: `onEvent` hears of it, or a process warning does.
+ * @example const provider = new SqliteProvider("chats.db"); await provider.append(42, { role: "user", content: "hi" });
+ */
+export class SqliteProvider implements Provider {
+  /** @param path a file name, or ":memory:" */
+  constructor(
+    path: string,
+    options?: {
+      onEvent?: (event: {
+        type: "database_set_aside";
+        message: string;
+        path: string;
+        setAside: string;
+      }) => void;
+    },
+  );
+  getHistory(chatId: number, limit: number): Promise<PipelineMessage[]>;
+  /** Resolves with the row's id once the message is stored. A lone surrogate is stored as U+FFFD. */
+  append(chatId: number, message: PipelineMessage): Promise<number>;
+  /** Stores one `context.compressed` event. */
+  recordCompression(event: CompressionEvent): Promise<void>;
+  /** Closes the file when what was asked so far is done, and resolves then. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the newest `maxMessages` (12) and of each at most `maxCharsPerMessage` (4000 UTF-16 code units), ending in `…`
+ * where it was cut. The same array comes back where nothing is cut.
+ */
+export class SimpleCompressor implements Compressor {
+  constructor(options?: { maxMessages?: number; maxCharsPerMessage?: number });
+  readonly maxMessages: number;
+  readonly maxCharsPerMessage: number;
+  compress(messages: PipelineMessage[]): PipelineMessage[];
+}
+
+/** The system prompt (unless empty), the history, the user's message. */
+export class StandardAssembler implements Assembler {
+  assemble(system: string, history: PipelineMessage[], userMessage: string): PipelineMessage[];
+}
+
+/** Provider, compressor and assembler, one after the other; each can be the host's own. */
+export class Pipeline {
+  /**
+   * @param options.compressor default `new SimpleCompressor(pipelineConfigFromEnv())`
+   * @param options.historyLimit messages read from the provider; default 50
+   */
+  constructor(options: {
+    provider: Provider;
+    compressor?: Compressor;
+    assembler?: Assembler;
+    historyLimit?: number;
+  });
+  /**
+   * The messages of a request. Where something was cut, the provider records it, once.
+   * @example const messages = toOpenAIMessages(await pipeline.prepare(42, "Be brief.", "And now?"))
+   */
+  prepare(chatId: number, system: string, userMessage: string): Promise<PipelineMessage[]>;
+}
+
+/**
+ * `TG_HISTORY_WINDOW` (12) and `MAX_CHARS_PER_MESSAGE` (4000) from the environment.
+ * @throws TypeError where one is set and no whole number from 1 on.
+ */
+export function pipelineConfigFromEnv(env?: Record<string, string | undefined>): {
+  maxMessages: number;
+  maxCharsPerMessage: number;
+};
+
+/**
+ * Messages of the pipeline, of a session or of pi in OpenAI's chat format, with tool calls and images. What pi does not
+ * send (failed and aborted answers with their results, excluded commands) is left out; thinking is too.
+ */
+export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
+
+/** The way back: a tool call becomes `{ id, name, arguments }`; arguments that are no JSON stay text. */
+export function fromOpenAIMessages(messages: OpenAIMessage[]): {
+  role: "system" | "user" | "assistant" | "tool";
+  content: string;
+  toolCalls?: { id: string; name: string; arguments: unknown }[];
+  toolCallId?: string;
+}[];
+
+/** A message of OpenAI's chat completions. */
+export interface OpenAIMessage {
+  role: "system" | "developer" | "user" | "assistant" | "tool";
+  content?: unknown;
+  tool_calls?: { id: string; type: "function"; function: { name: string; arguments: string } }[];
+  tool_call_id?: string;
+}
+
+// ── recall ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * A pi `AgentTool` named `recall`, by which the model reads back what was summarised. Give the hook `recall: true`, so
+ * that each marker ends with the handle. It answers with a page of at most 20 000 characters (8000 unless asked
+ * otherwise) and the offset of the next, or with the matches of a pattern; a wrong handle is answered with the right ones.
+ * Patterns run in linear time and off the main thread; what is no pattern is searched literally.
+ * @param messages asked at each use; the agent's own messages, which still hold every original
+ * @throws TypeError if `messages` is no function.
+ * @example const tools = [...myTools, createRecallTool(() => agent.state.messages)]
+ */
+export function createRecallTool(messages: () => MessageLike[]): RecallTool;
+
+export interface RecallTool {
+  name: "recall";
+  label: string;
+  description: string;
+  // biome-ignore lint/suspicious/noExplicitAny: each pi version has a schema type of its own; this is plain JSON schema
+  parameters: any;
+  execute(
+    toolCallId: string,
+    // biome-ignore lint/suspicious/noExplicitAny: pi derives the parameters' type from the schema's
+    params: any,
+    signal?: AbortSignal,
+  ): Promise<{ content: { type: "text"; text: string }[]; details: RecallDetails }>;
+}
+
+/** `next` is where to go on, in UTF-16 code units; null at the end. */
+export type RecallDetails =
+  | { found: true; handle: string; toolName: string; chars: number; next: number | null; matches?: number }
+  | { found: false; handle: string };
+
+// ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A message of any provider: plain text, with tool calls and their results beside it. */
+export interface ConversationMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  content: string;
+  /** ISO 8601; set when the message is added, where it is left out. */
+  timestamp?: string;
+  /** `{ id, name, arguments }`, or OpenAI's `{ id, function: { name, arguments } }`. */
+  toolCalls?: unknown[];
+  /** Of a tool's answer: the call it answers. */
+  toolCallId?: string;
+  /** Of a tool's answer: whether it says that the tool failed. */
+  isError?: boolean;
+}
+
+export interface ConversationContext {
+  sessionId: string;
+  messages: ConversationMessage[];
+  metadata: { goal?: string; planId?: string; createdAt: string; updatedAt: string };
+}
+
+/**
+ * The host's own summariser: any model will do. It may throw, hang or answer with anything: rules take over then.
+ * @param messages what is to be summarised
+ * @param request a prompt that holds all of it, and how to sample; `signal` is aborted when time is up
+ * @example async (_, { prompt, temperature, maxTokens, signal }) =>
+ *   textOf(await complete(model, { messages: [user(prompt)] }, { temperature, maxTokens, signal }))
+ */
+export type Summarize = (
+  messages: ConversationMessage[],
+  request: { prompt: string; temperature: number; maxTokens: number; signal: AbortSignal },
+) => Promise<string>;
+
+export interface ContextManagerOptions {
+  /** Path of a file to keep the sessions in. Left out: in memory only. */
+  store?: string;
+  /** A session with more messages is compressed. Default 50. */
+  maxMessages?: number;
+  /** Newest messages that a compression keeps; more where a tool's answer would lose its call. Default 20. */
+  maxCompressedMessages?: number;
+  /** Makes the summaries. Left out: rules do. */
+  summarize?: Summarize;
+  /** How long a summariser may take, ms. Default 30 000. */
+  summarizeTimeoutMs?: number;
+  /** Told what happens. It may throw, reject or be slow: nothing changes. */
+  onEvent?: (event: SessionEvent) => void;
+}
+
+export type SessionEvent =
+  /** `before` and `after` are messages; `by` is who made the summary. */
+  | {
+      type: "compressed";
+      sessionId: string;
+      before: number;
+      after: number;
+      by: "ai" | "rules";
+      tokensSaved: number;
+    }
+  /** The file was damaged; it is kept under another name, and an empty one took its place. */
+  | { type: "storeSetAside"; store: string; movedTo: string }
+  /** A write that nobody waits for failed: metadata, a system prompt, an attached agent's message. */
+  | { type: "storeFailed"; code: string; message: string }
+  /** A compression failed; the session is as it was. */
+  | { type: "failed"; code: string; message: string };
+
+/** A message that was found. `isCurrent` is false for one that the session let go when it was compressed. */
+export interface SearchHit {
+  sessionId: string;
+  message: ConversationMessage;
+  isCurrent: boolean;
+}
+
+/**
+ * Many sessions side by side. Past `maxMessages` the system prompt and the newest messages of a session stay, calls
+ * with their results, and what is between becomes one assistant message `[上下文总结] …`. So a session takes at most
+ * `maxMessages` messages of the host's own size, about 0.3 KB beside each, and 30 KB for what it let go.
+ *
+ * In a file, a message is safe from the death of the process as soon as `addMessage` resolves; several processes may
+ * use one file and see what the others add. Any string is a session id.
+ * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
+ *   file that cannot be used, and `ERR_CLOSED` after `close()`.
+ * @example const manager = new ContextManager({ store: "sessions.db" });
+ *   manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
+ *   await manager.addMessage("task-1", { role: "user", content: "Ship it" });
+ */
+export class ContextManager {
+  /** The one manager of this process, in memory; a new one after it was closed. */
+  static getInstance(): ContextManager;
+  constructor(options?: ContextManagerOptions);
+  /** The session, made if there is none. A system prompt is taken only where the session has none yet. */
+  getOrCreateContext(sessionId: string, systemPrompt?: string): ConversationContext;
+  /** Adds a message, and compresses the session if it has too many now. Resolves when both are done and stored. */
+  addMessage(sessionId: string, message: ConversationMessage): Promise<void>;
+  /** The messages of a session, with or without its system prompt; none for an unknown session. They are frozen. */
+  getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
+  /** Compresses now. `by` is "none" where there is nothing to let go. */
+  compressContext(
+    sessionId: string,
+    summarize?: Summarize,
+  ): Promise<{ before: number; after: number; by: "ai" | "rules" | "none" }>;
+  /** Forgets a session, and in the file all it ever had. */
+  clearContext(sessionId: string): void;
+  listSessions(): string[];
+  /** Tokens are cl100k, exact. */
+  getStats(
+    sessionId: string,
+  ): { messages: number; tokens: number; compressions: number; tokensSaved: number } | undefined;
+  setMetadata(sessionId: string, metadata: { goal?: string; planId?: string }): void;
+  setMaxMessages(n: number): void;
+  setMaxCompressedMessages(n: number): void;
+  /**
+   * The newest messages that hold every part of the query: words by their beginning, Chinese and Japanese by any part
+   * of a sentence, without case and accents. In a file this finds what sessions let go, too. Default limit 20.
+   */
+  search(query: string, options?: { sessionId?: string; limit?: number }): SearchHit[];
+  /** Adds what an Agent says, does and gets from its tools to the session. Returns what ends this. */
+  attach(
+    agent: { subscribe(listener: (event: { type: string; message?: MessageLike }) => void): () => void },
+    sessionId: string,
+  ): () => void;
+  /** Resolves when all that was added is in the file and the file is closed. */
+  close(): Promise<void>;
+}
+
+/** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. */
+export function fromAgentMessage(message: MessageLike): ConversationMessage | undefined;
+
+/**
+ * Provider-neutral messages as AgentMessages. An answer of a tool without its call is left out, a summary becomes a
+ * user message: a provider would refuse them. `model` is what assistant messages are said to come from.
+ */
+export function toAgentMessages(
+  messages: ConversationMessage[],
+  model?: { api?: string; provider?: string; id?: string },
+): MessageLike[];
+
+// ── rolling memory ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** What was asked, and what came of it. */
+export interface QA {
+  q: string;
+  a: string;
+}
+
+export interface RollingMemoryOptions {
+  /** The model's context window in tokens, or a function asked at each call. */
+  contextWindow: number | (() => number);
+  /** Makes the pairs. Left out, or whenever it fails: text is clipped, and where that is too much, keywords. */
+  summarize?: Summarize;
+  /** Share of the window above which a new conversation begins before a question. Default 0.85. */
+  preCheckRatio?: number;
+  /** The same after an answer. Default 0.8. */
+  postCheckRatio?: number;
+  /** Share of the window above which the memory itself is too much: it is reported and cut down. Default 0.8. */
+  overflowRatio?: number;
+  /** Newest messages that go along into a new conversation; more where a tool's answer would lose its call. Default 2. */
+  keepMessages?: number;
+  /** Pairs remembered; the oldest are out first. Default 15. */
+  maxPairs?: number;
+  /** How long a summariser may take, ms. Default 30 000. */
+  timeoutMs?: number;
+  /** Told what happens. It may throw, reject or be slow: nothing changes. */
+  onEvent?: (event: RollingEvent) => void;
+}
+
+export type RollingEvent =
+  /** `summary` is the memory as JSON, `summarizedCount` the messages that went into it just now. */
+  | { type: "context_summarized"; summary: string; summarizedCount: number; hasHistorySummary?: boolean }
+  /** `pendingUserMessage` is the question that waits; `isOverflow` tells that the memory had to be cut down. */
+  | {
+      type: "new_conversation_with_summary";
+      summary: string;
+      summarizedCount: number;
+      pendingUserMessage?: string;
+      isOverflow?: boolean;
+    }
+  /** The memory has `summaryTokens`, more than `tokenLimit`, its share of the window. */
+  | { type: "context_overflow"; message: string; summaryTokens: number; tokenLimit: number }
+  /** The messages went on as they were. */
+  | { type: "failed"; code: string; message: string };
+
+/**
+ * The endless conversation. When the transcript fills the window, its rounds become pairs of question and answer, and
+ * a new conversation begins with those, as a user message that is tagged as a record and no instruction. Sizes are
+ * cl100k, or what the provider itself reported of the newest request where that is more.
+ * @throws TypeError for an option that is unknown or not allowed.
+ * @example const memory = new RollingMemory({ contextWindow: () => agent.state.model.contextWindow, summarize });
+ *   agent.state.messages = (await memory.beforePrompt(agent.state.messages, question)).messages;
+ *   await agent.continue();
+ *   agent.state.messages = (await memory.afterReply(agent.state.messages)).messages;
+ */
+export class RollingMemory {
+  constructor(options: RollingMemoryOptions);
+  /** Whether it is time: before a question ("pre") if one is given, else after an answer. Counts on this thread. */
+  needsContextSummarization(
+    messages: MessageLike[],
+    pendingUserMessage?: string,
+  ): { needed: boolean; phase: "pre" | "post"; ratio: number };
+  /** The rounds that would be summarised now, questions and final answers alone, and what is remembered already. */
+  getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
+  /** Adds the pairs of a summariser's answer to the memory, whatever surrounds them; none where it has none. */
+  applySummarization(summary: string): QA[];
+  /** The messages to go on with, the question last, in a new conversation if it is time. Never rejects. */
+  beforePrompt<M extends MessageLike>(
+    messages: M[],
+    question: string,
+    signal?: AbortSignal,
+  ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
+  /** The same after an answer. */
+  afterReply<M extends MessageLike>(
+    messages: M[],
+    signal?: AbortSignal,
+  ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
+  /** What is remembered, the oldest first. */
+  readonly history: QA[];
+}

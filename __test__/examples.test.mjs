@@ -15,6 +15,20 @@ test("the example agent answers every question and sends less than it holds", ()
   assert.ok(Number(sent) < Number(without), stdout.slice(-200));
 });
 
+/** The line each example ends on when all of it went well. */
+const lastLines = {
+  "guard.mjs": "as a hook: 16 messages",
+  "pipeline-worker.mjs": "stored: assistant: I was sent 14 messages.",
+  "recall.mjs": "Found it.",
+};
+for (const [name, lastLine] of Object.entries(lastLines)) {
+  test(`examples/${name} runs as it stands`, () => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [path(name)], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    assert.equal(stdout.trimEnd().split("\n").at(-1), lastLine);
+  });
+}
+
 const [header, ...entries] = readFileSync(path("session.jsonl"), "utf8")
   .trimEnd()
   .split("\n")

@@ -162,6 +162,20 @@ test("a text with an id keeps its reasoning on the Responses APIs", async () => 
   assert.deepEqual(await contentBesideNewer([signed], { api: "google-generative-ai" }), [signed]);
 });
 
+test("the newest message is sent whatever the options say", async () => {
+  const messages = [
+    ...withOldResult(toolResult("ok")),
+    { role: "custom", customType: "note", content: "and?" },
+  ];
+  for (const schedule of ["everyCall", "sticky"]) {
+    const sent = await createTransformContext({ schedule, keepRecentMessages: 0, contextWindow: 20 })(
+      messages,
+    );
+    assert.ok(sent.length < messages.length);
+    assert.equal(sent.at(-1), messages.at(-1));
+  }
+});
+
 test("the step of the tool loop under way keeps its thinking whatever the options say", async () => {
   const messages = withOldResult(toolResult("ok"));
   for (const message of messages) if (message.role === "assistant") message.content.unshift(thought);

@@ -64,7 +64,9 @@ function cold(corpus) {
   for (let round = 0; round < rounds; round += 1) {
     for (const name of NAMES) {
       const child = join(HERE, "tokens/cold.mjs");
-      const output = execFileSync(process.execPath, [child, name, corpus.name, options.session], { encoding: "utf8" });
+      const output = execFileSync(process.execPath, [child, name, corpus.name, options.session], {
+        encoding: "utf8",
+      });
       for (const [key, figure] of Object.entries(JSON.parse(output))) figures[name][key].push(figure);
     }
   }

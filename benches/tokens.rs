@@ -3,6 +3,11 @@
 //! `cargo bench --bench tokens [-- NAME]` prints megabytes per second, the median of a few rounds. The comparison with other
 //! crates is a package of its own, `bench/contenders`.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a test or bench fails where its own input is not what it must be"
+)]
+
 #[path = "../bench/contenders/src/corpora.rs"]
 mod corpora;
 

@@ -21,6 +21,18 @@ function count(input, ofText, ofMessages) {
   return ofMessages(numbers, strings, IMAGE_TOKENS);
 }
 
+/** Tokens by a conservative three UTF-16 units each, or exact ones. */
+function estimateTokens(input, { counting = "chars" } = {}) {
+  if (counting === "exact") return countTokens(input);
+  if (counting !== "chars") {
+    throw new TypeError(
+      `estimateTokens: option counting is ${String(counting)}; it must be "exact", "chars"`,
+    );
+  }
+  const { numbers, strings } = describe(typeof input === "string" ? { role: "user", content: input } : input);
+  return native().estimateMessages(new Float64Array(numbers), strings, IMAGE_TOKENS);
+}
+
 function fitsTokens(input, limit) {
   if (typeof limit !== "number" || !(limit >= 0)) {
     throw new TypeError(`fitsTokens: limit is ${String(limit)}; it must be a number from 0 on`);
@@ -45,4 +57,4 @@ function describe(input) {
   return batch;
 }
 
-module.exports = { countTokens, countTokensAsync, fitsTokens };
+module.exports = { estimateTokens, countTokens, countTokensAsync, fitsTokens };

@@ -2,7 +2,7 @@
 "use strict";
 
 const { reasonOf, scheduleOf } = require("./events.js");
-const { Call, Hook } = require("./hook.js");
+const { Call, Hook, Layers } = require("./hook.js");
 const { checkHookOptions } = require("./options.js");
 
 /** What an edit is called; a repair is a drop that no layer asked for, told with the window's. */
@@ -10,7 +10,7 @@ const LAYER_OF_REPAIR = 3;
 
 async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
-  const hook = new Hook(checkHookOptions("explain", options));
+  const hook = new Hook(new Layers(checkHookOptions("explain", options)));
   const list = messages.slice();
   const { plan } = await hook.planFor(list, hook.contextWindow(), new Call());
   const { verdict, ...arithmetic } = plan.account ?? NO_ACCOUNT;

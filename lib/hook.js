@@ -14,19 +14,21 @@ class InputError extends Error {
 }
 
 function createTransformContext(options) {
-  const hook = new Hook(checkHookOptions("createTransformContext", options));
+  const hook = new Hook(new Layers(checkHookOptions("createTransformContext", options)));
   return (messages, signal) => hook.transform(messages, signal);
 }
 
+/**
+ * What every hook has in common. Its policy says the rest: `options`, `createEngine()`, and what the host is told by
+ * `report` and `failed`.
+ */
 class Hook {
-  #options;
-  #reporter;
+  #policy;
   #engine;
   #facts;
 
-  constructor(options) {
-    this.#options = options;
-    this.#reporter = new Reporter(options.onEvent);
+  constructor(policy) {
+    this.#policy = policy;
   }
 
   async transform(messages, signal) {
@@ -34,18 +36,18 @@ class Hook {
       if (signal?.aborted) return messages;
       const call = new Call(signal);
       try {
-        return (await Promise.race([this.#run(messages, call), call.cancelled])) ?? messages;
+        return (await Promise.race([this.run(messages, call), call.cancelled]))?.edited ?? messages;
       } finally {
         call.end();
       }
     } catch (error) {
-      this.#reporter.failed(error);
+      this.#policy.failed(error);
       return messages;
     }
   }
 
-  /** The edited array; undefined if the call was cancelled. */
-  async #run(messages, call) {
+  /** The edited array and what was done; undefined if the call was cancelled. Rejects where `transform` reports. */
+  async run(messages, call) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
@@ -57,21 +59,22 @@ class Hook {
     );
     const edited =
       edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
-    if (this.#reporter.isListening) this.#report(list, edited, { ...plan, edits }, contextWindow, call);
-    return edited;
+    const charsAfter = (index) => this.#shortened(list[index]).length;
+    const outcome = { list, edited, plan: { ...plan, edits }, contextWindow, charsAfter };
+    this.#policy.report(outcome, call);
+    return outcome;
   }
 
   /** The native engine, made at the first call: importing the package and making a hook load nothing. */
   #start() {
     if (this.#engine !== undefined) return;
-    const { Engine } = native();
-    const engine = new Engine(engineOptions(this.#options));
-    this.#facts = new FactStore(engine, this.#options);
+    const engine = this.#policy.createEngine();
+    this.#facts = new FactStore(engine, this.#policy.options);
     this.#engine = engine;
   }
 
   contextWindow() {
-    const { contextWindow } = this.#options;
+    const { contextWindow } = this.#policy.options;
     if (typeof contextWindow !== "function") return contextWindow;
     const tokens = contextWindow();
     if (!positive.accepts(tokens))
@@ -111,11 +114,31 @@ class Hook {
     facts.shortened ??= this.#engine.shortened(facts.slot);
     return facts.shortened;
   }
+}
 
-  #report(list, edited, plan, contextWindow, call) {
+/** The policy of the transformContext hook: the layers and their events. */
+class Layers {
+  #reporter;
+
+  constructor(options) {
+    this.options = options;
+    this.#reporter = new Reporter(options.onEvent);
+  }
+
+  createEngine() {
+    const { Engine } = native();
+    return new Engine(engineOptions(this.options));
+  }
+
+  failed(error) {
+    this.#reporter.failed(error);
+  }
+
+  report({ list, edited, plan, contextWindow, charsAfter }, call) {
+    if (!this.#reporter.isListening) return;
     const { tokensBefore, tokensAfter, budget } = plan;
     const { mode, why } = scheduleOf(plan);
-    this.#reporter.plan(list, plan, (index) => this.#shortened(list[index]).length);
+    this.#reporter.plan(list, plan, charsAfter);
     if (tokensAfter > budget) {
       this.#reporter.emit({
         type: "contextOverflow",
@@ -190,6 +213,7 @@ function engineOptions(options) {
     minSummaryChars: options.minSummaryChars,
     summaryLineChars: options.summaryLineChars,
     englishMarker: options.marker === "en",
+    namesHandle: options.recall,
     excludeTools: options.excludeTools,
     closedTurnsOnly: options.thinkingScope === "closedTurns",
     mayShrink: options.overflow === "shrink",
@@ -213,4 +237,4 @@ function watersOf({ economy, highWater, lowWater }) {
   };
 }
 
-module.exports = { Call, Hook, createTransformContext, transformContext: createTransformContext() };
+module.exports = { Call, Hook, Layers, createTransformContext, transformContext: createTransformContext() };

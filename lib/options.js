@@ -68,6 +68,7 @@ const HOOK_OPTIONS = {
   minSummaryChars: [500, count],
   summaryLineChars: [500, count],
   marker: ["zh", orFunction(oneOf("zh", "en"))],
+  recall: [false, flag],
   excludeTools: [[], names],
   thinkingScope: ["all", oneOf("all", "closedTurns")],
   overflow: ["shrink", oneOf("shrink", "keep")],
@@ -125,6 +126,12 @@ function getContextWindow(model) {
 }
 
 module.exports = {
+  count,
+  amount,
+  flag,
+  handler,
+  oneOf,
+  orFunction,
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
   CONTEXT_RATIO,
@@ -135,4 +142,6 @@ module.exports = {
   checkOptions,
   checkHookOptions,
   positive,
+  ratio,
+  show,
 };

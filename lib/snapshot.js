@@ -180,4 +180,4 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
   };
 }
 
-module.exports = { Batch, joinedText, markerLine };
+module.exports = { Batch, json, joinedText, markerLine };

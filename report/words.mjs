@@ -100,10 +100,12 @@ const zh = {
   truncate: "已截断",
   reasons: {
     "tool result without its call": "没有对应调用的工具结果",
+    "tool result over the cap": "工具结果超过上限",
     "old tool result": "旧的工具结果",
     "old thinking": "旧的思考",
     "oldest group over the threshold": "超过阈值，最旧的先丢弃",
     "over the window": "放不进窗口",
+    "tool result over the cap": "工具结果超过上限",
     "file read again since": "之后又读过同一文件",
     "file changed since": "文件之后已改动",
     "same call made again since": "之后又有同样的调用",

@@ -7,16 +7,25 @@
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
-//! - [`schedule`]: when the layers may move
+//! - [`schedule`]: when the layers may move; [`guard`]: a cap and a budget, for hosts that want no more
+//! - [`recall`]: reading back what was summarised
 //! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
+//! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
+//! - [`history`]: the conversations of hosts that keep their own
+//! - [`sessions`]: what a session keeps of messages it let go; the file that sessions are stored in
 //! - [`node`]: the only room that knows Node
 
+pub mod guard;
+pub mod history;
 pub mod layers;
 pub mod measure;
 pub mod node;
 pub mod plan;
+pub mod recall;
 pub mod schedule;
 pub mod session_file;
+pub mod sessions;
+pub mod sqlite;
 pub mod text;
 pub mod tokens;
 pub mod traits;

@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::layers::tool_results::{Form, MarkerLanguage};
+use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
+use crate::recall;
 use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
-use crate::tokens;
+use crate::tokens::{self, estimate::by_length};
 use crate::traits::identifiers::{Collector, Identifier};
 use crate::traits::target::Target;
 use crate::traits::{Traits, hash_of_text};
@@ -26,23 +27,47 @@ const NEWLINE: u16 = b'\n' as u16;
 /// What measuring depends on besides the message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// The form of tool-result summaries.
-    pub form: Form,
+    /// How long tool results are made shorter.
+    pub shortening: Shortening,
     /// The language of the marker line, where the message brings no marker of its own.
     pub marker: MarkerLanguage,
+    /// Whether a marker ends with the handle by which the original can be recalled.
+    pub names_handle: bool,
+    /// How texts are counted.
+    pub counting: Counting,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<Box<str>>,
     /// Tokens of one image.
     pub image_tokens: usize,
 }
 
+/// How the tokens of a text are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counting {
+    /// Exactly, in cl100k.
+    Exact,
+    /// From its length, for hosts that want no more than a bound.
+    Chars,
+}
+
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            form: Form::default(),
+            shortening: Shortening::Lines(Form::default()),
             marker: MarkerLanguage::Zh,
+            names_handle: false,
+            counting: Counting::Exact,
             exclude_tools: Vec::new(),
             image_tokens: IMAGE_TOKENS,
+        }
+    }
+}
+
+impl Rules {
+    fn tokens(&self, text: &[u16]) -> usize {
+        match self.counting {
+            Counting::Exact => tokens::count_utf16(text),
+            Counting::Chars => by_length(text),
         }
     }
 }
@@ -146,7 +171,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
 #[must_use]
 pub fn outline(raw: &Raw<'_>) -> Message {
     let never = Form { min_len: Utf16Len(usize::MAX), ..Form::default() };
-    with_counts(raw, &Rules { form: never, ..Rules::default() }, Counts::default())
+    with_counts(raw, &Rules { shortening: Shortening::Lines(never), ..Rules::default() }, Counts::default())
 }
 
 fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
@@ -172,7 +197,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
             let joined = raw.joined_text();
             let tool_name = text(tool_name);
             let is_excluded = rules.exclude_tools.contains(&tool_name);
-            let shortened = if is_excluded { None } else { shorten(&joined, marker, counts, rules) };
+            let shortened = if is_excluded { None } else { shorten(&joined, call_id, marker, counts, rules) };
             Body::ToolResult(ToolResult {
                 call_id: text(call_id),
                 tool_name,
@@ -212,12 +237,24 @@ impl Counts {
 
 /// The summary of a tool result, unless it would be longer in tokens, then it helps nobody, or a host's own marker
 /// makes it one that a provider refuses.
-fn shorten(text: &[u16], marker: Option<&[u16]>, counts: Counts, rules: &Rules) -> Option<Shortened> {
-    let summary = rules.form.summarize(text, |omitted, original| match marker {
-        Some(own) => own.to_vec(),
-        None => rules.marker.marker(omitted, original),
-    })?;
-    let message_tokens = counts.all - counts.texts + tokens::count_utf16(&summary);
+fn shorten(
+    text: &[u16],
+    call_id: &[u16],
+    marker: Option<&[u16]>,
+    counts: Counts,
+    rules: &Rules,
+) -> Option<Shortened> {
+    let summary = match &rules.shortening {
+        Shortening::Lines(form) => form.summarize(text, |omitted, original| {
+            let mut line = marker.map_or_else(|| rules.marker.marker(omitted, original), <[u16]>::to_vec);
+            if rules.names_handle {
+                line.extend(rules.marker.handle(&recall::handle(call_id, text)));
+            }
+            line
+        }),
+        Shortening::Ends(cap) => cap.cut(text),
+    }?;
+    let message_tokens = counts.all - counts.texts + rules.tokens(&summary);
     let is_sound = !is_blank(&summary) && (!has_lone_surrogate(&summary) || has_lone_surrogate(text));
     let is_gain = message_tokens <= counts.all && is_sound;
     is_gain.then(|| Shortened { text: summary.into(), message_tokens })
@@ -283,7 +320,8 @@ impl<'a> Raw<'a> {
     }
 
     /// The text blocks joined by newlines; a single one is borrowed.
-    fn joined_text(&self) -> Cow<'a, [u16]> {
+    #[must_use]
+    pub fn joined_text(&self) -> Cow<'a, [u16]> {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(*text),
             _ => None,
@@ -298,8 +336,8 @@ impl<'a> Raw<'a> {
 impl Part<'_> {
     fn tokens(&self, rules: &Rules) -> usize {
         match self {
-            Self::Text(text) | Self::Counted(text) | Self::Thinking { text, .. } => tokens::count_utf16(text),
-            Self::Call { name, arguments, .. } => tokens::count_utf16(name) + tokens::count_utf16(arguments),
+            Self::Text(text) | Self::Counted(text) | Self::Thinking { text, .. } => rules.tokens(text),
+            Self::Call { name, arguments, .. } => rules.tokens(name) + rules.tokens(arguments),
             Self::Image => rules.image_tokens,
             Self::Unknown => 0,
         }

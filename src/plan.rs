@@ -53,6 +53,8 @@ pub enum Layer {
 pub enum Reason {
     /// A tool result that answers no call: a provider refuses the whole request over one.
     OrphanResult,
+    /// A tool result over the guard's cap.
+    LongToolResult,
     /// Not among the newest tool results.
     OldToolResult,
     /// Not among the newest messages with thinking.
@@ -81,8 +83,9 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::OrphanResult,
+        Self::LongToolResult,
         Self::OldToolResult,
         Self::OldThinking,
         Self::OverThreshold,
@@ -102,6 +105,7 @@ impl Reason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OrphanResult => "tool result without its call",
+            Self::LongToolResult => "tool result over the cap",
             Self::OldToolResult => "old tool result",
             Self::OldThinking => "old thinking",
             Self::OverThreshold => "oldest group over the threshold",

@@ -6,6 +6,7 @@
 pub struct Utf16Len(pub usize);
 
 const NEWLINE: u16 = b'\n' as u16;
+const ELLIPSIS: u16 = '…' as u16;
 
 /// The first `len` units of `text`, or one less where that would split a surrogate pair.
 #[must_use]
@@ -19,6 +20,16 @@ pub fn tail(text: &[u16], len: Utf16Len) -> &[u16] {
     let start = text.len().saturating_sub(len.0);
     let start = start + usize::from(splits_pair(text, start));
     text.get(start..).unwrap_or_default()
+}
+
+/// `text`, or its first `len` units and an ellipsis where it is longer.
+#[must_use]
+pub fn clip(text: &[u16], len: Utf16Len) -> Vec<u16> {
+    let mut clipped = head(text, len).to_vec();
+    if clipped.len() < text.len() {
+        clipped.push(ELLIPSIS);
+    }
+    clipped
 }
 
 fn cut_before(text: &[u16], at: usize) -> usize {

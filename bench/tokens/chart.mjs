@@ -23,7 +23,9 @@ export function chart(report) {
     `<text x="${(LABEL + x(mbps) + 6).toFixed(1)}" y="${y + 12}">${mbps.toPrecision(3)} ${kind}</text>`;
   const rows = names.map((name, index) => {
     const y = 48 + index * (2 * BAR + GAP);
-    const bars = bar(report.warm[corpus][name].median, y, "warm") + bar(report.cold[corpus][name].median, y + BAR, "cold");
+    const bars =
+      bar(report.warm[corpus][name].median, y, "warm") +
+      bar(report.cold[corpus][name].median, y + BAR, "cold");
     return `<text x="${LABEL - 8}" y="${y + 22}" text-anchor="end">${name}</text>${bars}`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" font-family="sans-serif" font-size="12">

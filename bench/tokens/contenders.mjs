@@ -34,6 +34,7 @@ export const CONTENDERS = {
 /** Loads a contender by name. */
 export function load(name) {
   const loader = CONTENDERS[name];
-  if (!loader) throw new Error(`no contender is called ${name}; there are ${Object.keys(CONTENDERS).join(", ")}`);
+  if (!loader)
+    throw new Error(`no contender is called ${name}; there are ${Object.keys(CONTENDERS).join(", ")}`);
   return loader();
 }

@@ -34,7 +34,8 @@ function sessionTexts(path) {
     const content = line ? JSON.parse(line).message?.content : undefined;
     if (typeof content === "string") texts.push(content);
     for (const block of Array.isArray(content) ? content : []) {
-      const text = block.text ?? block.thinking ?? (block.name && block.name + JSON.stringify(block.arguments));
+      const text =
+        block.text ?? block.thinking ?? (block.name && block.name + JSON.stringify(block.arguments));
       if (text) texts.push(text);
     }
   }
@@ -53,14 +54,32 @@ function sources() {
 function generated() {
   const random = randomFrom(0x2545f491);
   const pick = (from) => from[random(from.length)];
-  const lines = (name) => readFileSync(join(ROOT, "bench/texts", name), "utf8").trim().split("\n");
+  const lines = (name) =>
+    readFileSync(join(ROOT, "bench/texts", name), "utf8")
+      .trim()
+      .split("\n");
   const sentences = lines("english.txt");
   const english = sentences.join(" ");
   const words = (name) => lines(name).flatMap((line) => line.split("|"));
   const [chinese, japanese] = [words("chinese.txt"), words("japanese.txt")];
   const syllables = ["ka", "lo", "mer", "ti", "sun", "dor", "vex", "pla", "qui", "nor", "ash", "bel", "str"];
   const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const emoji = ["😀", "🎉", "👍🏽", "❤️", "👩‍💻", "🏳️‍🌈", "🇯🇵", "🔥", "✅", "🚀", "🤷‍♂️", "👨‍👩‍👧", " ok ", "\n"];
+  const emoji = [
+    "😀",
+    "🎉",
+    "👍🏽",
+    "❤️",
+    "👩‍💻",
+    "🏳️‍🌈",
+    "🇯🇵",
+    "🔥",
+    "✅",
+    "🚀",
+    "🤷‍♂️",
+    "👨‍👩‍👧",
+    " ok ",
+    "\n",
+  ];
   const jsonLine = () =>
     `${JSON.stringify({
       ts: new Date(1.7e12 + random(3e10)).toISOString(),
@@ -75,7 +94,10 @@ function generated() {
     ["chinese", [grow(() => pick(chinese))]],
     ["japanese", [grow(() => pick(japanese))]],
     ["emoji", [grow(() => pick(emoji))]],
-    ["short", Array.from({ length: SIZE / SHORT }, () => english.substr(random(english.length - SHORT), SHORT))],
+    [
+      "short",
+      Array.from({ length: SIZE / SHORT }, () => english.substr(random(english.length - SHORT), SHORT)),
+    ],
     ["new words", [grow(() => `${Array.from({ length: 2 + random(4) }, () => pick(syllables)).join("")} `)]],
     ["base64 lines", [grow(() => `${Array.from({ length: 76 }, () => pick(base64)).join("")}\n`)]],
   ];

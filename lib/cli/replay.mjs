@@ -1,7 +1,7 @@
 // Plays a recorded session call by call through the hook, as the agent did when it was recorded. Measures, prints
 // nothing.
 
-import { Call, Hook } from "../hook.js";
+import { Call, Hook, Layers } from "../hook.js";
 import { checkHookOptions } from "../options.js";
 
 /** Names of the layers, in the order in which they act. */
@@ -26,14 +26,14 @@ export function callsOf(messages) {
 export async function* replay(messages, options, watch) {
   let events = [];
   const onEvent = (event) => events.push(event);
-  const hook = new Hook(checkHookOptions("replay", { ...options, onEvent }));
+  const hook = new Hook(new Layers(checkHookOptions("replay", { ...options, onEvent })));
   for (const [call, at] of callsOf(messages).entries()) {
     events = [];
     const given = messages.slice(0, at);
     await hook.transform(given);
     if (watch !== undefined) {
-      const { edits } = await hook.planFor(given, hook.contextWindow(), new Call());
-      watch(call + 1, edits);
+      const { plan } = await hook.planFor(given, hook.contextWindow(), new Call());
+      watch(call + 1, plan.edits);
     }
     yield reportOf(call + 1, events);
   }

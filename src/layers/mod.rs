@@ -81,6 +81,12 @@ impl Limits {
         self.context_window * self.context_ratio
     }
 
+    /// Newest messages that are never dropped: at least one, since the newest is what is asked.
+    #[must_use]
+    pub fn recent_messages(&self) -> usize {
+        self.keep_recent_messages.max(1)
+    }
+
     /// Tokens a request may have at all. A reserve that leaves no room cannot be meant: then it is the threshold.
     #[must_use]
     pub fn budget(&self) -> f64 {

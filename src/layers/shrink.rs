@@ -156,7 +156,8 @@ fn is_cuttable(transcript: &Transcript, index: usize) -> bool {
 }
 
 /// Where the last group opens: the newest message that is sent and no system one, with its call.
-fn last_group(transcript: &Transcript) -> usize {
+#[must_use]
+pub fn last_group(transcript: &Transcript) -> usize {
     let is_sent = |message: &Message| !message.is_system() && message.tokens > 0;
     let newest = transcript
         .messages()

@@ -3,7 +3,8 @@
 //! Positions count from the end of the transcript, not by turn: one question can set off dozens of calls.
 
 use super::Limits;
-use crate::text::{Utf16Len, first_lines, head, last_lines, line_count};
+use super::shrink::cut_text;
+use crate::text::{Utf16Len, clip, first_lines, last_lines, line_count};
 use crate::transcript::Transcript;
 
 /// Lines kept from the beginning of a summarised result. Documented default of the hook.
@@ -16,7 +17,37 @@ pub const MIN_SUMMARY_LEN: Utf16Len = Utf16Len(500);
 pub const SUMMARY_LINE_LEN: Utf16Len = Utf16Len(500);
 
 const NEWLINE: u16 = b'\n' as u16;
-const ELLIPSIS: u16 = '…' as u16;
+
+/// How a long tool result is made shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shortening {
+    /// First and last lines around a marker: the hook's summary.
+    Lines(Form),
+    /// Head and tail around a note of what is missing: the guard's cap.
+    Ends(Cap),
+}
+
+/// A bound on the length of a tool result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cap {
+    /// Only longer texts are cut.
+    pub max_len: Utf16Len,
+    /// How much of the beginning stays.
+    pub head: Utf16Len,
+    /// How much of the end stays.
+    pub tail: Utf16Len,
+}
+
+impl Cap {
+    /// Head and tail of `text`; `None` if it is within the bound or would not get shorter.
+    #[must_use]
+    pub fn cut(&self, text: &[u16]) -> Option<Vec<u16>> {
+        if text.len() <= self.max_len.0 || self.head.0.saturating_add(self.tail.0) >= text.len() {
+            return None;
+        }
+        Some(cut_text(text, self.head, self.tail)).filter(|cut| cut.len() < text.len())
+    }
+}
 
 /// The form of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,19 +87,11 @@ impl Form {
         }
         let omitted = line_count(text).saturating_sub(self.head_lines + self.tail_lines);
         let mut lines: Vec<Vec<u16>> =
-            first_lines(text, self.head_lines).map(|line| self.cut_line(line)).collect();
+            first_lines(text, self.head_lines).map(|line| clip(line, self.line_len)).collect();
         lines.push(marker(omitted, Utf16Len(text.len())));
-        lines.extend(last_lines(text, self.tail_lines).into_iter().map(|line| self.cut_line(line)));
+        lines.extend(last_lines(text, self.tail_lines).into_iter().map(|line| clip(line, self.line_len)));
         let summary = lines.join(&NEWLINE);
         (summary.len() < text.len()).then_some(summary)
-    }
-
-    fn cut_line(&self, line: &[u16]) -> Vec<u16> {
-        let mut cut = head(line, self.line_len).to_vec();
-        if cut.len() < line.len() {
-            cut.push(ELLIPSIS);
-        }
-        cut
     }
 }
 
@@ -91,6 +114,16 @@ impl MarkerLanguage {
             Self::En => format!("[... {omitted} lines omitted, {original} characters originally ...]"),
         };
         marker.encode_utf16().collect()
+    }
+
+    /// What a marker ends with where the model can ask for the original by this handle.
+    #[must_use]
+    pub fn handle(self, handle: &str) -> Vec<u16> {
+        let ending = match self {
+            Self::Zh => format!(" 句柄：{handle}"),
+            Self::En => format!(" handle: {handle}"),
+        };
+        ending.encode_utf16().collect()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::transcript::{Body, Link, Transcript};
 pub fn tail_start(transcript: &Transcript, limits: &Limits) -> usize {
     let messages = transcript.messages().iter().enumerate().rev();
     let newest = messages.filter(|(_, message)| !message.is_system()).map(|(index, _)| index);
-    let start = newest.take(limits.keep_recent_messages).last().unwrap_or(transcript.len());
+    let start = newest.take(limits.recent_messages()).last().unwrap_or(transcript.len());
     (start..transcript.len()).map(|index| transcript.group_start(index)).min().unwrap_or(start)
 }
 

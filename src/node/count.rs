@@ -6,7 +6,7 @@ use napi_derive::napi;
 
 use super::guarded::guarded;
 use super::read::{Batch, append_string};
-use crate::measure::{Rules, count};
+use crate::measure::{Counting, Rules, count};
 use crate::tokens;
 
 /// Tokens of a string.
@@ -18,7 +18,17 @@ pub fn count_text(text: JsString<'_>) -> Result<u32> {
 /// Tokens of messages, described as `lib/snapshot.js` does.
 #[napi]
 pub fn count_messages(numbers: Float64ArraySlice<'_>, strings: Array<'_>, image_tokens: f64) -> Result<f64> {
-    guarded(|| Batch::take(&numbers, &strings).and_then(|batch| tokens_of(&batch, image_tokens)))
+    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Exact))
+}
+
+/// Tokens of messages by the length of their texts.
+#[napi]
+pub fn estimate_messages(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    image_tokens: f64,
+) -> Result<f64> {
+    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars))
 }
 
 /// `countText` off the main thread.
@@ -92,7 +102,7 @@ impl Task for CountMessages {
     type JsValue = f64;
 
     fn compute(&mut self) -> Result<f64> {
-        guarded(|| tokens_of(&self.batch, self.image_tokens))
+        guarded(|| tokens_of(&self.batch, self.image_tokens, Counting::Exact))
     }
 
     fn resolve(&mut self, _env: Env, tokens: f64) -> Result<f64> {
@@ -100,13 +110,13 @@ impl Task for CountMessages {
     }
 }
 
-fn tokens_of(batch: &Batch, image_tokens: f64) -> Result<f64> {
-    let rules = Rules { image_tokens: image_tokens as usize, ..Rules::default() };
+fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting) -> Result<f64> {
+    let rules = Rules { image_tokens: image_tokens as usize, counting, ..Rules::default() };
     let messages = batch.messages()?;
     Ok(messages.iter().map(|message| count(&message.raw, &rules)).sum::<usize>() as f64)
 }
 
-fn units(text: &JsString<'_>) -> Result<Vec<u16>> {
+pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {
     let value = text.value();
     let mut units = Vec::new();
     append_string(value.env, value.value, &mut units)?;

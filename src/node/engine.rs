@@ -3,35 +3,30 @@
 //! JavaScript gives each message object a slot and frees it with the object. Reading and planning run on a worker;
 //! the slots are shared with it behind a lock that is held for copies of pointers only.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use napi::bindgen_prelude::{Array, AsyncTask, Float64ArraySlice, Uint32ArraySlice, Utf16String};
 use napi::{Env, Error, Result, ScopedTask, Status, Task};
 use napi_derive::napi;
 use parking_lot::Mutex;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
+use super::content_cache;
 use super::fault;
 use super::guarded::guarded;
 use super::read::Batch;
 use super::wire::{Header, encode};
+use crate::guard;
 use crate::layers::shrink::{self, Texts};
-use crate::layers::tool_results::{Form, MarkerLanguage};
+use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};
-use crate::measure::{Part, Rules, measure};
+use crate::measure::{Counting, Part, Rules};
 use crate::plan::Reason;
 use crate::schedule::economy::{Economy, Policy, Prices, Waters};
 use crate::schedule::sticky::Verdict;
-use crate::schedule::{Memo, Mode, decide};
+use crate::schedule::{Decision, Memo, Mode, decide};
 use crate::text::Utf16Len;
+use crate::tokens::estimate::Estimate;
 use crate::transcript::{Message, Transcript};
-
-/// Bytes of facts kept for hosts that hand in fresh copies of the same messages at every call.
-const CONTENT_CACHE_BYTES: u64 = 8 * 1024 * 1024;
-/// Messages the content cache expects to hold: its bound at a typical 512 bytes of facts each.
-const CONTENT_CACHE_MESSAGES: usize = 16 * 1024;
 
 /// The hook's options, already checked by `lib/options.js`.
 #[napi(object)]
@@ -55,6 +50,8 @@ pub struct EngineOptions {
     pub summary_line_chars: u32,
     /// Whether the marker line is English rather than Chinese.
     pub english_marker: bool,
+    /// Whether the marker ends with the handle by which the model can recall the original.
+    pub names_handle: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<String>,
     /// Whether the open turn keeps its thinking.
@@ -85,11 +82,36 @@ pub struct EngineOptions {
 #[napi]
 pub struct Engine {
     limits: Limits,
-    mode: Mode,
-    policy: Policy,
-    memo: Arc<Memo>,
+    planner: Planner,
     rules: Arc<Rules>,
     slots: Arc<Slots>,
+}
+
+/// What a plan is made by.
+#[derive(Clone)]
+pub(super) enum Planner {
+    /// The hook's layers, moving when their schedule lets them.
+    Layers(Mode, Policy, Arc<Memo>),
+    /// The context guard.
+    Guard,
+}
+
+impl Planner {
+    fn decide<'a>(&self, transcript: &'a Transcript, limits: &Limits) -> Decision<'a> {
+        match self {
+            Self::Layers(mode, policy, memo) => decide(transcript, *mode, policy, limits, memo),
+            Self::Guard => {
+                let draft = guard::draft(transcript, limits);
+                Decision { draft, estimate: Estimate::PLAIN, account: None }
+            }
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn with(limits: Limits, planner: Planner, rules: Rules) -> Self {
+        Self { limits, planner, rules: Arc::new(rules), slots: Arc::default() }
+    }
 }
 
 #[napi]
@@ -98,14 +120,9 @@ impl Engine {
     #[napi(constructor)]
     pub fn new(options: EngineOptions) -> Result<Self> {
         guarded(|| {
-            Ok(Self {
-                limits: Limits::from(&options),
-                mode: mode(&options.schedule),
-                policy: Policy::from(&options),
-                memo: Arc::default(),
-                rules: Arc::new(Rules::from(options)),
-                slots: Arc::default(),
-            })
+            let limits = Limits::from(&options);
+            let (mode, policy) = (mode(&options.schedule), Policy::from(&options));
+            Ok(Self::with(limits, Planner::Layers(mode, policy, Arc::default()), Rules::from(options)))
         })
     }
 
@@ -146,9 +163,7 @@ impl Engine {
                 wanted: slots.to_vec(),
                 slots: self.slots.clone(),
                 limits: Limits { context_window, ..self.limits.clone() },
-                mode: self.mode,
-                policy: self.policy,
-                memo: self.memo.clone(),
+                planner: self.planner.clone(),
                 texts,
             }))
         })
@@ -262,9 +277,7 @@ pub struct PlanTask {
     wanted: Vec<u32>,
     slots: Arc<Slots>,
     limits: Limits,
-    mode: Mode,
-    policy: Policy,
-    memo: Arc<Memo>,
+    planner: Planner,
     texts: Option<Batch>,
 }
 
@@ -287,7 +300,7 @@ impl<'a> ScopedTask<'a> for PlanTask {
 impl PlanTask {
     fn plan(&self, transcript: &Transcript) -> Result<Vec<f64>> {
         let limits = &self.limits;
-        let decision = decide(transcript, self.mode, &self.policy, limits, &self.memo);
+        let decision = self.planner.decide(transcript, limits);
         fault::step();
         let (mut draft, estimate) = (decision.draft, decision.estimate);
         let mut wanted = Vec::new();
@@ -321,29 +334,11 @@ fn texts_of(batch: &Batch) -> Result<Vec<Texts>> {
 
 /// Measures what is new; equal content that was measured under equal rules is looked up.
 fn read_into(slots: &Slots, batch: &Batch, rules: &Rules) -> Result<()> {
-    let rules_hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(rules);
+    let rules_hash = content_cache::hash_of(rules);
     for message in batch.messages()? {
-        let key = (message.raw.fingerprint, rules_hash);
-        let facts = CONTENT_CACHE.get(&key).unwrap_or_else(|| {
-            let facts = Arc::new(measure(&message.raw, rules));
-            CONTENT_CACHE.insert(key, facts.clone());
-            facts
-        });
-        slots.set(message.slot, Some(facts));
+        slots.set(message.slot, Some(content_cache::facts_of(&message.raw, rules, rules_hash)));
     }
     Ok(())
-}
-
-static CONTENT_CACHE: LazyLock<Cache<(u128, u64), Arc<Message>, FactsWeight>> =
-    LazyLock::new(|| Cache::with_weighter(CONTENT_CACHE_MESSAGES, CONTENT_CACHE_BYTES, FactsWeight));
-
-#[derive(Clone)]
-struct FactsWeight;
-
-impl Weighter<(u128, u64), Arc<Message>> for FactsWeight {
-    fn weight(&self, _key: &(u128, u64), message: &Arc<Message>) -> u64 {
-        message.heap_bytes() as u64
-    }
 }
 
 impl From<&EngineOptions> for Limits {
@@ -391,13 +386,15 @@ impl From<&EngineOptions> for Policy {
 impl From<EngineOptions> for Rules {
     fn from(options: EngineOptions) -> Self {
         Self {
-            form: Form {
+            shortening: Shortening::Lines(Form {
                 head_lines: options.summary_head_lines as usize,
                 tail_lines: options.summary_tail_lines as usize,
                 min_len: Utf16Len(options.min_summary_chars as usize),
                 line_len: Utf16Len(options.summary_line_chars as usize),
-            },
+            }),
             marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
+            names_handle: options.names_handle,
+            counting: Counting::Exact,
             exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
             image_tokens: options.image_tokens as usize,
         }

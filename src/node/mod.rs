@@ -5,13 +5,19 @@
     clippy::missing_errors_doc,
     reason = "every exported function fails alike: a JavaScript error, from `guarded`"
 )]
+#![expect(clippy::needless_pass_by_value, reason = "napi hands its arguments over by value")]
 
+mod content_cache;
 pub mod count;
 pub mod engine;
 mod fault;
+pub mod guard;
 mod guarded;
+pub mod history;
 mod read;
+pub mod recall;
 pub mod session_file;
+pub mod sessions;
 pub mod validity;
 mod wire;
 

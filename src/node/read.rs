@@ -73,8 +73,8 @@ pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let raws: Vec<Raw<'_>> = messages.into_iter().map(|message| message.raw).collect();
     let facts = raws.iter().map(|raw| std::sync::Arc::new(crate::measure::measure(raw, &Default::default())));
     let transcript = crate::transcript::Transcript::new(facts.collect());
-    crate::validity::check(&transcript, &raws, crate::validity::Family::Anthropic);
-    crate::validity::repair(&raws, crate::validity::Family::Google);
+    let _ = crate::validity::check(&transcript, &raws, crate::validity::Family::Anthropic);
+    let _ = crate::validity::repair(&raws, crate::validity::Family::Google);
 }
 
 /// Appends a JavaScript string to `units`.

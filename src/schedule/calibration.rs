@@ -99,9 +99,9 @@ impl Calibration {
             return;
         }
         let counted = report.sent.tokens(report.was_raw) - last.sent.tokens(report.was_raw);
-        let reported = report.reported - last.reported;
-        let (least, most) = STEP_RANGE;
-        if counted < MIN_STEP || reported < counted * least || reported > counted * most {
+        let grown = report.reported - last.reported;
+        let (lowest, highest) = STEP_RANGE;
+        if counted < MIN_STEP || grown < counted * lowest || grown > counted * highest {
             return;
         }
         let at = self.lessons.iter().position(|(of, _)| *of == report.source).unwrap_or(self.lessons.len());
@@ -109,7 +109,7 @@ impl Calibration {
             self.lessons.push((report.source.clone(), Lesson::default()));
         }
         if let Some((_, lesson)) = self.lessons.get_mut(at) {
-            lesson.reported += reported;
+            lesson.reported += grown;
             lesson.counted += counted;
         }
     }

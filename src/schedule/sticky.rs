@@ -231,7 +231,7 @@ impl Sticky {
     fn tail(&self) -> usize {
         let newest = self.held.iter().enumerate().rev().filter(|(_, held)| !held.message.is_system());
         let start =
-            newest.take(self.limits.keep_recent_messages).last().map_or(self.held.len(), |(index, _)| index);
+            newest.take(self.limits.recent_messages()).last().map_or(self.held.len(), |(index, _)| index);
         self.held.iter().skip(start).map(|held| held.group).min().unwrap_or(start)
     }
 

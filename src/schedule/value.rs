@@ -2,8 +2,8 @@
 //!
 //! An identifier's history flows in, a chance flows out. Its form is that of forgetting: it rises with earlier uses
 //! and falls hyperbolically with the calls since the last. The constants were fitted on 13 recorded sessions of two
-//! agents and checked on 17 others; none of them decides much by itself (doubling one moves recall by under 0.2
-//! points at the same bill).
+//! agents and checked on 17 others; none of them decides much by itself (halving or doubling one moves recall by
+//! 0.2 points at most and tool recall by 0.7, at the same bill).
 
 use crate::traits::identifiers::{Identifier, Kind};
 
@@ -95,8 +95,9 @@ mod tests {
             let history = History { uses, calls_since_use: age, calls_since_seen: age, is_told: true };
             let now = worth(id, history);
             prop_assert!(now > 0.0 && now <= MAX_CHANCE);
-            prop_assert!(worth(id, History { uses: uses + 1, ..history }) >= now);
-            prop_assert!(worth(id, History { calls_since_use: age + 1, ..history }) < now);
+            let used_more = worth(id, History { uses: uses + 1, ..history });
+            let used_earlier = worth(id, History { calls_since_use: age + 1, ..history });
+            prop_assert!(used_more >= now && used_earlier < now);
         }
     }
 

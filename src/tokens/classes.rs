@@ -26,7 +26,7 @@ static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"))
 pub(crate) fn of(code_point: u32) -> Class {
     let block = BLOCKS.get((code_point >> 7) as usize).copied().unwrap_or(0);
     let at = usize::from(block) << 5 | (code_point >> 2 & 31) as usize;
-    match CLASSES.get(at).copied().unwrap_or(0) >> (code_point & 3) * 2 & 3 {
+    match CLASSES.get(at).copied().unwrap_or(0) >> ((code_point & 3) * 2) & 3 {
         1 => Class::Letter,
         2 => Class::Number,
         3 if code_point == 0x0a || code_point == 0x0d => Class::Newline,
@@ -45,8 +45,8 @@ pub(crate) fn at(text: &[u8], at: usize) -> Option<(Class, usize)> {
     let next = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3f);
     let lead = u32::from(lead);
     Some(match lead {
-        ..0xe0 => (of((lead & 0x1f) << 6 | next(1)), 2),
-        ..0xf0 => (of((lead & 0x0f) << 12 | next(1) << 6 | next(2)), 3),
+        0x80..=0xdf => (of((lead & 0x1f) << 6 | next(1)), 2),
+        0xe0..=0xef => (of((lead & 0x0f) << 12 | next(1) << 6 | next(2)), 3),
         _ => (of((lead & 0x07) << 18 | next(1) << 12 | next(2) << 6 | next(3)), 4),
     })
 }

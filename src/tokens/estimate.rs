@@ -1,5 +1,15 @@
 //! From cl100k counts to what the provider will count.
 
+/// UTF-16 units taken for one token where nothing is tokenized: conservative for English and code, which have about
+/// four; CJK text has one or less, so only an exact count is safe there.
+pub const CHARS_PER_TOKEN: usize = 3;
+
+/// Tokens of a text by its length alone, rounded up.
+#[must_use]
+pub fn by_length(text: &[u16]) -> usize {
+    text.len().div_ceil(CHARS_PER_TOKEN)
+}
+
 /// A linear estimate of the provider's prompt size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {

@@ -22,14 +22,14 @@ pub(crate) fn pair(left: u32, right: u32) -> u64 {
 /// Which of `buckets` buckets a hash falls into.
 #[inline(always)]
 pub(crate) fn bucket(hash: u64, buckets: usize) -> usize {
-    ((hash >> 32) * buckets as u64 >> 32) as usize
+    (((hash >> 32) * buckets as u64) >> 32) as usize
 }
 
 /// Where, of `slots` places, a hash lands under its bucket's pilot.
 #[inline(always)]
 pub(crate) fn slot(hash: u64, pilot: u16, slots: usize) -> usize {
     let moved = (hash ^ u64::from(pilot).wrapping_mul(MIX[2])).wrapping_mul(MIX[1] | 1);
-    ((moved >> 32) * slots as u64 >> 32) as usize
+    (((moved >> 32) * slots as u64) >> 32) as usize
 }
 
 /// Bits of the hash kept beside an entry, so that most misses are known without touching the entry's own data.

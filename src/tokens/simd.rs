@@ -41,7 +41,7 @@ impl Classify for Portable {
             let low = bytes & !HIGH;
             let newline = between(low, b'\n', b'\n') | between(low, b'\r', b'\r');
             let put = |high_bits: u64| gather(high_bits & ascii) << (index * 8);
-            masks.letter |= put(between(low | ONES * 0x20, b'a', b'z'));
+            masks.letter |= put(between(low | (ONES * 0x20), b'a', b'z'));
             masks.digit |= put(between(low, b'0', b'9'));
             masks.newline |= put(newline);
             masks.space |= put(between(low, b' ', b' '));

@@ -3,17 +3,22 @@
 //! Each kind of string aims at one thing the cl100k pattern or the merges can get wrong; a seed and a number flow in, the
 //! same string flows out on every machine.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a test or bench fails where its own input is not what it must be"
+)]
+
 use std::fmt::Write;
 
 /// Marsaglia's xorshift, scrambled so that neighbouring seeds differ at once.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1)
     }
 
-    pub fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -25,7 +30,7 @@ impl Random {
     }
 
     /// Any scalar value, the low planes more often.
-    pub fn scalar(&mut self) -> char {
+    pub(crate) fn scalar(&mut self) -> char {
         let limit = self.pick(&[0x80, 0x250, 0x3000, 0x1_0000, 0x3_0000, 0x11_0000]);
         char::from_u32(self.below(limit) as u32).unwrap_or('\u{fffd}')
     }
@@ -126,7 +131,7 @@ const SYMBOLS: [&str; 24] = [
 ];
 
 /// The string of a seed: mostly short, now and then a few hundred bytes.
-pub fn string(seed: u64) -> String {
+pub(crate) fn string(seed: u64) -> String {
     let mut random = Random::new(seed);
     let parts = if random.below(16) == 0 { 120 } else { 1 + random.below(24) };
     let kind = random.below(10);

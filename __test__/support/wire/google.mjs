@@ -50,10 +50,8 @@ function userOpens({ contents }) {
 function currentTurnSigned({ model, contents }) {
   if (!/^gemini-[3-9]/.test(model)) return [];
   const current = contents.slice(contents.findLastIndex(isUsersOwn) + 1);
-  return current.flatMap((turn) => {
-    const [first] = calls(turn);
-    return first && !first.thoughtSignature ? [callsText(turn)] : [];
-  });
+  const isUnsigned = (turn) => calls(turn).length > 0 && !calls(turn)[0].thoughtSignature;
+  return current.some(isUnsigned) ? ["the current turn"] : [];
 }
 
 /** G3: no signature differs from what was written with its part. */

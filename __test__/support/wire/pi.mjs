@@ -47,7 +47,8 @@ export class PiWire {
   /** The body that `author`'s provider would be sent for this transcript. */
   async payloadOf(author, messages) {
     const context = { messages: await this.#convertToLlm(messages) };
-    if (!this.#hasSystemMessages) Object.assign(context, { systemPrompt: SYSTEM_PROMPT, tools });
+    const hasPrompt = context.messages.some(({ role }) => role === "system");
+    if (!hasPrompt) Object.assign(context, { systemPrompt: SYSTEM_PROMPT, tools });
     let payload;
     const stream = this.#ai.streamSimple(modelOf(author), context, {
       apiKey: "none",

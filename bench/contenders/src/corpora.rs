@@ -9,22 +9,22 @@ use std::{fs, path::Path};
 const SIZE: usize = 400_000;
 
 /// A named list of texts, each counted by itself.
-pub struct Corpus {
-    pub name: &'static str,
-    pub texts: Vec<String>,
+pub(crate) struct Corpus {
+    pub(crate) name: &'static str,
+    pub(crate) texts: Vec<String>,
 }
 
 impl Corpus {
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.texts.iter().map(String::len).sum()
     }
 }
 
 /// Marsaglia's xorshift: good enough to shuffle words.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -37,7 +37,7 @@ impl Random {
 }
 
 /// All corpora; the session is left out if there is no file.
-pub fn all(root: &Path, session: &Path) -> Vec<Corpus> {
+pub(crate) fn all(root: &Path, session: &Path) -> Vec<Corpus> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let text = |name: &str| fs::read_to_string(root.join("bench/texts").join(name)).unwrap_or_default();
     let mut corpora = Vec::new();
@@ -64,7 +64,7 @@ pub fn all(root: &Path, session: &Path) -> Vec<Corpus> {
 }
 
 /// Single pieces no pattern divides, by name, at a size.
-pub fn single_pieces(bytes: usize) -> Vec<Corpus> {
+pub(crate) fn single_pieces(bytes: usize) -> Vec<Corpus> {
     let mut random = Random(0x5851_f42d_4c95_7f2d);
     let mut pieces = Vec::new();
     let mut add = |name, text: String| pieces.push(Corpus { name, texts: vec![text] });

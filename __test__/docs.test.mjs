@@ -1,0 +1,36 @@
+// The documentation keeps step: both READMEs show the same code, and what the pages link to is there.
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const pages = [
+  ...readdirSync(root).filter((name) => name.endsWith(".md")),
+  ...readdirSync(join(root, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
+];
+
+const read = (name) => readFileSync(join(root, name), "utf8");
+
+/** Code blocks without their comments: those are in the reader's language. */
+function codeOf(text) {
+  return Array.from(text.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language, code]) => {
+    const comment = language === "sh" ? /\s*#.*$/gm : /\s*\/\/.*$/gm;
+    return `${language}\n${code.replace(comment, "")}`;
+  });
+}
+
+test("README.md and README.zh-CN.md show the same code", () => {
+  const english = codeOf(read("README.md"));
+  assert.ok(english.length > 0);
+  assert.deepEqual(codeOf(read("README.zh-CN.md")), english);
+});
+
+test("what the pages link to is there", () => {
+  for (const page of pages) {
+    for (const [, target] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g))
+      assert.ok(existsSync(join(root, dirname(page), target)), `${page} links to ${target}`);
+  }
+});

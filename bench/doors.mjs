@@ -1,0 +1,97 @@
+// What the other front doors cost: appending to and reading from a history of a million rows, the guard, recall.
+// `node bench/doors.mjs [ROWS]`; times are medians and 99th percentiles of this run.
+
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { createRecallTool, guardContext, SqliteProvider, truncateToolResult } from "../index.js";
+
+const ROWS = Number(process.argv[2] ?? 1_000_000);
+const CHATS = 1_000;
+const BATCH = 1_000;
+const READS = 2_000;
+const NEWEST = 50;
+
+const percentile = (times, share) => times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * share)];
+const ms = (value) => `${value.toFixed(3)} ms`;
+
+/** Wall-clock times of `rounds` runs of `work`, in ms. */
+async function timed(rounds, work) {
+  const times = [];
+  for (let i = 0; i < rounds; i += 1) {
+    const start = performance.now();
+    await work(i);
+    times.push(performance.now() - start);
+  }
+  return times;
+}
+
+function report(name, times) {
+  console.log(`${name.padEnd(44)}${ms(percentile(times, 0.5))} median, ${ms(percentile(times, 0.99))} p99`);
+}
+
+async function history() {
+  const folder = mkdtempSync(join(tmpdir(), "pi-strata-bench-"));
+  const file = join(folder, "history.db");
+  const provider = new SqliteProvider(file);
+  const content = "What a person writes in a chat is about this long, one or two sentences. ".repeat(2);
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  for (let row = 0; row < ROWS; row += BATCH) {
+    const batch = Array.from({ length: BATCH }, (_, i) =>
+      provider.append((row + i) % CHATS, { role: i % 2 ? "assistant" : "user", content }),
+    );
+    await Promise.all(batch);
+  }
+  const seconds = (performance.now() - start) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  const cpuSeconds = ((user + system) / 1e6).toFixed(1);
+  const megabytes = (statSync(file).size / 1e6).toFixed(0);
+  const rate = `${Math.round(ROWS / seconds)} per second`;
+  console.log(`${ROWS} rows appended, ${BATCH} at a time: ${rate}, ${cpuSeconds} s of CPU, ${megabytes} MB`);
+  const reads = await timed(READS, (i) => provider.getHistory((i * 7) % CHATS, NEWEST));
+  report(`newest ${NEWEST} of ${ROWS} rows`, reads);
+  report("one append, awaited", await timed(500, () => provider.append(1, { role: "user", content })));
+  await provider.close();
+  rmSync(folder, { recursive: true });
+}
+
+function transcript(results, chars) {
+  const line = "src/module/file.rs:120: pub fn handle(input: &str) -> Result<(), Error>\n";
+  const text = (i) => `result ${i}\n${line.repeat(Math.ceil(chars / line.length))}`;
+  const steps = Array.from({ length: results }, (_, i) => [
+    { role: "user", content: `question ${i}` },
+    { role: "assistant", content: [{ type: "toolCall", id: `call-${i}`, name: "bash", arguments: {} }] },
+    {
+      role: "toolResult",
+      toolCallId: `call-${i}`,
+      toolName: "bash",
+      content: [{ type: "text", text: text(i) }],
+    },
+  ]);
+  return steps.flat();
+}
+
+async function guardAndRecall() {
+  const messages = transcript(500, 8_000);
+  const window = { contextWindow: 200_000 };
+  for (const counting of ["exact", "chars"]) {
+    report(
+      `guardContext, 1500 messages, 4 MB, ${counting}`,
+      await timed(20, () => guardContext(messages, { ...window, counting })),
+    );
+  }
+  const log = "2026-01-01T00:00:00Z GET /items 200\n".repeat(30_000);
+  report("truncateToolResult, 1 MB", await timed(200, () => truncateToolResult(log)));
+  const tool = createRecallTool(() => messages);
+  report("recall, newest result", await timed(200, () => tool.execute("t", { handle: "call-499" })));
+  report("recall, oldest of 500 results", await timed(50, () => tool.execute("t", { handle: "call-0" })));
+  report(
+    "recall, pattern",
+    await timed(200, () => tool.execute("t", { handle: "call-499", pattern: "E\\d+" })),
+  );
+}
+
+await history();
+await guardAndRecall();

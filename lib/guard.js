@@ -1,0 +1,127 @@
+// The context guard, for hosts that want a cap on tool results and a budget, no more: as a function and as a hook.
+// It runs on the hook's own machinery; only the plan, the options and what the host is told are its own.
+"use strict";
+
+const { Reporter } = require("./events.js");
+const { Call, Hook } = require("./hook.js");
+const { native } = require("./native.js");
+const { amount, checkOptions, count, flag, handler, oneOf, orFunction, positive } = require("./options.js");
+const { joinedText } = require("./snapshot.js");
+
+/** UTF-16 units; the documented defaults (MAX_TOOL_RESULT_LEN and its neighbours in src/guard.rs). */
+const CAP_OPTIONS = {
+  maxToolResultChars: [50_000, count],
+  truncateHeadChars: [2_000, count],
+  truncateTailChars: [2_000, count],
+};
+const GUARD_OPTIONS = {
+  ...CAP_OPTIONS,
+  contextWindow: [undefined, orFunction(positive)],
+  contextWindowOverride: [null, { allowed: `${positive.allowed}, or null`, accepts: isWindowOrNull }],
+  reserveTokens: [8192, amount],
+  enabled: [true, flag],
+  counting: ["exact", oneOf("exact", "chars")],
+  onEvent: [undefined, handler],
+};
+
+function isWindowOrNull(value) {
+  return value === null || positive.accepts(value);
+}
+
+function truncateToolResult(text, options) {
+  if (typeof text !== "string") throw new TypeError("truncateToolResult: text must be a string");
+  const cap = checkOptions("truncateToolResult", options, CAP_OPTIONS);
+  if (text.length <= cap.maxToolResultChars) return text;
+  const { maxToolResultChars, truncateHeadChars, truncateTailChars } = cap;
+  return native().cutToEnds(text, maxToolResultChars, truncateHeadChars, truncateTailChars) ?? text;
+}
+
+async function guardContext(messages, options) {
+  const checked = checkGuardOptions("guardContext", options);
+  if (!checked.enabled) return { messages, dropped: 0, droppedTokens: 0, truncated: [] };
+  const { edited, ...outcome } = await new Hook(new Guard(checked)).run(messages, new Call());
+  return { messages: edited, ...summaryOf(outcome) };
+}
+
+function createContextGuard(options) {
+  const checked = checkGuardOptions("createContextGuard", options);
+  if (!checked.enabled) return async (messages) => messages;
+  const hook = new Hook(new Guard(checked));
+  return (messages, signal) => hook.transform(messages, signal);
+}
+
+function checkGuardOptions(owner, given) {
+  const options = checkOptions(owner, given, GUARD_OPTIONS);
+  const contextWindow = options.contextWindowOverride ?? options.contextWindow;
+  if (contextWindow === undefined) {
+    throw new TypeError(
+      `${owner}: option contextWindow is missing; it must be ${orFunction(positive).allowed}`,
+    );
+  }
+  return { ...options, contextWindow };
+}
+
+/** The policy of the guard's hook. */
+class Guard {
+  #reporter;
+
+  constructor(options) {
+    this.options = options;
+    this.#reporter = new Reporter(options.onEvent && ((event) => options.onEvent(asWarning(event))));
+  }
+
+  createEngine() {
+    const { maxToolResultChars, truncateHeadChars, truncateTailChars, reserveTokens, counting } =
+      this.options;
+    return native().Engine.forGuard({
+      maxToolResultChars,
+      truncateHeadChars,
+      truncateTailChars,
+      reserveTokens,
+      countsChars: counting === "chars",
+    });
+  }
+
+  failed(error) {
+    this.#reporter.failed(error);
+  }
+
+  report(outcome) {
+    if (!this.#reporter.isListening) return;
+    const { truncated, dropped, droppedTokens } = summaryOf(outcome);
+    for (const cut of truncated) {
+      const { toolName, charsBefore, charsAfter } = cut;
+      const text = `truncated tool result for "${toolName}" (${charsBefore} → ${charsAfter} chars)`;
+      this.#reporter.emit({ type: "toolResultTruncated", message: text, ...cut });
+    }
+    if (dropped > 0) {
+      const text = `dropped ${dropped} old messages (estimated ${droppedTokens} tokens)`;
+      this.#reporter.emit({ type: "messagesDropped", message: text, dropped, droppedTokens });
+    }
+  }
+}
+
+/** The guard logs lines: every event is one, ready to be written. */
+function asWarning(event) {
+  return { level: "warn", ...event, message: `Context guard: ${event.message}` };
+}
+
+function summaryOf({ list, plan, charsAfter }) {
+  const drops = plan.edits.filter((edit) => edit.action === "drop");
+  const cuts = plan.edits.filter((edit) => edit.action === "summarize");
+  return {
+    dropped: drops.length,
+    droppedTokens: drops.reduce((sum, edit) => sum + edit.tokensSaved, 0),
+    truncated: cuts.map(({ index }) => ({
+      toolName: nameOf(list[index]),
+      charsBefore: joinedText(list[index].content).length,
+      charsAfter: charsAfter(index),
+    })),
+  };
+}
+
+function nameOf({ toolName }) {
+  return typeof toolName === "string" ? toolName : "unknown";
+}
+
+module.exports = { truncateToolResult, guardContext, createContextGuard };

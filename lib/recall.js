@@ -1,0 +1,129 @@
+// The tool by which the model reads back what was summarised: it looks its handle up among the tool results that the
+// agent still holds. Reading and searching run on a worker; the transcript crosses in batches, newest first.
+"use strict";
+
+const { native } = require("./native.js");
+const { Batch, joinedText } = require("./snapshot.js");
+
+const NAME = "recall";
+/** UTF-16 units of a page where the model asks for no other size (PAGE_LEN in src/recall.rs). */
+const PAGE_CHARS = 8_000;
+const MAX_CHARS = 0xffff_ffff;
+/** Longest pattern that is looked for, in UTF-16 units: more is no pattern a model writes. */
+const MAX_PATTERN_CHARS = 1_000;
+/** Text that crosses to a worker in one go, in UTF-16 units. */
+const BATCH_UNITS = 1024 * 1024;
+/** Handles named when the model asks for one that does not exist. */
+const NAMED_HANDLES = 10;
+/** Shorter results are never summarised by default, so nobody asks for them. UTF-16 units. */
+const MIN_NAMED_CHARS = 500;
+
+const DESCRIPTION =
+  "Read the original of a tool result that was shortened. Shortened results hold a marker line that ends with a " +
+  "handle of eight characters. Reads a page of characters from `offset`; with `pattern` (a regular expression) it " +
+  "lists the matching places instead, each with the offset to read at.";
+
+const PARAMETERS = {
+  type: "object",
+  properties: {
+    handle: { type: "string", description: "The handle at the end of the marker line" },
+    offset: { type: "integer", minimum: 0, description: "First character to read or search; default 0" },
+    limit: {
+      type: "integer",
+      minimum: 1,
+      description: `Characters to read; default ${PAGE_CHARS}, at most 20000`,
+    },
+    pattern: { type: "string", description: "Regular expression to search for, without look-around" },
+  },
+  required: ["handle"],
+};
+
+function createRecallTool(messages) {
+  if (typeof messages !== "function") {
+    throw new TypeError("createRecallTool: messages must be a function that returns the agent's messages");
+  }
+  return {
+    name: NAME,
+    label: "Recall",
+    description: DESCRIPTION,
+    parameters: PARAMETERS,
+    async execute(_toolCallId, params, signal) {
+      const query = queryOf(params);
+      const results = toolResults(messages());
+      const { found, known } = await lookUp(results, query, signal);
+      return found === undefined ? notFound(query.handle, known) : answer(query.handle, found);
+    },
+  };
+}
+
+/** What the model asked for, made sound: a model writes numbers as text and handles with what stood around them. */
+function queryOf(params) {
+  const { handle, offset, limit, pattern } = params ?? {};
+  const text = String(handle ?? "").trim();
+  return {
+    handle: /\b[0-9a-f]{8}\b/.exec(text)?.[0] ?? text,
+    offset: wholeNumber(offset, 0),
+    limit: wholeNumber(limit, PAGE_CHARS),
+    pattern: typeof pattern === "string" && pattern !== "" ? pattern.slice(0, MAX_PATTERN_CHARS) : undefined,
+  };
+}
+
+function wholeNumber(value, fallback) {
+  const number = Math.floor(Number(value ?? fallback));
+  return number >= 0 ? Math.min(number, MAX_CHARS) : fallback;
+}
+
+/** The tool results, newest first. */
+function toolResults(messages) {
+  return (Array.isArray(messages) ? messages : [])
+    .filter((message) => message?.role === "toolResult")
+    .reverse();
+}
+
+async function lookUp(results, query, signal) {
+  const known = [];
+  for (let from = 0; from < results.length; ) {
+    signal?.throwIfAborted?.();
+    const batch = new Batch();
+    let to = from;
+    for (; to < results.length && batch.units < BATCH_UNITS; to += 1) batch.add(to, results[to]);
+    const { found, handles } = await native().recall(new Float64Array(batch.numbers), batch.strings, query);
+    if (found !== undefined && found !== null) return { found };
+    for (const [i, handle] of handles.entries()) known.push({ handle, message: results[from + i] });
+    from = to;
+  }
+  return { known };
+}
+
+function answer(handle, { text, toolName, chars, next, matches }) {
+  const details = {
+    found: true,
+    handle,
+    toolName,
+    chars,
+    next: next ?? null,
+    ...(matches != null && { matches }),
+  };
+  return { content: [{ type: "text", text }], details };
+}
+
+function notFound(handle, known) {
+  const named = known
+    .map(({ handle, message }) => ({
+      handle,
+      tool: message.toolName,
+      chars: joinedText(message.content).length,
+    }))
+    .filter(({ tool, chars }) => tool !== NAME && chars > MIN_NAMED_CHARS)
+    .slice(0, NAMED_HANDLES);
+  const list = named.map(({ handle, tool, chars }) => `${handle} (${tool}, ${chars} characters)`).join("\n");
+  const text =
+    `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. A handle has eight ` +
+    "characters and stands at the end of the marker line of a shortened result. " +
+    (named.length === 0
+      ? "No result here is long enough to have been shortened."
+      : `The newest are:\n${list}`);
+  return { content: [{ type: "text", text }], details: { found: false, handle } };
+}
+
+module.exports = { createRecallTool };

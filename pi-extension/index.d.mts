@@ -1,0 +1,24 @@
+// The extension's surface. Structural, so that no pi package is imported: pi's `ExtensionAPI` fits `ExtensionHost`.
+
+import type { StrataEvent, TransformContextOptions } from "../index.js";
+
+/** The part of pi's ExtensionAPI that is used. */
+export interface ExtensionHost {
+  // biome-ignore lint/suspicious/noExplicitAny: pi overloads `on` per event; only `any` accepts all of its versions
+  on(event: any, handler: any): void;
+}
+
+export type Extension = (pi: ExtensionHost) => void;
+
+/**
+ * An extension with these options of the hook; the context window defaults to that of the model in use.
+ * @example export default createExtension({ economy: "thrifty", marker: "en" });
+ */
+export function createExtension(options?: TransformContextOptions): Extension;
+
+/** What a call did, as the status line shows it. */
+export function statusLine(event: Extract<StrataEvent, { type: "transformed" | "failed" }>): string;
+
+/** The extension with every option at its default. */
+declare const extension: Extension;
+export default extension;

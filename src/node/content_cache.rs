@@ -1,0 +1,70 @@
+//! Facts by content, for hosts that hand in fresh copies of the same messages at every call.
+//!
+//! A message and the rules of measuring flow in, its facts flow out, measured or remembered. Shared by all hooks and
+//! bounded by bytes; it holds facts and the short texts that replace long ones, never a message.
+
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::{Arc, LazyLock};
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::measure::{Raw, Rules, measure};
+use crate::transcript::Message;
+
+/// Bytes of facts kept.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// Messages expected: the bound at a typical 512 bytes of facts each.
+const MESSAGES: usize = 16 * 1024;
+
+/// Hash of the content, hash of the rules it was measured under.
+type Key = (u128, u64);
+
+static CACHE: LazyLock<Cache<Key, Arc<Message>, FactsWeight>> =
+    LazyLock::new(|| Cache::with_weighter(MESSAGES, MAX_BYTES, FactsWeight));
+
+#[derive(Clone)]
+struct FactsWeight;
+
+impl Weighter<Key, Arc<Message>> for FactsWeight {
+    fn weight(&self, _key: &Key, message: &Arc<Message>) -> u64 {
+        message.heap_bytes() as u64
+    }
+}
+
+/// What `facts_of` wants to know of the rules.
+pub(super) fn hash_of(rules: &Rules) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(rules)
+}
+
+/// The facts of a message; equal content that was measured under equal rules is looked up.
+pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Message> {
+    let key = (raw.fingerprint, rules_hash);
+    CACHE.get(&key).unwrap_or_else(|| {
+        let facts = Arc::new(measure(raw, rules));
+        CACHE.insert(key, facts.clone());
+        facts
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Part, RawRole};
+
+    #[test]
+    fn keeps_to_its_bound_and_frees_what_it_lets_go() {
+        let text: Vec<u16> = "a line of output that is long enough\n".repeat(40).encode_utf16().collect();
+        let rules = Rules::default();
+        let read = |fingerprint| {
+            let role = RawRole::ToolResult { call_id: &[], tool_name: &[], marker: None };
+            let parts = vec![Part::Text(&text)];
+            facts_of(&Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint }, &rules, 0)
+        };
+        let all: Vec<_> = (0..40_000).map(|fingerprint| Arc::downgrade(&read(fingerprint))).collect();
+        assert!(CACHE.weight() <= MAX_BYTES, "{} bytes", CACHE.weight());
+        assert!(CACHE.len() > 1000, "it does remember");
+        let held = all.iter().filter(|facts| facts.upgrade().is_some()).count();
+        assert!(held <= CACHE.len(), "{held} held: what it lets go is freed");
+    }
+}

@@ -1,0 +1,74 @@
+//! The context guard and the cutting of single texts, for JavaScript.
+
+use napi::bindgen_prelude::Utf16String;
+use napi::{JsString, Result};
+use napi_derive::napi;
+
+use super::count::units;
+use super::engine::{Engine, Planner};
+use super::guarded::guarded;
+use crate::layers::tool_results::{Cap, Shortening};
+use crate::layers::{Limits, Overflow};
+use crate::measure::{Counting, Rules};
+use crate::text::{Utf16Len, clip};
+
+/// The guard's options, already checked by `lib/guard.js`.
+#[napi(object)]
+pub struct GuardOptions {
+    /// Only longer tool results are cut; UTF-16 code units.
+    pub max_tool_result_chars: u32,
+    /// What stays of the beginning.
+    pub truncate_head_chars: u32,
+    /// What stays of the end.
+    pub truncate_tail_chars: u32,
+    /// Tokens of the window kept free for the answer.
+    pub reserve_tokens: f64,
+    /// Whether tokens are estimated by length.
+    pub counts_chars: bool,
+}
+
+#[napi]
+impl Engine {
+    /// An engine whose facts are those the guard needs.
+    #[napi(factory)]
+    pub fn for_guard(options: GuardOptions) -> Result<Self> {
+        guarded(|| {
+            let reserve_tokens = options.reserve_tokens;
+            let limits = Limits { reserve_tokens, overflow: Overflow::Keep, ..Limits::default() };
+            let rules = Rules {
+                shortening: Shortening::Ends(Cap {
+                    max_len: Utf16Len(options.max_tool_result_chars as usize),
+                    head: Utf16Len(options.truncate_head_chars as usize),
+                    tail: Utf16Len(options.truncate_tail_chars as usize),
+                }),
+                counting: if options.counts_chars { Counting::Chars } else { Counting::Exact },
+                ..Rules::default()
+            };
+            Ok(Self::with(limits, Planner::Guard, rules))
+        })
+    }
+}
+
+/// Head and tail of a text over `max` UTF-16 units; nothing if it is not cut.
+#[napi]
+pub fn cut_to_ends(text: JsString<'_>, max: u32, head: u32, tail: u32) -> Result<Option<Utf16String>> {
+    guarded(|| {
+        let cap = Cap {
+            max_len: Utf16Len(max as usize),
+            head: Utf16Len(head as usize),
+            tail: Utf16Len(tail as usize),
+        };
+        Ok(cap.cut(&units(&text)?).map(Utf16String::from))
+    })
+}
+
+/// A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer.
+#[napi]
+pub fn clip_text(text: JsString<'_>, max: u32) -> Result<Utf16String> {
+    guarded(|| {
+        let units = units(&text)?;
+        let max = max as usize;
+        let is_long = units.len() > max;
+        Ok(Utf16String::from(if is_long { clip(&units, Utf16Len(max.saturating_sub(1))) } else { units }))
+    })
+}

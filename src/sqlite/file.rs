@@ -1,0 +1,61 @@
+//! The database as a file: private to its owner when made, renamed when damaged.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::error::{Error, Kind};
+
+/// What `SQLite` keeps beside the file while it is open.
+const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+/// Damaged files beside one database before this gives up.
+const MAX_SET_ASIDE: usize = 10_000;
+
+/// The absolute path of a database file.
+pub(super) fn absolute(location: &str) -> Result<PathBuf, Error> {
+    if location.is_empty() || location.contains('\0') {
+        return Err(Kind::BadPath.into());
+    }
+    Ok(std::path::absolute(location)?)
+}
+
+/// Makes the file if there is none, readable and writable by its owner alone; `SQLite` gives its log the same mode.
+pub(super) fn create_private(path: &Path) -> Result<(), Error> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        // What is there need not be writable, nor its folder: it may be opened for reading.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists || path.exists() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Renames a damaged database to `*.corrupt-N`, its log with it, and says where it is now.
+pub(super) fn set_aside(path: &Path) -> Result<PathBuf, Error> {
+    let target = free_name(path)?;
+    fs::rename(path, &target)?;
+    for suffix in COMPANIONS {
+        let companion = with_suffix(path, suffix);
+        if companion.exists() {
+            fs::rename(&companion, with_suffix(&target, suffix))?;
+        }
+    }
+    Ok(target)
+}
+
+fn free_name(path: &Path) -> Result<PathBuf, Error> {
+    (1..=MAX_SET_ASIDE)
+        .map(|number| with_suffix(path, &format!(".corrupt-{number}")))
+        .find(|name| !name.exists())
+        .ok_or_else(|| Kind::Corrupt.into())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}

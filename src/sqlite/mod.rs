@@ -1,0 +1,183 @@
+//! Opens the embedded database that sessions and history are kept in.
+//!
+//! A path and the tables its caller needs flow in, a `SQLite` connection that holds them flows out: write-ahead
+//! logging, a busy timeout, readable by its owner alone. A damaged file is set aside, never deleted. What is stored
+//! there, and every statement but the opening ones, is its callers' business.
+
+mod error;
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub use self::error::{Error, Kind};
+use rusqlite::OpenFlags;
+pub use rusqlite::{self, Connection};
+
+/// The name that asks for a database in memory, as `SQLite` has it.
+pub const IN_MEMORY: &str = ":memory:";
+/// How long a statement waits for another process before it gives up. Five seconds, the default of most bindings.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two attempts at what `SQLite` does not wait for by itself.
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
+/// Prepared statements kept per connection: more than any caller here has.
+const CACHED_STATEMENTS: usize = 64;
+/// Memory for pages, in KiB: enough for the hot part of an index over a million rows; `SQLite`'s own 2 MB is not.
+const PAGE_CACHE_KIB: i32 = 8 * 1024;
+/// Pages of log before they are copied into the file. `SQLite`'s own 1000 copy an index page that many conversations
+/// share at nearly every batch: with a million rows that took most of the time of appending.
+const CHECKPOINT_PAGES: i32 = 4000;
+/// Marks files made here ("pist" in ASCII), so that those of other programs are told apart.
+const APPLICATION_ID: i32 = 0x7069_7374;
+/// Files up to this size are checked page by page when opened: some tenths of a second at most.
+const FULL_CHECK_MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What a caller needs of a database.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// Tables with the columns each must have, at least.
+    pub tables: &'static [(&'static str, &'static [&'static str])],
+    /// Makes what is not there yet: `CREATE … IF NOT EXISTS` only.
+    pub create: &'static str,
+    /// Whether the tables may live in a database that another program made.
+    pub joins_others: bool,
+}
+
+/// An open database.
+#[derive(Debug)]
+pub struct Opened {
+    /// The connection; one thread at a time may use it.
+    pub connection: Connection,
+    /// Where a damaged file was put before this one was made in its place.
+    pub set_aside: Option<PathBuf>,
+}
+
+/// Opens or makes the database at `location` with the tables of `schema`.
+///
+/// A damaged file is renamed to `*.corrupt-N` together with its log and an empty one takes its place. A file that
+/// this process may only read is opened for reading, if it holds the tables.
+///
+/// # Errors
+/// [`Kind`] says which: locked, read-only, full, of another program, or not to be opened at all.
+pub fn open(location: &str, schema: &Schema) -> Result<Opened, Error> {
+    open_within(location, schema, BUSY_TIMEOUT)
+}
+
+/// `open`, waiting at most `busy_timeout` for other processes, now and at every later statement.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_within(location: &str, schema: &Schema, busy_timeout: Duration) -> Result<Opened, Error> {
+    if location == IN_MEMORY {
+        let connection = Connection::open_in_memory()?;
+        prepare(&connection, schema, busy_timeout)?;
+        return Ok(Opened { connection, set_aside: None });
+    }
+    let path = file::absolute(location)?;
+    match attempt(&path, schema, busy_timeout) {
+        Err(error) if error.kind() == Kind::Corrupt => {
+            let set_aside = Some(file::set_aside(&path)?);
+            attempt(&path, schema, busy_timeout).map(|connection| Opened { connection, set_aside })
+        }
+        outcome => outcome.map(|connection| Opened { connection, set_aside: None }),
+    }
+    .map_err(|error| error.at(&path))
+}
+
+fn attempt(path: &Path, schema: &Schema, busy_timeout: Duration) -> Result<Connection, Error> {
+    file::create_private(path)?;
+    // The path is absolute, so it can never be taken for a `file:` URI.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    prepare(&connection, schema, busy_timeout)?;
+    let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    if size <= FULL_CHECK_MAX_BYTES {
+        check_pages(&connection)?;
+    }
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection, schema: &Schema, busy_timeout: Duration) -> Result<(), Error> {
+    connection.busy_timeout(busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    if connection.is_readonly("main")? {
+        return match absent(connection, schema)? {
+            None => Ok(()),
+            Some(_) => Err(Kind::ReadOnly.into()),
+        };
+    }
+    // Two processes that open one new file at once: SQLite refuses the switch to WAL without waiting.
+    patiently(busy_timeout, || use_write_ahead_log(connection))?;
+    // A commit then survives the death of the process, though not always that of the power supply.
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -PAGE_CACHE_KIB)?;
+    connection.query_row(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"), [], |_| Ok(()))?;
+    patiently(busy_timeout, || create_tables(connection, schema))
+}
+
+/// Where a file system cannot do it (a network share), `SQLite` stays with its rollback journal, which is safe too.
+fn use_write_ahead_log(connection: &Connection) -> Result<(), Error> {
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    Ok(())
+}
+
+/// In one transaction, so that of two processes one creates and the other finds.
+fn create_tables(connection: &Connection, schema: &Schema) -> Result<(), Error> {
+    if absent(connection, schema)?.is_none() {
+        return Ok(());
+    }
+    let transaction =
+        rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
+    let is_empty = transaction.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    let application_id: i32 =
+        transaction.query_row("SELECT application_id FROM pragma_application_id", [], |row| row.get(0))?;
+    if is_empty {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    } else if application_id != APPLICATION_ID && !schema.joins_others {
+        return Err(Error::foreign("it belongs to another program"));
+    }
+    let created = transaction.execute_batch(schema.create).map_err(Error::from);
+    if created.as_ref().is_err_and(|error| error.kind() != Kind::Other) {
+        return created;
+    }
+    // An index over columns that another program's table lacks cannot be made: what is wrong then is the table.
+    if let Some(missing) = absent(&transaction, schema)? {
+        return Err(Error::foreign(format!("its table {missing} has other columns")));
+    }
+    created?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The first table of `schema` that is not there with all its columns.
+fn absent(connection: &Connection, schema: &Schema) -> Result<Option<&'static str>, Error> {
+    let mut columns = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
+    for (table, wanted) in schema.tables {
+        let found = columns.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        if !wanted.iter().all(|column| found.iter().any(|name| name == column)) {
+            return Ok(Some(table));
+        }
+    }
+    Ok(None)
+}
+
+fn check_pages(connection: &Connection) -> Result<(), Error> {
+    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict == "ok" { Ok(()) } else { Err(Kind::Corrupt.into()) }
+}
+
+/// Repeats `work` while another process holds the lock, until `limit` is over.
+fn patiently(limit: Duration, work: impl Fn() -> Result<(), Error>) -> Result<(), Error> {
+    let started = Instant::now();
+    loop {
+        match work() {
+            Err(error) if error.kind() == Kind::Locked && started.elapsed() < limit => {
+                std::thread::sleep(RETRY_PAUSE);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
