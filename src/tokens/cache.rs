@@ -14,7 +14,7 @@ pub(crate) const LONG: usize = 30;
 
 /// Slots a cache begins with and grows to, as powers of two. Few pages are touched, and the first-level cache is
 /// well used, as long as few different pieces were seen.
-const SHORT_BITS: (u32, u32) = (10, 16);
+const SHORT_BITS: (u32, u32) = (12, 16);
 const LONG_BITS: (u32, u32) = (6, 13);
 /// The count of a short piece: the top four bits, above four of length.
 const SHORT_COUNT: u32 = 124;

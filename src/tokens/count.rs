@@ -4,6 +4,8 @@
 //! at a step where the text is ASCII, the other looks the pieces up. Buffers and the piece cache belong to the
 //! [`Counter`]; the module's users keep one per thread.
 
+use std::sync::Once;
+
 use super::{
     cache::{self, LONG, PieceCache, SHORT},
     ends::{Ends, Scanner},
@@ -20,6 +22,8 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(crate) fn new() -> Self {
+        static TOUCHED: Once = Once::new();
+        TOUCHED.call_once(vocabulary::touch);
         Self { cache: PieceCache::new(), scratch: Scratch::default(), ends: Ends::new() }
     }
 
@@ -79,6 +83,5 @@ fn count_long(cache: &mut PieceCache, scratch: &mut Scratch, text: &[u8], start:
 /// Tokens of a piece that is in no cache.
 #[inline(never)]
 fn count_new(scratch: &mut Scratch, text: &[u8], start: usize, len: usize) -> usize {
-    scratch.merge(text.get(start..start + len).unwrap_or_default());
-    scratch.tokens.len()
+    scratch.count(text.get(start..start + len).unwrap_or_default())
 }

@@ -16,7 +16,7 @@ pub(crate) fn encode(scratch: &mut Scratch, ends: &mut Ends, text: &[u8], tokens
     while at < text.len() {
         ends.find(Scanner::Auto, text, at);
         for &end in ends.found() {
-            scratch.merge(text.get(at..end).unwrap_or_default());
+            scratch.encode(text.get(at..end).unwrap_or_default());
             tokens.extend_from_slice(&scratch.tokens);
             at = end;
         }

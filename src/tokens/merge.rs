@@ -5,7 +5,10 @@
 //! where no token fits, the last one is taken back and a shorter one tried. A place once found dead is never tried
 //! again, which bounds the work by the piece's length. The row flows out in a caller's buffer.
 
-use super::{hash, vocabulary};
+use super::{
+    hash,
+    vocabulary::{self, Found},
+};
 
 /// Buffers a merge needs, kept between pieces.
 #[derive(Default)]
@@ -37,22 +40,42 @@ const ANSWERS: usize = 1 << 12;
 
 impl Scratch {
     /// Fills `tokens` with the byte-pair encoding of `piece`.
-    pub(crate) fn merge(&mut self, piece: &[u8]) {
+    pub(crate) fn encode(&mut self, piece: &[u8]) {
         self.tokens.clear();
-        let mut candidate = vocabulary::longest(piece);
+        let Some(first) = vocabulary::longest(piece) else { return };
         // Most pieces are one token.
-        if let Some(token) = candidate.filter(|&token| vocabulary::len(token) == piece.len()) {
-            self.tokens.push(token);
-            return;
+        if first.len == piece.len() {
+            self.tokens.push(first.id());
+        } else {
+            self.walk(piece, first);
         }
+    }
+
+    /// The number of tokens in the byte-pair encoding of `piece`.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, piece: &[u8]) -> usize {
+        match vocabulary::longest(piece) {
+            None => 0,
+            Some(first) if first.len == piece.len() => 1,
+            Some(first) => {
+                self.walk(piece, first);
+                self.tokens.len()
+            }
+        }
+    }
+
+    /// Fills `tokens` with the encoding of a piece that is no token and starts with `first`.
+    fn walk(&mut self, piece: &[u8], first: Found) {
+        self.tokens.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
         let memo = piece.len() >= MEMO_FROM;
         if memo {
             self.answers.resize(ANSWERS, 0);
         }
-        let mut at = 0;
         self.run = Run::default();
+        let mut at = 0;
+        let mut candidate = Some(first.id());
         while let Some(mut token) = candidate {
             let taken = loop {
                 let fitting = match self.tokens.last() {
@@ -77,7 +100,7 @@ impl Scratch {
                 candidate = if memo {
                     self.longest_at(piece, at)
                 } else {
-                    piece.get(at..).and_then(vocabulary::longest)
+                    piece.get(at..).and_then(vocabulary::longest).map(Found::id)
                 };
             } else {
                 self.kill(at);
@@ -94,8 +117,9 @@ impl Scratch {
         if self.run.start <= at && ahead.end <= self.run.end {
             return Some(self.run.token);
         }
-        let token = vocabulary::longest(piece.get(at..)?)?;
-        if vocabulary::len(token) >= RUN_FROM
+        let found = vocabulary::longest(piece.get(at..)?)?;
+        let token = found.id();
+        if found.len >= RUN_FROM
             && let Some(&[first, ref others @ ..]) = piece.get(ahead)
         {
             let differs = |byte: &u8| *byte != first;

@@ -111,13 +111,29 @@ pub(crate) fn merged(left: u32, right: u32) -> Option<u32> {
 const TOKEN: u32 = 1 << 31;
 const LEAF: u32 = 1 << 30;
 
+/// A token found at the start of a text: where it is in the trie, and its length in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    unit: u32,
+    pub(crate) len: usize,
+}
+
+impl Found {
+    /// The token's id. It costs a load of its own, and who only counts whole words does not need it.
+    #[inline(always)]
+    pub(crate) fn id(self) -> u32 {
+        let base = base(self.unit);
+        if self.unit & LEAF != 0 { base } else { u32_at(TRIE_UNITS, base as usize) >> 8 }
+    }
+}
+
 /// The longest token `text` starts with; every single byte is a token, so only empty text has none.
 #[inline(always)]
-pub(crate) fn longest(text: &[u8]) -> Option<u32> {
+pub(crate) fn longest(text: &[u8]) -> Option<Found> {
     let (&first, rest) = text.split_first()?;
     let mut unit = u32_at(TRIE_UNITS, u32_at(TRIE_ROOTS, usize::from(first)) as usize);
-    let mut last = unit;
-    for &byte in rest {
+    let mut found = Found { unit, len: 1 };
+    for (depth, &byte) in rest.iter().enumerate() {
         if unit & LEAF != 0 {
             break;
         }
@@ -126,10 +142,20 @@ pub(crate) fn longest(text: &[u8]) -> Option<u32> {
             break;
         }
         if unit & TOKEN != 0 {
-            last = unit;
+            found = Found { unit, len: depth + 2 };
         }
     }
-    Some(if last & LEAF != 0 { base(last) } else { u32_at(TRIE_UNITS, base(last) as usize) >> 8 })
+    Some(found)
+}
+
+/// Reads every table once, in order. A text's first sight asks for places all over them, and each that is not in memory
+/// or not in a processor's cache would be waited for alone.
+pub(crate) fn touch() {
+    /// Bytes of a cache line.
+    const LINE: usize = 64;
+    for table in [SPLITS, BRIDGES, PAIR_SLOTS, PAIR_PILOTS, PAIR_FILTER, TRIE_UNITS] {
+        std::hint::black_box(table.iter().step_by(LINE).fold(0, |all, byte| all | byte));
+    }
 }
 
 #[inline(always)]
