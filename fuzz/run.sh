@@ -18,7 +18,7 @@ coverage="$coverage -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-saniti
 export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export RUSTC_BOOTSTRAP=1
 export RUSTFLAGS="$coverage -Zsanitizer=address --cfg fuzzing"
-cargo build --quiet --release --target "$host" --target-dir "$found"
+cargo build --locked --quiet --release --target "$host" --target-dir "$found"
 
 for target in "${targets[@]}"; do
   mkdir -p "$found/corpus/$target" "$found/artifacts/$target"
