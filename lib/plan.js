@@ -4,15 +4,15 @@
 
 const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
 
-const HEADER_NUMBERS = 13;
-const ACCOUNT_AT = 7;
+const HEADER_NUMBERS = 14;
+const ACCOUNT_AT = 8;
 const EDIT_NUMBERS = 6;
 const CUT_NUMBERS = 3;
 
 const NO_CUTS = [];
 
 function readPlan(numbers) {
-  const [tokensBefore, tokensAfter, budget, threshold, scale, editCount, wantedCount] = numbers;
+  const [tokensBefore, tokensAfter, floorTokens, budget, threshold, scale, editCount, wantedCount] = numbers;
   const edits = [];
   let at = HEADER_NUMBERS;
   for (let i = 0; i < editCount; i += 1) {
@@ -31,6 +31,7 @@ function readPlan(numbers) {
   return {
     tokensBefore,
     tokensAfter,
+    floorTokens,
     budget,
     threshold,
     scale,
