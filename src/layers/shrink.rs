@@ -7,6 +7,7 @@
 
 use super::window::Head;
 use super::{Limits, Overflow};
+use crate::fault;
 use crate::plan::{Action, Cut, Draft, Layer, Reason};
 use crate::text::{Utf16Len, head, tail};
 use crate::tokens::{self, estimate::Estimate};
@@ -67,6 +68,7 @@ pub fn wanted_texts(draft: &Draft<'_>, limits: &Limits, estimate: &Estimate) -> 
 /// Cuts the longest texts, those of tools first, then the summaries of theirs, and what people wrote only where that
 /// is not enough.
 pub fn cut_texts(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate, texts: &[Texts]) {
+    fault::step();
     let budget = estimate.cl100k_within(limits.budget());
     let transcript = draft.transcript();
     let is_result =
@@ -85,15 +87,15 @@ pub fn cut_texts(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate, te
 fn cut_to_budget(draft: &mut Draft<'_>, budget: usize, texts: &[&Texts]) {
     let sizes: Vec<usize> =
         texts.iter().flat_map(|texts| &texts.blocks).map(|block| tokens::count_utf16(block)).collect();
-    let saved = |draft: &Draft<'_>, index| draft.edit(index).map_or(0, |edit| edit.tokens_saved);
-    let saved_by_summaries: usize = texts.iter().map(|texts| saved(draft, texts.index)).sum();
-    let fixed = (draft.tokens() + saved_by_summaries).saturating_sub(sizes.iter().sum());
+    let saved_before = |draft: &Draft<'_>, index| draft.edit(index).map_or(0, |edit| edit.tokens_saved);
+    let by_summaries: usize = texts.iter().map(|texts| saved_before(draft, texts.index)).sum();
+    let fixed = (draft.tokens() + by_summaries).saturating_sub(sizes.iter().sum());
     let level = water_level(&sizes, budget.saturating_sub(fixed)).max(MIN_CUT_TOKENS);
     for texts in texts {
         let blocks = texts.blocks.iter().enumerate();
         let cuts: Vec<Cut> = blocks.filter_map(|(at, block)| cut_to(at, block, level)).collect();
-        let saves: usize = cuts.iter().map(|cut| cut.tokens_saved).sum();
-        if saves > saved(draft, texts.index) {
+        let by_cuts: usize = cuts.iter().map(|cut| cut.tokens_saved).sum();
+        if by_cuts > saved_before(draft, texts.index) {
             draft.apply(texts.index, Layer::Shrink, Action::Truncate(cuts), Reason::OverWindow);
         }
     }

@@ -11,10 +11,10 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::content_cache;
-use super::fault;
 use super::guarded::guarded;
 use super::read::Batch;
 use super::wire::{Header, encode};
+use crate::fault;
 use crate::guard;
 use crate::layers::shrink::{self, Texts};
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};

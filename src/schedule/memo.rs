@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 
 use super::every_call::EveryCall;
 use super::sticky::Sticky;
+use crate::fault;
 use crate::layers::Limits;
 use crate::transcript::{Message, Transcript};
 
@@ -66,6 +67,7 @@ impl<F: Fold> Folds<F> {
     ) -> T {
         let mut fold = self.take(transcript, limits).unwrap_or_else(start);
         let result = work(&mut fold);
+        fault::step();
         self.keep(fold);
         result
     }
