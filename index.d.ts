@@ -446,8 +446,12 @@ export function pipelineConfigFromEnv(env?: Record<string, string | undefined>):
  */
 export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
 
-/** The way back: a tool call becomes `{ id, name, arguments }`; arguments that are no JSON stay text. */
-export function fromOpenAIMessages(messages: OpenAIMessage[]): {
+/**
+ * The way back: a tool call becomes `{ id, name, arguments }`; arguments that are no JSON stay text.
+ * @param messages `OpenAIMessage`s, or those of OpenAI's own package
+ * @throws TypeError for a message whose role is none of OpenAI's; it says which.
+ */
+export function fromOpenAIMessages(messages: object[]): {
   role: "system" | "user" | "assistant" | "tool";
   content: string;
   toolCalls?: { id: string; name: string; arguments: unknown }[];

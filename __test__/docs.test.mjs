@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import strata from "../index.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [
@@ -32,5 +33,20 @@ test("what the pages link to is there", () => {
   for (const page of pages) {
     for (const [, target] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g))
       assert.ok(existsSync(join(root, dirname(page), target)), `${page} links to ${target}`);
+  }
+});
+
+test("what the pages import and run is there", () => {
+  const { scripts } = JSON.parse(read("package.json"));
+  for (const page of pages) {
+    const text = read(page);
+    for (const [, names] of text.matchAll(/import \{([^}]*)\} from "pi-strata"/g)) {
+      for (const name of names.split(",").map((name) => name.trim()))
+        assert.ok(name in strata, `${page} imports ${name}`);
+    }
+    for (const [, script] of text.matchAll(/npm run ([\w:]+)/g))
+      assert.ok(script in scripts, `${page} runs ${script}`);
+    for (const [, file] of text.matchAll(/node (?:--\S+ )*((?:examples|bench|__test__)\/[\w/.-]+)/g))
+      assert.ok(existsSync(join(root, file)), `${page} runs ${file}`);
   }
 });

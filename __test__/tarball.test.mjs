@@ -3,14 +3,14 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { describeBinary } from "../release/binary.mjs";
 import { inspect } from "../release/inspect.mjs";
 import { pack } from "../release/pack.mjs";
+import { nodeBinary } from "./support/nodes.mjs";
 import { startRegistry } from "./support/registry.mjs";
 
 /** What a user does first: the hook over a long tool result, and a count. Prints what came out. */
@@ -47,13 +47,6 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-const nodes = createRequire(new URL("nodes/package.json", import.meta.url));
-
-function nodeBinary(name) {
-  const manifest = nodes.resolve(`${name}/package.json`);
-  return join(dirname(manifest), nodes(manifest).bin.node);
-}
-
 test("the guard finds nothing wrong but this machine's newer glibc", () => {
   const { problems } = inspect(packed, { isPartial: true });
   assert.deepEqual(
@@ -70,7 +63,7 @@ test("the guard names what is missing, foreign, of another version or for anothe
   mkdirSync(unpacked);
   const tarball = readdirSync(packed).find((name) => name.startsWith(platform));
   execFileSync("tar", ["-xzf", join(packed, tarball), "-C", unpacked]);
-  const manifest = nodes(join(unpacked, "package/package.json"));
+  const manifest = JSON.parse(readFileSync(join(unpacked, "package/package.json"), "utf8"));
   const spoiled = { ...manifest, version: "9.9.9", os: ["aix"], files: [...manifest.files, ".env"] };
   writeFileSync(join(unpacked, "package/package.json"), JSON.stringify(spoiled));
   writeFileSync(join(unpacked, "package/.env"), "TOKEN=1");
