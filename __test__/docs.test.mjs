@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -48,5 +49,13 @@ test("what the pages import and run is there", () => {
       assert.ok(script in scripts, `${page} runs ${script}`);
     for (const [, file] of text.matchAll(/node (?:--\S+ )*((?:examples|bench|__test__)\/[\w/.-]+)/g))
       assert.ok(existsSync(join(root, file)), `${page} runs ${file}`);
+  }
+});
+
+test("the READMEs show the figures of the last runs: `npm run bench:readme` puts them in", () => {
+  for (const page of ["README.md", "README.zh-CN.md"]) {
+    const text = read(page);
+    assert.equal(withFigures(text), text, page);
+    assert.equal(withFigures(text.replace(/^(\| (?:pi-strata|everyCall) \|).*$/gm, "$1 0 |")), text, page);
   }
 });
