@@ -1,6 +1,7 @@
 // The documentation keeps step: both READMEs show the same code, and what the pages link to is there.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
@@ -57,5 +58,22 @@ test("the READMEs show the figures of the last runs: `npm run bench:readme` puts
     const text = read(page);
     assert.equal(withFigures(text), text, page);
     assert.equal(withFigures(text.replace(/^(\| (?:pi-strata|everyCall) \|).*$/gm, "$1 0 |")), text, page);
+  }
+});
+
+test("the explanation that the READMEs show is what the command prints", () => {
+  const command = /`pi-strata (explain \S+ --call \d+)`/
+    .exec(read("README.md"))[1]
+    .replace(" ", " examples/");
+  const { stdout } = spawnSync(process.execPath, ["bin/pi-strata.mjs", ...command.split(" ")], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  for (const page of ["README.md", "README.zh-CN.md"]) {
+    const shown = /^```\n(schedule .*?)^```$/ms.exec(read(page))[1];
+    assert.ok(
+      stdout.includes(shown),
+      `${page} shows\n${shown}\nand the command prints\n${stdout.slice(0, 600)}`,
+    );
   }
 });
