@@ -9,7 +9,9 @@ use pi_strata::tokens::{self, Scanner};
 
 fuzz_target!(|text: &str| {
     let wanted = tiktoken_rs::cl100k_base_singleton().encode_ordinary(text);
-    assert_eq!(tokens::count(text), wanted.len());
+    for sight in ["first", "remembering", "remembered"] {
+        assert_eq!(tokens::count(text), wanted.len(), "{sight}");
+    }
     assert_eq!(tokens::count_with(Scanner::Portable, text), wanted.len());
     assert_eq!(tokens::encode(text), wanted);
     let units: Vec<u16> = text.encode_utf16().collect();
