@@ -161,7 +161,7 @@ class Layers {
 
   report({ list, edited, plan, contextWindow, charsAfter }, call) {
     if (!this.#reporter.isListening) return;
-    const { tokensBefore, tokensAfter, budget } = plan;
+    const { tokensBefore, tokensAfter, floorTokens, budget } = plan;
     const { mode, why } = scheduleOf(plan);
     this.#reporter.plan(list, plan, charsAfter);
     if (tokensAfter > budget) {
@@ -169,7 +169,7 @@ class Layers {
         type: "contextOverflow",
         tokens: tokensAfter,
         contextWindow,
-        floorTokens: tokensAfter,
+        floorTokens,
       });
     }
     this.#reporter.emit({

@@ -5,8 +5,8 @@
 const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
 const [SUMMARIZE, STRIP_THINKING, DROP] = ACTIONS.keys();
 
-const HEADER_NUMBERS = 13;
-const ACCOUNT_AT = 7;
+const HEADER_NUMBERS = 14;
+const ACCOUNT_AT = 8;
 const EDIT_NUMBERS = 6;
 const CUT_NUMBERS = 3;
 
@@ -24,18 +24,19 @@ class Plan {
     this.#numbers = numbers;
     this.tokensBefore = numbers[0];
     this.tokensAfter = numbers[1];
-    this.budget = numbers[2];
-    this.threshold = numbers[3];
-    this.scale = numbers[4];
+    this.floorTokens = numbers[2];
+    this.budget = numbers[3];
+    this.threshold = numbers[4];
+    this.scale = numbers[5];
   }
 
   get #editCount() {
-    return this.#numbers[5];
+    return this.#numbers[6];
   }
 
   /** Indices of messages whose texts the native side must see before it can plan to the end. */
   get wantedTexts() {
-    const count = this.#numbers[6];
+    const count = this.#numbers[7];
     return count === 0 ? [] : Array.from(this.#numbers.subarray(-count));
   }
 

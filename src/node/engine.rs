@@ -11,16 +11,16 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::content_cache;
-use super::fault;
 use super::guarded::guarded;
 use super::read::Batch;
 use super::wire::{Header, encode};
+use crate::fault;
 use crate::guard;
 use crate::layers::shrink::{self, Texts};
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};
 use crate::measure::{Counting, Part, Rules};
-use crate::plan::Reason;
+use crate::plan::{Draft, Reason};
 use crate::schedule::economy::{Economy, Policy, Prices, Waters};
 use crate::schedule::sticky::Verdict;
 use crate::schedule::{Decision, Memo, Mode, decide};
@@ -300,23 +300,37 @@ impl<'a> ScopedTask<'a> for PlanTask {
 impl PlanTask {
     fn plan(&self, transcript: &Transcript) -> Result<Vec<f64>> {
         let limits = &self.limits;
-        let decision = self.planner.decide(transcript, limits);
+        let Decision { draft, estimate, account } = self.planner.decide(transcript, limits);
         fault::step();
-        let (mut draft, estimate) = (decision.draft, decision.estimate);
-        let mut wanted = Vec::new();
-        match &self.texts {
-            Some(batch) => shrink::cut_texts(&mut draft, limits, &estimate, &texts_of(batch)?),
-            None => wanted = shrink::wanted_texts(&draft, limits, &estimate),
-        }
+        let kept = (limits.overflow == Overflow::Keep).then(|| draft.clone());
+        let (least, wanted) = self.least(draft, &estimate)?;
+        let floor = estimate.tokens(least.tokens());
+        let draft = kept.unwrap_or(least);
         let header = Header {
             tokens_before: estimate.tokens(transcript.tokens()),
             tokens_after: estimate.tokens(draft.tokens()),
+            tokens_at_least: floor,
             budget: limits.budget(),
             threshold: limits.threshold(),
             scale: estimate.scale,
-            account: decision.account,
+            account,
         };
         Ok(encode(&header, &draft.finish(), &wanted))
+    }
+
+    /// The draft after layer 4, or after what layer 4 would do if it might, and the texts that would take it further.
+    fn least<'t>(&self, mut draft: Draft<'t>, estimate: &Estimate) -> Result<(Draft<'t>, Vec<usize>)> {
+        if matches!(self.planner, Planner::Guard) {
+            return Ok((draft, Vec::new()));
+        }
+        let limits = Limits { overflow: Overflow::Shrink, ..self.limits.clone() };
+        shrink::shrink(&mut draft, &limits, estimate);
+        let Some(batch) = &self.texts else {
+            let wanted = shrink::wanted_texts(&draft, &limits, estimate);
+            return Ok((draft, wanted));
+        };
+        shrink::cut_texts(&mut draft, &limits, estimate, &texts_of(batch)?);
+        Ok((draft, Vec::new()))
     }
 }
 

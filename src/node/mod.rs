@@ -10,6 +10,7 @@
 mod content_cache;
 pub mod count;
 pub mod engine;
+#[cfg(feature = "fault-injection")]
 mod fault;
 pub mod guard;
 mod guarded;

@@ -15,6 +15,7 @@ use super::every_call::drop_orphans;
 use super::fold::Fold;
 use super::ledger::{Ledger, Speaker};
 use super::stale::Staleness;
+use crate::fault;
 use crate::layers::{Limits, shrink};
 use crate::plan::{Action, Draft, Layer, Reason};
 use crate::tokens::estimate::Estimate;
@@ -114,6 +115,7 @@ impl Sticky {
     #[must_use]
     pub fn draft<'a>(&mut self, transcript: &'a Transcript) -> (Draft<'a>, Account) {
         self.advance(transcript);
+        fault::step();
         let account = self.weigh();
         let mut draft = Draft::new(transcript);
         drop_orphans(&mut draft);
