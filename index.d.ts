@@ -28,39 +28,63 @@ export const transformContext: TransformContext;
 export function createTransformContext(options?: TransformContextOptions): TransformContext;
 
 export interface TransformContextOptions {
-  /** The model's context window in tokens, or a function asked at each call. Default 200 000. */
+  /** The model's context window in tokens, or a function asked at each call. Default 200 000; give the function. */
   contextWindow?: number | (() => number);
-  /** Share of the window above which the oldest groups are dropped. Default 0.75; lower it for models that fade early. */
+  /**
+   * Share of the window above which the oldest groups are dropped. Default 0.75; lower it for models that fade
+   * early.
+   */
   contextRatio?: number;
-  /** Newest tool results that keep their full text. Default 6. */
+  /**
+   * Newest tool results that keep their full text. Default 6 messages; raise it where many files are read side by
+   * side.
+   */
   keepRecentToolResults?: number;
-  /** Newest assistant messages with thinking that keep it. Default 1; 0 strips all that may be stripped. */
+  /** Newest assistant messages with thinking that keep it. Default 1 message; 0 strips all that may be stripped. */
   keepRecentThinking?: number;
-  /** Newest messages that the sliding window never drops. Default 20. */
+  /** Newest messages that the sliding window never drops. Default 20; raise it for long chains of small steps. */
   keepRecentMessages?: number;
-  /** Lines kept from the beginning of a summarised tool result. Default 3. */
+  /** Lines kept from the beginning of a summarised tool result. Default 3; raise it where a header tells most. */
   summaryHeadLines?: number;
   /** Lines kept from its end. Default 2; raise it where errors come last. */
   summaryTailLines?: number;
-  /** Only longer tool results are summarised. UTF-16 code units, default 500. */
+  /**
+   * Only longer tool results are summarised. UTF-16 code units, default 500; less saves little, a summary has its
+   * size too.
+   */
   minSummaryChars?: number;
-  /** A longer kept line is cut to this. UTF-16 code units, default 500. */
+  /** A longer kept line is cut to this. UTF-16 code units, default 500; raise it for logs whose lines are long. */
   summaryLineChars?: number;
-  /** The line that says what was left out: Chinese (default), English, or your own (it must return a string). */
+  /**
+   * The line that says what was left out: "zh" (default), "en", or your own (it must return a string). Take your
+   * prompt's language.
+   */
   marker?: "zh" | "en" | ((omittedLines: number, originalChars: number) => string);
-  /** Names of tools whose results are never summarised or cut. Default none. */
+  /** Names of tools whose results are never summarised or cut. Default none; name those the model has to quote. */
   excludeTools?: string[];
-  /** True ends each marker with the handle by which the tool of `createRecallTool` finds the original. Default false. */
+  /**
+   * True ends each marker with the handle by which the tool of `createRecallTool` finds the original. Default
+   * false; give both or neither.
+   */
   recall?: boolean;
-  /** "closedTurns" keeps the thinking of everything after the last user message. Default "all". */
+  /**
+   * "closedTurns" keeps the thinking of everything after the last user message. Default "all"; for long turns of
+   * planning.
+   */
   thinkingScope?: "all" | "closedTurns";
-  /** What happens when the request would not fit even so: shrink on (default), or leave it to the provider. */
+  /** When the request would not fit even so: "shrink" on (default), or "keep" it, where the host compacts by itself. */
   overflow?: "shrink" | "keep";
-  /** Tokens of the window kept free for the answer. Default 8192; ignored where it leaves no room at all. */
+  /**
+   * Tokens of the window kept free for the answer. Default 8192; take your `maxTokens`. Ignored where it leaves no
+   * room at all.
+   */
   reserveTokens?: number;
-  /** Tokens one image is counted as. Default 1200. */
+  /** Tokens one image is counted as. Default 1200; take what your provider bills. */
   imageTokens?: number;
-  /** Learn from the transcript's own usage how the provider counts. Default true; false is plain cl100k. */
+  /**
+   * Learn from the transcript's own usage how the provider counts. Default true; false is plain cl100k, for
+   * comparisons.
+   */
   calibrate?: boolean;
   /**
    * When the layers may move. "everyCall" recomputes them at each call, which breaks the provider's prompt cache at each
@@ -73,13 +97,25 @@ export interface TransformContextOptions {
    * (`ttlSeconds` 300). The defaults are Anthropic's; OpenAI: read 0.1 to 0.5, write 1.
    */
   cache?: { read?: number; write?: number; ttlSeconds?: number };
-  /** How sticky weighs the bill against memory: it sets the high and the low water. Default "balanced". */
+  /**
+   * How sticky weighs the bill against memory: it sets the high and the low water. Default "balanced"; try others
+   * with `pi-strata replay --cost`.
+   */
   economy?: "faithful" | "balanced" | "thrifty";
-  /** Share of the window above which sticky moves whatever that costs; overrides `economy`. */
+  /**
+   * Share of the window above which sticky moves whatever that costs; overrides `economy`. Lower it for models
+   * that fade early.
+   */
   highWater?: number;
-  /** Share of the window near which a sticky batch ends; below `highWater`; overrides `economy`. */
+  /**
+   * Share of the window near which a sticky batch ends; below `highWater`; overrides `economy`. Lower moves less
+   * often and forgets more.
+   */
   lowWater?: number;
-  /** Told what each call did. It may throw, reject or be slow: nothing changes. Never holds text of the conversation. */
+  /**
+   * Told what each call did. It may throw, reject or be slow: nothing changes. Never holds text of the
+   * conversation.
+   */
   onEvent?: (event: StrataEvent) => void;
 }
 
@@ -201,7 +237,10 @@ export function fitsTokens(input: string | MessageLike[], limit: number): boolea
 export function getEncoding(name: "cl100k_base"): Encoding;
 
 export interface Encoding {
-  /** Tokens of `text`. A special token is ordinary text, unless allowed (then it is one token) or disallowed (then this throws). */
+  /**
+   * Tokens of `text`. A special token is ordinary text, unless allowed (then it is one token) or disallowed (then
+   * this throws).
+   */
   encode(text: string, allowedSpecial?: string[] | "all", disallowedSpecial?: string[] | "all"): number[];
   /** The text of `tokens`; bytes that are no UTF-8 become U+FFFD. Throws for a number that is no token. */
   decode(tokens: number[]): string;
@@ -446,8 +485,12 @@ export function pipelineConfigFromEnv(env?: Record<string, string | undefined>):
  */
 export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
 
-/** The way back: a tool call becomes `{ id, name, arguments }`; arguments that are no JSON stay text. */
-export function fromOpenAIMessages(messages: OpenAIMessage[]): {
+/**
+ * The way back: a tool call becomes `{ id, name, arguments }`; arguments that are no JSON stay text.
+ * @param messages `OpenAIMessage`s, or those of OpenAI's own package
+ * @throws TypeError for a message whose role is none of OpenAI's; it says which.
+ */
+export function fromOpenAIMessages(messages: object[]): {
   role: "system" | "user" | "assistant" | "tool";
   content: string;
   toolCalls?: { id: string; name: string; arguments: unknown }[];
@@ -650,7 +693,10 @@ export interface RollingMemoryOptions {
   postCheckRatio?: number;
   /** Share of the window above which the memory itself is too much: it is reported and cut down. Default 0.8. */
   overflowRatio?: number;
-  /** Newest messages that go along into a new conversation; more where a tool's answer would lose its call. Default 2. */
+  /**
+   * Newest messages that go along into a new conversation; more where a tool's answer would lose its call. Default
+   * 2.
+   */
   keepMessages?: number;
   /** Pairs remembered; the oldest are out first. Default 15. */
   maxPairs?: number;

@@ -153,7 +153,7 @@ test("count reads standard input, and goes on after a file it cannot read", () =
   assert.match(run(["count"], "hello world").stdout, /^- +2 +11$/m);
   const { status, stdout, stderr } = run(["count", "/no/such/file", "-"], "hello world");
   assert.equal(status, 2);
-  assert.equal(stderr, "Cannot read /no/such/file: there is no such file.\n");
+  assert.equal(stderr, "Cannot read /no/such/file: there is no such file; check the path.\n");
   assert.match(stdout, /^- +2 +11$/m);
 });
 
@@ -196,7 +196,7 @@ for (const [what, args, input, message] of [
     "a missing file",
     ["replay", "/no/such/file"],
     "",
-    /^Cannot read \/no\/such\/file: there is no such file\.\n$/,
+    /^Cannot read \/no\/such\/file: there is no such file; check the path\.\n$/,
   ],
   ["an empty file", ["replay", "-"], "", /^standard input is empty: .+\.\n$/],
   ["a file without messages", ["replay", "-"], '{"type":"session"}\n', /holds no messages: .+\.\n$/],
@@ -214,9 +214,15 @@ for (const [what, args, input, message] of [
   ],
   ["two sessions without --cost", ["replay", "a", "b"], "", /one session at a time/],
   ["a wrong price", ["replay", "--price-read", "-1", "-"], "", /must be a number from 0 on/],
-  ["a folder", ["replay", "/"], "", /^Cannot read \/: that is a folder\.\n$/],
+  ["a folder", ["replay", "/"], "", /^Cannot read \/: that is a folder; name a file in it\.\n$/],
   ["a wrong number", ["replay", "--every", "0", "-"], "", /must be a whole number above 0/],
-  ["an unknown option", ["replay", "--nope", "-"], "", /unknown option/],
+  ["an unknown option", ["replay", "--nope", "-"], "", /unknown option '--nope' \(--help shows more\)\n$/],
+  [
+    "a misspelt command",
+    ["relay", "-"],
+    "",
+    /^error: unknown command 'relay' \(Did you mean replay\?\) \(--help/,
+  ],
 ]) {
   test(`${what} is one clear sentence and exit code 2`, () => {
     const { status, stdout, stderr } = run(args, input);
@@ -227,10 +233,32 @@ for (const [what, args, input, message] of [
   });
 }
 
-test("--help and --version end well", () => {
-  for (const args of [["--help"], ["--version"], ["replay", "--help"]]) {
-    const { status, stdout } = run(args);
-    assert.equal(status, 0);
-    assert.notEqual(stdout, "");
+test("--help shows examples that parse, and says what the exit codes mean", () => {
+  const helps = new Map(
+    ["", "replay", "explain", "count"].map((name) => {
+      const { status, stdout } = run([...(name === "" ? [] : [name]), "--help"]);
+      assert.equal(status, 0);
+      return [name, stdout];
+    }),
+  );
+  for (const stdout of helps.values()) {
+    const examples = Array.from(
+      stdout.matchAll(/^ {2}(?:.*\| )?pi-strata (.*?)(?: {2,}.*| \| .*)?$/gm),
+      ([, line]) => line.split(" "),
+    );
+    assert.ok(examples.length >= 2, stdout);
+    for (const [name, ...args] of examples) {
+      const help = helps.get(name);
+      assert.ok(help, name);
+      for (const option of args.filter((argument) => argument.startsWith("--")))
+        assert.ok(help.includes(`${option} `), `${name} ${option}`);
+    }
   }
+  assert.match(helps.get(""), /^Exit codes: 0 .* 2 .* 1 /m);
+});
+
+test("--version says which", () => {
+  const { status, stdout } = run(["--version"]);
+  assert.equal(status, 0);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
 });

@@ -1,10 +1,13 @@
 // The documentation keeps step: both READMEs show the same code, and what the pages link to is there.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { withFigures } from "../bench/readme.mjs";
+import strata from "../index.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [
@@ -32,5 +35,45 @@ test("what the pages link to is there", () => {
   for (const page of pages) {
     for (const [, target] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g))
       assert.ok(existsSync(join(root, dirname(page), target)), `${page} links to ${target}`);
+  }
+});
+
+test("what the pages import and run is there", () => {
+  const { scripts } = JSON.parse(read("package.json"));
+  for (const page of pages) {
+    const text = read(page);
+    for (const [, names] of text.matchAll(/import \{([^}]*)\} from "pi-strata"/g)) {
+      for (const name of names.split(",").map((name) => name.trim()))
+        assert.ok(name in strata, `${page} imports ${name}`);
+    }
+    for (const [, script] of text.matchAll(/npm run ([\w:]+)/g))
+      assert.ok(script in scripts, `${page} runs ${script}`);
+    for (const [, file] of text.matchAll(/node (?:--\S+ )*((?:examples|bench|__test__)\/[\w/.-]+)/g))
+      assert.ok(existsSync(join(root, file)), `${page} runs ${file}`);
+  }
+});
+
+test("the READMEs show the figures of the last runs: `npm run bench:readme` puts them in", () => {
+  for (const page of ["README.md", "README.zh-CN.md"]) {
+    const text = read(page);
+    assert.equal(withFigures(text), text, page);
+    assert.equal(withFigures(text.replace(/^(\| (?:pi-strata|everyCall) \|).*$/gm, "$1 0 |")), text, page);
+  }
+});
+
+test("the explanation that the READMEs show is what the command prints", () => {
+  const command = /`pi-strata (explain \S+ --call \d+)`/
+    .exec(read("README.md"))[1]
+    .replace(" ", " examples/");
+  const { stdout } = spawnSync(process.execPath, ["bin/pi-strata.mjs", ...command.split(" ")], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  for (const page of ["README.md", "README.zh-CN.md"]) {
+    const shown = /^```\n(schedule .*?)^```$/ms.exec(read(page))[1];
+    assert.ok(
+      stdout.includes(shown),
+      `${page} shows\n${shown}\nand the command prints\n${stdout.slice(0, 600)}`,
+    );
   }
 });

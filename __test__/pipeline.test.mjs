@@ -336,6 +336,17 @@ describe("OpenAI's shapes", () => {
       toolCalls: [{ id: "1", name: "f", arguments: "{oops" }],
     });
     assert.deepEqual(toOpenAIMessages([message]), broken);
+    for (const [odd, shown] of [
+      [{ role: "function", content: "" }, '"function"'],
+      [{}, "undefined"],
+      [null, "undefined"],
+    ]) {
+      const refused = `fromOpenAIMessages: the role of message 1 is ${shown}; it must be "system"`;
+      assert.throws(
+        () => fromOpenAIMessages([broken[0], odd]),
+        (error) => error instanceof TypeError && error.message.startsWith(refused),
+      );
+    }
     assert.deepEqual(fromOpenAIMessages([{ role: "developer", content: [{ type: "text", text: "a" }] }]), [
       { role: "system", content: "a" },
     ]);

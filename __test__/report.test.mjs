@@ -126,6 +126,16 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
   const last = String(data.calls.before.length - 1);
   assert.equal(await chart.locator(".u-series").first().locator(".u-value").textContent(), last);
 
+  const borders = await page
+    .locator(".chart .u-marker")
+    .evaluateAll((marks) => marks.map((mark) => getComputedStyle(mark).border));
+  assert.ok(borders.some((border) => border.includes("dashed")));
+  assert.equal(
+    new Set(borders.slice(-data.costs.policies.length)).size,
+    data.costs.policies.length,
+    "told apart",
+  );
+
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const before = await background();
   await page.click("#theme");

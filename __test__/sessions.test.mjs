@@ -1,18 +1,15 @@
 // Sessions, in memory and in a file: bounded, whole, found again, and safe from crashes and other processes.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Agent } from "@earendil-works/pi-agent-core";
 import fc from "fast-check";
-import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
-import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
 
-const { ContextManager, countTokens, fromAgentMessage, toAgentMessages, validate } = strata;
+const { ContextManager, countTokens } = strata;
 const LABEL = "[上下文总结]";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -423,72 +420,6 @@ describe("a file", () => {
   });
 });
 
-test("an agent's messages come into the session by themselves, and back", async () => {
-  const model = createScriptedModel([
-    {
-      thinking: "hm",
-      text: "Reading.",
-      calls: [{ name: "read", arguments: { path: "Cargo.toml", limit: 2 } }],
-    },
-    { calls: [{ name: "read", arguments: { path: "none" } }] },
-    { text: "It is a crate." },
-  ]);
-  const agent = new Agent({
-    initialState: { model: scriptedModel, tools: createTools(ROOT) },
-    streamFn: model.streamFn,
-  });
-  const manager = new ContextManager();
-  const detach = manager.attach(agent, "s");
-  await agent.prompt("What is this?");
-  detach();
-  const messages = manager.getMessages("s");
-  assert.deepEqual(
-    messages.map(({ role }) => role),
-    ["user", "assistant", "tool", "assistant", "tool", "assistant"],
-  );
-  assert.match(messages[2].content, /\[package\]/);
-  assert.deepEqual([messages[2].isError, messages[4].isError], [false, true]);
-  assert.deepEqual(messages[1].toolCalls, [
-    { id: "call_1", name: "read", arguments: { path: "Cargo.toml", limit: 2 } },
-  ]);
-  const back = toAgentMessages(messages, scriptedModel);
-  assert.deepEqual(validate(back), []);
-  const bare = ({ role, content, toolCallId, toolName, isError }) => ({
-    role,
-    content: content.filter(({ type }) => type !== "thinking"),
-    toolCallId,
-    toolName,
-    isError,
-  });
-  assert.deepEqual(back.map(bare), agent.state.messages.map(bare));
-  assert.deepEqual(
-    back.map(fromAgentMessage).map(({ timestamp, ...rest }) => rest),
-    messages.map(({ timestamp, ...rest }) => rest),
-  );
-  agent.state.messages = back;
-  await agent.prompt("And now?");
-  assert.equal(manager.getMessages("s").length, 6, "detached");
-});
-
-test("what cannot be sent is not made: orphan results, a summary at the beginning", () => {
-  const messages = [
-    says(`${LABEL} before`),
-    result("gone", "x"),
-    user("go"),
-    calls("1", "ls"),
-    result("1", "a"),
-  ];
-  const back = toAgentMessages(messages);
-  assert.deepEqual(
-    back.map(({ role }) => role),
-    ["user", "user", "assistant", "toolResult"],
-  );
-  assert.deepEqual(validate(back), []);
-  for (const odd of [undefined, null, {}, { role: "custom" }, { role: "assistant", content: [] }, 7]) {
-    assert.equal(fromAgentMessage(odd), undefined);
-  }
-});
-
 test("there is one manager for everybody who asks for it, until it is closed", async () => {
   const one = ContextManager.getInstance();
   assert.equal(ContextManager.getInstance(), one);
@@ -496,12 +427,23 @@ test("there is one manager for everybody who asks for it, until it is closed", a
   assert.notEqual(ContextManager.getInstance(), one);
 });
 
-test("the example plans again and does not forget", () => {
-  const file = join(ROOT, "examples/planner.mjs");
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: "utf8" });
-  assert.equal(status, 0, stderr);
-  assert.match(stdout, /planner: read VERSION\.txt\n/);
-  assert.match(stdout, /planner: read package\.json; VERSION\.txt was tried before and is not there\n/);
-  assert.match(stdout, /evaluator: done: the version is \d+\.\d+\.\d+\n/);
-  assert.match(stdout, /\(compressed: /);
+test("bounds and metadata can be set at any time", async () => {
+  const manager = new ContextManager();
+  manager.setMaxMessages(4);
+  manager.setMaxCompressedMessages(1);
+  await addAll(manager, "s", numbered(5));
+  assert.equal(manager.getMessages("s").length, 2);
+  manager.setMaxMessages(50);
+  await addAll(manager, "s", numbered(40));
+  assert.equal(manager.getMessages("s").length, 42);
+  const { metadata } = manager.getOrCreateContext("s");
+  assert.deepEqual(Object.keys(metadata), ["createdAt", "updatedAt"]);
+  for (const time of Object.values(metadata)) assert.equal(new Date(time).toISOString(), time);
+  manager.setMetadata("s", { goal: "ship", planId: "p1" });
+  manager.setMetadata("s", { planId: "p2" });
+  const { goal, planId } = manager.getOrCreateContext("s").metadata;
+  assert.deepEqual([goal, planId], ["ship", "p2"]);
+  manager.clearContext("s");
+  assert.deepEqual([manager.listSessions(), manager.getStats("s")], [[], undefined]);
+  await manager.close();
 });

@@ -3,17 +3,18 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { describeBinary } from "../release/binary.mjs";
-import { inspect } from "../release/inspect.mjs";
+import { budgetOf, inspect } from "../release/inspect.mjs";
 import { pack } from "../release/pack.mjs";
+import { nodeBinary } from "./support/nodes.mjs";
 import { startRegistry } from "./support/registry.mjs";
 
-/** What a user does first: the hook over a long tool result, and a count. Prints what came out. */
+/** What a user does first: the hook over a long tool result, a count, each other door once. Prints what came out. */
 const USE = `
 const long = Array.from({ length: 90 }, (_, i) => "line " + i + " of a result").join("\\n");
 const messages = [{ role: "user", content: "go", timestamp: 1 }];
@@ -21,9 +22,27 @@ for (let i = 0; i < 8; i += 1) {
   messages.push({ role: "assistant", content: [{ type: "toolCall", id: "c" + i, name: "read", arguments: {} }] });
   messages.push({ role: "toolResult", toolCallId: "c" + i, toolName: "read", content: [{ type: "text", text: long }] });
 }
-strata.transformContext(messages).then((sent) => {
+async function doors() {
+  const provider = new strata.SqliteProvider(":memory:");
+  await provider.append(1, { role: "user", content: "stored" });
+  const manager = new strata.ContextManager();
+  await manager.addMessage("s", { role: "user", content: "会话" });
+  const { dropped } = await strata.guardContext(messages, { contextWindow: 9000, reserveTokens: 8800 });
+  const memory = new strata.RollingMemory({ contextWindow: 3000 });
+  const { rolledOver } = await memory.beforePrompt(messages, "And now?");
+  const recalled = await strata.createRecallTool(() => messages).execute("t", { handle: "c0", pattern: "line 7" });
+  return [
+    (await provider.getHistory(1, 9))[0].content,
+    manager.search("话")[0].sessionId,
+    dropped > 0,
+    rolledOver,
+    recalled.details.found,
+  ];
+}
+strata.transformContext(messages).then(async (sent) => {
   const edited = sent.filter((message, i) => message !== messages[i]).length;
-  console.log(JSON.stringify({ edited, tokens: strata.countTokens("hello world"), status: strata.status() }));
+  const tokens = strata.countTokens("hello world");
+  console.log(JSON.stringify({ edited, tokens, status: strata.status(), doors: await doors() }));
 });
 `;
 
@@ -47,15 +66,10 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-const nodes = createRequire(new URL("nodes/package.json", import.meta.url));
-
-function nodeBinary(name) {
-  const manifest = nodes.resolve(`${name}/package.json`);
-  return join(dirname(manifest), nodes(manifest).bin.node);
-}
-
-test("the guard finds nothing wrong but this machine's newer glibc", () => {
-  const { problems } = inspect(packed, { isPartial: true });
+test("the guard finds nothing wrong but this machine's newer glibc", (t) => {
+  const { problems, tarballs } = inspect(packed, { isPartial: true });
+  for (const { manifest, files, bytes } of tarballs)
+    t.diagnostic(`${manifest.name}: ${files.length} files, ${bytes} of ${budgetOf(manifest)} bytes`);
   assert.deepEqual(
     problems.filter((problem) => !/asks for glibc \d/.test(problem)),
     [],
@@ -70,15 +84,16 @@ test("the guard names what is missing, foreign, of another version or for anothe
   mkdirSync(unpacked);
   const tarball = readdirSync(packed).find((name) => name.startsWith(platform));
   execFileSync("tar", ["-xzf", join(packed, tarball), "-C", unpacked]);
-  const manifest = nodes(join(unpacked, "package/package.json"));
+  const manifest = JSON.parse(readFileSync(join(unpacked, "package/package.json"), "utf8"));
   const spoiled = { ...manifest, version: "9.9.9", os: ["aix"], files: [...manifest.files, ".env"] };
   writeFileSync(join(unpacked, "package/package.json"), JSON.stringify(spoiled));
-  writeFileSync(join(unpacked, "package/.env"), "TOKEN=1");
+  writeFileSync(join(unpacked, "package/.env"), randomBytes(budgetOf(manifest)));
   execFileSync("npm", ["pack", "--silent", "--pack-destination", wrong], { cwd: join(unpacked, "package") });
   const problems = inspect(wrong).problems.join("\n");
   for (const expected of [
     /version 9\.9\.9, not/,
     /holds .*\.env/,
+    /bytes, over the budget of \d+/,
     /native file is for/,
     /pi-strata: there is no tarball/,
   ])
@@ -123,12 +138,13 @@ for (const name of ["node20", "node22", "node24", "node26"]) {
     const run = (...args) => execFileSync(binary, args, { cwd: app, encoding: "utf8" });
     assert.match(run("--version"), new RegExp(`^v${name.slice(4)}\\.`));
     for (const script of ["use.cjs", "use.mjs"]) {
-      const { edited, tokens, status } = JSON.parse(run(script));
+      const { edited, tokens, status, doors } = JSON.parse(run(script));
       assert.deepEqual(
         { edited, tokens, native: status.native },
         { edited: 2, tokens: 2, native: true },
         script,
       );
+      assert.deepEqual(doors, ["stored", "s", true, true, true], script);
     }
     const counted = execFileSync(binary, ["node_modules/pi-strata/bin/pi-strata.mjs", "count", "--json"], {
       cwd: app,

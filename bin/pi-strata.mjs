@@ -128,6 +128,22 @@ const scheduleOption = () =>
 const program = new Command("pi-strata")
   .description("Keeps an LLM agent's context small: replay recorded sessions through the hook, count tokens.")
   .version(native.status().version)
+  .configureOutput({
+    outputError: (text, write) => write(`${text.trimEnd().replaceAll("\n", " ")} (--help shows more)\n`),
+  })
+  .addHelpText(
+    "after",
+    `
+Examples:
+  pi-strata replay session.jsonl                      what each call would have saved
+  pi-strata replay --html report.html session.jsonl   the same as a page with charts
+  pi-strata replay --cost *.jsonl                     dollars and recall under each policy
+  pi-strata explain --call 120 session.jsonl          every edit before one call, and why
+  pi-strata count README.md                           exact cl100k tokens
+
+Exit codes: 0 done; 2 something to mend (a missing file, a wrong option); 1 any other failure.
+Colours follow NO_COLOR and FORCE_COLOR; a progress bar is drawn on a terminal only.`,
+  )
   .exitOverride();
 
 program

@@ -65,6 +65,9 @@ function chart({ label, data, series, words, format }) {
       height: HEIGHT,
       scales: { x: { time: false } },
       axes: [axis, { ...axis, size: 76, values: (_, ticks) => ticks.map(format) }],
+      legend: {
+        markers: { dash: ({ series: lines }, i) => (lines[i].dash?.length > 0 ? "dashed" : "solid") },
+      },
       series: [{ label: words.call, value: (_, value) => (value == null ? "–" : whole(value)) }, ...series],
     },
     data,

@@ -23,6 +23,25 @@ fn every_short_string_at_every_block_edge() {
     }
 }
 
+/// A text is cut into remembered spans near these places, once one that begins like it was seen.
+#[test]
+fn every_short_string_at_the_ends_of_remembered_spans() {
+    const SPAN_ENDS: [usize; 2] = [130, 512];
+    const KINDS: [char; 8] = ['a', 's', ' ', '\n', '\'', '1', '，', '中'];
+    let oracle = tiktoken_rs::cl100k_base_singleton();
+    for number in 0..KINDS.len().pow(5) {
+        let edge: String = (0..5).map(|digit| KINDS[number / KINDS.len().pow(digit) % KINDS.len()]).collect();
+        for end in SPAN_ENDS {
+            let before = "(1)! ".repeat(end)[..end - 3].to_owned();
+            let text = format!("{before}{edge}?{}", "z! ".repeat(200));
+            let wanted = oracle.encode_ordinary(&text).len();
+            for sight in ["first", "remembering", "remembered"] {
+                assert_eq!(tokens::count(&text), wanted, "{sight}: {edge:?} at {end}");
+            }
+        }
+    }
+}
+
 /// tiktoken-rs panics on the last of these at full length; bpe-openai is linear as well.
 #[test]
 fn long_pieces_count_as_bpe_openai_counts_them() {

@@ -1,24 +1,31 @@
-// Compiled, never run: the guard and the recall tool fit into every pi version as they are.
+// Compiled, never run: the guard, the recall tool, sessions and the rolling memory fit into every pi version as they
+// are, and pi-ai's `complete` is a summariser in one line.
 
-import type { AgentOptions as Options73, AgentTool as Tool73 } from "pi-agent-core-0.73";
+import { type Api, complete, type Model } from "@earendil-works/pi-ai";
+import type { Agent as Agent73, AgentOptions as Options73, AgentTool as Tool73 } from "pi-agent-core-0.73";
 import type {
+  Agent as Agent74,
   AgentMessage as Message74,
   AgentOptions as Options74,
   AgentTool as Tool74,
 } from "pi-agent-core-0.74";
-import type { AgentOptions as Options87, AgentTool as Tool87 } from "pi-agent-core-0.87";
+import type { Agent as Agent87, AgentOptions as Options87, AgentTool as Tool87 } from "pi-agent-core-0.87";
 import {
   type Assembler,
   type Compressor,
+  ContextManager,
   createContextGuard,
   createRecallTool,
   fromOpenAIMessages,
   guardContext,
   Pipeline,
   type Provider,
+  RollingMemory,
   SimpleCompressor,
   SqliteProvider,
   StandardAssembler,
+  type Summarize,
+  toAgentMessages,
   toOpenAIMessages,
   truncateToolResult,
 } from "pi-strata";
@@ -56,6 +63,29 @@ export const pipeline = new Pipeline({
 });
 export const roundTrip = (messages: Message74[]) => fromOpenAIMessages(toOpenAIMessages(messages));
 
+export const summariser =
+  (model: Model<Api>): Summarize =>
+  async (_, { prompt, ...options }) =>
+    (await complete(model, { messages: [{ role: "user", content: prompt, timestamp: 0 }] }, options)).content
+      .map((block) => (block.type === "text" ? block.text : ""))
+      .join("");
+
+export function attachesToEveryAgent(agents: [Agent73, Agent74, Agent87], summarize: Summarize) {
+  const manager = new ContextManager({ store: "sessions.db", summarize });
+  return agents.map((agent) => manager.attach(agent, "s"));
+}
+
+export async function goesOnForEver(agent: Agent74, memory: RollingMemory, question: string) {
+  agent.state.messages = (await memory.beforePrompt(agent.state.messages, question)).messages;
+  await agent.continue();
+  agent.state.messages = (await memory.afterReply(agent.state.messages)).messages;
+}
+
+export const answered = toAgentMessages([{ role: "user", content: "a" }]);
+// @ts-expect-error: a tool's answer is "tool" here, "toolResult" in pi
+toAgentMessages([{ role: "toolResult", content: "a" }]);
+// @ts-expect-error: a memory needs to know the window
+new RollingMemory({});
 // @ts-expect-error: a window must be given
 createContextGuard({});
 // @ts-expect-error: a text, not a message

@@ -8,9 +8,9 @@ import native from "../native.js";
 export class UsageError extends Error {}
 
 const REASONS = {
-  ENOENT: "there is no such file",
-  EISDIR: "that is a folder",
-  EACCES: "it may not be read",
+  ENOENT: "there is no such file; check the path",
+  EISDIR: "that is a folder; name a file in it",
+  EACCES: "it may not be read; check its permissions",
 };
 
 /** `{ format, messages, problems }` of the session in `path`; "-" is standard input. */

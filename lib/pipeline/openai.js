@@ -1,10 +1,20 @@
 // Between messages of any of this package's shapes and OpenAI's chat format, tool calls and images included.
 "use strict";
 
+const { show } = require("../options.js");
 const { json } = require("../snapshot.js");
 
 /** Stop reasons after which pi does not send an assistant message again. */
 const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
+/** OpenAI's roles, and ours for them. */
+const ROLES = new Map([
+  ["system", "system"],
+  ["developer", "system"],
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["tool", "tool"],
+]);
+const ROLE_NAMES = Array.from(ROLES.keys(), (role) => JSON.stringify(role)).join(", ");
 
 function toOpenAIMessages(messages) {
   const unsentCalls = new Set();
@@ -100,12 +110,20 @@ function textOf(content) {
 }
 
 function fromOpenAIMessages(messages) {
-  return messages.map(({ role, content, tool_calls: calls, tool_call_id: toolCallId }) => ({
-    role: role === "developer" ? "system" : role,
-    content: textOf(content),
-    ...(calls?.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
-    ...(toolCallId !== undefined && { toolCallId }),
-  }));
+  return messages.map((message, index) => {
+    const { role, content, tool_calls: calls, tool_call_id: toolCallId } = message ?? {};
+    if (!ROLES.has(role)) {
+      throw new TypeError(
+        `fromOpenAIMessages: the role of message ${index} is ${show(role)}; it must be ${ROLE_NAMES}`,
+      );
+    }
+    return {
+      role: ROLES.get(role),
+      content: textOf(content),
+      ...(calls?.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
+      ...(toolCallId != null && { toolCallId }),
+    };
+  });
 }
 
 module.exports = { toOpenAIMessages, fromOpenAIMessages };

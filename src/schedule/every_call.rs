@@ -3,7 +3,7 @@
 //! The fold beside them learns from each reported prompt how the provider counts; it decides nothing.
 
 use super::calibration::{Calibration, Sent};
-use super::memo::Fold;
+use super::fold::Fold;
 use crate::layers::{Limits, shrink, thinking, tool_results, window};
 use crate::plan::{Action, Draft, Layer, Reason};
 use crate::tokens::estimate::Estimate;

@@ -9,6 +9,7 @@ pub mod calibration;
 pub mod clock;
 pub mod economy;
 pub mod every_call;
+pub mod fold;
 pub mod ledger;
 pub mod memo;
 pub mod stale;

@@ -12,8 +12,8 @@ use super::calibration::{Calibration, Sent};
 use super::clock::Clock;
 use super::economy::Policy;
 use super::every_call::drop_orphans;
+use super::fold::Fold;
 use super::ledger::{Ledger, Speaker};
-use super::memo::Fold;
 use super::stale::Staleness;
 use crate::fault;
 use crate::layers::{Limits, shrink};
@@ -119,19 +119,16 @@ impl Sticky {
         let account = self.weigh();
         let mut draft = Draft::new(transcript);
         drop_orphans(&mut draft);
-        let (held, estimate, frontier) = if account.verdict == Verdict::Wait {
-            (self.held.clone(), self.estimate(), self.frontier())
-        } else {
-            let mut moved = self.clone();
-            moved.cut(account.verdict);
-            let (estimate, frontier) = (moved.estimate(), moved.frontier());
-            (moved.held, estimate, frontier)
-        };
-        for (index, held) in held.iter().enumerate() {
+        let mut moved = None;
+        if account.verdict != Verdict::Wait {
+            moved.insert(self.clone()).cut(account.verdict);
+        }
+        let fold = moved.as_ref().unwrap_or(self);
+        for (index, held) in fold.held.iter().enumerate() {
             apply(&mut draft, index, held);
         }
-        shrink::shrink(&mut draft, &self.limits, &estimate);
-        (draft, Account { frontier, ..account })
+        shrink::shrink(&mut draft, &self.limits, &fold.estimate());
+        (draft, Account { frontier: fold.frontier(), ..account })
     }
 
     /// How prompts are estimated now.

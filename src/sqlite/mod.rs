@@ -55,7 +55,8 @@ pub struct Opened {
 /// Opens or makes the database at `location` with the tables of `schema`.
 ///
 /// A damaged file is renamed to `*.corrupt-N` together with its log and an empty one takes its place. A file that
-/// this process may only read is opened for reading, if it holds the tables.
+/// this process may only read is opened for reading while another process, which may write, has it open: its log
+/// cannot be made here.
 ///
 /// # Errors
 /// [`Kind`] says which: locked, read-only, full, of another program, or not to be opened at all.
@@ -81,7 +82,13 @@ pub fn open_within(location: &str, schema: &Schema, busy_timeout: Duration) -> R
         }
         outcome => outcome.map(|connection| Opened { connection, set_aside: None }),
     }
-    .map_err(|error| error.at(&path))
+    .map_err(|error| told_apart(error, &path).at(&path))
+}
+
+/// A file that can be read but not opened as a database misses what `SQLite` writes beside it.
+fn told_apart(error: Error, path: &Path) -> Error {
+    let is_readable = path.is_file() && std::fs::File::open(path).is_ok();
+    if error.kind() == Kind::CannotOpen && is_readable { Kind::ReadOnly.into() } else { error }
 }
 
 fn attempt(path: &Path, schema: &Schema, busy_timeout: Duration) -> Result<Connection, Error> {
@@ -106,13 +113,15 @@ fn prepare(connection: &Connection, schema: &Schema, busy_timeout: Duration) -> 
             Some(_) => Err(Kind::ReadOnly.into()),
         };
     }
+    // First of all, because another program's file must be left as it is.
+    patiently(busy_timeout, || create_tables(connection, schema))?;
     // Two processes that open one new file at once: SQLite refuses the switch to WAL without waiting.
     patiently(busy_timeout, || use_write_ahead_log(connection))?;
     // A commit then survives the death of the process, though not always that of the power supply.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE_KIB)?;
     connection.query_row(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"), [], |_| Ok(()))?;
-    patiently(busy_timeout, || create_tables(connection, schema))
+    Ok(())
 }
 
 /// Where a file system cannot do it (a network share), `SQLite` stays with its rollback journal, which is safe too.

@@ -92,7 +92,9 @@ fn a_database_of_another_program_is_left_alone() {
     let folder = Folder::new("foreign");
     let other = Connection::open(folder.file()).expect("opens");
     other.execute_batch("CREATE TABLE bill(id)").expect("creates");
+    let before = fs::read(folder.file()).expect("a file");
     assert_eq!(kind(&folder.file(), &SCHEMA), Some(Kind::Foreign));
+    assert_eq!(fs::read(folder.file()).expect("a file"), before);
     assert_eq!(kind(&folder.file(), &Schema { joins_others: true, ..SCHEMA }), None);
     other.execute_batch("DROP TABLE note; CREATE TABLE note(id, author)").expect("creates");
     assert_eq!(kind(&folder.file(), &Schema { joins_others: true, ..SCHEMA }), Some(Kind::Foreign));

@@ -1,7 +1,7 @@
-//! Token counts of short pieces seen before, exact and bounded.
+//! Token counts of short pieces and of spans seen before, exact and bounded.
 //!
-//! A piece's bytes themselves are the key, so a hit is never a guess. Up to 15 bytes lie in one u128 beside their
-//! length and count (1 MB of slots), up to 30 in two (256 KB); longer pieces are not kept. Each slot has one
+//! A piece's bytes themselves are the key. Up to 15 bytes lie in one u128 beside their length and count (1 MB of
+//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). Each slot has one
 //! neighbour; the newer entry of the two stays in front and the older is overwritten. Memory is fixed, and its pages
 //! are only taken up as they are written to.
 
@@ -16,6 +16,7 @@ pub(crate) const LONG: usize = 30;
 /// well used, as long as few different pieces were seen.
 const SHORT_BITS: (u32, u32) = (12, 16);
 const LONG_BITS: (u32, u32) = (6, 13);
+const SPAN_BITS: (u32, u32) = (6, 16);
 /// The count of a short piece: the top four bits, above four of length.
 const SHORT_COUNT: u32 = 124;
 /// The count of a long piece: the top byte of the second word, above a byte of length.
@@ -72,6 +73,37 @@ impl Key for [u128; 2] {
 
     fn of_entry(entry: Self) -> Self {
         [entry[0], entry[1] << 8 >> 8]
+    }
+}
+
+/// The key of a span (see `spans`): a hash, its low 16 bits zero for the count.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Span(u128);
+
+impl Span {
+    pub(crate) fn new(hash: u128) -> Self {
+        Self(hash & !0xffff)
+    }
+}
+
+impl Key for Span {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn count_in(self, entry: Self) -> Option<usize> {
+        let difference = entry.0 ^ self.0;
+        (difference >> 16 == 0).then_some(difference as usize)
+    }
+
+    fn with_count(self, count: usize) -> Self {
+        Self(self.0 | count as u128)
+    }
+
+    fn of_entry(entry: Self) -> Self {
+        Self::new(entry.0)
     }
 }
 
@@ -153,11 +185,12 @@ impl<K: Key> Table<K> {
 pub(crate) struct PieceCache {
     pub(crate) short: Table<u128>,
     pub(crate) long: Table<[u128; 2]>,
+    pub(crate) spans: Table<Span>,
 }
 
 impl PieceCache {
     pub(crate) fn new() -> Self {
-        Self { short: Table::new(SHORT_BITS), long: Table::new(LONG_BITS) }
+        Self { short: Table::new(SHORT_BITS), long: Table::new(LONG_BITS), spans: Table::new(SPAN_BITS) }
     }
 }
 

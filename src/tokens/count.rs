@@ -1,7 +1,7 @@
 //! Counts tokens without making them: text in pieces, pieces into counts.
 //!
 //! UTF-8 bytes flow in, a number flows out. Two loops take turns: one finds the ends of a few hundred pieces, 64 bytes
-//! at a step where the text is ASCII, the other looks the pieces up. Buffers and the piece cache belong to the
+//! at a step where the text is ASCII, the other looks the pieces up. Buffers and the cache belong to the
 //! [`Counter`]; the module's users keep one per thread.
 
 use std::sync::Once;
@@ -10,33 +10,40 @@ use super::{
     cache::{self, LONG, PieceCache, SHORT},
     ends::{Ends, Scanner},
     merge::Scratch,
+    spans::{self, Seen},
     vocabulary,
 };
 
-/// What counting needs between texts: about 1.3 MB once the cache is full.
+/// What counting needs between texts: about 2.3 MB once the cache is full.
 pub(crate) struct Counter {
     cache: PieceCache,
     pub(crate) scratch: Scratch,
     pub(crate) ends: Ends,
+    seen: Seen,
 }
 
 impl Counter {
     pub(crate) fn new() -> Self {
         static TOUCHED: Once = Once::new();
         TOUCHED.call_once(vocabulary::touch);
-        Self { cache: PieceCache::new(), scratch: Scratch::default(), ends: Ends::new() }
+        Self { cache: PieceCache::new(), scratch: Scratch::default(), ends: Ends::new(), seen: Seen::new() }
     }
 
     /// Tokens of valid UTF-8 text if they are at most `limit`.
-    pub(crate) fn count(&mut self, scanner: Scanner, text: &[u8], limit: usize) -> Option<usize> {
+    pub(crate) fn count(&mut self, text: &[u8], limit: usize) -> Option<usize> {
         if text.len() / vocabulary::LONGEST_TOKEN > limit {
             return None;
         }
+        let came_before = self.seen.comes_again(text);
         let (mut total, mut at) = (0, 0);
         while at < text.len() {
-            self.ends.find(scanner, text, at);
-            total += self.count_pieces(text, at);
-            at = self.ends.found().last().copied().unwrap_or(text.len());
+            let span_end = if came_before { spans::end(text, at) } else { None };
+            let (counted, end) = match span_end {
+                Some(end) => (self.count_span(text.get(at..end).unwrap_or_default()), end),
+                None => self.count_batch(Scanner::Auto, text, at),
+            };
+            total += counted;
+            at = end;
             if total > limit {
                 return None;
             }
@@ -44,26 +51,61 @@ impl Counter {
         Some(total)
     }
 
-    /// Tokens of the pieces from `start` on that were found last.
-    #[inline(always)]
-    fn count_pieces(&mut self, text: &[u8], mut start: usize) -> usize {
-        let mut total = 0;
-        for &end in self.ends.found() {
-            let len = end - start;
-            total += if len <= SHORT {
-                let key = cache::short_key(text, start, len);
-                self.cache.short.get(key).unwrap_or_else(|| {
-                    let count = count_new(&mut self.scratch, text, start, len);
-                    self.cache.short.put(key, count);
-                    count
-                })
-            } else {
-                count_long(&mut self.cache, &mut self.scratch, text, start, len)
-            };
-            start = end;
+    /// Tokens of a span, which are those of its bytes alone.
+    fn count_span(&mut self, span: &[u8]) -> usize {
+        let key = spans::key(span);
+        self.cache.spans.get(key).unwrap_or_else(|| {
+            let count = self.count_pieces(Scanner::Auto, span);
+            self.cache.spans.put(key, count);
+            count
+        })
+    }
+
+    /// Tokens of valid UTF-8 text, every piece of it looked at.
+    pub(crate) fn count_pieces(&mut self, scanner: Scanner, text: &[u8]) -> usize {
+        let (mut total, mut at) = (0, 0);
+        while at < text.len() {
+            let (counted, end) = self.count_batch(scanner, text, at);
+            total += counted;
+            at = end;
         }
         total
     }
+
+    /// Tokens of the next few hundred pieces, and where they end.
+    #[inline(always)]
+    fn count_batch(&mut self, scanner: Scanner, text: &[u8], at: usize) -> (usize, usize) {
+        self.ends.find(scanner, text, at);
+        let end = self.ends.found().last().copied().unwrap_or(text.len());
+        (count_found(&mut self.cache, &mut self.scratch, text, at, self.ends.found()), end)
+    }
+}
+
+/// Tokens of the pieces with these ends, the first of which begins at `start`.
+#[inline(always)]
+fn count_found(
+    cache: &mut PieceCache,
+    scratch: &mut Scratch,
+    text: &[u8],
+    mut start: usize,
+    ends: &[usize],
+) -> usize {
+    let mut total = 0;
+    for &end in ends {
+        let len = end - start;
+        total += if len <= SHORT {
+            let key = cache::short_key(text, start, len);
+            cache.short.get(key).unwrap_or_else(|| {
+                let count = count_new(scratch, text, start, len);
+                cache.short.put(key, count);
+                count
+            })
+        } else {
+            count_long(cache, scratch, text, start, len)
+        };
+        start = end;
+    }
+    total
 }
 
 /// Tokens of a piece of more than 15 bytes.

@@ -4,12 +4,12 @@
 //!
 //! 1. `ends` finds where the pieces of the cl100k pattern end: `blocks` by arithmetic on bit masks of 64 ASCII bytes
 //!    (`simd` makes the masks), `pretokenize` one piece at a time where text goes beyond ASCII (`classes`).
-//! 2. `cache` knows the counts of short pieces seen before.
+//! 2. `cache` knows the counts of short pieces seen before, and those of whole `spans` of a text that comes again.
 //! 3. `merge` encodes the others by walking the trie of `vocabulary` and checking neighbours, without merging.
 //!
 //! All tables are laid out by the build script and read in place: 2.5 MB, shared between threads and processes. What a
-//! thread keeps between calls is bounded: 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, both growing only
-//! with what is seen, 1 MB of UTF-16 turned to UTF-8, and the merge's rows.
+//! thread keeps between calls is bounded: 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, 1 MB for
+//! spans, all growing only with what is seen, 1 MB of UTF-16 turned to UTF-8, and the merge's rows.
 //!
 //! # Tried and dropped
 //!
@@ -25,7 +25,9 @@
 //! - Shifting a two-word mask by a variable length in the cache's key: a table of 16 masks is quicker.
 //! - Remembering each pair's compatibility for long runs: 1 MB of dashes still took 225 ms. Remembering the longest token
 //!   that fits, and finding the longest token once per run of one byte, took it from 446 ms to 13 ms.
-//! - Whole-text caches: they only win on repeated text, which callers recognise more cheaply themselves.
+//! - Remembering whole texts: one changed line and all is counted anew. Spans of a few lines that end where the bytes say
+//!   so, not where the text began, are found again around the change.
+//! - Remembering spans at first sight: a tenth slower there, whether each is counted alone or runs of them together.
 
 mod blocks;
 mod cache;
@@ -38,6 +40,7 @@ mod hash;
 mod merge;
 mod pretokenize;
 mod simd;
+mod spans;
 mod utf16;
 mod vocabulary;
 
@@ -73,13 +76,13 @@ fn with_kept<T>(task: impl FnOnce(&mut Kept) -> T) -> T {
 /// Tokens of `text`, exactly as tiktoken's `encode_ordinary` counts them.
 #[must_use]
 pub fn count(text: &str) -> usize {
-    count_with(Scanner::Auto, text)
+    count_till_limit(text, usize::MAX).unwrap_or(usize::MAX)
 }
 
-/// The same count by a chosen scanner, for tests and measurements.
+/// The same count by a chosen scanner and without remembered spans, for tests and measurements.
 #[must_use]
 pub fn count_with(scanner: Scanner, text: &str) -> usize {
-    with_kept(|(counter, _)| counter.count(scanner, text.as_bytes(), usize::MAX)).unwrap_or(usize::MAX)
+    with_kept(|(counter, _)| counter.count_pieces(scanner, text.as_bytes()))
 }
 
 /// Tokens of UTF-16 text; a lone surrogate counts as U+FFFD.
@@ -87,7 +90,7 @@ pub fn count_with(scanner: Scanner, text: &str) -> usize {
 pub fn count_utf16(units: &[u16]) -> usize {
     with_kept(|(counter, text)| {
         utf16::append(units, text);
-        counter.count(Scanner::Auto, text, usize::MAX)
+        counter.count(text, usize::MAX)
     })
     .unwrap_or(usize::MAX)
 }
@@ -95,7 +98,7 @@ pub fn count_utf16(units: &[u16]) -> usize {
 /// Tokens of `text` if they are at most `limit`; stops soon after passing it.
 #[must_use]
 pub fn count_till_limit(text: &str, limit: usize) -> Option<usize> {
-    with_kept(|(counter, _)| counter.count(Scanner::Auto, text.as_bytes(), limit))
+    with_kept(|(counter, _)| counter.count(text.as_bytes(), limit))
 }
 
 /// Tokens of `text` in order; special-token text is ordinary text.

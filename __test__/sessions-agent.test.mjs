@@ -1,0 +1,128 @@
+// Sessions and a real Agent: what it says, calls and gets comes in by itself, and goes back as messages it can go on with.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Agent } from "@earendil-works/pi-agent-core";
+import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
+import { createTools } from "../examples/scripted/tools.mjs";
+import strata from "../index.js";
+
+const { ContextManager, fromAgentMessage, toAgentMessages, validate } = strata;
+const LABEL = "[上下文总结]";
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+const user = (content) => ({ role: "user", content });
+const says = (content) => ({ role: "assistant", content });
+const calls = (id, command) => ({
+  role: "assistant",
+  content: "",
+  toolCalls: [{ id, name: "bash", arguments: { command } }],
+});
+const result = (id, content, isError) => ({ role: "tool", content, toolCallId: id, isError });
+
+test("an agent's messages come into the session by themselves, and back", async () => {
+  const model = createScriptedModel([
+    {
+      thinking: "hm",
+      text: "Reading.",
+      calls: [{ name: "read", arguments: { path: "Cargo.toml", limit: 2 } }],
+    },
+    { calls: [{ name: "read", arguments: { path: "none" } }] },
+    { text: "It is a crate." },
+  ]);
+  const agent = new Agent({
+    initialState: { model: scriptedModel, tools: createTools(ROOT) },
+    streamFn: model.streamFn,
+  });
+  const manager = new ContextManager();
+  const detach = manager.attach(agent, "s");
+  await agent.prompt("What is this?");
+  detach();
+  const messages = manager.getMessages("s");
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant", "tool", "assistant"],
+  );
+  assert.match(messages[2].content, /\[package\]/);
+  assert.deepEqual([messages[2].isError, messages[4].isError], [false, true]);
+  assert.deepEqual(messages[1].toolCalls, [
+    { id: "call_1", name: "read", arguments: { path: "Cargo.toml", limit: 2 } },
+  ]);
+  const back = toAgentMessages(messages, scriptedModel);
+  assert.deepEqual(validate(back), []);
+  const bare = ({ role, content, toolCallId, toolName, isError }) => ({
+    role,
+    content: content.filter(({ type }) => type !== "thinking"),
+    toolCallId,
+    toolName,
+    isError,
+  });
+  assert.deepEqual(back.map(bare), agent.state.messages.map(bare));
+  assert.deepEqual(
+    back.map(fromAgentMessage).map(({ timestamp, ...rest }) => rest),
+    messages.map(({ timestamp, ...rest }) => rest),
+  );
+  agent.state.messages = back;
+  await agent.prompt("And now?");
+  assert.equal(manager.getMessages("s").length, 6, "detached");
+});
+
+test("what cannot be sent is not made: orphan results, a summary at the beginning", () => {
+  const messages = [
+    says(`${LABEL} before`),
+    result("gone", "x"),
+    user("go"),
+    calls("1", "ls"),
+    result("1", "a"),
+  ];
+  const back = toAgentMessages(messages);
+  assert.deepEqual(
+    back.map(({ role }) => role),
+    ["user", "user", "assistant", "toolResult"],
+  );
+  assert.deepEqual(validate(back), []);
+  for (const odd of [undefined, null, {}, { role: "custom" }, { role: "assistant", content: [] }, 7]) {
+    assert.equal(fromAgentMessage(odd), undefined);
+  }
+});
+
+test("a session that is compressed while an agent works stays whole, and the agent can go on from it", async () => {
+  const read = (path) => ({ name: "read", arguments: { path, limit: 3 } });
+  const steps = Array.from({ length: 60 }, (_, n) => ({
+    text: `Step ${n}.`,
+    calls: n % 3 === 0 ? [read("Cargo.toml"), read("package.json")] : [read("Cargo.toml")],
+  }));
+  const model = createScriptedModel([...steps, { text: "Done." }, { text: "Going on." }]);
+  const agent = new Agent({
+    initialState: { model: scriptedModel, tools: createTools(ROOT) },
+    streamFn: model.streamFn,
+  });
+  const events = [];
+  const manager = new ContextManager({ onEvent: (event) => events.push(event) });
+  manager.getOrCreateContext("s", "You work.");
+  manager.attach(agent, "s");
+  await agent.prompt("Read both files many times.");
+  assert.ok(events.length >= 3 && events.every(({ type }) => type === "compressed"), JSON.stringify(events));
+  const messages = manager.getMessages("s", false);
+  assert.ok(messages.length <= 51, `${messages.length} messages`);
+  assert.match(messages[0].content, /1\. Read both files many times\./);
+  assert.match(messages[0].content, /使用的工具：read ×\d+/);
+  assert.equal(messages.filter(({ content }) => content.startsWith(LABEL)).length, 1);
+  const back = toAgentMessages(messages, scriptedModel);
+  assert.deepEqual(validate(back), []);
+  agent.state.messages = back;
+  await agent.prompt("Go on.");
+  assert.equal(agent.state.messages.at(-1).content[0].text, "Going on.");
+});
+
+test("the example plans again and does not forget", () => {
+  const file = join(ROOT, "examples/planner.mjs");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /planner: read VERSION\.txt\n/);
+  assert.match(stdout, /planner: read package\.json; VERSION\.txt was tried before and is not there\n/);
+  assert.match(stdout, /evaluator: done: the version is \d+\.\d+\.\d+\n/);
+  assert.match(stdout, /\(compressed: /);
+});

@@ -1,0 +1,116 @@
+//! Where a text can be cut into spans whose counts are remembered.
+//!
+//! Text and a span's start flow in, its end flows out: a few lines further on, at a place where no piece of the cl100k
+//! pattern can cross whatever stands around it. So a span has as many tokens in a text as alone. Ends are chosen by
+//! the bytes before them, not by their distance: a text that comes again with one line changed, as a file read after
+//! an edit, has the same spans on both sides of it.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    mem,
+    sync::LazyLock,
+};
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_secret};
+
+use super::{
+    cache::Span,
+    classes::{self, Class},
+};
+
+/// Least bytes of a span; shorter texts are counted piece by piece.
+const LEAST: usize = 128;
+/// Bytes within which a span ends at a line's end, and those after which it is given up.
+const LINES: usize = 512;
+const MOST: usize = 1024;
+/// One line's end in this many is taken, as a power of two.
+const TAKEN_BITS: u32 = 1;
+
+/// Which beginnings of texts were seen, most lately, by a few bits of each. Remembering spans makes a first sight a
+/// tenth slower, so a text is worth it once one that begins like it has been counted before.
+pub(crate) struct Seen([u16; BEGINNINGS]);
+
+/// Beginnings remembered: 8 KB.
+const BEGINNINGS: usize = 1 << 12;
+/// Bytes of a beginning.
+const BEGINNING: usize = 64;
+
+impl Seen {
+    pub(crate) fn new() -> Self {
+        Self([0; BEGINNINGS])
+    }
+
+    /// Whether a text that begins like this one was asked about before.
+    #[inline(always)]
+    pub(crate) fn comes_again(&mut self, text: &[u8]) -> bool {
+        let Some(beginning) = text.first_chunk::<BEGINNING>() else { return false };
+        let hash = xxh3_64(beginning);
+        let mark = hash as u16 | 1;
+        let place = self.0.get_mut((hash >> 16) as usize & (BEGINNINGS - 1));
+        place.is_some_and(|place| mem::replace(place, mark) == mark)
+    }
+}
+
+/// What a span is known by: a hash no one outside the process can foresee. Of its 112 bits two spans will not share all
+/// in the lifetime of the universe.
+pub(crate) fn key(span: &[u8]) -> Span {
+    static SECRET: LazyLock<Box<[u8]>> = LazyLock::new(|| {
+        /// The hash asks for at least 136 bytes.
+        const WORDS: u64 = 24;
+        let random = RandomState::new();
+        (0..WORDS).flat_map(|word| random.hash_one(word).to_le_bytes()).collect()
+    });
+    Span::new(xxh3_128_with_secret(span, &SECRET))
+}
+
+/// The end of the span that starts at `start`, if one ends within reach.
+#[inline(always)]
+pub(crate) fn end(text: &[u8], start: usize) -> Option<usize> {
+    let rest = text.get(start..)?;
+    if rest.len() <= LINES {
+        return (rest.len() >= LEAST).then_some(text.len());
+    }
+    let lines = rest.get(LEAST..LINES)?;
+    memchr::memchr_iter(b'\n', lines)
+        .map(|newline| LEAST + newline + 1)
+        .find(|&end| is_taken(rest, end) && is_last_break(rest, end))
+        .or_else(|| (LINES..MOST.min(rest.len())).find(|&end| is_word_end(rest, end)))
+        .map(|end| start + end)
+}
+
+/// Whether the bytes before a line's end choose it.
+#[inline(always)]
+fn is_taken(text: &[u8], end: usize) -> bool {
+    let before = text.get(..end).and_then(<[u8]>::last_chunk).map_or(0, |&bytes| u64::from_le_bytes(bytes));
+    before.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TAKEN_BITS) == 0
+}
+
+/// Whether no other line break follows this one in a run of white space: then a piece ends here.
+#[inline(always)]
+fn is_last_break(text: &[u8], end: usize) -> bool {
+    let after = text.get(end..).unwrap_or_default();
+    let solid = after.iter().find(|&&byte| byte != b' ' && byte != b'\t');
+    solid.is_some_and(u8::is_ascii_graphic)
+}
+
+/// Whether a piece ends between these two characters: no piece goes from a letter to anything else, nor from anything
+/// but white space to a space.
+#[inline(always)]
+fn is_word_end(text: &[u8], end: usize) -> bool {
+    let (Some(before), Some((after, _))) = (class_before(text, end), classes::at(text, end)) else {
+        return false;
+    };
+    match before {
+        Class::Letter => after != Class::Letter,
+        Class::Space | Class::Newline => false,
+        Class::Other | Class::Number => text.get(end) == Some(&b' '),
+    }
+}
+
+/// The class of the character that ends at `end`; none in the middle of one.
+fn class_before(text: &[u8], end: usize) -> Option<Class> {
+    let is_start = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 != 0x80);
+    let start = (1..=4).find_map(|len| end.checked_sub(len).filter(|&at| is_start(at)))?;
+    let (class, len) = classes::at(text, start)?;
+    (start + len == end).then_some(class)
+}
