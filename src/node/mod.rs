@@ -15,6 +15,7 @@ mod fault;
 pub mod guard;
 mod guarded;
 pub mod history;
+pub mod options;
 mod read;
 pub mod recall;
 pub mod session_file;
