@@ -1,21 +1,7 @@
-// The public face of pi-strata. Importing it loads nothing native; see lib/ for the parts.
+// The public face of pi-strata. Each part is loaded when something of it is first used, the native addon with the
+// first that needs it: importing the package reads two small files, whatever else there is in lib/.
 "use strict";
 
-const { countTokens, countTokensAsync, estimateTokens, fitsTokens } = require("./lib/count.js");
-const { getEncoding } = require("./lib/encoding.js");
-const { explain } = require("./lib/explain.js");
-const { createContextGuard, guardContext, truncateToolResult } = require("./lib/guard.js");
-const { createTransformContext, transformContext } = require("./lib/hook.js");
-const { status } = require("./lib/native.js");
-const { fromOpenAIMessages, toOpenAIMessages } = require("./lib/pipeline/openai.js");
-const {
-  Pipeline,
-  pipelineConfigFromEnv,
-  SimpleCompressor,
-  StandardAssembler,
-} = require("./lib/pipeline/parts.js");
-const { SqliteProvider } = require("./lib/pipeline/provider.js");
-const { createRecallTool } = require("./lib/recall.js");
 const {
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,
@@ -25,10 +11,61 @@ const {
   SUMMARY_TAIL_LINES,
   getContextWindow,
 } = require("./lib/options.js");
-const { fromAgentMessage, toAgentMessages } = require("./lib/sessions/conversation.js");
-const { ContextManager } = require("./lib/sessions/manager.js");
-const { RollingMemory } = require("./lib/sessions/rolling.js");
-const { repair, validate } = require("./lib/validate.js");
+
+// Bundlers follow a `require` only where the file's name is written out.
+const { countTokens, countTokensAsync, estimateTokens, fitsTokens } = lateFunctions(() =>
+  require("./lib/count.js"),
+);
+const { getEncoding } = lateFunctions(() => require("./lib/encoding.js"));
+const { explain } = lateFunctions(() => require("./lib/explain.js"));
+const { createContextGuard, guardContext, truncateToolResult } = lateFunctions(() =>
+  require("./lib/guard.js"),
+);
+const { createTransformContext, transformContext } = lateFunctions(() => require("./lib/hook.js"));
+const { status } = lateFunctions(() => require("./lib/native.js"));
+const { fromOpenAIMessages, toOpenAIMessages } = lateFunctions(() => require("./lib/pipeline/openai.js"));
+const { pipelineConfigFromEnv } = lateFunctions(() => require("./lib/pipeline/parts.js"));
+const { createRecallTool } = lateFunctions(() => require("./lib/recall.js"));
+const { fromAgentMessage, toAgentMessages } = lateFunctions(() => require("./lib/sessions/conversation.js"));
+const { repair, validate } = lateFunctions(() => require("./lib/validate.js"));
+const { Pipeline, SimpleCompressor, StandardAssembler } = lateClasses(() =>
+  require("./lib/pipeline/parts.js"),
+);
+const { SqliteProvider } = lateClasses(() => require("./lib/pipeline/provider.js"));
+const { ContextManager } = lateClasses(() => require("./lib/sessions/manager.js"));
+const { RollingMemory } = lateClasses(() => require("./lib/sessions/rolling.js"));
+
+/** Functions of a module, by name, that load it when the first of them is called. */
+function lateFunctions(load) {
+  const late = (name) => {
+    let found;
+    return (...given) => {
+      found ??= load()[name];
+      return found(...given);
+    };
+  };
+  return new Proxy({}, { get: (_, name) => late(name) });
+}
+
+/** Classes of a module, by name: whatever is done to one loads the module and is done to the class itself. */
+function lateClasses(load) {
+  // Bound, so that it can be constructed and yet has no prototype of its own that would have to be told.
+  const target = class {}.bind();
+  const late = (name) =>
+    new Proxy(
+      target,
+      new Proxy(
+        {},
+        {
+          get:
+            (_, trap) =>
+            (_target, ...given) =>
+              Reflect[trap](load()[name], ...given),
+        },
+      ),
+    );
+  return new Proxy({}, { get: (_, name) => late(name) });
+}
 
 module.exports = {
   transformContext,

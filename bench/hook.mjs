@@ -1,12 +1,16 @@
-// How long a call of the hook takes and how long it holds the main thread, against JSON.stringify of the same
-// messages in the same run: `npm run bench:hook [-- SESSION]`.
+// How long a call of the hook takes and for how long it holds the main thread, against JSON.stringify of the same
+// messages in the same round: `npm run bench:hook [-- SESSION]`. Warm is the same transcript again, grown one with one
+// message more than at the call before, cold one of new objects for a new hook. The processor's caches hold what
+// stringify left in them, as they would hold anything but the messages in a host; the garbage of making new objects is
+// collected before a cold call, for it is not the hook's.
 
 import { performance } from "node:perf_hooks";
 import { createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 
-const WARM_CALLS = 400;
-const COLD_CALLS = 20;
+const SCHEDULES = ["everyCall", "sticky"];
+const WARM_ROUNDS = 300;
+const COLD_ROUNDS = 20;
 
 /** A thousand messages of about 4 KB each: calls and results, as a busy agent leaves them. */
 function thousandMessages() {
@@ -39,55 +43,67 @@ function thousandMessages() {
   return messages;
 }
 
-/** Wall-clock time and main-thread time of `work`, in ms. */
-async function timed(work) {
+/** Wall-clock time and main-thread time of `work`, in ms, right after JSON.stringify of the messages, and that one's. */
+async function timed(messages, work) {
+  const begin = performance.now();
+  JSON.stringify(messages);
+  const stringifyMs = performance.now() - begin;
   const before = performance.eventLoopUtilization();
   const start = performance.now();
   await work();
   const totalMs = performance.now() - start;
-  return { totalMs, heldMs: performance.eventLoopUtilization(before).active };
+  return { totalMs, heldMs: performance.eventLoopUtilization(before).active, stringifyMs };
 }
 
-async function measure(name, messages, schedule) {
+async function measure(messages, schedule) {
+  const rounds = { warm: [], grown: [], cold: [] };
   const hook = createTransformContext({ schedule });
   await hook(messages);
-  const rounds = { stringify: [], warm: [], grown: [], cold: [] };
-  for (let i = 0; i < WARM_CALLS; i += 1) {
-    rounds.stringify.push(await timed(() => JSON.stringify(messages)));
-    rounds.warm.push(await timed(() => hook(messages)));
-    const grown = [...messages, { role: "user", content: `and now question ${i}?`, timestamp: 1e13 }];
-    rounds.grown.push(await timed(() => hook(grown)));
+  for (let i = 0; i < WARM_ROUNDS; i += 1) rounds.warm.push(await timed(messages, () => hook(messages)));
+  const growing = messages.slice();
+  for (let i = 0; i < WARM_ROUNDS; i += 1) {
+    growing.push({ role: "user", content: `and now question ${i}?`, timestamp: 1e13 + i });
+    rounds.grown.push(await timed(messages, () => hook(growing)));
   }
-  for (let i = 0; i < COLD_CALLS; i += 1) {
-    const copy = structuredClone(messages).map((message) => ({
+  for (let i = 0; i < COLD_ROUNDS; i += 1) {
+    // Content of its own too: else the facts would be known by content.
+    const fresh = structuredClone(messages).map((message) => ({
       ...message,
-      timestamp: message.timestamp + i,
+      timestamp: message.timestamp + i + 1,
     }));
-    rounds.cold.push(await timed(() => createTransformContext({ schedule })(copy)));
+    globalThis.gc?.();
+    rounds.cold.push(await timed(messages, () => createTransformContext({ schedule })(fresh)));
   }
-  const row = { messages: name, schedule };
-  const stringifyMs = median(rounds.stringify.map((round) => round.totalMs));
-  row["stringify ms"] = stringifyMs.toFixed(2);
-  for (const kind of ["warm", "grown", "cold"]) {
-    const heldMs = median(rounds[kind].map((round) => round.heldMs));
-    row[`${kind} total ms`] = median(rounds[kind].map((round) => round.totalMs)).toFixed(2);
-    row[`${kind} held ms`] = heldMs.toFixed(3);
-    row[`${kind} held / stringify`] = `${((100 * heldMs) / stringifyMs).toFixed(1)} %`;
-  }
-  return row;
+  return rounds;
 }
 
-function median(values) {
-  return values.toSorted((a, b) => a - b)[values.length >> 1];
+/** One line: medians with their 95th percentiles, and the share of stringify that the main thread was held. */
+function row(name, schedule, kind, rounds) {
+  const of = (key) => rounds.map((round) => round[key]).toSorted((a, b) => a - b);
+  const at = (values, share) => values[Math.min(values.length - 1, Math.floor(values.length * share))];
+  const said = (values) => `${at(values, 0.5).toFixed(3)} (${at(values, 0.95).toFixed(3)})`;
+  const share = rounds.map((round) => (100 * round.heldMs) / round.stringifyMs).toSorted((a, b) => a - b);
+  return {
+    messages: name,
+    schedule,
+    call: kind,
+    "stringify ms (p95)": said(of("stringifyMs")),
+    "total ms (p95)": said(of("totalMs")),
+    "held ms (p95)": said(of("heldMs")),
+    "held / stringify (p95)": `${at(share, 0.5).toFixed(2)} % (${at(share, 0.95).toFixed(2)} %)`,
+  };
 }
 
 const path = process.argv[2] ?? new URL("../examples/session.jsonl", import.meta.url).pathname;
-const sessions = {
+const transcripts = {
   "1000 × 4 KB": thousandMessages(),
   [path.split("/").at(-1)]: (await loadSession(path)).messages,
 };
 const rows = [];
-for (const [name, messages] of Object.entries(sessions)) {
-  for (const schedule of ["everyCall"]) rows.push(await measure(name, messages, schedule));
+for (const [name, messages] of Object.entries(transcripts)) {
+  for (const schedule of SCHEDULES) {
+    const rounds = await measure(messages, schedule);
+    for (const kind of Object.keys(rounds)) rows.push(row(name, schedule, kind, rounds[kind]));
+  }
 }
 console.table(rows);

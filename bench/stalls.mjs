@@ -1,5 +1,6 @@
-// `node bench/stalls.mjs`: for how long the event loop stands still while the hook works on a history of 200 000 tokens,
-// cold (a new hook, new message objects) and warm (one more message than at the call before).
+// `node --expose-gc bench/stalls.mjs`: for how long the event loop stands still while the hook works on a history of
+// 200 000 tokens, cold (a new hook, new message objects) and warm (one more message than at the call before). The
+// garbage of making a cold history is collected before its call: it is not the hook's.
 
 import { conversation } from "../__test__/support/transcripts.mjs";
 import { countTokens, createTransformContext } from "../index.js";
@@ -13,6 +14,7 @@ const history = makeHistory();
 const cold = [];
 for (let i = 0; i < COLD_CALLS; i += 1) {
   const messages = structuredClone(history);
+  globalThis.gc?.();
   cold.push(await longestStall(createTransformContext(), messages));
 }
 

@@ -8,58 +8,66 @@ const { Batch, markerLine } = require("./snapshot.js");
 const NOTHING = 0;
 const FIRST_SLOT = 1;
 
-/** Text read here and now, on the main thread: well under a millisecond of counting. Code units. */
+/** What is read here and now, on the main thread: well under a millisecond of counting. Code units, messages. */
 const INLINE_UNITS = 8 * 1024;
-/** Text that crosses to a worker in one go, so that the main thread is never held long. Code units. */
-const BATCH_UNITS = 1024 * 1024;
-/** Messages read in one go. */
-const BATCH_MESSAGES = 2048;
+const INLINE_MESSAGES = 64;
+/** What crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
+const BATCH_UNITS = 256 * 1024;
+const BATCH_MESSAGES = 512;
 
 /** Stands for the role of a message whose reading failed: it looks changed, so the next call reads it again. */
 const UNREAD = Symbol("unread");
 
-/** The facts of one message object, valid as long as the message holds the same values. */
-class Facts {
-  /** Replacement text of a summarised tool result, once it was asked for. */
-  shortened = undefined;
-  /** Settles when the native side has the facts; undefined when it has them already. */
-  pending = undefined;
+/** Blocks of a content that is no list. */
+const NO_LIST = -1;
 
+/**
+ * The facts of one message object, valid as long as the message holds the same values. All of them are looked at on
+ * every call, so the values lie side by side in one object, and only messages of several blocks need a second one.
+ */
+class Facts {
   constructor(slot, message) {
     this.slot = slot;
+    /** Settles when the native side has the facts; undefined when it has them already. */
+    this.pending = undefined;
     this.remember(message);
   }
 
   remember(message) {
     const { role, content, stopReason, usage } = message;
-    this.role = role;
+    const blocks = Array.isArray(content) ? content.slice() : undefined;
     this.content = content;
+    this.role = role;
+    this.count = blocks?.length ?? NO_LIST;
+    this.block = blocks?.[0];
+    this.value = textOf(this.block);
+    this.others =
+      this.count > 1 ? blocks.slice(1).map((block) => ({ block, value: textOf(block) })) : undefined;
     this.stopReason = stopReason;
     this.usage = usage;
-    this.blocks = Array.isArray(content) ? content.slice() : NO_BLOCKS;
-    this.values = this.blocks.map(textOf);
+    /** Replacement text of a summarised tool result, once it was asked for. */
     this.shortened = undefined;
   }
 
   /** True if the host changed the message in place since it was read. */
   isStale(message) {
-    const { content, blocks, values } = this;
-    if (message.content !== content || message.role !== this.role) return true;
-    if (this.role === "assistant" && this.#isOtherOutcome(message)) return true;
-    if (blocks === NO_BLOCKS) return false;
-    if (content.length !== blocks.length) return true;
-    for (let i = 0; i < blocks.length; i += 1) {
-      if (content[i] !== blocks[i] || textOf(blocks[i]) !== values[i]) return true;
-    }
-    return false;
-  }
-
-  #isOtherOutcome(message) {
-    return message.stopReason !== this.stopReason || message.usage !== this.usage;
+    const { content, role } = message;
+    if (content !== this.content || role !== this.role) return true;
+    if (role === "assistant" && (message.stopReason !== this.stopReason || message.usage !== this.usage))
+      return true;
+    const { count } = this;
+    if (count === NO_LIST) return false;
+    if (content.length !== count) return true;
+    if (count === 0) return false;
+    const block = content[0];
+    if (block !== this.block || textOf(block) !== this.value) return true;
+    return count > 1 && this.others.some((known, i) => isOther(known, content[i + 1]));
   }
 }
 
-const NO_BLOCKS = [];
+function isOther(known, block) {
+  return block !== known.block || textOf(block) !== known.value;
+}
 
 /** The one value of a block that its facts come from. */
 function textOf(block) {
@@ -73,6 +81,8 @@ class FactStore {
   #known = new WeakMap();
   #free = [];
   #nextSlot = FIRST_SLOT;
+  /** Messages read so far: as long as it stays, every slot means what it meant. */
+  readings = 0;
   /** Calls under way, and the slots that are free once there is none. */
   #calls = 0;
   #retired = [];
@@ -92,38 +102,49 @@ class FactStore {
   }
 
   /**
-   * Slots of these messages, each read if it is new or was changed. Little text is read at once; more is read on a
-   * worker, in batches, giving the event loop its turn between them. `call` keeps the time and may be cancelled;
+   * Slots of these messages, each read if it is new or was changed. A few new ones are read at once; more are read on
+   * a worker, in batches, giving the event loop its turn between them. `call` keeps the time and may be cancelled;
    * then the result is undefined.
    */
   async slotsOf(messages, call) {
-    for (;;) {
-      const { slots, fresh, waits } = this.#survey(messages);
+    const slots = new Array(messages.length);
+    for (let from = 0; from < messages.length; ) {
+      const { to, fresh, waits } = this.#survey(messages, from, slots);
       if (fresh.length > 0) await this.#readAll(fresh, call);
-      // What another call was reading may have failed or been cancelled there: then it is read here.
       if (waits.length > 0) await call.away(Promise.allSettled(waits));
       if (call.isCancelled) return undefined;
-      if (waits.length === 0) return slots;
+      // What another call was reading may have failed or been cancelled there: then it is read here.
+      if (waits.length === 0) from = to;
     }
+    return slots;
   }
 
-  /** The messages' slots; what must be read first is in `fresh`, what another call is reading in `waits`. */
-  #survey(messages) {
+  /**
+   * Fills in the slots of the messages at `from` and after, up to `to`, where as many are new as are read in one go;
+   * those are in `fresh`, what another call is reading is in `waits`.
+   */
+  #survey(messages, from, slots) {
     const fresh = [];
     const waits = [];
-    const slots = new Uint32Array(messages.length);
+    const known = this.#known;
+    let to = from;
     try {
-      for (let i = 0; i < messages.length; i += 1) slots[i] = this.#slotOf(messages[i], fresh, waits);
+      for (; to < messages.length && fresh.length < BATCH_MESSAGES; to += 1) {
+        const message = messages[to];
+        const facts = known.get(message);
+        const isKnown = facts !== undefined && facts.pending === undefined && !facts.isStale(message);
+        slots[to] = isKnown ? facts.slot : this.#slotOf(message, facts, fresh, waits);
+      }
     } catch (error) {
       this.#forget(fresh);
       throw error;
     }
-    return { slots, fresh, waits };
+    return { to, fresh, waits };
   }
 
-  #slotOf(message, fresh, waits) {
+  /** The slot of a message that is new, was changed, or is still being read. */
+  #slotOf(message, facts, fresh, waits) {
     if (typeof message !== "object" || message === null) return NOTHING;
-    const facts = this.#known.get(message);
     if (facts === undefined || facts.isStale(message)) {
       const renewed = this.#renew(facts, message);
       fresh.push({ message, facts: renewed });
@@ -151,12 +172,11 @@ class FactStore {
   async #readBatches(fresh, call) {
     for (let from = 0; from < fresh.length && !call.isCancelled; ) {
       const batch = new Batch();
-      const end = from + BATCH_MESSAGES;
-      while (from < fresh.length && from < end && batch.units < BATCH_UNITS) {
+      while (from < fresh.length && batch.units < BATCH_UNITS) {
         const { message, facts } = fresh[from++];
         batch.add(facts.slot, message, this.#marker);
       }
-      if (batch.units <= INLINE_UNITS) this.#read(batch);
+      if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) this.#read(batch);
       else await call.away(this.#engine.readAsync(batch.numbers, batch.strings));
     }
   }
@@ -164,6 +184,7 @@ class FactStore {
   /** Facts with a slot of their own: a plan under way may still be using the old one. */
   #renew(facts, message) {
     const slot = this.#free.pop() ?? this.#nextSlot++;
+    this.readings += 1;
     if (facts === undefined) {
       const created = new Facts(slot, message);
       this.#known.set(message, created);

@@ -5,7 +5,7 @@
 const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
 const { checkHookOptions, positive } = require("./options.js");
-const { applyPlan, readPlan } = require("./plan.js");
+const { Plan } = require("./plan.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { Batch } = require("./snapshot.js");
 
@@ -26,6 +26,7 @@ class Hook {
   #policy;
   #engine;
   #facts;
+  #lastPlan;
 
   constructor(policy) {
     this.#policy = policy;
@@ -54,13 +55,16 @@ class Hook {
     const contextWindow = this.contextWindow();
     const { plan, slots } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
-    const edits = plan.edits.filter(
-      (edit) => edit.action === "drop" || this.#isAsRead(list[edit.index], slots[edit.index]),
-    );
-    const edited =
-      edits.length === 0 ? messages : applyPlan(list, edits, (message) => this.#shortened(message));
+    const isAsRead = (index) => this.#isAsRead(list[index], slots[index]);
+    const edited = plan.apply(list, isAsRead, (message) => this.#shortened(message));
     const charsAfter = (index) => this.#shortened(list[index]).length;
-    const outcome = { list, edited, plan: { ...plan, edits }, contextWindow, charsAfter };
+    const outcome = {
+      list,
+      edited: edited === list ? messages : edited,
+      plan,
+      contextWindow,
+      charsAfter,
+    };
     this.#policy.report(outcome, call);
     return outcome;
   }
@@ -95,12 +99,27 @@ class Hook {
     }
   }
 
+  /** A plan follows from the facts and the window alone: for those of the last plan it is that one again. */
   async #plan(list, slots, contextWindow, call) {
-    const plan = readPlan(await call.away(this.#engine.plan(slots, contextWindow)));
-    if (plan.wantedTexts.length === 0 || call.isCancelled) return plan;
+    const { readings } = this.#facts;
+    const last = this.#lastPlan;
+    if (last?.readings === readings && last.contextWindow === contextWindow && isEqual(last.slots, slots)) {
+      return new Plan(last.numbers);
+    }
+    const numbers = await this.#planned(list, slots, contextWindow, call);
+    if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, readings };
+    return new Plan(numbers);
+  }
+
+  /** The plan's numbers; where it has to cut texts, it says which, and gets them. */
+  async #planned(list, slots, contextWindow, call) {
+    const wanted = new Uint32Array(slots);
+    const numbers = await call.away(this.#engine.plan(wanted, contextWindow));
+    const { wantedTexts } = new Plan(numbers);
+    if (wantedTexts.length === 0 || call.isCancelled) return numbers;
     const texts = new Batch();
-    for (const index of plan.wantedTexts) texts.addReadable(index, list[index]);
-    return readPlan(await call.away(this.#engine.plan(slots, contextWindow, texts.numbers, texts.strings)));
+    for (const index of wantedTexts) texts.addReadable(index, list[index]);
+    return call.away(this.#engine.plan(wanted, contextWindow, texts.numbers, texts.strings));
   }
 
   /** False if the host changed the message after it was read: then its edit would be about other content. */
@@ -114,6 +133,12 @@ class Hook {
     facts.shortened ??= this.#engine.shortened(facts.slot);
     return facts.shortened;
   }
+}
+
+function isEqual(some, others) {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i += 1) if (some[i] !== others[i]) return false;
+  return true;
 }
 
 /** The policy of the transformContext hook: the layers and their events. */
@@ -136,7 +161,7 @@ class Layers {
 
   report({ list, edited, plan, contextWindow, charsAfter }, call) {
     if (!this.#reporter.isListening) return;
-    const { tokensBefore, tokensAfter, budget } = plan;
+    const { tokensBefore, tokensAfter, floorTokens, budget } = plan;
     const { mode, why } = scheduleOf(plan);
     this.#reporter.plan(list, plan, charsAfter);
     if (tokensAfter > budget) {
@@ -144,7 +169,7 @@ class Layers {
         type: "contextOverflow",
         tokens: tokensAfter,
         contextWindow,
-        floorTokens: tokensAfter,
+        floorTokens,
       });
     }
     this.#reporter.emit({

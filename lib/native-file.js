@@ -3,7 +3,7 @@
 // file must be. Other systems refuse such a file themselves.
 "use strict";
 
-const { closeSync, fstatSync, openSync, readSync } = require("node:fs");
+const { closeSync, existsSync, fstatSync, openSync, readSync } = require("node:fs");
 const path = require("node:path");
 
 /** Bytes of the ELF64 header, and where it says what stands at the file's end: the table of sections. */
@@ -22,12 +22,17 @@ function refuseCutFiles() {
   }
 }
 
-/** The places binding.js looks in, in its order. */
+/** The files binding.js may find, where it looks for them. */
 function candidates() {
+  const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   const names = ["gnu", "musl"].map((libc) => `${process.platform}-${process.arch}-${libc}`);
   const own = names.map((name) => path.join(__dirname, "..", `pi-strata.${name}.node`));
-  const packaged = names.flatMap((name) => resolved(`pi-strata-${name}/pi-strata.${name}.node`));
-  return [...resolved(process.env.NAPI_RS_NATIVE_LIBRARY_PATH), ...own, ...packaged];
+  const packaged = names.map((name) => path.join(`pi-strata-${name}`, `pi-strata.${name}.node`));
+  const beside = module.paths.flatMap((folder) => packaged.map((file) => path.join(folder, file)));
+  const found = [...own, ...beside].filter((file) => existsSync(file));
+  if (chosen !== undefined) found.push(...resolved(chosen));
+  // Only an unusual installer puts them elsewhere, and asking Node where takes longer than loading the file.
+  return found.length > 0 ? found : packaged.flatMap(resolved);
 }
 
 function resolved(request) {

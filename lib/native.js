@@ -3,7 +3,6 @@
 "use strict";
 
 const { refuseCutFiles } = require("./native-file.js");
-const { version } = require("../package.json");
 
 let loaded;
 
@@ -44,6 +43,7 @@ function native() {
 
 function status() {
   const { error } = load();
+  const { version } = require("../package.json");
   const base = { native: error === undefined, version, platform: platform() };
   return error === undefined ? base : { ...base, error: String(error?.message ?? error), hint: HINT };
 }

@@ -3,85 +3,136 @@
 "use strict";
 
 const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
+const [SUMMARIZE, STRIP_THINKING, DROP] = ACTIONS.keys();
 
-const HEADER_NUMBERS = 13;
-const ACCOUNT_AT = 7;
+const HEADER_NUMBERS = 14;
+const ACCOUNT_AT = 8;
 const EDIT_NUMBERS = 6;
 const CUT_NUMBERS = 3;
 
-const NO_CUTS = [];
+/**
+ * A plan. Its edits stay numbers until somebody asks for them: a long transcript has as many as messages, and a call
+ * that nobody listens to makes no object of any.
+ */
+class Plan {
+  #numbers;
+  #edits;
+  /** Messages that `apply` left as they are. */
+  #undone = new Set();
 
-function readPlan(numbers) {
-  const [tokensBefore, tokensAfter, budget, threshold, scale, editCount, wantedCount] = numbers;
-  const edits = [];
-  let at = HEADER_NUMBERS;
-  for (let i = 0; i < editCount; i += 1) {
-    const cutCount = numbers[at + 5];
-    edits.push({
-      index: numbers[at],
-      action: ACTIONS[numbers[at + 1]],
-      layer: numbers[at + 2],
-      reason: numbers[at + 3],
-      tokensSaved: numbers[at + 4],
-      cuts: cutCount === 0 ? NO_CUTS : readCuts(numbers, at + EDIT_NUMBERS, cutCount),
-    });
-    at += EDIT_NUMBERS + cutCount * CUT_NUMBERS;
+  constructor(numbers) {
+    this.#numbers = numbers;
+    this.tokensBefore = numbers[0];
+    this.tokensAfter = numbers[1];
+    this.floorTokens = numbers[2];
+    this.budget = numbers[3];
+    this.threshold = numbers[4];
+    this.scale = numbers[5];
   }
-  const wantedTexts = Array.from(numbers.subarray(at, at + wantedCount));
-  return {
-    tokensBefore,
-    tokensAfter,
-    budget,
-    threshold,
-    scale,
-    account: readAccount(numbers),
-    edits,
-    wantedTexts,
-  };
+
+  get #editCount() {
+    return this.#numbers[6];
+  }
+
+  /** Indices of messages whose texts the native side must see before it can plan to the end. */
+  get wantedTexts() {
+    const count = this.#numbers[7];
+    return count === 0 ? [] : Array.from(this.#numbers.subarray(-count));
+  }
+
+  /** The arithmetic of the sticky schedule; undefined where the layers were recomputed. */
+  get account() {
+    const [verdict, isCold, removableTokens, carriedCost, rewriteCost, frontier] = this.#numbers.subarray(
+      ACCOUNT_AT,
+      HEADER_NUMBERS,
+    );
+    if (verdict < 0) return undefined;
+    return { verdict, cacheCold: isCold === 1, removableTokens, carriedCost, rewriteCost, frontier };
+  }
+
+  /** What is done to which message, without what was left undone. */
+  get edits() {
+    this.#edits ??= this.#readEdits();
+    return this.#edits.filter(({ index }) => !this.#undone.has(index));
+  }
+
+  #readEdits() {
+    const numbers = this.#numbers;
+    const edits = [];
+    let at = HEADER_NUMBERS;
+    for (let i = 0; i < this.#editCount; i += 1) {
+      edits.push({
+        index: numbers[at],
+        action: ACTIONS[numbers[at + 1]],
+        layer: numbers[at + 2],
+        reason: numbers[at + 3],
+        tokensSaved: numbers[at + 4],
+      });
+      at = endOfEdit(numbers, at);
+    }
+    return edits;
+  }
+
+  /**
+   * The edited transcript; `messages` itself where nothing is edited. A message is edited only if `isAsRead(index)`,
+   * for else its edit is about other content; `shortenedText(message)` is asked for summaries.
+   */
+  apply(messages, isAsRead, shortenedText) {
+    const numbers = this.#numbers;
+    const edited = [];
+    let from = 0;
+    let at = HEADER_NUMBERS;
+    const editCount = this.#editCount;
+    for (let i = 0; i < editCount; i += 1) {
+      const index = whole(numbers[at]);
+      const action = whole(numbers[at + 1]);
+      if (action === DROP || isAsRead(index)) {
+        for (; from < index; from += 1) edited.push(messages[from]);
+        from += 1;
+        if (action !== DROP) edited.push(applyEdit(messages[index], numbers, at, shortenedText));
+      } else {
+        this.#undone.add(index);
+      }
+      at = endOfEdit(numbers, at);
+    }
+    if (this.#undone.size === editCount) return messages;
+    for (; from < messages.length; from += 1) edited.push(messages[from]);
+    return edited;
+  }
 }
 
-/** The arithmetic of the sticky schedule; undefined where the layers were recomputed. */
-function readAccount(numbers) {
-  const [verdict, isCold, removableTokens, carriedCost, rewriteCost, frontier] = numbers.subarray(
-    ACCOUNT_AT,
-    HEADER_NUMBERS,
-  );
-  if (verdict < 0) return undefined;
-  return { verdict, cacheCold: isCold === 1, removableTokens, carriedCost, rewriteCost, frontier };
+/** Where the edit after the one at `at` begins. */
+function endOfEdit(numbers, at) {
+  return at + EDIT_NUMBERS + whole(numbers[at + EDIT_NUMBERS - 1]) * CUT_NUMBERS;
 }
 
-function readCuts(numbers, from, count) {
+/** As V8 likes an index: one that came as a float is looked up several times slower. */
+function whole(number) {
+  return number | 0;
+}
+
+/** The cuts of the edit at `at`. */
+function readCuts(numbers, at) {
+  const count = numbers[at + EDIT_NUMBERS - 1];
   return Array.from({ length: count }, (_, i) => {
-    const at = from + i * CUT_NUMBERS;
-    return { textBlock: numbers[at], head: numbers[at + 1], tail: numbers[at + 2] };
+    const cut = at + EDIT_NUMBERS + i * CUT_NUMBERS;
+    return { textBlock: numbers[cut], head: numbers[cut + 1], tail: numbers[cut + 2] };
   });
 }
 
-/** The edited transcript; `messages` itself where nothing is edited. `shortenedText(message)` is asked for summaries. */
-function applyPlan(messages, edits, shortenedText) {
-  if (edits.length === 0) return messages;
-  const edited = [];
-  let from = 0;
-  for (const edit of edits) {
-    for (; from < edit.index; from += 1) edited.push(messages[from]);
-    from += 1;
-    if (edit.action !== "drop") edited.push(applyEdit(messages[edit.index], edit, shortenedText));
-  }
-  for (; from < messages.length; from += 1) edited.push(messages[from]);
-  return edited;
-}
-
-function applyEdit(message, edit, shortenedText) {
-  switch (edit.action) {
-    case "summarize":
-      return withContent(message, withText(message.content, shortenedText(message)));
-    case "stripThinking":
+/** The message as the edit at `at` leaves it. */
+function applyEdit(message, numbers, at, shortenedText) {
+  const { content } = message;
+  switch (whole(numbers[at + 1])) {
+    case SUMMARIZE:
+      return withContent(message, withText(content, shortenedText(message)));
+    case STRIP_THINKING:
       return withContent(
         message,
-        message.content.filter((block) => !isThinking(block)),
+        content.filter((block) => !isThinking(block)),
       );
     default:
-      return withContent(message, withCuts(message.content, edit.cuts));
+      return withContent(message, withCuts(content, readCuts(numbers, at)));
   }
 }
 
@@ -128,4 +179,4 @@ function isThinking(block) {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-module.exports = { readPlan, applyPlan, isThinking, withContent };
+module.exports = { Plan, isThinking, withContent };

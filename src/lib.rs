@@ -13,8 +13,10 @@
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
 //! - [`history`]: the conversations of hosts that keep their own
 //! - [`sessions`]: what a session keeps of messages it let go; the file that sessions are stored in
+//! - `fault`: where builds made for that alone can be made to panic; every room may name it
 //! - [`node`]: the only room that knows Node
 
+mod fault;
 pub mod guard;
 pub mod history;
 pub mod layers;

@@ -11,7 +11,7 @@ use pi_strata::plan::{Action, Edit};
 use pi_strata::schedule::economy::{Economy, Policy};
 use pi_strata::schedule::sticky::{Account, Sticky, Verdict};
 use pi_strata::schedule::{Memo, Mode, decide};
-use pi_strata::transcript::{Link, Message, Transcript};
+use pi_strata::transcript::{Body, Link, Message, Transcript};
 use proptest::prelude::*;
 
 /// One turn of a made-up conversation.
@@ -28,6 +28,8 @@ struct Turn {
     /// A reported size; `Some(0.0)` stands for the true one.
     usage: Option<f64>,
     model: bool,
+    /// Whether the app puts in a note of its own afterwards.
+    notes: bool,
     /// Seconds until the next message.
     gap: Option<f64>,
 }
@@ -54,9 +56,10 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         prop::bool::weighted(0.9),
         usage,
         prop::bool::weighted(0.9),
+        prop::bool::weighted(0.1),
         gap,
     );
-    let turn = turn.prop_map(|(says, thinks, calls, uses, ok, usage, model, gap)| Turn {
+    let turn = turn.prop_map(|(says, thinks, calls, uses, ok, usage, model, notes, gap)| Turn {
         says,
         thinks,
         calls,
@@ -64,6 +67,7 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         ok,
         usage,
         model,
+        notes,
         gap,
     });
     prop::collection::vec(turn, 1..40)
@@ -151,6 +155,10 @@ impl Maker {
                 true,
                 vec![Part::Text(&text)],
             );
+        }
+        if turn.notes {
+            let text = utf16(&format!("note {number}: nothing new\n").repeat(200));
+            self.push(RawRole::Other, true, vec![Part::Text(&text)]);
         }
         self.known = turn.gap.is_some();
         self.now += turn.gap.unwrap_or(1.0) * 1000.0;
@@ -270,6 +278,24 @@ proptest! {
         }
     }
 
+    /// Where the user's words end the steps begin that Gemini 3 wants signed: no older ones may come among them.
+    #[test]
+    fn a_note_in_the_open_turn_goes_only_after_all_before_it(mut turns in turns()) {
+        for (number, turn) in turns.iter_mut().enumerate() {
+            turn.says = false;
+            turn.notes = number % 4 == 1;
+        }
+        let messages = conversation(&turns);
+        for at in calls(&messages) {
+            let (edits, _) = fresh(&messages[..at]);
+            let dropped = |index: usize| edits.iter().any(|edit| edit.index == index && edit.action == Action::Drop);
+            let open = messages[..at].iter().rposition(|message| message.is_user()).unwrap_or(0)..at;
+            let note = open.clone().rfind(|&index| matches!(messages[index].body, Body::Other) && dropped(index));
+            let left = (open.start..note.unwrap_or(0)).find(|&index| messages[index].assistant().is_some() && !dropped(index));
+            prop_assert_eq!(left, None, "note {:?} went before this", note);
+        }
+    }
+
     #[test]
     fn what_was_kept_of_another_transcript_changes_nothing(turns in turns(), other in turns(), cut in any::<prop::sample::Index>()) {
         let memo = Memo::default();
@@ -307,6 +333,7 @@ fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
         ok: true,
         usage: Some(0.0),
         model: true,
+        notes: false,
         gap: Some(gap),
     };
     let mut turns = vec![turn(gap); count];
@@ -367,6 +394,7 @@ fn a_jump_over_the_threshold_costs_tool_traffic_and_no_user_text() {
         ok: true,
         usage: Some(0.0),
         model: true,
+        notes: false,
         gap: Some(5.0),
     };
     let mut turns = vec![turn(vec![(4, 40)]); 20];

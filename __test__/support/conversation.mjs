@@ -35,13 +35,17 @@ const bashExecution = fc
   .map((more) => [{ role: "bashExecution", command: "ls", exitCode: 0, cancelled: false, ...more }]);
 const branchSummary = shortText.map((summary) => [{ role: "branchSummary", summary, fromId: "b" }]);
 
+/** What an app puts in by itself, and pi sends as the user's words. */
+const longNote = longText.map((content) => [{ role: "custom", customType: "note", content, display: true }]);
+
 /** A turn as far as its last step. */
 const openTurn = {
   question: userMessage,
   steps: fc.array(
     fc.record({
       step: sketch({ minLength: 1, maxLength: 4 }),
-      steering: fc.array(fc.oneof(userMessage, customMessage), { maxLength: 1 }),
+      steering: fc.array(fc.oneof(userMessage, customMessage, longNote), { maxLength: 1 }),
+      handsOver: fc.boolean(),
     }),
     { maxLength: 8 },
   ),
@@ -72,15 +76,15 @@ export const conversation = (author, { prompt = [], promptChange = [] } = {}) =>
     })
     .map(({ summary, closed, open, foreigner }) => {
       const scribe = new Scribe();
-      const writerOf = ({ isForeign }) => (isForeign ? foreigner : author);
       scribe.add(...prompt, ...summary);
+      const writers = ({ isForeign }) => (isForeign ? [foreigner, author] : [author, foreigner]);
       for (const turn of closed) {
-        scribe.addTurn(writerOf(turn), turn);
-        scribe.addEnding(writerOf(turn), ...turn.ending);
+        const last = scribe.addTurn(writers(turn), turn);
+        scribe.addEnding(last, ...turn.ending);
         scribe.add(...turn.after.flat());
       }
       scribe.add(...promptChange);
-      scribe.addTurn(writerOf(open), open);
+      scribe.addTurn(writers(open), open);
       return scribe.messages;
     });
 
@@ -93,14 +97,20 @@ class Scribe {
     for (const message of messages) this.messages.push({ ...message, timestamp: this.#now() });
   }
 
-  /** The question, the calls with all that they bring, and what the user says meanwhile. */
-  addTurn(author, { question, steps }) {
+  /**
+   * The question, the calls with all that they bring, and what the user says meanwhile; then the next model may take
+   * over. Returns the one that wrote last.
+   */
+  addTurn([author, next], { question, steps }) {
     this.add(...question);
-    for (const { step, steering } of steps) {
-      const { content, answers } = this.#write(author, step);
-      this.#addAssistant(author, content, step, "toolUse");
+    let writer = author;
+    for (const { step, steering, handsOver } of steps) {
+      const { content, answers } = this.#write(writer, step);
+      this.#addAssistant(writer, content, step, "toolUse");
       this.add(...answers, ...steering.flat());
+      if (handsOver && steering.length > 0) writer = next;
     }
+    return writer;
   }
 
   addEnding(author, kind, sketch) {

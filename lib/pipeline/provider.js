@@ -49,7 +49,7 @@ class SqliteProvider {
     this.#checkOpen();
     if (this.#batch === undefined) {
       const batch = [];
-      this.#run((store) => this.#storeBatch(store, batch)).catch((error) => rejectAll(batch, error));
+      this.#run((store) => this.#storeBatch(store, batch)).catch((error) => this.#abandon(batch, error));
       this.#batch = batch;
     }
     return new Promise((resolve, reject) =>
@@ -84,6 +84,12 @@ class SqliteProvider {
     if (this.#batch === batch) this.#batch = undefined;
     const ids = await store.append(batch.map(({ entry }) => entry));
     for (const [i, { resolve }] of batch.entries()) resolve(ids[i]);
+  }
+
+  /** Nothing more may join a batch that failed, even if it never got as far as the store. */
+  #abandon(batch, error) {
+    if (this.#batch === batch) this.#batch = undefined;
+    for (const { reject } of batch) reject(error);
   }
 
   /** Runs a job after all earlier ones. */
@@ -127,10 +133,6 @@ class SqliteProvider {
       );
     }
   }
-}
-
-function rejectAll(batch, error) {
-  for (const { reject } of batch) reject(error);
 }
 
 function checkChatId(method, chatId) {

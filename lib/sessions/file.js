@@ -36,6 +36,8 @@ class SessionFile {
   }
 
   async #run() {
+    // A write that fails at once must not end the run before `write` knows of it: no other would begin.
+    await undefined;
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH);
       try {

@@ -3,6 +3,7 @@
 //! Rows flow in and out of the tables `history` and `events`; what becomes of them (compressing, assembling) is the
 //! business of whoever asks. A host may have made `history` itself, with more columns than these.
 
+use crate::fault;
 use crate::sqlite::{self, Error, Schema, rusqlite};
 
 /// Where the time of a row comes from: UTC, to the millisecond, sortable as text.
@@ -73,7 +74,10 @@ impl History {
             let mut insert = transaction.prepare_cached(&format!(
                 "INSERT INTO history(chat_id, role, text, created_at) VALUES (?1, ?2, ?3, {NOW})"
             ))?;
-            let ids = rows.iter().map(|row| insert.insert((row.chat_id, &row.role, &row.text)));
+            let ids = rows.iter().map(|row| {
+                fault::step();
+                insert.insert((row.chat_id, &row.role, &row.text))
+            });
             ids.collect::<Result<Vec<_>, _>>()?
         };
         transaction.commit()?;
@@ -104,6 +108,7 @@ impl History {
         transaction
             .prepare_cached(&format!("INSERT INTO events(type, payload, created_at) VALUES (?1, ?2, {NOW})"))?
             .execute((kind, payload))?;
+        fault::step();
         transaction.commit()?;
         Ok(())
     }

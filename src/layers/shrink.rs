@@ -7,6 +7,7 @@
 
 use super::window::Head;
 use super::{Limits, Overflow};
+use crate::fault;
 use crate::plan::{Action, Cut, Draft, Layer, Reason};
 use crate::text::{Utf16Len, head, tail};
 use crate::tokens::{self, estimate::Estimate};
@@ -60,36 +61,41 @@ pub fn wanted_texts(draft: &Draft<'_>, limits: &Limits, estimate: &Estimate) -> 
         return Vec::new();
     }
     let transcript = draft.transcript();
-    (0..transcript.len())
-        .filter(|&index| draft.edit(index).is_none() && is_cuttable(transcript, index))
-        .collect()
+    let is_there = |index: usize| draft.edit(index).is_none_or(|edit| edit.action == Action::Summarize);
+    (0..transcript.len()).filter(|&index| is_there(index) && is_cuttable(transcript, index)).collect()
 }
 
-/// Cuts the longest texts, those of tools first, the others only where that is not enough.
+/// Cuts the longest texts, those of tools first, then the summaries of theirs, and what people wrote only where that
+/// is not enough.
 pub fn cut_texts(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate, texts: &[Texts]) {
+    fault::step();
     let budget = estimate.cl100k_within(limits.budget());
     let transcript = draft.transcript();
     let is_result =
         |texts: &&Texts| transcript.get(texts.index).is_some_and(|message| message.tool_result().is_some());
     let (results, others): (Vec<&Texts>, Vec<&Texts>) = texts.iter().partition(is_result);
-    for texts in [results, others] {
+    let (summaries, results): (Vec<&Texts>, Vec<&Texts>) =
+        results.into_iter().partition(|texts| draft.edit(texts.index).is_some());
+    for texts in [results, summaries, others] {
         if draft.tokens() > budget {
             cut_to_budget(draft, budget, &texts);
         }
     }
 }
 
-/// Cuts these texts to one common length, the greatest at which the draft fits.
+/// Cuts these texts to one common length, the greatest at which the draft fits. A summary that is shorter stays.
 fn cut_to_budget(draft: &mut Draft<'_>, budget: usize, texts: &[&Texts]) {
-    let cuttable: Vec<_> = texts.iter().filter(|texts| draft.edit(texts.index).is_none()).collect();
     let sizes: Vec<usize> =
-        cuttable.iter().flat_map(|texts| &texts.blocks).map(|block| tokens::count_utf16(block)).collect();
-    let fixed = draft.tokens().saturating_sub(sizes.iter().sum());
+        texts.iter().flat_map(|texts| &texts.blocks).map(|block| tokens::count_utf16(block)).collect();
+    let saved_before = |draft: &Draft<'_>, index| draft.edit(index).map_or(0, |edit| edit.tokens_saved);
+    let by_summaries: usize = texts.iter().map(|texts| saved_before(draft, texts.index)).sum();
+    let fixed = (draft.tokens() + by_summaries).saturating_sub(sizes.iter().sum());
     let level = water_level(&sizes, budget.saturating_sub(fixed)).max(MIN_CUT_TOKENS);
-    for texts in cuttable {
+    for texts in texts {
         let blocks = texts.blocks.iter().enumerate();
         let cuts: Vec<Cut> = blocks.filter_map(|(at, block)| cut_to(at, block, level)).collect();
-        if !cuts.is_empty() {
+        let by_cuts: usize = cuts.iter().map(|cut| cut.tokens_saved).sum();
+        if by_cuts > saved_before(draft, texts.index) {
             draft.apply(texts.index, Layer::Shrink, Action::Truncate(cuts), Reason::OverWindow);
         }
     }

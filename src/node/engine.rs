@@ -11,72 +11,21 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::content_cache;
-use super::fault;
 use super::guarded::guarded;
+use super::options::{EngineOptions, mode};
 use super::read::Batch;
 use super::wire::{Header, encode};
+use crate::fault;
 use crate::guard;
 use crate::layers::shrink::{self, Texts};
-use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
-use crate::layers::{Limits, Overflow, ThinkingScope};
-use crate::measure::{Counting, Part, Rules};
-use crate::plan::Reason;
-use crate::schedule::economy::{Economy, Policy, Prices, Waters};
+use crate::layers::{Limits, Overflow};
+use crate::measure::{Part, Rules};
+use crate::plan::{Draft, Reason};
+use crate::schedule::economy::Policy;
 use crate::schedule::sticky::Verdict;
 use crate::schedule::{Decision, Memo, Mode, decide};
-use crate::text::Utf16Len;
 use crate::tokens::estimate::Estimate;
 use crate::transcript::{Message, Transcript};
-
-/// The hook's options, already checked by `lib/options.js`.
-#[napi(object)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one of the host's options")]
-pub struct EngineOptions {
-    /// Share of the window above which it slides.
-    pub context_ratio: f64,
-    /// Newest tool results that stay full.
-    pub keep_recent_tool_results: u32,
-    /// Newest messages with thinking that keep it.
-    pub keep_recent_thinking: u32,
-    /// Newest messages the window never drops.
-    pub keep_recent_messages: u32,
-    /// Lines kept from the beginning of a summarised result.
-    pub summary_head_lines: u32,
-    /// Lines kept from its end.
-    pub summary_tail_lines: u32,
-    /// Only longer results are summarised; UTF-16 code units.
-    pub min_summary_chars: u32,
-    /// Longer kept lines are cut to this; UTF-16 code units.
-    pub summary_line_chars: u32,
-    /// Whether the marker line is English rather than Chinese.
-    pub english_marker: bool,
-    /// Whether the marker ends with the handle by which the model can recall the original.
-    pub names_handle: bool,
-    /// Tools whose results are never touched.
-    pub exclude_tools: Vec<String>,
-    /// Whether the open turn keeps its thinking.
-    pub closed_turns_only: bool,
-    /// Whether layer 4 may act.
-    pub may_shrink: bool,
-    /// Tokens of the window kept free for the answer.
-    pub reserve_tokens: f64,
-    /// Tokens of one image.
-    pub image_tokens: u32,
-    /// Whether the provider's own counts are learned from.
-    pub calibrate: bool,
-    /// `everyCall`, `sticky` or `auto`.
-    pub schedule: String,
-    /// Price of reading a cached token, relative to input.
-    pub cache_read: f64,
-    /// Price of writing a token to the cache, relative to input.
-    pub cache_write: f64,
-    /// Seconds a cache entry lives unread.
-    pub cache_ttl_seconds: f64,
-    /// Share of the window above which sticky moves whatever that costs.
-    pub high_water: f64,
-    /// Share of the window where a token of context is worth its ordinary price.
-    pub low_water: f64,
-}
 
 /// The engine of one hook.
 #[napi]
@@ -201,29 +150,6 @@ pub fn verdicts() -> Result<Vec<&'static str>> {
     guarded(|| Ok(Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect()))
 }
 
-/// Shares of the context window between which a named economy lets the context move.
-#[napi(object)]
-pub struct EconomyWaters {
-    /// Passing it moves the frontier.
-    pub high: f64,
-    /// Where a token of context is worth its ordinary price.
-    pub low: f64,
-}
-
-/// The waters of `faithful`, `balanced` or `thrifty`.
-#[napi]
-pub fn waters_of(economy: String) -> Result<EconomyWaters> {
-    guarded(|| {
-        let economy = match economy.as_str() {
-            "faithful" => Economy::Faithful,
-            "thrifty" => Economy::Thrifty,
-            _ => Economy::Balanced,
-        };
-        let Waters { high, low } = economy.waters();
-        Ok(EconomyWaters { high, low })
-    })
-}
-
 /// Facts by slot.
 #[derive(Default)]
 struct Slots(Mutex<Vec<Option<Arc<Message>>>>);
@@ -300,23 +226,37 @@ impl<'a> ScopedTask<'a> for PlanTask {
 impl PlanTask {
     fn plan(&self, transcript: &Transcript) -> Result<Vec<f64>> {
         let limits = &self.limits;
-        let decision = self.planner.decide(transcript, limits);
+        let Decision { draft, estimate, account } = self.planner.decide(transcript, limits);
         fault::step();
-        let (mut draft, estimate) = (decision.draft, decision.estimate);
-        let mut wanted = Vec::new();
-        match &self.texts {
-            Some(batch) => shrink::cut_texts(&mut draft, limits, &estimate, &texts_of(batch)?),
-            None => wanted = shrink::wanted_texts(&draft, limits, &estimate),
-        }
+        let kept = (limits.overflow == Overflow::Keep).then(|| draft.clone());
+        let (least, wanted) = self.least(draft, &estimate)?;
+        let floor = estimate.tokens(least.tokens());
+        let draft = kept.unwrap_or(least);
         let header = Header {
             tokens_before: estimate.tokens(transcript.tokens()),
             tokens_after: estimate.tokens(draft.tokens()),
+            tokens_at_least: floor,
             budget: limits.budget(),
             threshold: limits.threshold(),
             scale: estimate.scale,
-            account: decision.account,
+            account,
         };
         Ok(encode(&header, &draft.finish(), &wanted))
+    }
+
+    /// The draft after layer 4, or after what layer 4 would do if it might, and the texts that would take it further.
+    fn least<'t>(&self, mut draft: Draft<'t>, estimate: &Estimate) -> Result<(Draft<'t>, Vec<usize>)> {
+        if matches!(self.planner, Planner::Guard) {
+            return Ok((draft, Vec::new()));
+        }
+        let limits = Limits { overflow: Overflow::Shrink, ..self.limits.clone() };
+        shrink::shrink(&mut draft, &limits, estimate);
+        let Some(batch) = &self.texts else {
+            let wanted = shrink::wanted_texts(&draft, &limits, estimate);
+            return Ok((draft, wanted));
+        };
+        shrink::cut_texts(&mut draft, &limits, estimate, &texts_of(batch)?);
+        Ok((draft, Vec::new()))
     }
 }
 
@@ -339,64 +279,4 @@ fn read_into(slots: &Slots, batch: &Batch, rules: &Rules) -> Result<()> {
         slots.set(message.slot, Some(content_cache::facts_of(&message.raw, rules, rules_hash)));
     }
     Ok(())
-}
-
-impl From<&EngineOptions> for Limits {
-    fn from(options: &EngineOptions) -> Self {
-        Self {
-            context_ratio: options.context_ratio,
-            keep_recent_tool_results: options.keep_recent_tool_results as usize,
-            keep_recent_thinking: options.keep_recent_thinking as usize,
-            keep_recent_messages: options.keep_recent_messages as usize,
-            thinking_scope: if options.closed_turns_only {
-                ThinkingScope::ClosedTurns
-            } else {
-                ThinkingScope::All
-            },
-            overflow: if options.may_shrink { Overflow::Shrink } else { Overflow::Keep },
-            reserve_tokens: options.reserve_tokens,
-            ..Self::default()
-        }
-    }
-}
-
-/// `lib/options.js` lets only these names through.
-fn mode(schedule: &str) -> Mode {
-    match schedule {
-        "everyCall" => Mode::EveryCall,
-        "sticky" => Mode::Sticky,
-        _ => Mode::Auto,
-    }
-}
-
-impl From<&EngineOptions> for Policy {
-    fn from(options: &EngineOptions) -> Self {
-        Self {
-            prices: Prices {
-                read: options.cache_read,
-                write: options.cache_write,
-                ttl_seconds: options.cache_ttl_seconds,
-            },
-            waters: Waters { high: options.high_water, low: options.low_water },
-            calibrate: options.calibrate,
-        }
-    }
-}
-
-impl From<EngineOptions> for Rules {
-    fn from(options: EngineOptions) -> Self {
-        Self {
-            shortening: Shortening::Lines(Form {
-                head_lines: options.summary_head_lines as usize,
-                tail_lines: options.summary_tail_lines as usize,
-                min_len: Utf16Len(options.min_summary_chars as usize),
-                line_len: Utf16Len(options.summary_line_chars as usize),
-            }),
-            marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
-            names_handle: options.names_handle,
-            counting: Counting::Exact,
-            exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
-            image_tokens: options.image_tokens as usize,
-        }
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use napi::{Error, Result, Status};
 
-use super::fault;
+use crate::fault;
 
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };

@@ -10,10 +10,12 @@
 mod content_cache;
 pub mod count;
 pub mod engine;
+#[cfg(feature = "fault-injection")]
 mod fault;
 pub mod guard;
 mod guarded;
 pub mod history;
+pub mod options;
 mod read;
 pub mod recall;
 pub mod session_file;

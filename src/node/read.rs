@@ -9,7 +9,7 @@ use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi::{Error, JsValue, Result, Status, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use super::fault;
+use crate::fault;
 use crate::measure::{Part, Raw, RawRole};
 
 /// The rows come after one number: the UTF-16 code units of all strings.

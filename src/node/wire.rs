@@ -12,6 +12,8 @@ pub(super) struct Header {
     pub(super) tokens_before: f64,
     /// Estimated prompt tokens of what will be sent.
     pub(super) tokens_after: f64,
+    /// What layer 4 makes of that, or would make of it.
+    pub(super) tokens_at_least: f64,
     /// Tokens a request may have.
     pub(super) budget: f64,
     /// Tokens above which the window slides.
@@ -30,6 +32,7 @@ pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Ve
     let mut numbers = vec![
         header.tokens_before.round(),
         header.tokens_after.round(),
+        header.tokens_at_least.round(),
         header.budget,
         header.threshold,
         header.scale,

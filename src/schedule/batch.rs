@@ -263,11 +263,17 @@ impl Batch<'_> {
     }
 
     /// The messages of the group that opens at `start`, if a batch may drop it.
+    ///
+    /// What an app says in the open turn stays: pi sends it as the user's words, and where those end the steps begin
+    /// that Gemini 3 wants signed. Without it, calls of another model would be among them.
     fn members(&self, start: usize) -> Option<Vec<&Held>> {
         let opens = self.held.get(start)?;
-        let may_go = matches!(opens.message.body, Body::Assistant(_) | Body::Other)
-            && opens.form != Form::Gone
-            && opens.group == start;
+        let is_droppable = match opens.message.body {
+            Body::Assistant(_) => true,
+            Body::Other => self.scope.last_user.is_some_and(|last| start < last),
+            _ => false,
+        };
+        let may_go = is_droppable && opens.form != Form::Gone && opens.group == start;
         let members: Vec<&Held> = self.group(start).filter_map(|index| self.held.get(index)).collect();
         let is_excluded = |held: &&Held| held.message.tool_result().is_some_and(|result| result.is_excluded);
         (may_go && !members.iter().any(is_excluded)).then_some(members)

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use super::every_call::EveryCall;
 use super::fold::Fold;
 use super::sticky::Sticky;
+use crate::fault;
 use crate::layers::Limits;
 use crate::transcript::Transcript;
 
@@ -44,6 +45,7 @@ impl<F: Fold> Folds<F> {
     ) -> T {
         let mut fold = self.take(transcript, limits).unwrap_or_else(start);
         let result = work(&mut fold);
+        fault::step();
         self.keep(fold);
         result
     }

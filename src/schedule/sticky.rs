@@ -15,6 +15,7 @@ use super::every_call::drop_orphans;
 use super::fold::Fold;
 use super::ledger::{Ledger, Speaker};
 use super::stale::Staleness;
+use crate::fault;
 use crate::layers::{Limits, shrink};
 use crate::plan::{Action, Draft, Layer, Reason};
 use crate::tokens::estimate::Estimate;
@@ -114,22 +115,20 @@ impl Sticky {
     #[must_use]
     pub fn draft<'a>(&mut self, transcript: &'a Transcript) -> (Draft<'a>, Account) {
         self.advance(transcript);
+        fault::step();
         let account = self.weigh();
         let mut draft = Draft::new(transcript);
         drop_orphans(&mut draft);
-        let (held, estimate, frontier) = if account.verdict == Verdict::Wait {
-            (self.held.clone(), self.estimate(), self.frontier())
-        } else {
-            let mut moved = self.clone();
-            moved.cut(account.verdict);
-            let (estimate, frontier) = (moved.estimate(), moved.frontier());
-            (moved.held, estimate, frontier)
-        };
-        for (index, held) in held.iter().enumerate() {
+        let mut moved = None;
+        if account.verdict != Verdict::Wait {
+            moved.insert(self.clone()).cut(account.verdict);
+        }
+        let fold = moved.as_ref().unwrap_or(self);
+        for (index, held) in fold.held.iter().enumerate() {
             apply(&mut draft, index, held);
         }
-        shrink::shrink(&mut draft, &self.limits, &estimate);
-        (draft, Account { frontier, ..account })
+        shrink::shrink(&mut draft, &self.limits, &fold.estimate());
+        (draft, Account { frontier: fold.frontier(), ..account })
     }
 
     /// How prompts are estimated now.

@@ -13,6 +13,8 @@ mod pi;
 
 use serde_json::{Map, Value};
 
+use crate::fault;
+
 /// Which recorder wrote the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -60,6 +62,7 @@ type Object = Map<String, Value>;
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Session {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    fault::step();
     match detect(text) {
         Shape::Array => messages::from_array(text),
         Shape::Lines => messages::from_lines(text),

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::names::{Target, files_in};
+use crate::fault;
 
 /// User messages kept from the beginning of a session.
 const REQUESTS: usize = 3;
@@ -95,6 +96,7 @@ impl Digest {
     pub fn add(&mut self, messages: &[Said]) {
         let mut open: Vec<(&str, &str, Target)> = Vec::new();
         for message in messages {
+            fault::step();
             self.messages += 1;
             match &*message.role {
                 "user" => {

@@ -8,6 +8,7 @@
 use parking_lot::Mutex;
 
 use super::search::{index_form, match_query};
+use crate::fault;
 use crate::sqlite::rusqlite::{
     self, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params,
 };
@@ -123,8 +124,12 @@ impl Store {
         let transaction = Transaction::new_unchecked(writer, TransactionBehavior::Immediate)?;
         let made = operations
             .iter()
-            .map(|operation| apply_one(&transaction, operation))
+            .map(|operation| {
+                fault::step();
+                apply_one(&transaction, operation)
+            })
             .collect::<Result<_, rusqlite::Error>>()?;
+        fault::step();
         transaction.commit()?;
         Ok(made)
     }

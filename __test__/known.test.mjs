@@ -1,0 +1,82 @@
+// A hook that has seen a transcript before: it answers as one that has not, whatever was changed in place since, and
+// whoever else called in between.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { createTransformContext } from "../index.js";
+import { conversation, dice } from "./support/transcripts.mjs";
+
+const WINDOWS = [4000, 8000];
+const options = { reserveTokens: 200, keepRecentMessages: 4, keepRecentToolResults: 2 };
+
+/** What a host may do to a message it handed in before. */
+const CHANGES = [
+  (message) => {
+    message.content = [{ type: "text", text: "other content, in a new list" }];
+  },
+  ({ content }) => {
+    if (Array.isArray(content)) content.push({ type: "text", text: "one more block ".repeat(80) });
+  },
+  ({ content }) => {
+    const last = Array.isArray(content) ? content.at(-1) : undefined;
+    if (last?.type === "text") last.text = "other text\n".repeat(200);
+  },
+  ({ content }) => {
+    if (Array.isArray(content) && content.length > 0) content[0] = { type: "text", text: "another block" };
+  },
+  (message) => {
+    if (message.role === "assistant") message.stopReason = "error";
+  },
+];
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: changed in place, grown, cut back, under another window`, async () => {
+    const roll = dice(schedule.length);
+    for (let seed = 0; seed < 12; seed += 1) {
+      let contextWindow = WINDOWS[0];
+      const hook = createTransformContext({ ...options, schedule, contextWindow: () => contextWindow });
+      const all = structuredClone(conversation(seed, { length: 200 }));
+      let live = all.slice(0, 120);
+      for (let call = 0; call < 30; call += 1) {
+        const step = roll(6);
+        if (step === 0) CHANGES[roll(CHANGES.length)](live[roll(live.length)]);
+        if (step === 1) live = all.slice(0, 40 + roll(160));
+        if (step === 2) contextWindow = WINDOWS[roll(WINDOWS.length)];
+        if (step === 3) await hook(structuredClone(conversation(seed + 100, { length: 50 })));
+        const sent = await hook(live);
+        const fresh = await createTransformContext({ ...options, schedule, contextWindow })(live);
+        assert.deepEqual(sent, fresh);
+      }
+    }
+  });
+}
+
+test("changed, and the call that would have read that aborted", async () => {
+  for (let seed = 0; seed < 20; seed += 1) {
+    const own = { ...options, schedule: "everyCall", contextWindow: WINDOWS[0] };
+    const hook = createTransformContext(own);
+    const live = structuredClone(conversation(seed, { length: 60 }));
+    await hook(live);
+    const newest = live.findLast(({ role }) => role === "toolResult");
+    newest.content = [{ type: "text", text: "another line of output\n".repeat(1000) }];
+    const controller = new AbortController();
+    const pending = hook(live, controller.signal);
+    controller.abort();
+    assert.equal(await pending, live);
+    await setTimeout(20);
+    assert.deepEqual(await hook(live), await createTransformContext(own)(live));
+  }
+});
+
+test("each call has an array and copies of its own", async () => {
+  const hook = createTransformContext({ ...options, contextWindow: WINDOWS[0], schedule: "everyCall" });
+  const messages = conversation(3, { length: 200 });
+  const [first, second] = [await hook(messages), await hook(messages)];
+  assert.deepEqual(first, second);
+  assert.notEqual(first, second);
+  const known = new Set(messages);
+  const copies = first.filter((message) => !known.has(message));
+  assert.ok(copies.length > 0);
+  assert.ok(copies.every((copy) => !second.includes(copy)));
+});

@@ -1,0 +1,80 @@
+// A request that is over the window whatever is done: the smallest valid transcript goes out, and contextOverflow says
+// how small that is, under both ways of dealing with it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { countTokens, createTransformContext, validate } from "../index.js";
+import { conversation } from "./support/transcripts.mjs";
+
+const OPTIONS = { contextWindow: 600, reserveTokens: 100, calibrate: false, keepRecentMessages: 8 };
+
+/** What goes out, and what is said about its size. */
+async function transformed(messages, options) {
+  const events = [];
+  const onEvent = (event) => events.push(event);
+  const sent = await createTransformContext({ ...OPTIONS, ...options, onEvent })(messages);
+  const of = (type) => events.filter((event) => event.type === type);
+  return { sent, overflows: of("contextOverflow"), shrunk: of("shrunk") };
+}
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: the floor is what the shrunk request has, and what a kept one would have`, async () => {
+    let overflowing = 0;
+    for (let seed = 0; seed < 300; seed += 1) {
+      const messages = conversation(seed, { length: 4 + (seed % 40) });
+      const shrunk = await transformed(messages, { schedule });
+      const kept = await transformed(messages, { schedule, overflow: "keep" });
+      assert.deepEqual(validate(shrunk.sent), []);
+      assert.deepEqual(kept.shrunk, []);
+      const [size, keptSize] = [countTokens(shrunk.sent), countTokens(kept.sent)];
+      const event = { type: "contextOverflow", contextWindow: 600 };
+      const isOver = (tokens) => tokens > OPTIONS.contextWindow - OPTIONS.reserveTokens;
+      overflowing += Number(isOver(size));
+      assert.deepEqual(shrunk.overflows, isOver(size) ? [{ ...event, tokens: size, floorTokens: size }] : []);
+      assert.deepEqual(
+        kept.overflows,
+        isOver(keptSize) ? [{ ...event, tokens: keptSize, floorTokens: size }] : [],
+      );
+    }
+    assert.ok(overflowing >= 30, `${overflowing} of 300 cannot fit`);
+  });
+}
+
+test("all that may go is gone: parallel results, each summarised, are cut too", async () => {
+  const line = "a line of output that is long enough to be kept as it is\n";
+  const calls = Array.from({ length: 6 }, (_, i) => ({
+    type: "toolCall",
+    id: `a${i}`,
+    name: "read",
+    arguments: {},
+  }));
+  const results = calls.map(({ id }) => ({
+    role: "toolResult",
+    toolCallId: id,
+    toolName: "read",
+    content: [{ type: "text", text: line.repeat(40).replaceAll("long", "long ".repeat(30)) }],
+  }));
+  const messages = [
+    { role: "user", content: "go" },
+    { role: "assistant", content: calls, stopReason: "toolUse" },
+    ...results,
+  ];
+  const { sent, overflows } = await transformed(messages, { contextWindow: 300, schedule: "everyCall" });
+  assert.equal(sent.length, messages.length);
+  for (const { content } of sent.slice(2)) assert.ok(countTokens(content[0].text) <= 64, content[0].text);
+  const [{ floorTokens }] = overflows;
+  assert.equal(floorTokens, countTokens(sent));
+  assert.ok(floorTokens <= countTokens(messages.slice(0, 2)) + 6 * 64);
+});
+
+test("with one more token of room than the floor it fits, and nothing overflows", async () => {
+  for (let seed = 0; seed < 100; seed += 1) {
+    const messages = conversation(seed, { length: 30 });
+    const least = await transformed(messages, { contextWindow: 1, reserveTokens: 0, schedule: "everyCall" });
+    const [{ floorTokens }] = least.overflows;
+    const room = { contextWindow: floorTokens + 1, reserveTokens: 0, schedule: "everyCall" };
+    const { sent, overflows } = await transformed(messages, room);
+    assert.deepEqual(overflows, []);
+    assert.ok(countTokens(sent) <= floorTokens + 1);
+  }
+});

@@ -1,0 +1,222 @@
+// Run by faults.test.mjs in a process of its own, with the addon that can be made to panic: `node fault-script.mjs
+// 1000`. Panics at every step of everything that Node can ask of the addon, checks what the caller sees, and prints how
+// many panics that were. If the process dies, so has the product.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { conversation } from "./transcripts.mjs";
+
+const require = createRequire(import.meta.url);
+const strata = require("../../index.js");
+const binding = require("../../binding.js");
+const { Batch } = require("../../lib/snapshot.js");
+
+const PANICS = Number(process.argv[2]);
+const folder = mkdtempSync(path.join(tmpdir(), "pi-strata-faults-"));
+let files = 0;
+const newFile = () => path.join(folder, `${++files}.db`);
+
+let injected = 0;
+/** Whether the panic that was armed has happened; disarms. */
+const hasFired = () => binding.armFault(-1) < 0;
+
+/** Panics at the first step of `work`, then at the second, until it ends without one; `after` sees each failure. */
+async function atEveryStep(work, after) {
+  for (let step = 0; ; step += 1) {
+    binding.armFault(step);
+    const outcome = await (async () => work(step))().then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    );
+    if (!hasFired()) {
+      assert.equal(outcome.error, undefined);
+      return;
+    }
+    injected += 1;
+    await after(outcome, step);
+  }
+}
+
+function assertPlainError({ error }) {
+  assert.ok(error instanceof Error);
+  assert.ok(!`${error.message}${error.stack}`.includes("canary"));
+}
+
+const HOOKS = [
+  { options: {}, length: 6 },
+  { options: { contextWindow: 3000, reserveTokens: 100, keepRecentMessages: 4 }, length: 40 },
+  { options: { contextWindow: 300, reserveTokens: 0, keepRecentMessages: 0 }, length: 24 },
+  {
+    options: { schedule: "sticky", contextWindow: 900, reserveTokens: 100, keepRecentMessages: 4 },
+    length: 24,
+  },
+];
+
+/** The hook resolves with its input and says so once; the next call does what a hook does that never failed. */
+async function hookAt(seed, { options, length }) {
+  const failures = [];
+  const onEvent = (event) => event.type === "failed" && failures.push(event);
+  const make = (more) => strata.createTransformContext({ schedule: "everyCall", ...options, ...more });
+  const messages = conversation(seed, { length });
+  const expected = await make()(messages);
+  let hook;
+  const work = () => {
+    hook = make({ onEvent });
+    return hook(messages);
+  };
+  await atEveryStep(work, async ({ value }) => {
+    assert.equal(value, messages);
+    assert.equal(failures.length, 1);
+    assert.ok(!JSON.stringify(failures.pop()).includes("canary"));
+    assert.deepEqual(await hook(messages), expected);
+    assert.deepEqual(failures, []);
+  });
+}
+
+/** The guard as a hook resolves with its input too. */
+async function guardAt(seed) {
+  const messages = conversation(seed, { length: 30 });
+  const options = { contextWindow: 700, reserveTokens: 0, maxToolResultChars: 300 };
+  const sizes = { truncateHeadChars: 20, truncateTailChars: 20 };
+  const expected = await strata.createContextGuard({ ...options, ...sizes })(messages);
+  let guard;
+  const work = () => {
+    guard = strata.createContextGuard({ ...options, ...sizes });
+    return guard(messages);
+  };
+  await atEveryStep(work, async ({ value }) => {
+    assert.equal(value, messages);
+    assert.deepEqual(await guard(messages), expected);
+  });
+}
+
+/** Whatever else can be asked fails with a plain error, and then works. */
+async function questionsAt(seed) {
+  const rows = new Batch();
+  for (const [slot, message] of conversation(seed, { length: 4 }).entries()) rows.add(slot, message);
+  const batch = [rows.numbers, rows.strings];
+  const [texts, told] = [
+    { role: "user", content: "text" },
+    { handle: "none", offset: 0, limit: 9 },
+  ];
+  const letGo = [{ role: "user", text: "fix src/a.rs", calls: [] }];
+  const line = JSON.stringify({ role: "user", content: "go" });
+  const questions = [
+    () => strata.countTokens("text"),
+    () => strata.countTokens([texts]),
+    () => strata.countTokensAsync("text"),
+    () => strata.countTokensAsync([texts]),
+    () => strata.fitsTokens("text", 9),
+    () => strata.getEncoding("cl100k_base").encode("text"),
+    () => strata.getEncoding("cl100k_base").decode([9]),
+    () => strata.validate(conversation(seed, { length: 9 })),
+    () => strata.repair(conversation(seed, { length: 9, noise: 2 })),
+    () => strata.explain(conversation(seed, { length: 9 })),
+    () => strata.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
+    () => strata.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
+    () => binding.clipText("text", 2),
+    () => binding.estimateMessages(...batch, 1200),
+    () => binding.parseSession(Buffer.from(line)),
+    () => binding.recall(...batch, told),
+    () => binding.digestSession("", "earlier", letGo),
+    () => binding.reasons(),
+    () => binding.verdicts(),
+    () => binding.watersOf("thrifty"),
+  ];
+  for (const question of questions) await atEveryStep(question, assertPlainError);
+}
+
+/** A file of sessions: what a panic stops is undone whole, what was there before stays, the next write is made. */
+async function sessionFileAt() {
+  const store = new binding.SessionStore(newFile());
+  const append = (text) => ({ kind: "append", key: "s", body: text, text });
+  const bodies = () => store.load("s")?.bodies ?? [];
+  let writes = 0;
+  await atEveryStep(
+    () => store.apply([append(`a${writes}`), append(`b${writes}`)]),
+    async (outcome) => {
+      assertPlainError(outcome);
+      const before = bodies();
+      assert.equal(before.length % 2, 0, "both or none");
+      writes += 1;
+      await store.apply([append(`a${writes}`), append(`b${writes}`)]);
+      assert.deepEqual(bodies().slice(-2), [`a${writes}`, `b${writes}`]);
+    },
+  );
+  const reads = [
+    () => store.load("s"),
+    () => store.keys(),
+    () => store.search("a1", null, 5),
+    () => store.foreignWrites(),
+    () => store.setAside,
+  ];
+  for (const read of reads) await atEveryStep(read, assertPlainError);
+  await atEveryStep(() => new binding.SessionStore(newFile()), assertPlainError);
+  await atEveryStep(() => store.close(), assertPlainError);
+}
+
+/** The pipeline's history, likewise. */
+async function historyAt() {
+  const store = new binding.HistoryStore(newFile());
+  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", content: text + half }));
+  await atEveryStep(
+    (step) => store.append(rows(`a${step}`)),
+    async (outcome, step) => {
+      assertPlainError(outcome);
+      assert.equal((await store.newest(1, 10_000)).length % 2, 0, "both or none");
+      await store.append(rows(`b${step}`));
+      assert.equal((await store.newest(1, 1))[0].content, `b${step}2`);
+    },
+  );
+  const jobs = [
+    () => store.newest(1, 5),
+    () => store.record("context.compressed", "{}"),
+    () => store.takeSetAside(),
+    () => new binding.HistoryStore(newFile()).newest(1, 5),
+  ];
+  for (const job of jobs) await atEveryStep(job, assertPlainError);
+  await atEveryStep(() => store.close(), assertPlainError);
+}
+
+/** The front doors made of several such steps: each call ends, in an answer or a plain error, and the next one works. */
+async function frontDoorsAt(seed) {
+  const said = (content) => ({ role: "user", content });
+  const question = said("and now?");
+  const manager = new strata.ContextManager({ store: newFile(), maxMessages: 4, maxCompressedMessages: 2 });
+  const memory = new strata.RollingMemory({ contextWindow: 200 });
+  const provider = new strata.SqliteProvider(newFile());
+  const messages = conversation(seed, { length: 20 });
+  const recall = strata.createRecallTool(() => messages);
+  const doors = [
+    () => manager.addMessage("s", said("a message")),
+    () => manager.getMessages("s"),
+    () => manager.search("message"),
+    () => manager.getStats("s"),
+    () => memory.beforePrompt(messages, question),
+    () => memory.afterReply(messages),
+    () => provider.append(1, said("a message")),
+    () => provider.getHistory(1, 5),
+    () => recall.execute("id", { handle: "none" }),
+  ];
+  const ends = (outcome) => outcome.error === undefined || assertPlainError(outcome);
+  for (const door of doors) await atEveryStep(door, ends);
+  await manager.close();
+  await provider.close();
+}
+
+try {
+  for (let seed = 0; injected < PANICS; seed += 1) {
+    for (const hook of HOOKS) await hookAt(seed, hook);
+    await guardAt(seed);
+    await questionsAt(seed);
+    await sessionFileAt();
+    await historyAt();
+    await frontDoorsAt(seed);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(JSON.stringify({ injected }));

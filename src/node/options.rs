@@ -1,0 +1,148 @@
+//! What JavaScript sets a hook's engine by, turned into what the core is set by.
+//!
+//! Options flow in as `lib/options.js` let them through, with every default filled in; limits, rules and a policy flow
+//! out. Nothing is checked twice.
+
+use napi::Result;
+use napi_derive::napi;
+
+use super::guarded::guarded;
+use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
+use crate::layers::{Limits, Overflow, ThinkingScope};
+use crate::measure::{Counting, Rules};
+use crate::schedule::Mode;
+use crate::schedule::economy::{Economy, Policy, Prices, Waters};
+use crate::text::Utf16Len;
+
+/// The hook's options, already checked by `lib/options.js`.
+#[napi(object)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of the host's options")]
+pub struct EngineOptions {
+    /// Share of the window above which it slides.
+    pub context_ratio: f64,
+    /// Newest tool results that stay full.
+    pub keep_recent_tool_results: u32,
+    /// Newest messages with thinking that keep it.
+    pub keep_recent_thinking: u32,
+    /// Newest messages the window never drops.
+    pub keep_recent_messages: u32,
+    /// Lines kept from the beginning of a summarised result.
+    pub summary_head_lines: u32,
+    /// Lines kept from its end.
+    pub summary_tail_lines: u32,
+    /// Only longer results are summarised; UTF-16 code units.
+    pub min_summary_chars: u32,
+    /// Longer kept lines are cut to this; UTF-16 code units.
+    pub summary_line_chars: u32,
+    /// Whether the marker line is English rather than Chinese.
+    pub english_marker: bool,
+    /// Whether the marker ends with the handle by which the model can recall the original.
+    pub names_handle: bool,
+    /// Tools whose results are never touched.
+    pub exclude_tools: Vec<String>,
+    /// Whether the open turn keeps its thinking.
+    pub closed_turns_only: bool,
+    /// Whether layer 4 may act.
+    pub may_shrink: bool,
+    /// Tokens of the window kept free for the answer.
+    pub reserve_tokens: f64,
+    /// Tokens of one image.
+    pub image_tokens: u32,
+    /// Whether the provider's own counts are learned from.
+    pub calibrate: bool,
+    /// `everyCall`, `sticky` or `auto`.
+    pub schedule: String,
+    /// Price of reading a cached token, relative to input.
+    pub cache_read: f64,
+    /// Price of writing a token to the cache, relative to input.
+    pub cache_write: f64,
+    /// Seconds a cache entry lives unread.
+    pub cache_ttl_seconds: f64,
+    /// Share of the window above which sticky moves whatever that costs.
+    pub high_water: f64,
+    /// Share of the window where a token of context is worth its ordinary price.
+    pub low_water: f64,
+}
+
+/// Shares of the context window between which a named economy lets the context move.
+#[napi(object)]
+pub struct EconomyWaters {
+    /// Passing it moves the frontier.
+    pub high: f64,
+    /// Where a token of context is worth its ordinary price.
+    pub low: f64,
+}
+
+/// The waters of `faithful`, `balanced` or `thrifty`.
+#[napi]
+pub fn waters_of(economy: String) -> Result<EconomyWaters> {
+    guarded(|| {
+        let economy = match economy.as_str() {
+            "faithful" => Economy::Faithful,
+            "thrifty" => Economy::Thrifty,
+            _ => Economy::Balanced,
+        };
+        let Waters { high, low } = economy.waters();
+        Ok(EconomyWaters { high, low })
+    })
+}
+
+impl From<&EngineOptions> for Limits {
+    fn from(options: &EngineOptions) -> Self {
+        Self {
+            context_ratio: options.context_ratio,
+            keep_recent_tool_results: options.keep_recent_tool_results as usize,
+            keep_recent_thinking: options.keep_recent_thinking as usize,
+            keep_recent_messages: options.keep_recent_messages as usize,
+            thinking_scope: if options.closed_turns_only {
+                ThinkingScope::ClosedTurns
+            } else {
+                ThinkingScope::All
+            },
+            overflow: if options.may_shrink { Overflow::Shrink } else { Overflow::Keep },
+            reserve_tokens: options.reserve_tokens,
+            ..Self::default()
+        }
+    }
+}
+
+/// `lib/options.js` lets only these names through.
+pub(super) fn mode(schedule: &str) -> Mode {
+    match schedule {
+        "everyCall" => Mode::EveryCall,
+        "sticky" => Mode::Sticky,
+        _ => Mode::Auto,
+    }
+}
+
+impl From<&EngineOptions> for Policy {
+    fn from(options: &EngineOptions) -> Self {
+        Self {
+            prices: Prices {
+                read: options.cache_read,
+                write: options.cache_write,
+                ttl_seconds: options.cache_ttl_seconds,
+            },
+            waters: Waters { high: options.high_water, low: options.low_water },
+            calibrate: options.calibrate,
+        }
+    }
+}
+
+impl From<EngineOptions> for Rules {
+    fn from(options: EngineOptions) -> Self {
+        Self {
+            shortening: Shortening::Lines(Form {
+                head_lines: options.summary_head_lines as usize,
+                tail_lines: options.summary_tail_lines as usize,
+                min_len: Utf16Len(options.min_summary_chars as usize),
+                line_len: Utf16Len(options.summary_line_chars as usize),
+            }),
+            marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
+            names_handle: options.names_handle,
+            counting: Counting::Exact,
+            exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
+            image_tokens: options.image_tokens as usize,
+        }
+    }
+}
