@@ -1,6 +1,6 @@
 // The hook's contract over generated calls, through the built addon: it never rejects, never changes what it was
 // given, hands back the same objects, and what went in valid comes out valid. 100 000 calls a run; more by
-// PI_STRATA_CALLS.
+// PI_STRATA_CALLS, others by PI_STRATA_FIRST, the seed of the first.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,6 +9,7 @@ import { deepFreeze } from "./support/generate.mjs";
 import { conversation, dice } from "./support/transcripts.mjs";
 
 const CALLS = Number(process.env.PI_STRATA_CALLS ?? 100_000);
+const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
 /** Calls under way at once. */
 const WIDTH = 32;
 /** Every so many calls the costly checks run too: a deep copy of the input, a hook of its own, a count of the output. */
@@ -34,9 +35,9 @@ test(`${CALLS} generated calls`, async (t) => {
     });
   const hooks = OPTIONS.map((options) => ({ hook: makeHook(options), fresh: () => makeHook(options) }));
   const reached = { edited: 0, sound: 0 };
-  let seed = 0;
+  let seed = FIRST;
   const worker = async () => {
-    while (seed < CALLS) await checkCall(seed++, hooks, reached);
+    while (seed < FIRST + CALLS) await checkCall(seed++, hooks, reached);
   };
   await Promise.all(Array.from({ length: WIDTH }, worker));
   assert.deepEqual(failures, []);

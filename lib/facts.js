@@ -28,6 +28,8 @@ const NO_LIST = -1;
 class Facts {
   constructor(slot, message) {
     this.slot = slot;
+    /** The slot by itself, for who must not hold the message's values. */
+    this.place = { slot };
     /** Settles when the native side has the facts; undefined when it has them already. */
     this.pending = undefined;
     this.remember(message);
@@ -83,10 +85,13 @@ class FactStore {
   #nextSlot = FIRST_SLOT;
   /** Messages read so far: as long as it stays, every slot means what it meant. */
   readings = 0;
-  /** Calls under way, and the slots that are free once there is none. */
+  /** Calls under way by number, the oldest first, and how many there were so far. */
+  #underWay = new Set();
   #calls = 0;
+  /** Slots without a message, in the order they lost it: each free once the calls that began before are over. */
   #retired = [];
-  #registry = new FinalizationRegistry((facts) => this.#retire(facts.slot));
+  // Holds no more than a slot: what it holds outlives the message by a whole cycle of the garbage collector.
+  #registry = new FinalizationRegistry((place) => this.#retire(place.slot));
 
   constructor(engine, options) {
     this.#engine = engine;
@@ -188,11 +193,12 @@ class FactStore {
     if (facts === undefined) {
       const created = new Facts(slot, message);
       this.#known.set(message, created);
-      this.#registry.register(message, created);
+      this.#registry.register(message, created.place);
       return created;
     }
     this.#retire(facts.slot);
     facts.slot = slot;
+    facts.place.slot = slot;
     facts.pending = undefined;
     facts.remember(message);
     return facts;
@@ -207,19 +213,29 @@ class FactStore {
     for (const { facts } of fresh) facts.role = UNREAD;
   }
 
-  /** A call is under way: from now on no slot changes hands, for its plan names messages by their slots. */
+  /** A call begins: until it leaves no slot changes hands, for its plan names messages by their slots. */
   enter() {
-    this.#calls += 1;
+    const number = this.#calls++;
+    this.#underWay.add(number);
+    return number;
   }
 
-  leave() {
-    this.#calls -= 1;
-    if (this.#calls === 0) for (const slot of this.#retired.splice(0)) this.#release(slot);
+  leave(number) {
+    this.#underWay.delete(number);
+    this.#releaseRetired();
   }
 
   #retire(slot) {
-    if (this.#calls > 0) this.#retired.push(slot);
-    else this.#release(slot);
+    this.#retired.push({ slot, before: this.#calls });
+    this.#releaseRetired();
+  }
+
+  /** Other calls may always be under way: only those that began before a slot was retired can name it. */
+  #releaseRetired() {
+    const [oldest = this.#calls] = this.#underWay;
+    const still = this.#retired.findIndex(({ before }) => before > oldest);
+    const free = still === -1 ? this.#retired.splice(0) : this.#retired.splice(0, still);
+    for (const { slot } of free) this.#release(slot);
   }
 
   /** Never throws: the garbage collector calls it too, and has nobody to catch. */

@@ -89,13 +89,13 @@ class Hook {
   /** What would be done to `list`, and why, with the slots it was read into; without a plan if `call` was cancelled. */
   async planFor(list, contextWindow, call) {
     this.#start();
-    this.#facts.enter();
+    const number = this.#facts.enter();
     try {
       const slots = await this.#facts.slotsOf(list, call);
       const plan = call.isCancelled ? undefined : await this.#plan(list, slots, contextWindow, call);
       return { slots, plan };
     } finally {
-      this.#facts.leave();
+      this.#facts.leave(number);
     }
   }
 

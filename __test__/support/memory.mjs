@@ -1,5 +1,6 @@
-// Many calls of the hook in one process, as a long-lived host makes them, and what stays resident: growing sessions that
-// start anew, fresh copies of the same messages, and a hook dropped now and then. Needs --expose-gc.
+// Many calls of the hook in one process, as a long-lived host makes them, and what stays resident: fresh copies of the
+// same messages, a hook dropped now and then, and always a call under way. The collector runs when it likes; it is called
+// only to measure, for which --expose-gc is needed.
 
 import { createTransformContext } from "../../index.js";
 import { conversation } from "./transcripts.mjs";
@@ -8,6 +9,8 @@ import { conversation } from "./transcripts.mjs";
 const CONVERSATIONS = 64;
 /** Calls after which a host opens a new hook. */
 const CALLS_PER_HOOK = 5000;
+/** Agents that share the hook: while one call ends, others go on. */
+const AGENTS = 4;
 
 const MEGABYTE = 1024 * 1024;
 
@@ -17,11 +20,17 @@ export async function residentGrowth({ calls, warmUp }) {
   const call = async (number) => {
     if (number % CALLS_PER_HOOK === 0) hook = createTransformContext(options);
     await hook(conversation(number % CONVERSATIONS, { length: 24 }));
-    if (number % 1000 === 0) await settle();
   };
-  for (let number = 0; number < warmUp; number += 1) await call(number);
+  const makeCalls = async (count) => {
+    let number = 0;
+    const agent = async () => {
+      while (number < count) await call(number++);
+    };
+    await Promise.all(Array.from({ length: AGENTS }, agent));
+  };
+  await makeCalls(warmUp);
   const before = await resident();
-  for (let number = 0; number < calls; number += 1) await call(number);
+  await makeCalls(calls);
   const after = await resident();
   return { before: before / MEGABYTE, after: after / MEGABYTE, growth: (after - before) / MEGABYTE };
 }
