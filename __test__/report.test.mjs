@@ -69,7 +69,7 @@ test("every change says what was done, over which calls, and why", () => {
     assert.ok(from <= to && to <= calls.before.length);
     assert.ok(reason.length > 0);
     if (action === "summarize") assert.equal(messages.role[index], "toolResult");
-    perLayer[action] += 1;
+    perLayer[action] = (perLayer[action] ?? 0) + 1;
   }
   for (const [action, count] of Object.entries(perLayer)) assert.ok(count > 0, action);
 });

@@ -55,7 +55,7 @@ class Hook {
     const contextWindow = this.contextWindow();
     const { plan, slots } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
-    const isAsRead = (index) => this.#isAsRead(list[index], slots[index]);
+    const isAsRead = (index) => !call.wasAway || this.#isAsRead(list[index], slots[index]);
     const edited = plan.apply(list, isAsRead, (message) => this.#shortened(message));
     const charsAfter = (index) => this.#shortened(list[index]).length;
     const outcome = {
@@ -188,6 +188,8 @@ class Layers {
 /** One call of the hook: its clock and its cancellation. Leaves the host's signal as it was. */
 class Call {
   isCancelled = false;
+  /** Whether the host's own code may have run since the call began. */
+  wasAway = false;
   #signal;
   #start = performance.now();
   #awayMs = 0;
@@ -208,6 +210,7 @@ class Call {
 
   /** Waits for work that is done elsewhere. */
   async away(work) {
+    this.wasAway = true;
     const left = performance.now();
     try {
       return await work;

@@ -3,6 +3,7 @@
 // Refuses whatever the guard refuses, and a tag that is not the version.
 
 import { execFileSync, spawnSync } from "node:child_process";
+import { resolve } from "node:path";
 import { inspect } from "./inspect.mjs";
 
 const [folder] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
@@ -22,7 +23,8 @@ if (isReal && root.manifest.repository === undefined)
 for (const tarball of [...tarballs.filter((other) => !isRoot(other)), root]) {
   const { name, version } = tarball.manifest;
   if (isReal && isPublished(name, version)) console.log(`${name}@${version} is there already`);
-  else execFileSync("npm", ["publish", tarball.path, ...flags()], { stdio: "inherit" });
+  // An absolute path: npm takes `folder/file.tgz` for a repository on GitHub.
+  else execFileSync("npm", ["publish", resolve(tarball.path), ...flags()], { stdio: "inherit" });
 }
 
 /** A run that broke off midway can be started again. */

@@ -45,6 +45,10 @@ impl Ends {
 
     /// Finds the ends of the next pieces from `at` on: at least one, if there is text left.
     #[inline(always)]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "elsewhere the portable scanner is the only one")
+    )]
     pub(crate) fn find(&mut self, scanner: Scanner, text: &[u8], at: usize) {
         self.count = 0;
         if self.places.len() > BATCH + BLOCK {
