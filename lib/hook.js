@@ -37,7 +37,9 @@ class Hook {
       if (signal?.aborted) return messages;
       const call = new Call(signal);
       try {
-        return (await Promise.race([this.run(messages, call), call.cancelled]))?.edited ?? messages;
+        const work = this.run(messages, call);
+        await call.orCancelled(work);
+        return call.isCancelled ? messages : (await work).edited;
       } finally {
         call.end();
       }
@@ -193,19 +195,30 @@ class Call {
   #signal;
   #start = performance.now();
   #awayMs = 0;
-  #cancel;
+  #giveUp;
+  #cancel = () => {
+    this.isCancelled = true;
+    this.#giveUp?.();
+  };
 
   constructor(signal) {
-    this.cancelled = new Promise((resolve) => {
-      this.#cancel = () => {
-        this.isCancelled = true;
-        resolve(undefined);
-      };
-    });
     if (typeof signal?.addEventListener === "function") {
       this.#signal = signal;
       signal.addEventListener("abort", this.#cancel, { once: true });
     }
+  }
+
+  /**
+   * Waits until `work` is over, or the call is cancelled. Its outcome goes another way: through this promise it would
+   * outlive the quick garbage collections, and make each last milliseconds.
+   */
+  orCancelled(work) {
+    return new Promise((resolve) => {
+      const settle = () => resolve();
+      this.#giveUp = settle;
+      if (this.isCancelled) settle();
+      work.then(settle, settle);
+    });
   }
 
   /** Waits for work that is done elsewhere. */
