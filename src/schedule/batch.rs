@@ -74,6 +74,12 @@ pub struct Scope {
 }
 
 impl Held {
+    /// Bytes it keeps from being freed, and as many for its identifiers' part of the ledger.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.message.heap_bytes() + 2 * size_of_val(&*self.numbers)
+    }
+
     /// cl100k tokens as it is sent.
     #[must_use]
     pub fn tokens(&self) -> usize {

@@ -82,6 +82,10 @@ impl Fold for EveryCall {
         &self.limits
     }
 
+    fn bytes(&self) -> usize {
+        size_of_val(self.fingerprints.as_slice())
+    }
+
     fn has(&self, index: usize, message: &Message) -> bool {
         self.fingerprints.get(index) == Some(&message.fingerprint)
     }

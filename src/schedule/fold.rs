@@ -12,6 +12,9 @@ pub trait Fold {
     /// Whether the message at `index` is the one it took in there.
     fn has(&self, index: usize, message: &Message) -> bool;
 
+    /// Bytes it keeps from being freed, about.
+    fn bytes(&self) -> usize;
+
     /// Whether it has taken in nothing.
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -13,8 +13,9 @@ use crate::transcript::Transcript;
 
 /// Conversations remembered at once, of each kind.
 const MAX_FOLDS: usize = 128;
-/// Messages remembered over all conversations of a kind: some 100 bytes each, and 4 per identifier in it.
-const MAX_MESSAGES: usize = 100_000;
+/// Bytes that all conversations of a kind may keep from being freed, unless it is one alone: facts of messages, most of
+/// which their host still holds, so that they are there anyway.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// The memo of one hook.
 #[derive(Default)]
@@ -62,16 +63,60 @@ impl<F: Fold> Folds<F> {
     fn keep(&self, fold: F) {
         let mut folds = self.0.lock();
         folds.push(fold);
-        let mut messages: usize = folds.iter().map(Fold::len).sum();
+        let mut bytes: usize = folds.iter().map(Fold::bytes).sum();
         let mut gone = 0;
         for fold in folds.iter() {
             let left = folds.len() - gone;
-            if left <= 1 || (left <= MAX_FOLDS && messages <= MAX_MESSAGES) {
+            if left <= 1 || (left <= MAX_FOLDS && bytes <= MAX_BYTES) {
                 break;
             }
-            messages -= fold.len();
+            bytes -= fold.bytes();
             gone += 1;
         }
         folds.drain(..gone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::Message;
+
+    struct Heavy(Limits, usize);
+
+    impl Fold for Heavy {
+        fn len(&self) -> usize {
+            1
+        }
+
+        fn limits(&self) -> &Limits {
+            &self.0
+        }
+
+        fn bytes(&self) -> usize {
+            self.1
+        }
+
+        fn has(&self, _index: usize, _message: &Message) -> bool {
+            false
+        }
+    }
+
+    /// Bytes and number of what is kept after folds of this size.
+    fn kept(count: usize, bytes: usize) -> (usize, usize) {
+        let folds = Folds::default();
+        for _ in 0..count {
+            folds.keep(Heavy(Limits::default(), bytes));
+        }
+        let folds = folds.0.into_inner();
+        (folds.iter().map(Fold::bytes).sum(), folds.len())
+    }
+
+    #[test]
+    fn keeps_to_its_bounds_and_always_the_latest() {
+        assert_eq!(kept(1000, 1), (MAX_FOLDS, MAX_FOLDS), "bounded by number");
+        let (bytes, count) = kept(1000, MAX_BYTES / 10);
+        assert!(bytes <= MAX_BYTES && count == 10, "bounded by bytes: {count} of {bytes}");
+        assert_eq!(kept(3, MAX_BYTES * 2), (MAX_BYTES * 2, 1), "one alone may be larger");
     }
 }

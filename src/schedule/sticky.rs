@@ -35,6 +35,8 @@ pub struct Sticky {
     /// cl100k tokens as they came, and as sent.
     raw: usize,
     sent: usize,
+    /// What `held` keeps from being freed.
+    bytes: usize,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
     /// Provider tokens the last batch left, or the low water if that is more.
@@ -106,6 +108,7 @@ impl Sticky {
             calibration: Calibration::default(),
             raw: 0,
             sent: 0,
+            bytes: 0,
             carried: 0.0,
             settled,
         }
@@ -272,6 +275,7 @@ impl Sticky {
         };
         self.raw += message.tokens;
         self.sent += held.tokens();
+        self.bytes += held.bytes();
         self.held.push(held);
     }
 
@@ -290,6 +294,10 @@ impl Fold for Sticky {
 
     fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn has(&self, index: usize, message: &Message) -> bool {
