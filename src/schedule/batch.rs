@@ -61,6 +61,8 @@ pub enum Form {
 /// Where a batch may cut, and how deep.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope {
+    /// The first message a provider sees as a turn: without it a reply could come first.
+    pub opening: Option<usize>,
     /// The first user message.
     pub first_user: Option<usize>,
     /// The last user message: what follows is the open turn.
@@ -74,6 +76,17 @@ pub struct Scope {
 }
 
 impl Held {
+    /// Whether a provider sees it as a turn.
+    #[must_use]
+    pub fn is_turn(&self) -> bool {
+        let is_sent = match &self.message.body {
+            Body::System => false,
+            Body::Assistant(assistant) => assistant.is_sent,
+            _ => true,
+        };
+        is_sent && self.reason != Reason::OrphanResult
+    }
+
     /// Bytes it keeps from being freed, and as many for its identifiers' part of the ledger.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -279,7 +292,10 @@ impl Batch<'_> {
             Body::Other => self.scope.last_user.is_some_and(|last| start < last),
             _ => false,
         };
-        let may_go = is_droppable && opens.form != Form::Gone && opens.group == start;
+        let may_go = is_droppable
+            && opens.form != Form::Gone
+            && opens.group == start
+            && Some(start) != self.scope.opening;
         let members: Vec<&Held> = self.group(start).filter_map(|index| self.held.get(index)).collect();
         let is_excluded = |held: &&Held| held.message.tool_result().is_some_and(|result| result.is_excluded);
         (may_go && !members.iter().any(is_excluded)).then_some(members)
@@ -335,7 +351,8 @@ impl Batch<'_> {
             if self.context() <= threshold {
                 return;
             }
-            let is_free = Some(index) != self.scope.first_user && Some(index) != self.scope.last_user;
+            let Scope { opening, first_user, last_user, .. } = self.scope;
+            let is_free = ![opening, first_user, last_user].contains(&Some(index));
             let goes = self.held.get(index).is_some_and(|held| {
                 let is_late_summary = matches!(held.message.body, Body::Summary)
                     && self.scope.first_user.is_some_and(|first| index > first);

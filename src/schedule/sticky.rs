@@ -221,6 +221,7 @@ impl Sticky {
             self.held.iter().enumerate().rev().filter(|(_, held)| held.message.tool_result().is_some());
         let newest = results.take(self.limits.keep_recent_tool_results).last();
         Scope {
+            opening: self.held.iter().position(Held::is_turn),
             first_user: self.held.iter().position(is_user),
             last_user: self.held.iter().rposition(is_user),
             tail,
