@@ -15,6 +15,9 @@ const WIDTH = 32;
 /** Every so many calls the costly checks run too: a deep copy of the input, a hook of its own, a count of the output. */
 const DEEP_EVERY = 50;
 
+/** Calls that once came out wrong: a conversation that opens with a message of an unknown role. */
+const FOUND = [172_752];
+
 const OPTIONS = [
   {},
   { contextWindow: 3000, reserveTokens: 200, keepRecentMessages: 4, keepRecentToolResults: 2 },
@@ -35,6 +38,7 @@ test(`${CALLS} generated calls`, async (t) => {
     });
   const hooks = OPTIONS.map((options) => ({ hook: makeHook(options), fresh: () => makeHook(options) }));
   const reached = { edited: 0, sound: 0 };
+  for (const call of FOUND) await checkCall(call, hooks, reached);
   let seed = FIRST;
   const worker = async () => {
     while (seed < FIRST + CALLS) await checkCall(seed++, hooks, reached);
