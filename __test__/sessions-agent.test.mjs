@@ -8,19 +8,11 @@ import { Agent } from "@earendil-works/pi-agent-core";
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
+import { calls, result, says, user } from "./support/said.mjs";
 
 const { ContextManager, fromAgentMessage, toAgentMessages, validate } = strata;
 const LABEL = "[上下文总结]";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-
-const user = (content) => ({ role: "user", content });
-const says = (content) => ({ role: "assistant", content });
-const calls = (id, command) => ({
-  role: "assistant",
-  content: "",
-  toolCalls: [{ id, name: "bash", arguments: { command } }],
-});
-const result = (id, content, isError) => ({ role: "tool", content, toolCallId: id, isError });
 
 test("an agent's messages come into the session by themselves, and back", async () => {
   const model = createScriptedModel([

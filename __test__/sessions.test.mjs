@@ -8,6 +8,7 @@ import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import strata from "../index.js";
+import { calls, result, says, user } from "./support/said.mjs";
 
 const { ContextManager, countTokens } = strata;
 const LABEL = "[上下文总结]";
@@ -17,15 +18,6 @@ const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = () => join(folder, `${++files}.db`);
-
-const user = (content) => ({ role: "user", content });
-const says = (content) => ({ role: "assistant", content });
-const calls = (id, command) => ({
-  role: "assistant",
-  content: "",
-  toolCalls: [{ id, name: "bash", arguments: { command } }],
-});
-const result = (id, content, isError) => ({ role: "tool", content, toolCallId: id, isError });
 
 async function addAll(manager, id, messages) {
   for (const message of messages) await manager.addMessage(id, message);

@@ -1,0 +1,10 @@
+// Messages of a session in their provider-neutral shape, by who says them.
+
+export const user = (content) => ({ role: "user", content });
+export const says = (content) => ({ role: "assistant", content });
+export const calls = (id, command) => ({
+  role: "assistant",
+  content: "",
+  toolCalls: [{ id, name: "bash", arguments: { command } }],
+});
+export const result = (id, content, isError) => ({ role: "tool", content, toolCallId: id, isError });
