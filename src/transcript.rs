@@ -232,6 +232,16 @@ impl Message {
         }
     }
 
+    /// Whether a provider sees it as a turn, if nothing else keeps it from being sent.
+    #[must_use]
+    pub fn is_turn(&self) -> bool {
+        match &self.body {
+            Body::System => false,
+            Body::Assistant(assistant) => assistant.is_sent,
+            _ => true,
+        }
+    }
+
     /// Bytes these facts take, for caches that are bounded by them.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

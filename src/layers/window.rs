@@ -5,7 +5,7 @@
 //! conversation opens with: without it a reply could come first, which providers refuse.
 
 use super::Limits;
-use crate::transcript::{Body, Link, Transcript};
+use crate::transcript::{Body, Link, Message, Transcript};
 
 /// Index from which on everything is protected.
 #[must_use]
@@ -37,12 +37,7 @@ impl Head {
     #[must_use]
     pub fn of(transcript: &Transcript) -> Self {
         let opens = |index: &usize| {
-            let is_sent = transcript.get(*index).is_some_and(|message| match &message.body {
-                Body::System => false,
-                Body::Assistant(assistant) => assistant.is_sent,
-                _ => true,
-            });
-            is_sent && transcript.link(*index) != Link::Orphan
+            transcript.get(*index).is_some_and(Message::is_turn) && transcript.link(*index) != Link::Orphan
         };
         let opening = (0..transcript.len()).find(opens);
         Self { opening, first_user: transcript.first_user() }

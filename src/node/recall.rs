@@ -82,7 +82,7 @@ impl Task for RecallTask {
                     break;
                 }
             }
-            guarded(|| Ok(recalled))
+            Ok(recalled)
         })
     }
 

@@ -7,56 +7,22 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use super::economy::Policy;
-use super::ledger::{Ledger, Numbers};
+use super::held::{Form, Held};
+use super::ledger::Ledger;
 use crate::layers::thinking::{may_lose_thinking, step_under_way};
 use crate::layers::{Limits, ThinkingScope};
-use crate::plan::{Layer, Reason};
+use crate::plan::Reason;
 use crate::tokens::estimate::Estimate;
-use crate::transcript::{Body, Message};
+use crate::transcript::Body;
 
 /// Tokens a provider counts around each message, in cl100k: role and delimiters.
 const MESSAGE_OVERHEAD_TOKENS: f64 = 4.0;
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
-/// How much of its worth something superseded keeps: its newer form shows most of it.
-const SUPERSEDED_SHARE: f64 = 0.7;
 /// No batch goes below this share of the low water: what is left then is the latest work.
 const FLOOR_SHARE: f64 = 0.3;
-
-/// A message and what became of it. Its form never goes back.
-#[derive(Clone, Debug)]
-pub struct Held {
-    /// Its facts.
-    pub message: Arc<Message>,
-    /// The message that opens its group.
-    pub group: usize,
-    /// Identifiers it shows unedited.
-    pub numbers: Numbers,
-    /// Those its edited form shows.
-    pub kept: Option<Numbers>,
-    /// How it is sent.
-    pub form: Form,
-    /// By which rule, if it is not whole.
-    pub reason: Reason,
-    /// Whether the model took up anything it brought.
-    pub is_taken_up: bool,
-    /// What superseded it.
-    pub stale: Option<Reason>,
-}
-
-/// How a message is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
-    /// As it came.
-    Whole,
-    /// Summarised, or without its thinking.
-    Edited,
-    /// Not at all.
-    Gone,
-}
 
 /// Where a batch may cut, and how deep.
 #[derive(Clone, Copy, Debug)]
@@ -73,73 +39,6 @@ pub struct Scope {
     pub full_results: usize,
     /// Tokens the context must come down to whatever that loses.
     pub must: f64,
-}
-
-impl Held {
-    /// Whether a provider sees it as a turn.
-    #[must_use]
-    pub fn is_turn(&self) -> bool {
-        let is_sent = match &self.message.body {
-            Body::System => false,
-            Body::Assistant(assistant) => assistant.is_sent,
-            _ => true,
-        };
-        is_sent && self.reason != Reason::OrphanResult
-    }
-
-    /// Bytes it keeps from being freed, and as many for its identifiers' part of the ledger.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.message.heap_bytes() + 2 * size_of_val(&*self.numbers)
-    }
-
-    /// cl100k tokens as it is sent.
-    #[must_use]
-    pub fn tokens(&self) -> usize {
-        match self.form {
-            Form::Whole => self.message.tokens,
-            Form::Edited => self.edited_tokens(),
-            Form::Gone => 0,
-        }
-    }
-
-    fn edited_tokens(&self) -> usize {
-        match &self.message.body {
-            Body::ToolResult(result) => {
-                result.shortened.as_ref().map_or(self.message.tokens, |shortened| shortened.message_tokens)
-            }
-            Body::Assistant(assistant) => {
-                self.message.tokens.saturating_sub(assistant.thinking.map_or(0, |thinking| thinking.tokens))
-            }
-            _ => self.message.tokens,
-        }
-    }
-
-    fn shown(&self) -> &[u32] {
-        match self.form {
-            Form::Whole => &self.numbers,
-            Form::Edited => self.kept.as_deref().unwrap_or_default(),
-            Form::Gone => &[],
-        }
-    }
-
-    /// The layer an edit of it belongs to.
-    #[must_use]
-    pub fn layer(&self) -> Layer {
-        match (&self.message.body, self.form) {
-            (_, Form::Gone) => Layer::Window,
-            (Body::Assistant(_), _) => Layer::Thinking,
-            _ => Layer::ToolResults,
-        }
-    }
-
-    fn superseded(&self, loss: f64) -> f64 {
-        if self.stale.is_some() { loss * SUPERSEDED_SHARE } else { loss }
-    }
-
-    fn why(&self) -> Reason {
-        self.stale.unwrap_or(if self.is_taken_up { Reason::LeastUseful } else { Reason::NeverUsed })
-    }
 }
 
 /// What one batch works on.

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod economy;
 pub mod every_call;
 pub mod fold;
+pub mod held;
 pub mod ledger;
 pub mod memo;
 pub mod stale;

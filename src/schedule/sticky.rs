@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
-use super::batch::{Batch, Form, Held, Scope};
+use super::batch::{Batch, Scope};
 use super::calibration::{Calibration, Sent};
 use super::clock::Clock;
 use super::economy::Policy;
 use super::every_call::drop_orphans;
 use super::fold::Fold;
+use super::held::{Form, Held};
 use super::ledger::{Ledger, Speaker};
 use super::stale::Staleness;
 use crate::fault;

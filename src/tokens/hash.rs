@@ -1,7 +1,7 @@
 //! The hash of token pairs, shared by the build script that lays their table out and the code that reads it.
 //!
 //! A pair of token ids goes in, 64 well-mixed bits come out; [`slot`] turns those and a bucket's pilot into a place
-//! in a perfect-hash table. The piece cache borrows [`fold`].
+//! in a perfect-hash table. The cache and the spans borrow [`fold`].
 
 /// Odd constants with no structure (digits of pi), so that zero bytes still mix.
 const MIX: [u64; 3] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345, 0xa409_3822_299f_31d1];

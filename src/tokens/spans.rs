@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_secret};
 use super::{
     cache::Span,
     classes::{self, Class},
+    hash,
 };
 
 /// Least bytes of a span; shorter texts are counted piece by piece.
@@ -82,7 +83,7 @@ pub(crate) fn end(text: &[u8], start: usize) -> Option<usize> {
 #[inline(always)]
 fn is_taken(text: &[u8], end: usize) -> bool {
     let before = text.get(..end).and_then(<[u8]>::last_chunk).map_or(0, |&bytes| u64::from_le_bytes(bytes));
-    before.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TAKEN_BITS) == 0
+    hash::fold(before, 0) >> (64 - TAKEN_BITS) == 0
 }
 
 /// Whether no other line break follows this one in a run of white space: then a piece ends here.
