@@ -27,7 +27,7 @@ pub fn droppable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterat
 /// Where a conversation begins: what no layer drops, however old it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
-    /// The first message a provider sees as a turn.
+    /// The first message a provider sees as a turn, unless that is a reply itself.
     opening: Option<usize>,
     first_user: Option<usize>,
 }
@@ -39,7 +39,9 @@ impl Head {
         let opens = |index: &usize| {
             transcript.get(*index).is_some_and(Message::is_turn) && transcript.link(*index) != Link::Orphan
         };
-        let opening = (0..transcript.len()).find(opens);
+        let is_reply =
+            |index: &usize| transcript.get(*index).is_some_and(|message| message.assistant().is_some());
+        let opening = (0..transcript.len()).find(opens).filter(|index| !is_reply(index));
         Self { opening, first_user: transcript.first_user() }
     }
 

@@ -27,7 +27,7 @@ const FLOOR_SHARE: f64 = 0.3;
 /// Where a batch may cut, and how deep.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope {
-    /// The first message a provider sees as a turn: without it a reply could come first.
+    /// What the conversation opens with, unless that is a reply itself: without it a reply could come first.
     pub opening: Option<usize>,
     /// The first user message.
     pub first_user: Option<usize>,

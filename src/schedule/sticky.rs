@@ -221,8 +221,10 @@ impl Sticky {
         let results =
             self.held.iter().enumerate().rev().filter(|(_, held)| held.message.tool_result().is_some());
         let newest = results.take(self.limits.keep_recent_tool_results).last();
+        let opening = self.held.iter().enumerate().find(|(_, held)| held.is_turn());
+        let opening = opening.filter(|(_, held)| held.message.assistant().is_none());
         Scope {
-            opening: self.held.iter().position(Held::is_turn),
+            opening: opening.map(|(index, _)| index),
             first_user: self.held.iter().position(is_user),
             last_user: self.held.iter().rposition(is_user),
             tail,
