@@ -75,6 +75,15 @@ impl Message {
         matches!(self.role, Role::ToolResult { .. })
     }
 
+    pub(crate) fn is_reply(&self) -> bool {
+        matches!(self.role, Role::Assistant { .. } | Role::ToolResult { .. })
+    }
+
+    /// True for what reaches the provider as a turn of its own.
+    pub(crate) fn is_spoken(&self) -> bool {
+        self.is_sent && self.role != Role::System
+    }
+
     pub(crate) fn texts(&self) -> impl Iterator<Item = &Text> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Text(text) => Some(text),
