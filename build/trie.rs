@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 /// Bit 31: a token ends here. Bit 30: it has no continuation, and bits 8 to 29 are its id instead of a base.
+/// Bit 30 alone: only one token goes on from here, and they are where its tail is.
 const TOKEN: u32 = 1 << 31;
 const LEAF: u32 = 1 << 30;
 /// A label no UTF-8 text can ask for, on units that are not children.
@@ -14,10 +15,13 @@ const NOT_A_CHILD: u32 = 0xff;
 /// Where the search for room gives a block up as full.
 const CROWDED: usize = 4;
 
-/// Units of the tree and, for each first byte, the unit of its node.
+/// Units of the tree; for each first byte, its node; and the tails.
 pub(crate) struct Trie {
     pub(crate) units: Vec<u32>,
     pub(crate) roots: Vec<u32>,
+    /// Of each tail its token's id and length in one word, then its bytes. Tokens of low ids, which are the frequent
+    /// ones, lie side by side.
+    pub(crate) tails: Vec<u8>,
 }
 
 /// `tokens` sorted by bytes, with their ids.
@@ -27,13 +31,18 @@ pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
         Layout { units: vec![0; 256], used: vec![false; 256], bases: vec![false; 256], first_open: 0 };
     let mut roots = vec![0; 256];
     let mut pending = Vec::new();
+    let mut ends = Vec::new();
     for (byte, range) in children(&sorted, 0..sorted.len(), 0) {
         let unit = layout.place(&[0]);
-        roots[usize::from(byte)] = unit as u32;
+        roots[usize::from(byte)] = unit;
         pending.push((unit, NOT_A_CHILD, range, 1));
     }
     while let Some((unit, label, range, depth)) = pending.pop() {
         let id = sorted.get(range.start).filter(|(bytes, _)| bytes.len() == depth).map(|&(_, id)| id);
+        if let (&[(bytes, id)], true) = (&sorted[range.clone()], id.is_none()) {
+            ends.push((id, unit, label, &bytes[depth..]));
+            continue;
+        }
         let rest = range.start + usize::from(id.is_some())..range.end;
         let next: Vec<_> = children(&sorted, rest, depth).collect();
         if let (Some(id), true) = (id, next.is_empty()) {
@@ -54,12 +63,22 @@ pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
             pending.push((base ^ usize::from(byte), u32::from(byte), range, depth + 1));
         }
     }
+    ends.sort_unstable();
+    let mut tails = Vec::new();
+    for (id, unit, label, tail) in ends {
+        layout.units[unit] = LEAF | (tails.len() as u32) << 8 | label;
+        tails.extend((id << 8 | tail.len() as u32).to_le_bytes());
+        tails.extend(tail);
+    }
+    // A tail is read eight bytes at a time.
+    tails.extend([0; 8]);
     for (unit, used) in layout.units.iter_mut().zip(&layout.used) {
         if !used {
             *unit = NOT_A_CHILD;
         }
     }
-    Trie { units: layout.units, roots }
+    let roots = roots.into_iter().map(|unit: usize| layout.units[unit]).collect();
+    Trie { units: layout.units, roots, tails }
 }
 
 /// Splits a range of tokens that share `depth` bytes by their next byte.

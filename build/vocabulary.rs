@@ -44,6 +44,7 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
         ("pair_slots.bin", pair_slots.flat_map(u32::to_le_bytes).collect()),
         ("trie_units.bin", le32(&trie.units)),
         ("trie_roots.bin", le32(&trie.roots)),
+        ("trie_tails.bin", trie.tails),
         ("single_bytes.bin", single_bytes),
         ("bridges.bin", bridges(tokens)),
     ]

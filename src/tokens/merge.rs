@@ -28,6 +28,7 @@ struct Run {
     start: usize,
     end: usize,
     token: u32,
+    len: usize,
 }
 
 /// A token this long is worth asking whether it lies in a run of one byte.
@@ -75,47 +76,54 @@ impl Scratch {
         }
         self.run = Run::default();
         let mut at = 0;
-        let mut candidate = Some(first.id());
-        while let Some(mut token) = candidate {
+        let mut candidate = Some((first.id(), first.len));
+        let mut is_longest = false;
+        while let Some((mut token, mut len)) = candidate {
+            let longest = len;
             let taken = loop {
                 let fitting = match self.tokens.last() {
                     Some(&last) if memo => self.recall(last, token),
-                    Some(&last) => longest_fitting(last, token),
+                    Some(&last) => longest_fitting(last, token, is_longest),
                     None => Some(token),
                 };
                 let Some(fits) = fitting else { break None };
-                token = fits;
-                let end = at + vocabulary::len(token);
+                // A length that is known already need not be waited for.
+                if fits != token {
+                    (token, len) = (fits, vocabulary::len(fits));
+                }
+                let end = at + len;
                 if !self.is_dead(end) {
                     break Some(end);
                 }
                 match vocabulary::shorter(token) {
-                    Some(shorter) => token = shorter,
+                    Some(shorter) => (token, len) = (shorter, vocabulary::len(shorter)),
                     None => break None,
                 }
             };
             if let Some(end) = taken {
                 self.tokens.push(token);
                 at = end;
+                is_longest = len == longest;
                 candidate = if memo {
                     self.longest_at(piece, at)
                 } else {
-                    piece.get(at..).and_then(vocabulary::longest).map(Found::id)
+                    piece.get(at..).and_then(vocabulary::longest).map(|found| (found.id(), found.len))
                 };
             } else {
                 self.kill(at);
-                candidate = self.tokens.pop();
-                at -= candidate.map_or(0, vocabulary::len);
+                is_longest = false;
+                candidate = self.tokens.pop().map(|token| (token, vocabulary::len(token)));
+                at -= candidate.map_or(0, |(_, len)| len);
             }
         }
     }
 
     /// The longest token at a place of a long piece: in a run of one byte it is the same at every place, and finding it
     /// anew would take a hundred steps at each.
-    fn longest_at(&mut self, piece: &[u8], at: usize) -> Option<u32> {
+    fn longest_at(&mut self, piece: &[u8], at: usize) -> Option<(u32, usize)> {
         let ahead = at..at + vocabulary::LONGEST_TOKEN;
         if self.run.start <= at && ahead.end <= self.run.end {
-            return Some(self.run.token);
+            return Some((self.run.token, self.run.len));
         }
         let found = vocabulary::longest(piece.get(at..)?)?;
         let token = found.id();
@@ -129,10 +137,11 @@ impl Scratch {
                     start: before.iter().rposition(differs).map_or(0, |last| last + 1),
                     end: after.iter().position(differs).map_or(piece.len(), |len| at + len),
                     token,
+                    len: found.len,
                 };
             }
         }
-        Some(token)
+        Some((token, found.len))
     }
 
     /// [`longest_fitting`], remembered: runs of one character ask the same for every token.
@@ -145,7 +154,7 @@ impl Scratch {
         if known & !NONE == key {
             return (known & NONE != NONE).then_some((known & NONE) as u32);
         }
-        let answer = longest_fitting(last, token);
+        let answer = longest_fitting(last, token, false);
         if let Some(place) = self.answers.get_mut(slot) {
             *place = key | answer.map_or(NONE, u64::from);
         }
@@ -165,8 +174,8 @@ impl Scratch {
 
 /// The longest token that is `token` or a prefix of it and can follow `last`.
 #[inline(always)]
-fn longest_fitting(last: u32, mut token: u32) -> Option<u32> {
-    while !compatible(last, token) {
+fn longest_fitting(last: u32, mut token: u32, is_longest: bool) -> Option<u32> {
+    while !compatible(last, token, is_longest) {
         token = vocabulary::shorter(token)?;
     }
     Some(token)
@@ -178,10 +187,10 @@ fn longest_fitting(last: u32, mut token: u32) -> Option<u32> {
 /// than all that was undone, merging would have taken it before building these tokens. On a tie the left one merges
 /// first, so undoing `right` still forbids a merge of its own rank.
 #[inline(always)]
-fn compatible(mut left: u32, mut right: u32) -> bool {
+fn compatible(mut left: u32, mut right: u32, mut is_longest: bool) -> bool {
     let mut ceiling = u32::MAX;
     loop {
-        if vocabulary::merged(left, right).is_some_and(|across| across < ceiling) {
+        if !is_longest && vocabulary::merges_below(ceiling, left, right) {
             return false;
         }
         let (inner_left, inner_right) = (vocabulary::halves(left).1, vocabulary::halves(right).0);
@@ -192,6 +201,7 @@ fn compatible(mut left: u32, mut right: u32) -> bool {
         if right_is_byte || (!left_is_byte && left > right) {
             ceiling = left;
             left = inner_left;
+            is_longest = false;
         } else {
             ceiling = right + 1;
             right = inner_right;

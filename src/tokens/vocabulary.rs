@@ -1,7 +1,7 @@
 //! The cl100k vocabulary: static tables laid out by the build script and read in place.
 //!
 //! Bytes and ids flow in, ids, lengths and bytes flow out. Nothing is parsed or built at load; the tables are
-//! little-endian arrays in the program's read-only data, 2.5 MB in all. An id beyond the vocabulary has no bytes and
+//! little-endian arrays in the program's read-only data, 2.4 MB in all. An id beyond the vocabulary has no bytes and
 //! length 0; no function here panics on one.
 
 use super::hash;
@@ -27,6 +27,7 @@ static PAIR_PILOTS: &[u8] = table!("pair_pilots.bin");
 static PAIR_SLOTS: &[u8] = table!("pair_slots.bin");
 static TRIE_UNITS: &[u8] = table!("trie_units.bin");
 static TRIE_ROOTS: &[u8] = table!("trie_roots.bin");
+static TRIE_TAILS: &[u8] = table!("trie_tails.bin");
 static SINGLE_BYTES: &[u8; 256] = table!("single_bytes.bin");
 static BRIDGES: &[u8; 1 << 16] = table!("bridges.bin");
 
@@ -93,21 +94,23 @@ pub(crate) fn spell(id: u32, text: &mut Vec<u8>) -> bool {
     }
 }
 
-/// The token made by merging two tokens, if that merge is one of the vocabulary's.
+/// Whether merging two tokens makes one of lower id than `ceiling`.
 #[inline(always)]
-pub(crate) fn merged(left: u32, right: u32) -> Option<u32> {
+pub(crate) fn merges_below(ceiling: u32, left: u32, right: u32) -> bool {
     let hash = hash::pair(left, right);
     let (word, bits) = hash::filter(hash);
     if u64_at(PAIR_FILTER, word) & bits != bits {
-        return None;
+        return false;
     }
     let pilot = u16_at(PAIR_PILOTS, hash::bucket(hash, PAIR_PILOTS.len() / 2));
     let entry = u32_at(PAIR_SLOTS, hash::slot(hash, pilot, PAIR_SLOTS.len() / 4));
-    let id = (entry >> hash::FINGERPRINT_BITS).checked_sub(1)?;
-    (hash::marked(id, hash) == entry && halves(id) == (left, right)).then_some(id)
+    // The halves are looked at last: most often the fingerprint or the id says enough.
+    let id = (entry >> hash::FINGERPRINT_BITS).wrapping_sub(1);
+    id < ceiling && hash::marked(id, hash) == entry && halves(id) == (left, right)
 }
 
-/// Bit 31 of a unit: a token ends here. Bit 30: nothing follows, and bits 8 to 29 are its id instead of a base.
+/// Bit 31 of a unit: a token ends here. Bit 30: nothing follows, and bits 8 to 29 are its id instead of a base. Bit 30
+/// alone: one token follows, and they are where its tail is.
 const TOKEN: u32 = 1 << 31;
 const LEAF: u32 = 1 << 30;
 
@@ -123,7 +126,11 @@ impl Found {
     #[inline(always)]
     pub(crate) fn id(self) -> u32 {
         let base = base(self.unit);
-        if self.unit & LEAF != 0 { base } else { u32_at(TRIE_UNITS, base as usize) >> 8 }
+        match self.unit & (TOKEN | LEAF) {
+            TOKEN => u32_at(TRIE_UNITS, base as usize) >> 8,
+            LEAF => tail(base).0 >> 8,
+            _ => base,
+        }
     }
 }
 
@@ -131,21 +138,48 @@ impl Found {
 #[inline(always)]
 pub(crate) fn longest(text: &[u8]) -> Option<Found> {
     let (&first, rest) = text.split_first()?;
-    let mut unit = u32_at(TRIE_UNITS, u32_at(TRIE_ROOTS, usize::from(first)) as usize);
+    let mut unit = u32_at(TRIE_ROOTS, usize::from(first));
     let mut found = Found { unit, len: 1 };
-    for (depth, &byte) in rest.iter().enumerate() {
+    let mut len = 1;
+    for &byte in rest {
         if unit & LEAF != 0 {
             break;
         }
         unit = u32_at(TRIE_UNITS, (base(unit) ^ u32::from(byte)) as usize);
         if unit & 0xff != u32::from(byte) {
-            break;
+            return Some(found);
         }
+        len += 1;
         if unit & TOKEN != 0 {
-            found = Found { unit, len: depth + 2 };
+            found = Found { unit, len };
+        }
+    }
+    if unit & (TOKEN | LEAF) == LEAF {
+        let (head, tail) = tail(base(unit));
+        let tail_len = (head & 0xff) as usize;
+        if starts_with(text.get(len..).unwrap_or_default(), tail, tail_len) {
+            found = Found { unit, len: len + tail_len };
         }
     }
     Some(found)
+}
+
+/// The id and length of a tail, and its bytes with whatever follows.
+#[inline(always)]
+fn tail(at: u32) -> (u32, &'static [u8]) {
+    let Some((&head, tail)) = TRIE_TAILS.get(at as usize..).and_then(|rest| rest.split_first_chunk()) else {
+        return (0, &[]);
+    };
+    (u32::from_le_bytes(head), tail)
+}
+
+/// Whether `text` starts with the first `len` bytes of `tail`, at least one.
+#[inline(always)]
+fn starts_with(text: &[u8], tail: &[u8], len: usize) -> bool {
+    if let (Some(&text), Some(&tail), 1..=8) = (text.first_chunk(), tail.first_chunk(), len) {
+        return (u64::from_le_bytes(text) ^ u64::from_le_bytes(tail)) << (64 - 8 * len) == 0;
+    }
+    tail.get(..len).is_some_and(|tail| text.starts_with(tail))
 }
 
 /// Reads every table once, in order. A text's first sight asks for places all over them, and each that is not in memory
@@ -153,7 +187,7 @@ pub(crate) fn longest(text: &[u8]) -> Option<Found> {
 pub(crate) fn touch() {
     /// Bytes of a cache line.
     const LINE: usize = 64;
-    for table in [SPLITS, BRIDGES, PAIR_SLOTS, PAIR_PILOTS, PAIR_FILTER, TRIE_UNITS] {
+    for table in [SPLITS, BRIDGES, PAIR_SLOTS, PAIR_PILOTS, PAIR_FILTER, TRIE_TAILS, TRIE_UNITS] {
         std::hint::black_box(table.iter().step_by(LINE).fold(0, |all, byte| all | byte));
     }
 }
