@@ -1,9 +1,11 @@
 //! Token counts of short pieces and of spans seen before, exact and bounded.
 //!
 //! A piece's bytes themselves are the key. Up to 15 bytes lie in one u128 beside their length and count (1 MB of
-//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). Each slot has one
-//! neighbour; the newer entry of the two stays in front and the older is overwritten. Memory is fixed, and its pages
-//! are only taken up as they are written to.
+//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). A slot has room for two
+//! entries, of which a third overwrites the older. Memory is bounded, and its pages are only taken up as they are
+//! written to.
+
+use std::mem;
 
 use super::hash;
 
@@ -12,11 +14,11 @@ pub(crate) const SHORT: usize = 15;
 /// Longest piece in two.
 pub(crate) const LONG: usize = 30;
 
-/// Slots a cache begins with and grows to, as powers of two. Few pages are touched, and the first-level cache is
-/// well used, as long as few different pieces were seen.
-const SHORT_BITS: (u32, u32) = (12, 16);
-const LONG_BITS: (u32, u32) = (6, 13);
-const SPAN_BITS: (u32, u32) = (6, 16);
+/// Slots of two entries a cache begins with and grows to, as powers of two. Few pages are touched, and the first-level
+/// cache is well used, as long as few different pieces were seen.
+const SHORT_BITS: (u32, u32) = (11, 15);
+const LONG_BITS: (u32, u32) = (5, 12);
+const SPAN_BITS: (u32, u32) = (5, 15);
 /// The count of a short piece: the top four bits, above four of length.
 const SHORT_COUNT: u32 = 124;
 /// The count of a long piece: the top byte of the second word, above a byte of length.
@@ -26,8 +28,8 @@ const LONG_COUNT: u32 = 120;
 pub(crate) trait Key: Copy + Default {
     /// 64 bits of hash; the top ones choose the slot.
     fn hash(self) -> u64;
-    /// The count of an entry, if it is this key's.
-    fn count_in(self, entry: Self) -> Option<usize>;
+    /// The count of an entry if it is this key's, or else 0.
+    fn count_in(self, entry: Self) -> usize;
     /// The entry of this key and a count.
     fn with_count(self, count: usize) -> Self;
     /// The key of an entry.
@@ -41,9 +43,9 @@ impl Key for u128 {
     }
 
     #[inline(always)]
-    fn count_in(self, entry: Self) -> Option<usize> {
+    fn count_in(self, entry: Self) -> usize {
         let difference = entry ^ self;
-        (difference << 4 == 0).then_some((difference >> SHORT_COUNT) as usize)
+        if difference << 4 == 0 { (difference >> SHORT_COUNT) as usize } else { 0 }
     }
 
     fn with_count(self, count: usize) -> Self {
@@ -62,9 +64,9 @@ impl Key for [u128; 2] {
     }
 
     #[inline(always)]
-    fn count_in(self, entry: Self) -> Option<usize> {
+    fn count_in(self, entry: Self) -> usize {
         let difference = entry[1] ^ self[1];
-        (entry[0] == self[0] && difference << 8 == 0).then_some((difference >> LONG_COUNT) as usize)
+        if entry[0] == self[0] && difference << 8 == 0 { (difference >> LONG_COUNT) as usize } else { 0 }
     }
 
     fn with_count(self, count: usize) -> Self {
@@ -93,9 +95,9 @@ impl Key for Span {
     }
 
     #[inline(always)]
-    fn count_in(self, entry: Self) -> Option<usize> {
+    fn count_in(self, entry: Self) -> usize {
         let difference = entry.0 ^ self.0;
-        (difference >> 16 == 0).then_some(difference as usize)
+        if difference >> 16 == 0 { difference as usize } else { 0 }
     }
 
     fn with_count(self, count: usize) -> Self {
@@ -121,16 +123,17 @@ pub(crate) fn long_key(text: &[u8], start: usize, len: usize) -> [u128; 2] {
 
 /// One size of pieces.
 pub(crate) struct Table<K> {
-    slots: Box<[K]>,
+    /// The newer entry of each slot first. Both are looked at: which of them it is cannot be foreseen.
+    slots: Vec<[K; 2]>,
     bits: u32,
     most_bits: u32,
-    /// Entries written since it last grew.
+    /// Entries written so far.
     written: usize,
 }
 
 impl<K: Key> Table<K> {
     fn new((bits, most_bits): (u32, u32)) -> Self {
-        Self { slots: vec![K::default(); 1 << bits].into(), bits, most_bits, written: 0 }
+        Self { slots: vec![[K::default(); 2]; 1 << bits], bits, most_bits, written: 0 }
     }
 
     #[inline(always)]
@@ -138,46 +141,58 @@ impl<K: Key> Table<K> {
         (key.hash() >> (64 - self.bits)) as usize
     }
 
-    /// The count of a piece, if it is known.
+    /// The count of a piece, or 0 if it is not known.
     #[inline(always)]
-    pub(crate) fn get(&self, key: K) -> Option<usize> {
-        let home = self.home(key);
-        let at = |slot: usize| self.slots.get(slot).and_then(|&entry| key.count_in(entry));
-        at(home).or_else(|| at(home ^ 1))
+    pub(crate) fn get(&self, key: K) -> usize {
+        self.slots.get(self.home(key)).map_or(0, |&[newer, older]| key.count_in(newer) | key.count_in(older))
+    }
+
+    /// The count of a piece; what is not known yet is counted and remembered.
+    #[inline(always)]
+    pub(crate) fn get_or_put(&mut self, key: K, count: impl FnOnce() -> usize) -> usize {
+        match self.get(key) {
+            0 => {
+                let count = count();
+                self.put(key, count);
+                count
+            }
+            count => count,
+        }
     }
 
     /// Remembers the count of a piece that is not known.
     #[inline(never)]
     pub(crate) fn put(&mut self, key: K, count: usize) {
-        if self.written * 2 >= self.slots.len() && self.bits < self.most_bits {
+        if self.written >= self.slots.len() && self.bits < self.most_bits {
             self.grow();
         }
         self.write(key, key.with_count(count));
         self.written += 1;
     }
 
+    #[inline(always)]
     fn write(&mut self, key: K, entry: K) {
         let home = self.home(key);
-        let older = self.slots.get(home).copied().unwrap_or_default();
-        for (slot, entry) in [(home ^ 1, older), (home, entry)] {
-            if let Some(place) = self.slots.get_mut(slot) {
-                *place = entry;
-            }
+        if let Some(slot) = self.slots.get_mut(home) {
+            *slot = [entry, slot[0]];
         }
     }
 
+    /// Doubles in place, so that no page is taken up twice. Entries move to one of two slots behind their own, hence
+    /// the last go first.
     fn grow(&mut self) {
-        let mut bigger = Self::new((self.bits + 2, self.most_bits));
-        bigger.bits = bigger.bits.min(self.most_bits);
-        // Written from the back, the front of each two neighbours stays in front.
-        for &entry in self.slots.iter().rev() {
-            let key = K::of_entry(entry);
-            if key.count_in(entry) != Some(0) {
-                bigger.write(key, entry);
+        let count = self.slots.len();
+        self.slots.resize(count * 2, [K::default(); 2]);
+        self.bits += 1;
+        for index in (0..count).rev() {
+            let [newer, older] = self.slots.get_mut(index).map(mem::take).unwrap_or_default();
+            for entry in [older, newer] {
+                let key = K::of_entry(entry);
+                if key.count_in(entry) != 0 {
+                    self.write(key, entry);
+                }
             }
         }
-        bigger.written = self.written;
-        *self = bigger;
     }
 }
 

@@ -20,13 +20,24 @@ pub(crate) struct Counter {
     pub(crate) scratch: Scratch,
     pub(crate) ends: Ends,
     seen: Seen,
+    /// Starts and lengths of those pieces of a group that were not known.
+    unknown: [(usize, usize); GROUP],
 }
+
+/// Pieces looked up together.
+const GROUP: usize = 64;
 
 impl Counter {
     pub(crate) fn new() -> Self {
         static TOUCHED: Once = Once::new();
         TOUCHED.call_once(vocabulary::touch);
-        Self { cache: PieceCache::new(), scratch: Scratch::default(), ends: Ends::new(), seen: Seen::new() }
+        Self {
+            cache: PieceCache::new(),
+            scratch: Scratch::default(),
+            ends: Ends::new(),
+            seen: Seen::new(),
+            unknown: [(0, 0); GROUP],
+        }
     }
 
     /// Tokens of valid UTF-8 text if they are at most `limit`.
@@ -54,11 +65,14 @@ impl Counter {
     /// Tokens of a span, which are those of its bytes alone.
     fn count_span(&mut self, span: &[u8]) -> usize {
         let key = spans::key(span);
-        self.cache.spans.get(key).unwrap_or_else(|| {
-            let count = self.count_pieces(Scanner::Auto, span);
-            self.cache.spans.put(key, count);
-            count
-        })
+        match self.cache.spans.get(key) {
+            0 => {
+                let count = self.count_pieces(Scanner::Auto, span);
+                self.cache.spans.put(key, count);
+                count
+            }
+            known => known,
+        }
     }
 
     /// Tokens of valid UTF-8 text, every piece of it looked at.
@@ -76,54 +90,44 @@ impl Counter {
     #[inline(always)]
     fn count_batch(&mut self, scanner: Scanner, text: &[u8], at: usize) -> (usize, usize) {
         self.ends.find(scanner, text, at);
-        let end = self.ends.found().last().copied().unwrap_or(text.len());
-        (count_found(&mut self.cache, &mut self.scratch, text, at, self.ends.found()), end)
+        let (mut total, mut start) = (0, at);
+        for ends in self.ends.found().chunks(GROUP) {
+            // Which pieces are known cannot be foreseen. Nothing here branches on it, so the waits for memory overlap.
+            let mut unknown = 0;
+            for &end in ends {
+                let len = end - start;
+                let known = self.cache.short.get(cache::short_key(text, start, len & SHORT));
+                let count = if len > SHORT { 0 } else { known };
+                total += count;
+                if let Some(place) = self.unknown.get_mut(unknown) {
+                    *place = (start, len);
+                }
+                unknown += usize::from(count == 0);
+                start = end;
+            }
+            for &(start, len) in self.unknown.iter().take(unknown) {
+                total += count_unknown(&mut self.cache, &mut self.scratch, text, start, len);
+            }
+        }
+        (total, self.ends.found().last().copied().unwrap_or(text.len()))
     }
 }
 
-/// Tokens of the pieces with these ends, the first of which begins at `start`.
-#[inline(always)]
-fn count_found(
+/// Tokens of a piece of more than 15 bytes, or one that was not known when its group was looked up.
+#[inline(never)]
+fn count_unknown(
     cache: &mut PieceCache,
     scratch: &mut Scratch,
     text: &[u8],
-    mut start: usize,
-    ends: &[usize],
+    start: usize,
+    len: usize,
 ) -> usize {
-    let mut total = 0;
-    for &end in ends {
-        let len = end - start;
-        total += if len <= SHORT {
-            let key = cache::short_key(text, start, len);
-            cache.short.get(key).unwrap_or_else(|| {
-                let count = count_new(scratch, text, start, len);
-                cache.short.put(key, count);
-                count
-            })
-        } else {
-            count_long(cache, scratch, text, start, len)
-        };
-        start = end;
+    let mut count = || scratch.count(text.get(start..start + len).unwrap_or_default());
+    if len <= SHORT {
+        cache.short.get_or_put(cache::short_key(text, start, len), count)
+    } else if len <= LONG {
+        cache.long.get_or_put(cache::long_key(text, start, len), count)
+    } else {
+        count()
     }
-    total
-}
-
-/// Tokens of a piece of more than 15 bytes.
-#[inline(never)]
-fn count_long(cache: &mut PieceCache, scratch: &mut Scratch, text: &[u8], start: usize, len: usize) -> usize {
-    if len > LONG {
-        return count_new(scratch, text, start, len);
-    }
-    let key = cache::long_key(text, start, len);
-    cache.long.get(key).unwrap_or_else(|| {
-        let count = count_new(scratch, text, start, len);
-        cache.long.put(key, count);
-        count
-    })
-}
-
-/// Tokens of a piece that is in no cache.
-#[inline(never)]
-fn count_new(scratch: &mut Scratch, text: &[u8], start: usize, len: usize) -> usize {
-    scratch.count(text.get(start..start + len).unwrap_or_default())
 }
