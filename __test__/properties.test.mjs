@@ -15,8 +15,8 @@ const WIDTH = 32;
 /** Every so many calls the costly checks run too: a deep copy of the input, a hook of its own, a count of the output. */
 const DEEP_EVERY = 50;
 
-/** Calls that once came out wrong: a conversation that opens with a message of an unknown role. */
-const FOUND = [172_752];
+/** Calls that once came out wrong: a message of an unknown role opens the conversation, or one that is never sent. */
+const FOUND = [172_752, 627_971, 979_923];
 
 const OPTIONS = [
   {},

@@ -184,7 +184,6 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         RawRole::Assistant { api, provider, model, prompt_tokens, cache_read_tokens, has_text_id } => {
             Body::Assistant(Assistant {
                 source: Source { api: text(api), provider: text(provider), model: text(model) },
-                is_sent: raw.is_sent,
                 prompt_tokens: prompt_tokens.and_then(token_count),
                 cache_read_tokens: cache_read_tokens.and_then(token_count).unwrap_or(0),
                 call_ids: raw.call_ids(),
@@ -208,7 +207,14 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         }
     };
     let traits = raw.traits(&body);
-    Message { body, tokens, timestamp_ms: raw.timestamp_ms, fingerprint: raw.fingerprint, traits }
+    Message {
+        body,
+        is_sent: raw.is_sent,
+        tokens,
+        timestamp_ms: raw.timestamp_ms,
+        fingerprint: raw.fingerprint,
+        traits,
+    }
 }
 
 /// Tokens of a message's blocks, by what the edits need.

@@ -31,6 +31,8 @@ pub enum Link {
 pub struct Message {
     /// Who speaks, with what only that role has.
     pub body: Body,
+    /// False where pi leaves it out: stop reasons `error` and `aborted`, and what is excluded from the context.
+    pub is_sent: bool,
     /// Tokens of the unedited message: 0 where pi does not send it.
     pub tokens: usize,
     /// When it was made, in ms since 1970; `None` where missing or not finite.
@@ -63,8 +65,6 @@ pub enum Body {
 pub struct Assistant {
     /// Wire protocol, provider and model that made it.
     pub source: Source,
-    /// False for stop reasons `error` and `aborted`: pi does not send such a message again.
-    pub is_sent: bool,
     /// Tokens of the prompt as the provider counted them (input + cache read + cache write), where known.
     pub prompt_tokens: Option<u64>,
     /// Tokens of that prompt which came from the provider's cache.
@@ -232,14 +232,16 @@ impl Message {
         }
     }
 
+    /// Its assistant facts, if it is an assistant message that is sent.
+    #[must_use]
+    pub fn sent_assistant(&self) -> Option<&Assistant> {
+        self.assistant().filter(|_| self.is_sent)
+    }
+
     /// Whether a provider sees it as a turn, if nothing else keeps it from being sent.
     #[must_use]
     pub fn is_turn(&self) -> bool {
-        match &self.body {
-            Body::System => false,
-            Body::Assistant(assistant) => assistant.is_sent,
-            _ => true,
-        }
+        self.is_sent && !self.is_system()
     }
 
     /// Bytes these facts take, for caches that are bounded by them.
@@ -280,7 +282,7 @@ fn link(messages: &[Arc<Message>]) -> Vec<Link> {
     for (index, message) in messages.iter().enumerate() {
         links.push(match &message.body {
             Body::Assistant(assistant) => {
-                let ids = if assistant.is_sent { assistant.call_ids.as_slice() } else { &[] };
+                let ids = if message.is_sent { assistant.call_ids.as_slice() } else { &[] };
                 open = Some((index, ids.iter().map(AsRef::as_ref).collect()));
                 Link::Own
             }

@@ -315,9 +315,9 @@ proptest! {
         prop_assume!(account.verdict != Verdict::Wait);
         let last_user = messages.iter().rposition(|message| message.is_user()).unwrap_or(0);
         let edited = |index: usize| edits.iter().any(|edit| edit.index == index);
-        let newest = messages.iter().rposition(|message| message.assistant().is_some_and(|a| a.is_sent && a.thinking.is_some()));
+        let newest = messages.iter().rposition(|message| message.sent_assistant().is_some_and(|assistant| assistant.thinking.is_some()));
         for (index, message) in messages.iter().enumerate().take(last_user) {
-            let has_thinking = message.assistant().is_some_and(|assistant| assistant.is_sent && assistant.thinking.is_some());
+            let has_thinking = message.sent_assistant().is_some_and(|assistant| assistant.thinking.is_some());
             prop_assert!(!has_thinking || edited(index) || Some(index) == newest, "message {} kept its thinking", index);
         }
     }

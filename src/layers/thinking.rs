@@ -1,7 +1,7 @@
 //! Layer 2, old thinking: which assistant messages may lose their thinking blocks, whole or not at all.
 
 use super::{Limits, ThinkingScope};
-use crate::transcript::{Assistant, Transcript};
+use crate::transcript::{Assistant, Message, Transcript};
 
 /// Protocols on which a function call, or a text with an id, is refused without the reasoning item before it.
 const REASONING_ITEM_APIS: [&str; 3] =
@@ -18,30 +18,24 @@ pub fn strippable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Itera
         ThinkingScope::All => transcript.len(),
         ThinkingScope::ClosedTurns => transcript.last_user().unwrap_or(0),
     };
-    let step = step_under_way(
-        transcript
-            .messages()
-            .iter()
-            .enumerate()
-            .rev()
-            .filter_map(|(i, message)| Some((i, message.assistant()?))),
-    );
+    let step = step_under_way(transcript.messages().iter().map(AsRef::as_ref).enumerate().rev());
     let mut kept = 0;
     transcript.messages().iter().enumerate().rev().filter_map(move |(index, message)| {
         let assistant = message.assistant()?;
         assistant.thinking?;
         if kept < keep {
-            kept += usize::from(assistant.is_sent);
+            kept += usize::from(message.is_sent);
             return None;
         }
         (index < end && Some(index) != step && may_lose_thinking(assistant)).then_some(index)
     })
 }
 
-/// The newest message sent, among assistant messages newest first, if it made calls: as long as the tool loop goes on
-/// the provider wants its thinking back.
-pub fn step_under_way<'a>(newest_first: impl IntoIterator<Item = (usize, &'a Assistant)>) -> Option<usize> {
-    let (index, newest) = newest_first.into_iter().find(|(_, assistant)| assistant.is_sent)?;
+/// The newest assistant message sent, if it made calls: as long as the tool loop goes on the provider wants its
+/// thinking back.
+pub fn step_under_way<'a>(newest_first: impl IntoIterator<Item = (usize, &'a Message)>) -> Option<usize> {
+    let sent = |(index, message): (usize, &'a Message)| Some((index, message.sent_assistant()?));
+    let (index, newest) = newest_first.into_iter().find_map(sent)?;
     (!newest.call_ids.is_empty()).then_some(index)
 }
 

@@ -78,8 +78,7 @@ impl Batch<'_> {
     fn drop_unsent(&mut self) {
         for index in 0..self.scope.tail {
             let is_unsent = self.held.get(index).is_some_and(|held| {
-                held.form != Form::Gone
-                    && held.message.assistant().is_some_and(|assistant| !assistant.is_sent)
+                held.form != Form::Gone && held.message.assistant().is_some() && !held.message.is_sent
             });
             if is_unsent {
                 self.set(index, Form::Gone, Reason::NeverSent);
@@ -98,9 +97,7 @@ impl Batch<'_> {
     /// Messages before `end` that layer 2 lets lose their thinking and that still have it.
     fn thinking(&self, end: usize) -> Vec<usize> {
         let newest_first = || self.held.iter().enumerate().rev();
-        let step = step_under_way(
-            newest_first().filter_map(|(index, held)| Some((index, held.message.assistant()?))),
-        );
+        let step = step_under_way(newest_first().map(|(index, held)| (index, &*held.message)));
         let mut kept = 0;
         let strippable = newest_first().filter(|(index, held)| {
             let Some(assistant) = held.message.assistant().filter(|assistant| assistant.thinking.is_some())
@@ -108,11 +105,11 @@ impl Batch<'_> {
                 return false;
             };
             if kept < self.limits.keep_recent_thinking {
-                kept += usize::from(assistant.is_sent);
+                kept += usize::from(held.message.is_sent);
                 return false;
             }
             let is_closed = *index < end && Some(*index) != step;
-            is_closed && held.form == Form::Whole && assistant.is_sent && may_lose_thinking(assistant)
+            is_closed && held.form == Form::Whole && held.message.is_sent && may_lose_thinking(assistant)
         });
         strippable.map(|(index, _)| index).collect()
     }

@@ -145,21 +145,21 @@ impl Sticky {
     pub fn advance(&mut self, transcript: &Transcript) {
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
-                self.call(assistant);
+                self.call(assistant, message.is_sent);
             }
             self.enter(index, message, transcript);
         }
     }
 
     /// The call that this assistant message answered: decides as was decided then, and learns what it reports.
-    fn call(&mut self, assistant: &Assistant) {
+    fn call(&mut self, assistant: &Assistant, is_sent: bool) {
         let account = self.weigh();
         self.carried = account.carried;
         if account.verdict != Verdict::Wait {
             self.cut(account.verdict);
         }
         let time = self.time();
-        let reached = assistant.is_sent || assistant.prompt_tokens.is_some();
+        let reached = is_sent || assistant.prompt_tokens.is_some();
         self.clock.tick(&assistant.source, time, reached);
         if let Some(reported) = assistant.prompt_tokens {
             self.calibration.observe(&assistant.source, reported, Sent { raw: self.raw, edited: self.sent });
@@ -249,7 +249,7 @@ impl Sticky {
         let numbers = self.ledger.number(&message.traits.identifiers, index);
         let kept = message.traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
         let is_orphan = transcript.link(index) == Link::Orphan;
-        let is_seen = !is_orphan && message.assistant().is_none_or(|assistant| assistant.is_sent);
+        let is_seen = !is_orphan && message.is_sent;
         if is_seen {
             for origin in self.ledger.enter(&numbers, speaker(message)) {
                 if let Some(origin) = self.held.get_mut(origin as usize) {

@@ -60,8 +60,10 @@ impl<'a> View<'a> {
             return Rule::OrphanResult;
         };
         let before = self.transcript.messages().get(..index).unwrap_or_default();
-        let nearest = before.iter().rev().find_map(|message| message.assistant());
-        let has_call = nearest.is_some_and(|assistant| assistant.is_sent && assistant.call_ids.contains(id));
+        let nearest = before.iter().rev().find(|message| message.assistant().is_some());
+        let has_call = nearest
+            .and_then(|message| message.sent_assistant())
+            .is_some_and(|assistant| assistant.call_ids.contains(id));
         let since_call = before
             .iter()
             .rev()
@@ -76,12 +78,9 @@ impl<'a> View<'a> {
 
     /// Ids of the calls of the message at `index` that no result answers.
     pub(super) fn unanswered(&self, index: usize) -> Vec<&'a str> {
-        let Some(assistant) = self.transcript.get(index).and_then(|message| message.assistant()) else {
+        let Some(assistant) = self.transcript.get(index).and_then(|message| message.sent_assistant()) else {
             return Vec::new();
         };
-        if !assistant.is_sent {
-            return Vec::new();
-        }
         let mut ids: Vec<&str> = assistant.call_ids.iter().map(AsRef::as_ref).collect();
         for result in self.transcript.group(index).skip(1) {
             let Some(result) = self.transcript.get(result).and_then(|message| message.tool_result()) else {
@@ -187,7 +186,7 @@ impl<'a> View<'a> {
         let mut seen = HashSet::new();
         let mut problems = Vec::new();
         for (index, message) in self.transcript.messages().iter().enumerate() {
-            let Some(assistant) = message.assistant().filter(|assistant| assistant.is_sent) else { continue };
+            let Some(assistant) = message.sent_assistant() else { continue };
             if !is_global {
                 seen.clear();
             }
@@ -206,8 +205,8 @@ impl<'a> View<'a> {
             _ => self.transcript.len(),
         };
         (start..self.transcript.len()).filter_map(|index| {
-            let assistant = self.transcript.get(index)?.assistant()?;
-            let is_bound = assistant.is_sent && assistant.source.model.contains(SIGNED_CALL_MODELS);
+            let assistant = self.transcript.get(index)?.sent_assistant()?;
+            let is_bound = assistant.source.model.contains(SIGNED_CALL_MODELS);
             let first = self.messages.get(index)?.parts.iter().find_map(|part| match part {
                 Part::Call { is_signed, .. } => Some(*is_signed),
                 _ => None,
