@@ -156,7 +156,7 @@ impl<K: Key> Table<K> {
                 self.put(key, count);
                 count
             }
-            count => count,
+            known => known,
         }
     }
 

@@ -186,6 +186,8 @@ fn longest_fitting(last: u32, mut token: u32, is_longest: bool) -> Option<u32> {
 /// The merges that face the boundary are undone, the youngest first. Were there ever a merge across the boundary older
 /// than all that was undone, merging would have taken it before building these tokens. On a tie the left one merges
 /// first, so undoing `right` still forbids a merge of its own rank.
+///
+/// `is_longest` says that no longer token stands where `left` does, so a merge of all of it need not be looked for.
 #[inline(always)]
 fn compatible(mut left: u32, mut right: u32, mut is_longest: bool) -> bool {
     let mut ceiling = u32::MAX;
