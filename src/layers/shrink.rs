@@ -87,7 +87,7 @@ pub fn cut_texts(draft: &mut Draft<'_>, limits: &Limits, estimate: &Estimate, te
 fn cut_to_budget(draft: &mut Draft<'_>, budget: usize, texts: &[&Texts]) {
     let transcript = draft.transcript();
     // What is never sent takes no room, so it has no share in it either.
-    let is_sent = |texts: &&&Texts| transcript.get(texts.index).is_some_and(|message| message.tokens > 0);
+    let is_sent = |texts: &&&Texts| transcript.get(texts.index).is_some_and(|message| message.is_sent);
     let blocks = texts.iter().filter(is_sent).flat_map(|texts| &texts.blocks);
     let sizes: Vec<usize> = blocks.map(|block| tokens::count_utf16(block)).collect();
     let saved_before = |draft: &Draft<'_>, index| draft.edit(index).map_or(0, |edit| edit.tokens_saved);

@@ -24,10 +24,16 @@ pub fn droppable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterat
     })
 }
 
+/// What a conversation opens with: the first of what a provider sees as turns, unless that is a reply.
+pub fn opening<'a>(turns: impl IntoIterator<Item = (usize, &'a Message)>) -> Option<usize> {
+    let (index, first) = turns.into_iter().next()?;
+    first.assistant().is_none().then_some(index)
+}
+
 /// Where a conversation begins: what no layer drops, however old it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
-    /// The first message a provider sees as a turn, unless that is a reply itself.
+    /// See [`opening`].
     opening: Option<usize>,
     first_user: Option<usize>,
 }
@@ -36,13 +42,11 @@ impl Head {
     /// The head of a transcript.
     #[must_use]
     pub fn of(transcript: &Transcript) -> Self {
-        let opens = |index: &usize| {
-            transcript.get(*index).is_some_and(Message::is_turn) && transcript.link(*index) != Link::Orphan
-        };
-        let is_reply =
-            |index: &usize| transcript.get(*index).is_some_and(|message| message.assistant().is_some());
-        let opening = (0..transcript.len()).find(opens).filter(|index| !is_reply(index));
-        Self { opening, first_user: transcript.first_user() }
+        let messages = transcript.messages().iter().map(AsRef::as_ref).enumerate();
+        let turns = messages.filter(|(index, message): &(usize, &Message)| {
+            message.is_turn() && transcript.link(*index) != Link::Orphan
+        });
+        Self { opening: opening(turns), first_user: transcript.first_user() }
     }
 
     /// True for the system messages, the opening, the first user message and the summaries before it.

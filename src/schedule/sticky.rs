@@ -17,6 +17,7 @@ use super::held::{Form, Held};
 use super::ledger::{Ledger, Speaker};
 use super::stale::Staleness;
 use crate::fault;
+use crate::layers::window::opening;
 use crate::layers::{Limits, shrink};
 use crate::plan::{Action, Draft, Layer, Reason};
 use crate::tokens::estimate::Estimate;
@@ -221,10 +222,9 @@ impl Sticky {
         let results =
             self.held.iter().enumerate().rev().filter(|(_, held)| held.message.tool_result().is_some());
         let newest = results.take(self.limits.keep_recent_tool_results).last();
-        let opening = self.held.iter().enumerate().find(|(_, held)| held.is_turn());
-        let opening = opening.filter(|(_, held)| held.message.assistant().is_none());
+        let turns = self.held.iter().enumerate().filter(|(_, held)| held.is_turn());
         Scope {
-            opening: opening.map(|(index, _)| index),
+            opening: opening(turns.map(|(index, held)| (index, &*held.message))),
             first_user: self.held.iter().position(is_user),
             last_user: self.held.iter().rposition(is_user),
             tail,
