@@ -21,7 +21,7 @@ export class Loop {
   /**
    * @param provider a `Provider`
    * @param options those of `createTransformContext`
-   * @param more.tell what is reported in place of the honest usage: `(usage, call) => usage`
+   * @param more.tell what is reported in place of the honest usage: `(usage, answer) => usage`
    * @param more.view what the hook is given in place of `messages` themselves
    */
   constructor(provider, options, { tell = (usage) => usage, view = (messages) => messages } = {}) {
@@ -57,8 +57,9 @@ export class Loop {
     const unchanged = commonRun(sent, this.#last);
     const record = this.#record({ model, given, sent, reply, unchanged, before: this.#last });
     this.#last = sent.slice();
-    messages.push(...this.#answered(answer, reply, isLost));
-    return record;
+    const added = this.#answered(answer, reply, isLost);
+    messages.push(...added);
+    return { ...record, usage: added.at(-1).usage };
   }
 
   #answered(answer, reply, isLost) {
@@ -69,7 +70,7 @@ export class Loop {
       return [refusal, { ...answer, usage: NO_USAGE }];
     }
     const usage = this.#provider.usageOf(answer, reply, answer.model);
-    return [{ ...answer, usage: this.#tell(usage, this.calls) }];
+    return [{ ...answer, usage: this.#tell(usage, answer) }];
   }
 
   #record({ model, given, sent, reply, unchanged, before }) {
@@ -101,13 +102,13 @@ export class Loop {
 }
 
 /**
- * Plays a recorded conversation: its messages are what is said, its usage is not looked at. `beforeCall(loop, answer)` is
+ * Plays a recorded conversation: its messages are what is said, its usage is not looked at. `beforeCall()` is
  * the host's chance to change the list.
  */
 export async function* play(messages, loop, beforeCall) {
   for (const message of messages) {
     if (message.role === "assistant" && loop.messages.length > 0) {
-      await beforeCall?.(loop, message);
+      await beforeCall?.();
       yield await loop.call(message);
     } else {
       loop.messages.push(message.role === "assistant" ? { ...message, usage: NO_USAGE } : message);
