@@ -7,8 +7,8 @@ import { isSent } from "./sizes.mjs";
 const HIGH_WATER = { everyCall: 0.75, sticky: 0.6 };
 const LOW_WATER = { everyCall: 0.75, sticky: 0.32 };
 
-/** From this call on the provider's own reports have taught enough. */
-export const TAUGHT = 3;
+/** From the third call on the provider's own reports have taught enough; calls that fail report nothing. */
+const CALLS_TO_TEACH = 2;
 
 /** Judges the calls of one conversation, one after the other. */
 export class Judge {
@@ -18,7 +18,7 @@ export class Judge {
   #schedule;
   #window;
   #isChanged = true;
-  /** Calls since the list was changed other than by growing. */
+  /** Calls the provider was to report on since the list was changed other than by growing. */
   #calls = 0;
   /** What the schedule let go with reason: past the high water, or past the low one where that pays. */
   #letGo = new Set();
@@ -41,7 +41,6 @@ export class Judge {
    * are `changed` and `lost` that should not be.
    */
   look(record) {
-    this.#calls += 1;
     const { provider } = this.#loop;
     const { prompt, estimate, model, given, schedule } = record;
     const window = provider.contextWindow;
@@ -50,13 +49,14 @@ export class Judge {
     const isOver = prompt > window;
     const verdict = {
       error: (estimate - prompt) / prompt,
-      isTaught: this.#calls >= TAUGHT,
+      isTaught: this.#calls >= CALLS_TO_TEACH,
       whole,
       isOver,
       isUnreported: isOver && !record.saysOverflow,
       changed: this.#changed(record),
       lost: this.#lost(record, whole / window),
     };
+    if (!record.isLost) this.#calls += 1;
     this.#schedule = schedule;
     this.#window = window;
     this.#isChanged = false;

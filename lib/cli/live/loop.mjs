@@ -59,7 +59,7 @@ export class Loop {
     this.#last = sent.slice();
     const added = this.#answered(answer, reply, isLost);
     messages.push(...added);
-    return { ...record, usage: added.at(-1).usage };
+    return { ...record, isLost, usage: added.at(-1).usage };
   }
 
   #answered(answer, reply, isLost) {
