@@ -108,7 +108,9 @@ for (const [name, isRecorded, threshold] of [
       compactions += 1;
     });
     assert.ok(compactions > 0);
-    assertTrue(isRecorded ? verdicts.slice(verdicts.findIndex(({ isTaught }, at) => at > 2 && !isTaught)) : verdicts);
+    assertTrue(
+      isRecorded ? verdicts.slice(verdicts.findIndex(({ isTaught }, at) => at > 2 && !isTaught)) : verdicts,
+    );
   });
 }
 
@@ -234,7 +236,9 @@ test("a large paste is cut before smaller messages go", async () => {
 
 test("a cut never lengthens a text", async () => {
   const lengthOf = ({ content }) =>
-    typeof content === "string" ? content.length : content.reduce((sum, { text = "" }) => sum + text.length, 0);
+    typeof content === "string"
+      ? content.length
+      : content.reduce((sum, { text = "" }) => sum + text.length, 0);
   for (let tokens = 20; tokens < 140; tokens += 2) {
     const scribe = new Scribe();
     const question = { ...scribe.user(0), content: "\u{1f600}".repeat(tokens) };
@@ -252,7 +256,8 @@ test("a summary that comes back as input is left alone", async () => {
   const scribe = new Scribe();
   const messages = [scribe.user(20), ...steps(scribe, 12, 1, () => undefined)];
   const results = messages.filter(({ role }) => role === "toolResult");
-  for (const [at, { content }] of results.entries()) content[0].text = textOf(1200, at).replaceAll(/\n(.*)\n(.*)\n/g, "\n$1 $2 ");
+  for (const [at, { content }] of results.entries())
+    content[0].text = textOf(1200, at).replaceAll(/\n(.*)\n(.*)\n/g, "\n$1 $2 ");
   for (const marker of ["zh", "en"]) {
     const hook = () => createTransformContext({ schedule: "everyCall", marker });
     const sent = await hook()(messages);
@@ -271,7 +276,9 @@ for (const overheadTokens of [30_000, () => 30_000]) {
 }
 
 test("what is known of the prompt and the tools is kept across a model switch and a compaction", async () => {
-  const { call, scribe, loop, judge } = conversation({ basePrompt: 20_000 }, {}, (scribe) => [scribe.user(50)]);
+  const { call, scribe, loop, judge } = conversation({ basePrompt: 20_000 }, {}, (scribe) => [
+    scribe.user(50),
+  ]);
   for (let at = 0; at < 6; at += 1) await call(800);
   scribe.model = "model-b";
   for (let at = 0; at < 3; at += 1) assertClose(await call(800), 0.03);

@@ -54,7 +54,11 @@ const chat = (count) =>
     Array.from({ length: count }, (_, at) =>
       at % 2 === 0
         ? { role: "user", content: textAt(at, SHORT) }
-        : { ...step(at, SHORT, usageAt(at))[0], content: [{ type: "text", text: "yes" }], stopReason: "stop" },
+        : {
+            ...step(at, SHORT, usageAt(at))[0],
+            content: [{ type: "text", text: "yes" }],
+            stopReason: "stop",
+          },
     ),
   );
 const oneMessage = (count) => {

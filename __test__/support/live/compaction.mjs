@@ -11,7 +11,13 @@ export function contextTokens(messages) {
     ({ role, stopReason, usage }) =>
       role === "assistant" && !["error", "aborted"].includes(stopReason) && usage !== undefined,
   );
-  const { totalTokens = 0, input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = messages[last]?.usage ?? {};
+  const {
+    totalTokens = 0,
+    input = 0,
+    output = 0,
+    cacheRead = 0,
+    cacheWrite = 0,
+  } = messages[last]?.usage ?? {};
   const reported = totalTokens || input + output + cacheRead + cacheWrite;
   return messages.slice(last + 1).reduce((tokens, message) => tokens + roughTokens(message), reported);
 }

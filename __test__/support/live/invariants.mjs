@@ -1,7 +1,7 @@
 // What must hold at every call of the closed loop. Nothing here trusts the hook's own figures.
 
-import { Judge } from "../../../lib/cli/live/judge.mjs";
 import { validate } from "../../../index.js";
+import { Judge } from "../../../lib/cli/live/judge.mjs";
 
 /** How far what the event says was sent may be from what was sent, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
@@ -88,7 +88,10 @@ export class Invariants {
     this.#lastModel = model;
     if (usage === undefined || usage.input + usage.cacheRead + usage.cacheWrite !== prompt) return;
     const { count, shown } = this.#reports.get(model) ?? NO_REPORTS;
-    this.#reports.set(model, { count: count + 1, shown: shown + (count > 0 ? this.#changedTokens(record) : 0) });
+    this.#reports.set(model, {
+      count: count + 1,
+      shown: shown + (count > 0 ? this.#changedTokens(record) : 0),
+    });
   }
 }
 

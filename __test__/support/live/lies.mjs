@@ -8,7 +8,12 @@ export const LIES = {
   none: () => (usage) => usage,
   "no usage": () => () => undefined,
   zero: () => () => NOTHING,
-  negative: () => (usage) => ({ ...usage, input: -usage.input, cacheRead: -1, cacheWrite: -usage.cacheWrite }),
+  negative: () => (usage) => ({
+    ...usage,
+    input: -usage.input,
+    cacheRead: -1,
+    cacheWrite: -usage.cacheWrite,
+  }),
   absurd: () => (usage) => ({ ...usage, input: ABSURD, totalTokens: ABSURD }),
   "no numbers": () => () => ({ input: "12", output: null, cacheRead: Number.NaN, cacheWrite: {} }),
   "missing on some": () => everyThird(() => undefined),

@@ -75,7 +75,16 @@ class Session {
     );
     const isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
     this.#invariants = new Invariants(this.#loop, { isTruthful });
-    this.habits = JSON.stringify({ window, scale, basePrompt, lie, schedule, cache, clones, late: this.#isLate });
+    this.habits = JSON.stringify({
+      window,
+      scale,
+      basePrompt,
+      lie,
+      schedule,
+      cache,
+      clones,
+      late: this.#isLate,
+    });
   }
 
   /** The host's next moves, and a call. */
@@ -123,7 +132,8 @@ class Session {
     const roll = this.#roll;
     if (roll(30) === 0) this.#scribe.model = this.#scribe.model === "model-a" ? "model-b" : "model-a";
     if (roll(15) === 0) this.#scribe.now += PAUSE_MS;
-    if (roll(30) === 0) return this.#scribe.asks(roll(2), { says: 9, stopReason: roll(2) === 0 ? "error" : "aborted" });
+    if (roll(30) === 0)
+      return this.#scribe.asks(roll(2), { says: 9, stopReason: roll(2) === 0 ? "error" : "aborted" });
     const thinking = roll(3) === 0 ? 1 + roll(200) : 0;
     if (roll(6) === 0) return this.#scribe.says(5 + roll(300), { thinking });
     return this.#scribe.asks(roll(8) === 0 ? 2 + roll(3) : 1, { thinking, says: roll(3) * 20 });
@@ -152,11 +162,10 @@ class Session {
 
   /** Rarely, the host goes back to an earlier question, or edits what was there. */
   #mayChange() {
-    const { messages } = this.#loop;
-    const roll = this.#roll;
-    if (messages.length < 8) return;
-    if (roll(40) === 0) this.#branch();
-    else if (roll(40) === 0) this.#edit();
+    if (this.#loop.messages.length < 8) return;
+    const move = this.#roll(40);
+    if (move === 0) this.#branch();
+    else if (move === 1) this.#edit();
   }
 
   #branch() {

@@ -100,7 +100,8 @@ export function droppedOf(given, sent) {
 }
 
 function addCalls({ content }, calls) {
-  if (Array.isArray(content)) for (const block of content) if (block?.type === "toolCall") calls.add(block.id);
+  if (Array.isArray(content))
+    for (const block of content) if (block?.type === "toolCall") calls.add(block.id);
 }
 
 /** Whether `sent` is `message`, edited or not: what no edit changes tells. */

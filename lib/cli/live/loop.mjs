@@ -2,8 +2,8 @@
 // reports. Judges nothing.
 
 import hook from "../../hook.js";
-import { isSent } from "./sizes.mjs";
 import { commonRun } from "./same.mjs";
+import { isSent } from "./sizes.mjs";
 
 const NO_USAGE = Object.freeze({ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 });
 

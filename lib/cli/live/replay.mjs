@@ -102,7 +102,10 @@ export function liveTable(session, summary) {
     ["cost", `$ ${summary.dollars.toFixed(2)}`],
     ["estimate off by", `median ${share(error.median)}, p95 ${share(error.p95)}, max ${share(error.max)}`],
     ["schedule moved", `${wholeNumber(summary.moves)} times`],
-    ["refused, over the window", `${wholeNumber(summary.refused)}, ${wholeNumber(summary.unreported)} not foreseen`],
+    [
+      "refused, over the window",
+      `${wholeNumber(summary.refused)}, ${wholeNumber(summary.unreported)} not foreseen`,
+    ],
     ["changed while waiting", `${wholeNumber(summary.messagesChanged)} messages`],
     ["given up with room left", `${wholeNumber(summary.messagesLost)} messages`],
   ];
