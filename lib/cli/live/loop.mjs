@@ -23,17 +23,17 @@ export class Loop {
    * @param options those of `createTransformContext`
    * @param more.tell what is reported in place of the honest usage: `(usage, answer) => usage`
    * @param more.view what the hook is given in place of `messages` themselves
+   * @param more.makeHook what makes the hook, in place of `createTransformContext`
    */
-  constructor(provider, options, { tell = (usage) => usage, view = (messages) => messages } = {}) {
+  constructor(provider, options, more = {}) {
+    const { tell = (usage) => usage, view = (messages) => messages } = more;
+    const { makeHook = hook.createTransformContext } = more;
     this.#provider = provider;
     this.#tell = tell;
     this.#view = view;
+    const contextWindow = () => provider.contextWindow;
     const onEvent = (event) => this.#events.push(event);
-    this.#transform = hook.createTransformContext({
-      contextWindow: () => provider.contextWindow,
-      ...options,
-      onEvent,
-    });
+    this.#transform = makeHook({ contextWindow, ...options, onEvent });
   }
 
   get provider() {
