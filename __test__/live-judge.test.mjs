@@ -7,6 +7,8 @@ import { countTokens } from "../index.js";
 import { Judge } from "../lib/cli/live/judge.mjs";
 import { Loop } from "../lib/cli/live/loop.mjs";
 import { Provider } from "../lib/cli/live/provider.mjs";
+import { findCutPoint } from "./coding-agent/pi.mjs";
+import { compacted } from "./support/live/compaction.mjs";
 import { Invariants } from "./support/live/invariants.mjs";
 import { LIES } from "./support/live/lies.mjs";
 import { Scribe } from "./support/live/texts.mjs";
@@ -204,6 +206,19 @@ test("the invariants name what is broken", async () => {
     reason: "moved: x",
   });
   assert.deepEqual(await kinds(unasked), ["invalid", "question"]);
+});
+
+test("the host compacts where pi does", () => {
+  const roles = new Set(["user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary"]);
+  for (let seed = 0; seed < 200; seed += 1) {
+    const messages = conversation(seed, { length: 60 }).filter(({ role }) => roles.has(role));
+    const entries = messages.map((message, at) => ({ type: "message", id: String(at), message }));
+    for (const keep of [50, 400, 2000, 1e6]) {
+      const { firstKeptEntryIndex } = findCutPoint(entries, 0, entries.length, keep);
+      const [, ...kept] = compacted(messages, keep, { role: "compactionSummary", summary: "" });
+      assert.deepEqual([seed, keep, kept.length], [seed, keep, messages.length - firstKeptEntryIndex]);
+    }
+  }
 });
 
 test("each lie is told, and the harmless ones mostly not", () => {
