@@ -284,13 +284,21 @@ export interface Problem {
 /** A model's context window in tokens; 200 000 where it names none. */
 export function getContextWindow(model: { contextWindow?: number }): number;
 
-/** Whether the native addon is loaded; if not, what is wrong and how to mend it. Never throws. */
+/**
+ * Whether the native addon is loaded; if not, what is wrong and how to mend it. Never throws.
+ * @example const { native, error, hint } = status(); if (!native) console.error(`${error}. ${hint}`);
+ */
 export function status(): {
   native: boolean;
   version: string;
+  /** System and processor, such as "linux-x64". */
   platform: string;
+  /** What the system said when the file was loaded, in one line. Only where `native` is false. */
   error?: string;
+  /** What to do about it. Only where `native` is false. */
   hint?: string;
+  /** The package that holds this machine's native file. Only where `native` is false; absent where there is none. */
+  package?: string;
 };
 
 // ── guard ───────────────────────────────────────────────────────────────────────────────────────────────────
