@@ -16,6 +16,7 @@ const FAILURES = {
 class Reporter {
   #listener;
   #saidUnavailable = false;
+  #saidWindow = false;
 
   constructor(listener) {
     this.#listener = listener;
@@ -42,6 +43,17 @@ class Reporter {
       this.#saidUnavailable = true;
     }
     this.emit({ type: "failed", code, message: FAILURES[code] });
+  }
+
+  /** A host whose function cannot name the window will not name it at the next call either: that is said once. */
+  windowUnknown(contextWindow, cause) {
+    if (this.#saidWindow) return;
+    this.#saidWindow = true;
+    this.emit({
+      type: "contextWindowUnknown",
+      contextWindow,
+      message: `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`,
+    });
   }
 
   /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */

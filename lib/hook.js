@@ -4,7 +4,7 @@
 
 const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
-const { checkHookOptions, positive } = require("./options.js");
+const { askedWindow, checkHookOptions } = require("./options.js");
 const { Plan } = require("./plan.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { Batch } = require("./snapshot.js");
@@ -20,7 +20,7 @@ function createTransformContext(options) {
 
 /**
  * What every hook has in common. Its policy says the rest: `options`, `createEngine()`, and what the host is told by
- * `report` and `failed`.
+ * `report`, `failed` and `windowUnknown`.
  */
 class Hook {
   #policy;
@@ -82,9 +82,8 @@ class Hook {
   contextWindow() {
     const { contextWindow } = this.#policy.options;
     if (typeof contextWindow !== "function") return contextWindow;
-    const tokens = contextWindow();
-    if (!positive.accepts(tokens))
-      throw new InputError("contextWindow() must return a finite number above 0");
+    const { tokens, cause } = askedWindow(contextWindow);
+    if (cause !== undefined) this.#policy.windowUnknown(tokens, cause);
     return tokens;
   }
 
@@ -159,6 +158,10 @@ class Layers {
 
   failed(error) {
     this.#reporter.failed(error);
+  }
+
+  windowUnknown(tokens, cause) {
+    this.#reporter.windowUnknown(tokens, cause);
   }
 
   report({ list, edited, plan, contextWindow, charsAfter }, call) {
