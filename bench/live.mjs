@@ -1,13 +1,13 @@
 // What the hook is worth in live use: recorded sessions played in the closed loop, each against providers of many sizes,
-// and how long calls over long lists take. `npm run bench:live [-- --only reach|compacted|speed] [-- SESSION…]`; prints
-// the tables and writes bench/results/live.json.
+// and how long calls over long lists take. `npm run bench:live -- [--only reach|compacted|lies|speed] SESSION…` prints the
+// tables; all of them together are written to bench/results/live.json.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { loadSession } from "../lib/cli/session.mjs";
-import { compactedTable, reachTable } from "./live/reach.mjs";
+import { badReportsTable, compactedTable, reachTable } from "./live/reach.mjs";
 import { speedTables } from "./live/speed.mjs";
 
 const RESULTS = new URL("results/", import.meta.url);
@@ -30,6 +30,11 @@ if (isWanted("compacted")) {
   console.log("\nClosed loop, compacted by the host as pi does\n");
   results.compacted = await compactedTable(sessions);
   console.table(results.compacted);
+}
+if (isWanted("lies")) {
+  console.log("\nClosed loop, reports that are not so\n");
+  results.badReports = await badReportsTable(sessions);
+  console.table(results.badReports);
 }
 if (isWanted("speed")) {
   results.speed = await speedTables();

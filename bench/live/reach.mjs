@@ -1,6 +1,7 @@
 // Sessions × windows × base prompts × scales × schedules in the closed loop, one row for each window and schedule.
 
 import { compacted, contextTokens } from "../../__test__/support/live/compaction.mjs";
+import { LIES } from "../../__test__/support/live/lies.mjs";
 import { Scribe } from "../../__test__/support/live/texts.mjs";
 import { Judge } from "../../lib/cli/live/judge.mjs";
 import { Loop, play } from "../../lib/cli/live/loop.mjs";
@@ -26,6 +27,24 @@ export function reachTable(sessions) {
 /** The same with a host that compacts. */
 export function compactedTable(sessions) {
   return table(sessions, [2000, 10_000], compaction);
+}
+
+/** Providers whose reports are not so, or that count as none does: one row for each. */
+export async function badReportsTable(sessions) {
+  const odd = { "counts 3 × cl100k": { scale: 3 }, "counts 0.7 × cl100k": { scale: 0.7 } };
+  const lies = Object.keys(LIES).filter((name) => name !== "none");
+  const rows = [];
+  for (const reports of [...lies, ...Object.keys(odd)]) {
+    const score = new Score();
+    for (const { messages } of sessions)
+      for (const contextWindow of [32_000, 200_000])
+        for (const schedule of SCHEDULES) {
+          const settings = { contextWindow, basePrompt: 8000, ...odd[reports] };
+          await score.add(messages, settings, schedule, () => undefined, LIES[reports]?.());
+        }
+    rows.push({ reports, ...score.row() });
+  }
+  return rows;
 }
 
 async function table(sessions, basePrompts, hostOf) {
@@ -61,6 +80,11 @@ function compaction(loop, judge, contextWindow) {
   };
 }
 
+/** Whether the provider's report of a call says what was sent. */
+function isTrue({ usage, prompt }) {
+  return usage !== undefined && usage.input + usage.cacheRead + usage.cacheWrite === prompt;
+}
+
 /** Sums over conversations. */
 class Score {
   #calls = 0;
@@ -74,8 +98,8 @@ class Score {
   #lost = 0;
   #errors = [];
 
-  async add(messages, settings, schedule, hostOf) {
-    const loop = new Loop(new Provider(settings), { schedule });
+  async add(messages, settings, schedule, hostOf, tell) {
+    const loop = new Loop(new Provider(settings), { schedule }, { tell });
     const judge = new Judge(loop);
     const host = hostOf(loop, judge, settings.contextWindow);
     let hasReported = false;
@@ -85,7 +109,7 @@ class Score {
     for await (const record of play(messages, loop, beforeCall)) {
       if (record.failure !== undefined) throw new Error(`call ${record.call}: ${record.failure}`);
       this.#take(judge.look(record), hasReported);
-      hasReported ||= !record.isRefused;
+      hasReported ||= isTrue(record);
     }
   }
 
