@@ -1,8 +1,10 @@
 // Generated conversations in the closed loop: one seed, one host with its habits, one provider with its own. Sizes follow
 // the window, so that every water is reached.
 
+import { createTransformContext } from "../../../index.js";
 import { Loop } from "../../../lib/cli/live/loop.mjs";
 import { Provider } from "../../../lib/cli/live/provider.mjs";
+import { commonRun } from "../../../lib/cli/live/same.mjs";
 import { dice } from "../transcripts.mjs";
 import { compacted, contextTokens } from "./compaction.mjs";
 import { Invariants } from "./invariants.mjs";
@@ -15,6 +17,8 @@ const SCALES = [1, 1.1, 1.27, 1.4, 1.5];
 /** Scales that no real provider has, but one may yet. */
 const ODD_SCALES = [0.7, 3];
 const IMAGE_TOKENS = 1200;
+/** Every so many calls the host starts anew: a hook of its own must send the same. */
+const RESTART_EVERY = 20;
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
 
@@ -35,6 +39,7 @@ class Session {
   #provider;
   #loop;
   #invariants;
+  #options;
   #window;
   #compactsAt;
   #isLate;
@@ -65,14 +70,11 @@ class Session {
       models: { "model-b": { scale: pick(SCALES), basePrompt: Math.round(1.1 * basePrompt) } },
     });
     const tell = LIES[lie]();
-    this.#loop = new Loop(
-      this.#provider,
-      { schedule },
-      {
-        tell: (usage, answer) => (this.#isLate ? this.#owe(tell(usage), answer) : tell(usage)),
-        view: clones ? structuredClone : (messages) => messages,
-      },
-    );
+    this.#options = { contextWindow: window, schedule };
+    this.#loop = new Loop(this.#provider, this.#options, {
+      tell: (usage, answer) => (this.#isLate ? this.#owe(tell(usage), answer) : tell(usage)),
+      view: clones ? structuredClone : (messages) => messages,
+    });
     const isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
     this.#invariants = new Invariants(this.#loop, { isTruthful });
     this.habits = JSON.stringify({
@@ -97,11 +99,20 @@ class Session {
     const owed = this.#owed;
     const record = await this.#loop.call(answer);
     const broken = this.#invariants.check(record);
+    if (record.call % RESTART_EVERY === 0) broken.push(...(await this.#restarted(record)));
     if (owed !== undefined) owed.message.usage = owed.usage;
     const added = this.#loop.messages.at(-1);
     if (this.#owed !== undefined && this.#owed !== owed) this.#owed.message = added;
     if (added.stopReason === "toolUse") this.#answersCalls(added);
     return broken;
+  }
+
+  async #restarted({ given, sent }) {
+    const again = await createTransformContext(this.#options)(structuredClone(given));
+    const same = commonRun(again, sent);
+    return same === sent.length && same === again.length
+      ? []
+      : [`restart: another hook sends other bytes from message ${same} on`];
   }
 
   #owe(usage) {
