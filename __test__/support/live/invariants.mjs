@@ -2,6 +2,7 @@
 
 import { validate } from "../../../index.js";
 import { Judge } from "../../../lib/cli/live/judge.mjs";
+import { commonRun } from "../../../lib/cli/live/same.mjs";
 
 /** How far what the event says was sent may be from what was sent, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
@@ -21,7 +22,7 @@ export class Invariants {
   #loop;
   #judge;
   #isTruthful;
-  /** By model: how many reports there were, and tokens of text they have shown. */
+  /** By model: how many reports there were, tokens of text they have shown, and the request of the last one. */
   #reports = new Map();
   #lastModel;
 
@@ -62,12 +63,12 @@ export class Invariants {
 
   *#figures(record, { error, whole, isUnreported, lost }) {
     const { prompt, estimate, model, saysOverflow, reason } = record;
-    const { count, shown } = this.#reports.get(model) ?? NO_REPORTS;
+    const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;
     const isKnown = count >= REPORTS && this.#lastModel === model;
     const window = this.#loop.provider.contextWindow;
     const figures = `estimate ${Math.round(estimate)}, sent ${prompt}, window ${window}; ${reason}`;
     const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
-    const allowed = MOST_ERROR + (blur * this.#changedTokens(record)) / prompt;
+    const allowed = MOST_ERROR + (blur * this.#changedTokens(record, last)) / prompt;
     if (isKnown && Math.abs(error) > allowed)
       yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;
@@ -77,25 +78,24 @@ export class Invariants {
       yield `lost: ${lost} messages with room left, whole ${whole}; ${figures}`;
   }
 
-  /** Tokens of what is new in this request and of what is gone. */
-  #changedTokens({ sent, before, unchanged, model }) {
-    const changed = [...before.slice(unchanged), ...sent.slice(unchanged)];
+  /** Tokens of what is new in this request since another, and of what is gone. */
+  #changedTokens({ sent, model }, last) {
+    const unchanged = commonRun(sent, last);
+    const changed = [...last.slice(unchanged), ...sent.slice(unchanged)];
     return changed.reduce((sum, message) => sum + this.#loop.provider.tokensOf(message, model), 0);
   }
 
   #note(record) {
-    const { model, usage, prompt } = record;
+    const { model, usage, prompt, sent } = record;
     this.#lastModel = model;
     if (usage === undefined || usage.input + usage.cacheRead + usage.cacheWrite !== prompt) return;
-    const { count, shown } = this.#reports.get(model) ?? NO_REPORTS;
-    this.#reports.set(model, {
-      count: count + 1,
-      shown: shown + (count > 0 ? this.#changedTokens(record) : 0),
-    });
+    const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;
+    const seen = count > 0 ? this.#changedTokens(record, last) : 0;
+    this.#reports.set(model, { count: count + 1, shown: shown + seen, last: sent });
   }
 }
 
-const NO_REPORTS = Object.freeze({ count: 0, shown: 0 });
+const NO_REPORTS = Object.freeze({ count: 0, shown: 0, last: [] });
 
 function isSame(one, other) {
   return one.role === other.role && one.timestamp === other.timestamp;
