@@ -40,6 +40,8 @@ class Session {
   #loop;
   #invariants;
   #options;
+  /** Tokens of prompt and tools that stand in the list. */
+  #systemTokens;
   #window;
   #compactsAt;
   #isLate;
@@ -53,7 +55,9 @@ class Session {
     const window = pick(WINDOWS);
     const isOdd = roll(12) === 0;
     const scale = pick(isOdd ? ODD_SCALES : SCALES);
-    const basePrompt = Math.round(window * pick(BASE_SHARES));
+    const ownTokens = Math.round(window * pick(BASE_SHARES));
+    this.#systemTokens = roll(6) === 0 ? ownTokens : 0;
+    const basePrompt = ownTokens - this.#systemTokens;
     const lie = roll(5) < 3 ? "none" : pick(Object.keys(LIES));
     const schedule = pick(["everyCall", "sticky", "sticky", "auto"]);
     const cache = pick(["prefix", "prefix", "breakpoint", "none"]);
@@ -86,13 +90,16 @@ class Session {
       cache,
       clones,
       late: this.#isLate,
+      system: this.#systemTokens,
     });
   }
 
   /** The host's next moves, and a call. */
   async step() {
     const { messages } = this.#loop;
-    if (messages.length === 0 || messages.at(-1).role === "assistant") this.#asks();
+    if (messages.length === 0 && this.#systemTokens > 0)
+      messages.push(this.#scribe.system(this.#systemTokens));
+    if (["assistant", "system", undefined].includes(messages.at(-1)?.role)) this.#asks();
     this.#mayCompact();
     this.#mayChange();
     const answer = this.#answer();
@@ -167,7 +174,9 @@ class Session {
     if (!(tokens > this.#compactsAt)) return;
     const summary = this.#scribe.summary(100 + this.#roll(400), tokens);
     if (this.#roll(4) === 0) summary.timestamp = messages[0].timestamp;
-    this.#loop.messages = compacted(messages, this.#window / 10, summary);
+    const system = messages.filter(({ role }) => role === "system");
+    const others = messages.slice(system.length);
+    this.#loop.messages = [...system, ...compacted(others, this.#window / 10, summary)];
     this.#invariants.hostChanged();
   }
 
@@ -195,9 +204,10 @@ class Session {
     if (results.length === 0) return;
     const result = results[this.#roll(results.length)];
     result.content[0].text = textOf(this.#size(), this.#roll(1e6));
-    if (messages[0].role === "compactionSummary") {
-      messages[0].summary = textOf(300, this.#roll(1e6));
-      this.#provider.forget(messages[0]);
+    const summary = messages.find(({ role }) => role === "compactionSummary");
+    if (summary !== undefined) {
+      summary.summary = textOf(300, this.#roll(1e6));
+      this.#provider.forget(summary);
     }
     this.#provider.forget(result);
     this.#invariants.hostChanged();

@@ -18,7 +18,7 @@ export function textOf(tokens, seed) {
   pool ??= madeOf(POOL_WORDS);
   const { text, ends } = pool;
   const from = dice(seed + 1)(POOL_WORDS - 1);
-  let rest = Math.max(1, tokens);
+  let rest = Math.max(1, Math.round(tokens));
   let made = `n${seed}`;
   for (let at = from; rest > 0; at = 0) {
     const to = Math.min(at + rest, POOL_WORDS);
@@ -46,6 +46,12 @@ export class Scribe {
   now = 1_700_000_000_000;
   model = "model-a";
   api = "anthropic-messages";
+
+  /** Prompt and tools, as pi has them in the list from 0.86 on. */
+  system(tokens) {
+    const [content, description] = [textOf(tokens / 2, this.#seed()), textOf(tokens / 2, this.#seed())];
+    return { role: "system", content, toolsAdded: [{ name: "read", description }], timestamp: this.#tick() };
+  }
 
   user(tokens) {
     return { role: "user", content: textOf(tokens, this.#seed()), timestamp: this.#tick() };
