@@ -225,7 +225,7 @@ test("a large paste is cut before smaller messages go", async () => {
       scribe.says(40),
       scribe.user(40),
     ];
-    const { call } = conversation({ basePrompt: 2000 }, { schedule }, opening);
+    const { call } = conversation({ basePrompt: 2000, scale: 1 }, { schedule }, opening);
     const { dropped, sent, isOver } = await call(100);
     assert.equal(dropped.length, 0, schedule);
     assert.equal(isOver, false, schedule);

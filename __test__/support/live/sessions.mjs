@@ -45,6 +45,8 @@ class Session {
   #window;
   #compactsAt;
   #isLate;
+  /** pi compacts after a refusal. */
+  #wasRefused = false;
   /** A usage that comes late: the message it belongs to, and what it says. */
   #owed;
 
@@ -78,6 +80,7 @@ class Session {
     this.#loop = new Loop(this.#provider, this.#options, {
       tell: (usage, answer) => (this.#isLate ? this.#owe(tell(usage), answer) : tell(usage)),
       view: clones ? structuredClone : (messages) => messages,
+      endsAtRefusal: true,
     });
     const isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
     this.#invariants = new Invariants(this.#loop, { isTruthful });
@@ -106,6 +109,7 @@ class Session {
     const owed = this.#owed;
     const record = await this.#loop.call(answer);
     const broken = this.#invariants.check(record);
+    this.#wasRefused = record.isRefused;
     if (record.call % RESTART_EVERY === 0) broken.push(...(await this.#restarted(record)));
     if (owed !== undefined) owed.message.usage = owed.usage;
     const added = this.#loop.messages.at(-1);
@@ -171,7 +175,7 @@ class Session {
   #mayCompact() {
     const { messages } = this.#loop;
     const tokens = contextTokens(messages);
-    if (!(tokens > this.#compactsAt)) return;
+    if (!(this.#wasRefused || tokens > this.#compactsAt)) return;
     const summary = this.#scribe.summary(100 + this.#roll(400), tokens);
     if (this.#roll(4) === 0) summary.timestamp = messages[0].timestamp;
     const system = messages.filter(({ role }) => role === "system");
