@@ -111,7 +111,10 @@ class Session {
     const broken = this.#invariants.check(record);
     this.#wasRefused = record.isRefused;
     if (record.call % RESTART_EVERY === 0) broken.push(...(await this.#restarted(record)));
-    if (owed !== undefined) owed.message.usage = owed.usage;
+    if (owed !== undefined) {
+      owed.message.usage = owed.usage;
+      this.#invariants.usageArrived();
+    }
     const added = this.#loop.messages.at(-1);
     if (this.#owed !== undefined && this.#owed !== owed) this.#owed.message = added;
     if (added.stopReason === "toolUse") this.#answersCalls(added);
@@ -199,7 +202,7 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
-    this.#invariants.hostChanged();
+    this.#invariants.hostChanged({ isNew: false });
   }
 
   #edit() {
@@ -214,6 +217,6 @@ class Session {
       this.#provider.forget(summary);
     }
     this.#provider.forget(result);
-    this.#invariants.hostChanged();
+    this.#invariants.hostChanged({ isNew: false });
   }
 }
