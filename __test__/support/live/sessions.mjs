@@ -19,6 +19,8 @@ const ODD_SCALES = [0.7, 3];
 const IMAGE_TOKENS = 1200;
 /** Every so many calls the host starts anew: a hook of its own must send the same. */
 const RESTART_EVERY = 20;
+/** Calls after a compaction before that: until it has reports again, a hook goes by what it knows of the agent. */
+const RESTART_AFTER = 3;
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
 
@@ -45,6 +47,8 @@ class Session {
   #window;
   #compactsAt;
   #isLate;
+  #isHonest;
+  #callsSinceChange = 0;
   /** pi compacts after a refusal. */
   #wasRefused = false;
   /** A usage that comes late: the message it belongs to, and what it says. */
@@ -82,6 +86,7 @@ class Session {
       view: clones ? structuredClone : (messages) => messages,
       endsAtRefusal: true,
     });
+    this.#isHonest = lie === "none";
     const isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
     this.#invariants = new Invariants(this.#loop, { isTruthful });
     this.habits = JSON.stringify({
@@ -110,7 +115,9 @@ class Session {
     const record = await this.#loop.call(answer);
     const broken = this.#invariants.check(record);
     this.#wasRefused = record.isRefused;
-    if (record.call % RESTART_EVERY === 0) broken.push(...(await this.#restarted(record)));
+    this.#callsSinceChange += 1;
+    if (record.call % RESTART_EVERY === 0 && this.#callsSinceChange > RESTART_AFTER)
+      broken.push(...(await this.#restarted(record)));
     if (owed !== undefined) {
       owed.message.usage = owed.usage;
       this.#invariants.usageArrived();
@@ -180,10 +187,11 @@ class Session {
     const tokens = contextTokens(messages);
     if (!(this.#wasRefused || tokens > this.#compactsAt)) return;
     const summary = this.#scribe.summary(100 + this.#roll(400), tokens);
-    if (this.#roll(4) === 0) summary.timestamp = messages[0].timestamp;
+    if (this.#roll(4) === 0 && this.#isHonest) summary.timestamp = messages[0].timestamp;
     const system = messages.filter(({ role }) => role === "system");
     const others = messages.slice(system.length);
     this.#loop.messages = [...system, ...compacted(others, this.#window / 10, summary)];
+    this.#callsSinceChange = 0;
     this.#invariants.hostChanged();
   }
 
@@ -202,6 +210,7 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
+    this.#callsSinceChange = 0;
     this.#invariants.hostChanged({ isNew: false });
   }
 
@@ -217,6 +226,7 @@ class Session {
       this.#provider.forget(summary);
     }
     this.#provider.forget(result);
+    this.#callsSinceChange = 0;
     this.#invariants.hostChanged({ isNew: false });
   }
 }
