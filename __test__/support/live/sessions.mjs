@@ -60,7 +60,7 @@ class Session {
     const pick = (items) => items[roll(items.length)];
     const window = pick(WINDOWS);
     const isOdd = roll(12) === 0;
-    const scale = pick(isOdd ? ODD_SCALES : SCALES);
+    const [scale, otherScale] = [pick(isOdd ? ODD_SCALES : SCALES), pick(SCALES)];
     const ownTokens = Math.round(window * pick(BASE_SHARES));
     this.#systemTokens = roll(6) === 0 ? ownTokens : 0;
     const basePrompt = ownTokens - this.#systemTokens;
@@ -77,7 +77,13 @@ class Session {
       basePrompt,
       cache,
       imageTokens: Math.round(IMAGE_TOKENS * scale),
-      models: { "model-b": { scale: pick(SCALES), basePrompt: Math.round(1.1 * basePrompt) } },
+      models: {
+        "model-b": {
+          scale: otherScale,
+          basePrompt: Math.round(1.1 * basePrompt),
+          imageTokens: Math.round(IMAGE_TOKENS * otherScale),
+        },
+      },
     });
     const tell = LIES[lie]();
     this.#options = { contextWindow: window, schedule };
