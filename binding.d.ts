@@ -9,6 +9,14 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** Lets JavaScript cancel the work it was handed to, once or to several. */
+export declare class CancelFlag {
+  /** A flag that is down. */
+  constructor()
+  /** Raises the flag: the work rejects with `ERR_CANCELLED` as soon as it looks. */
+  cancel(): void
+}
+
 /** The engine of one hook. */
 export declare class Engine {
   /** An engine without messages. */
@@ -70,13 +78,13 @@ export declare function clipText(text: string, max: number): string
 export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
 
 /** `countMessages` off the main thread. */
-export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number): Promise<number>
+export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number, flag?: CancelFlag | undefined | null): Promise<number>
 
 /** Tokens of a string. */
 export declare function countText(text: string): number
 
 /** `countText` off the main thread. */
-export declare function countTextAsync(text: string): Promise<number>
+export declare function countTextAsync(text: string, flag?: CancelFlag | undefined | null): Promise<number>
 
 /** Head and tail of a text over `max` UTF-16 units; nothing if it is not cut. */
 export declare function cutToEnds(text: string, max: number, head: number, tail: number): string | null
@@ -242,6 +250,9 @@ export interface MendedMessage {
 /** What mends a transcript. */
 export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
 
+/** `mends` off the main thread. */
+export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
+
 /** Reads a recorded session, on a worker thread. */
 export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
 
@@ -258,11 +269,14 @@ export interface Problem {
 /** What a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
 export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
 
+/** `problems` off the main thread. */
+export declare function problemsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<Problem>>
+
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>
 
 /** Looks a handle, or the id of the call itself, up among tool results. */
-export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery): Promise<Recalled>
+export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery, flag?: CancelFlag | undefined | null): Promise<Recalled>
 
 /** What was found in one batch of messages. */
 export interface Recalled {

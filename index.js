@@ -27,7 +27,7 @@ const { fromOpenAIMessages, toOpenAIMessages } = lateFunctions(() => require("./
 const { pipelineConfigFromEnv } = lateFunctions(() => require("./lib/pipeline/parts.js"));
 const { createRecallTool } = lateFunctions(() => require("./lib/recall.js"));
 const { fromAgentMessage, toAgentMessages } = lateFunctions(() => require("./lib/sessions/conversation.js"));
-const { repair, validate } = lateFunctions(() => require("./lib/validate.js"));
+const { repair, repairAsync, validate, validateAsync } = lateFunctions(() => require("./lib/validate.js"));
 const { Pipeline, SimpleCompressor, StandardAssembler } = lateClasses(() =>
   require("./lib/pipeline/parts.js"),
 );
@@ -90,7 +90,9 @@ module.exports = {
   createRecallTool,
   status,
   validate,
+  validateAsync,
   repair,
+  repairAsync,
   ContextManager,
   RollingMemory,
   fromAgentMessage,

@@ -3,6 +3,7 @@
 //! Measured messages flow in (`measure` makes them), groups and turns flow out. Nothing here counts tokens or
 //! decides anything.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::text::Utf16Len;
@@ -189,10 +190,14 @@ impl Transcript {
 
     /// The group that opens at `start`: that message and the tool results that answer it.
     ///
-    /// Results follow their call closely, so only the messages up to the next assistant are looked at.
+    /// Only an assistant message has results, and they come before anybody else speaks: the messages after that are
+    /// not looked at, so that all groups of a transcript together are found in one pass over it.
     pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        let results = (start + 1..self.len())
-            .take_while(|&i| !matches!(self.get(i).map(|m| &m.body), Some(Body::Assistant(_))))
+        let has_calls =
+            self.get(start).is_some_and(|m| m.assistant().is_some_and(|a| !a.call_ids.is_empty()));
+        let end = if has_calls { self.len() } else { start };
+        let results = (start + 1..end)
+            .take_while(|&i| !self.get(i).is_some_and(Message::ends_group))
             .filter(move |&i| self.link(i) == Link::ResultOf(start));
         std::iter::once(start).chain(results)
     }
@@ -238,6 +243,12 @@ impl Message {
         self.assistant().filter(|_| self.is_sent)
     }
 
+    /// Whether a tool result after it answers no call from before it. A message of an unknown role may be one the
+    /// host never sends, so it does not count as speaking.
+    fn ends_group(&self) -> bool {
+        matches!(self.body, Body::Assistant(_) | Body::User | Body::Summary)
+    }
+
     /// Whether a provider sees it as a turn, if nothing else keeps it from being sent.
     #[must_use]
     pub fn is_turn(&self) -> bool {
@@ -274,34 +285,80 @@ impl Message {
 }
 
 /// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
-/// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
-/// role may be one the host never sends, so it does not count as speaking.
+/// it and nobody has spoken since: anything else reaches the provider without its call.
 fn link(messages: &[Arc<Message>]) -> Vec<Link> {
-    let mut open: Option<(usize, Vec<&str>)> = None;
+    let mut call = 0;
+    let mut unanswered = CallIds::default();
     let mut links = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
+        if message.ends_group() {
+            unanswered = CallIds::default();
+        }
         links.push(match &message.body {
-            Body::Assistant(assistant) => {
-                let ids = if message.is_sent { assistant.call_ids.as_slice() } else { &[] };
-                open = Some((index, ids.iter().map(AsRef::as_ref).collect()));
+            Body::Assistant(assistant) if message.is_sent => {
+                call = index;
+                unanswered = CallIds::of(&assistant.call_ids);
                 Link::Own
             }
-            Body::ToolResult(result) => match &mut open {
-                Some((call, unanswered)) => match unanswered.iter().position(|id| **id == *result.call_id) {
-                    Some(position) => {
-                        unanswered.swap_remove(position);
-                        Link::ResultOf(*call)
-                    }
-                    None => Link::Orphan,
-                },
-                None => Link::Orphan,
-            },
-            Body::User | Body::Summary => {
-                open = None;
-                Link::Own
-            }
-            Body::System | Body::Other => Link::Own,
+            Body::ToolResult(result) if unanswered.take(&result.call_id) => Link::ResultOf(call),
+            Body::ToolResult(_) => Link::Orphan,
+            _ => Link::Own,
         });
     }
     links
+}
+
+/// The ids of a message's calls, from which answered ones are taken. An id may occur several times.
+#[derive(Default)]
+pub(crate) struct CallIds<'a> {
+    /// In order; an id that was taken is `None`. Results mostly come in the order of their calls.
+    in_order: Vec<Option<&'a str>>,
+    /// Before this there is none left.
+    first: usize,
+    /// Where each id stands, the last of its places on top: made when a result comes out of order.
+    places: Option<HashMap<&'a str, Vec<usize>>>,
+}
+
+impl<'a> CallIds<'a> {
+    pub(crate) fn of(ids: &'a [Box<str>]) -> Self {
+        Self { in_order: ids.iter().map(|id| Some(&**id)).collect(), ..Self::default() }
+    }
+
+    /// Takes the first of the ids equal to `id`; false where there is none.
+    pub(crate) fn take(&mut self, id: &str) -> bool {
+        while let Some(None) = self.in_order.get(self.first) {
+            self.first += 1;
+        }
+        if self.in_order.get(self.first).is_some_and(|first| *first == Some(id)) {
+            return self.take_at(self.first);
+        }
+        if self.first >= self.in_order.len() {
+            return false;
+        }
+        let places = self.places.get_or_insert_with(|| {
+            let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+            for (at, id) in self.in_order.iter().enumerate().rev() {
+                if let Some(id) = id {
+                    places.entry(id).or_default().push(at);
+                }
+            }
+            places
+        });
+        // Places that were taken in order meanwhile are passed over.
+        while let Some(at) = places.get_mut(id).and_then(Vec::pop) {
+            if self.in_order.get(at).is_some_and(Option::is_some) {
+                return self.take_at(at);
+            }
+        }
+        false
+    }
+
+    fn take_at(&mut self, at: usize) -> bool {
+        self.in_order.get_mut(at).and_then(Option::take).is_some()
+    }
+
+    /// The ids that nothing has taken, in order.
+    pub(crate) fn left(self) -> impl Iterator<Item = &'a str> {
+        self.in_order.into_iter().flatten()
+    }
 }

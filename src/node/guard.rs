@@ -1,11 +1,12 @@
 //! The context guard and the cutting of single texts, for JavaScript.
 
+use napi::JsString;
 use napi::bindgen_prelude::Utf16String;
-use napi::{JsString, Result};
 use napi_derive::napi;
 
 use super::count::units;
 use super::engine::{Engine, Planner};
+use super::failure::Result;
 use super::guarded::guarded;
 use crate::layers::tool_results::{Cap, Shortening};
 use crate::layers::{Limits, Overflow};

@@ -7,9 +7,11 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "napi hands its arguments over by value")]
 
+pub mod blocking;
 mod content_cache;
 pub mod count;
 pub mod engine;
+pub mod failure;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub mod guard;

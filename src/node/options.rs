@@ -3,9 +3,9 @@
 //! Options flow in as `lib/options.js` let them through, with every default filled in; limits, rules and a policy flow
 //! out. Nothing is checked twice.
 
-use napi::Result;
 use napi_derive::napi;
 
+use super::failure::Result;
 use super::guarded::guarded;
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};

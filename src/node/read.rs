@@ -6,9 +6,10 @@
 
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
-use napi::{Error, JsValue, Result, Status, sys};
+use napi::{JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
+use super::failure::{Failure, Result};
 use crate::fault;
 use crate::measure::{Part, Raw, RawRole};
 
@@ -99,8 +100,8 @@ fn check(status: sys::napi_status) -> Result<()> {
     if status == sys::Status::napi_ok { Ok(()) } else { Err(malformed()) }
 }
 
-fn malformed() -> Error {
-    Error::new(Status::InvalidArg, "the description of a message is malformed")
+fn malformed() -> Failure {
+    Failure::internal("the description of a message is malformed")
 }
 
 /// Reads the rows one field after the other.
