@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.CancelFlag = nativeBinding.CancelFlag
 module.exports.Engine = nativeBinding.Engine
 module.exports.HistoryStore = nativeBinding.HistoryStore
 module.exports.SessionStore = nativeBinding.SessionStore
@@ -849,8 +850,10 @@ module.exports.digestSession = nativeBinding.digestSession
 module.exports.encode = nativeBinding.encode
 module.exports.estimateMessages = nativeBinding.estimateMessages
 module.exports.mends = nativeBinding.mends
+module.exports.mendsAsync = nativeBinding.mendsAsync
 module.exports.parseSession = nativeBinding.parseSession
 module.exports.problems = nativeBinding.problems
+module.exports.problemsAsync = nativeBinding.problemsAsync
 module.exports.reasons = nativeBinding.reasons
 module.exports.recall = nativeBinding.recall
 module.exports.textFits = nativeBinding.textFits
