@@ -134,9 +134,13 @@ async function collectorAt(seed) {
   assert.deepEqual(await hook(messages), await strata.createTransformContext()(messages));
 }
 
+const hooks = [];
+
 /** `work`, with the collector freeing messages while the fault waits: it must leave the fault to the work. */
 async function amidCollection(work) {
   const hook = strata.createTransformContext();
+  // With its hook the registry goes, and with the registry what it would do.
+  hooks.push(hook);
   const held = Array.from({ length: 10 }, (_, seed) => conversation(seed, { length: 40 }));
   for (const messages of held) await hook(messages);
   return async () => {
