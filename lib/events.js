@@ -5,6 +5,8 @@
 const { native } = require("./native.js");
 const { isThinking } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
+const wire = require("./wire.js");
+const { positions } = wire;
 
 /** What a failure is called, by the code of its error; never its own message, which may hold the user's text. */
 const FAILURES = {
@@ -16,6 +18,7 @@ const FAILURES = {
 class Reporter {
   #listener;
   #saidUnavailable = false;
+  #saidWindow = false;
 
   constructor(listener) {
     this.#listener = listener;
@@ -42,6 +45,17 @@ class Reporter {
       this.#saidUnavailable = true;
     }
     this.emit({ type: "failed", code, message: FAILURES[code] });
+  }
+
+  /** A host whose function cannot name the window will not name it at the next call either: that is said once. */
+  windowUnknown(contextWindow, cause) {
+    if (this.#saidWindow) return;
+    this.#saidWindow = true;
+    this.emit({
+      type: "contextWindowUnknown",
+      contextWindow,
+      message: `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`,
+    });
   }
 
   /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */
@@ -102,8 +116,7 @@ function editEvent(message, edit, charsAfter) {
   return { type: "repaired", index, rule: reasonOf(edit) };
 }
 
-/** Positions of `Layer` in src/plan.rs. */
-const LAYERS = { repair: 0, toolResults: 1, thinking: 2, window: 3, shrink: 4 };
+const LAYERS = positions(wire.LAYERS);
 
 let words;
 
@@ -118,9 +131,9 @@ function reasonOf(edit) {
 }
 
 /** Which schedule decided, and why it moved or waits. */
-function scheduleOf({ account }) {
-  if (account === undefined) return { mode: "everyCall", why: "recomputed at every call" };
-  return { mode: "sticky", why: wordsOf().verdicts[account.verdict] };
+function scheduleOf({ arithmetic }) {
+  if (arithmetic === undefined) return { mode: "everyCall", why: "recomputed at every call" };
+  return { mode: "sticky", why: wordsOf().verdicts[arithmetic.verdict] };
 }
 
 module.exports = { Reporter, reasonOf, scheduleOf, LAYERS };

@@ -10,7 +10,7 @@ import path from "node:path";
 import { conversation } from "./transcripts.mjs";
 
 const require = createRequire(import.meta.url);
-const binding = require("../../binding.js");
+const binding = require("../../lib/native.js").native();
 
 let injected = 0;
 /** What the garbage collector is to meet when it frees a message: a panic, or nothing. */

@@ -9,6 +9,7 @@
 
 pub mod blocking;
 mod content_cache;
+pub mod contract;
 pub mod count;
 pub mod engine;
 pub mod failure;

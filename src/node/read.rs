@@ -9,9 +9,11 @@ use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi::{JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
+use super::contract::{Block, Role};
 use super::failure::{Failure, Result};
 use crate::fault;
 use crate::measure::{Part, Raw, RawRole};
+use crate::transcript::Usage;
 
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
@@ -126,41 +128,55 @@ impl<'a> Cursor<'a> {
     }
 
     fn role(&mut self, role: usize) -> Result<RawRole<'a>> {
-        Ok(match role {
-            0 => RawRole::System,
-            1 => RawRole::User,
-            2 => RawRole::Assistant {
-                prompt_tokens: finite(self.number()?),
-                cache_read_tokens: finite(self.number()?),
+        Ok(match Role::at(role).ok_or_else(malformed)? {
+            Role::System => RawRole::System,
+            Role::User => RawRole::User,
+            Role::Assistant => RawRole::Assistant {
+                usage: self.usage()?,
                 has_text_id: self.number()? != 0.0,
                 api: self.text()?,
                 provider: self.text()?,
                 model: self.text()?,
             },
-            3 => {
+            Role::ToolResult => {
                 let has_marker = self.number()? != 0.0;
                 let (call_id, tool_name) = (self.text()?, self.text()?);
                 let marker = if has_marker { Some(self.text()?) } else { None };
                 RawRole::ToolResult { call_id, tool_name, marker }
             }
-            4 => RawRole::Summary,
-            _ => RawRole::Other,
+            Role::Summary => RawRole::Summary,
+            Role::Other => RawRole::Other,
+        })
+    }
+
+    fn usage(&mut self) -> Result<Usage> {
+        let mut next = || self.number().map(|number| finite(number).filter(|&number| number >= 0.0));
+        Ok(Usage {
+            input: next()?,
+            cache_read: next()?,
+            cache_write: next()?,
+            cache_write_1h: next()?,
+            output: next()?,
+            cost_input: next()?,
+            cost_cache_read: next()?,
+            cost_cache_write: next()?,
+            cost_output: next()?,
         })
     }
 
     fn part(&mut self) -> Result<Part<'a>> {
-        Ok(match self.count()? {
-            0 => Part::Text(self.text()?),
-            1 => Part::Thinking { text: self.text()?, signature: self.text()? },
-            2 => Part::Call {
+        Ok(match Block::at(self.count()?).ok_or_else(malformed)? {
+            Block::Text => Part::Text(self.text()?),
+            Block::Thinking => Part::Thinking { text: self.text()?, signature: self.text()? },
+            Block::ToolCall => Part::Call {
                 is_signed: self.number()? != 0.0,
                 id: self.text()?,
                 name: self.text()?,
                 arguments: self.text()?,
             },
-            3 => Part::Image,
-            4 => Part::Counted(self.text()?),
-            _ => Part::Unknown,
+            Block::Image => Part::Image,
+            Block::Counted => Part::Counted(self.text()?),
+            Block::Unknown => Part::Unknown,
         })
     }
 

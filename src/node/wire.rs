@@ -1,10 +1,11 @@
 //! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
 //!
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts`, each cut as
-//! `text block, head, tail`; then the indices of messages whose texts are wanted.
+//! `text block, head, tail`.
 
+use super::contract::{number_of, number_of_layer};
 use crate::plan::{Action, Edit, Plan, Reason};
-use crate::schedule::sticky::{Account, Verdict};
+use crate::schedule::sticky::{Arithmetic, Verdict};
 
 /// What stands before the edits.
 pub(super) struct Header {
@@ -21,14 +22,14 @@ pub(super) struct Header {
     /// Provider tokens per cl100k token.
     pub(super) scale: f64,
     /// The arithmetic of the sticky schedule, if that decided.
-    pub(super) account: Option<Account>,
+    pub(super) arithmetic: Option<Arithmetic>,
 }
 
 /// Stands for the verdict where the layers were recomputed.
 const NO_VERDICT: f64 = -1.0;
 
 /// The plan and what else the boundary must know, as numbers.
-pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Vec<f64> {
+pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
     let mut numbers = vec![
         header.tokens_before.round(),
         header.tokens_after.round(),
@@ -37,38 +38,34 @@ pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Ve
         header.threshold,
         header.scale,
         plan.edits.len() as f64,
-        wanted_texts.len() as f64,
     ];
-    numbers.extend(header.account.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0], |account| {
-        let verdict = Verdict::ALL.iter().position(|&verdict| verdict == account.verdict);
+    numbers.extend(header.arithmetic.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0], |of| {
+        let verdict = Verdict::ALL.iter().position(|&verdict| verdict == of.verdict);
         [
             verdict.unwrap_or_default() as f64,
-            f64::from(u8::from(account.is_cold)),
-            account.removable,
-            account.carried,
-            account.rewrite,
-            account.frontier as f64,
+            f64::from(u8::from(of.is_cold)),
+            of.removable,
+            of.carried,
+            of.rewrite,
+            of.frontier as f64,
         ]
     }));
     for edit in &plan.edits {
         encode_edit(edit, &mut numbers);
     }
-    numbers.extend(wanted_texts.iter().map(|&index| index as f64));
     numbers
 }
 
 fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
-    let (action, cuts) = match &edit.action {
-        Action::Summarize => (0, [].as_slice()),
-        Action::StripThinking => (1, [].as_slice()),
-        Action::Drop => (2, [].as_slice()),
-        Action::Truncate(cuts) => (3, cuts.as_slice()),
+    let cuts = match &edit.action {
+        Action::Truncate(cuts) => cuts.as_slice(),
+        Action::Summarize | Action::StripThinking | Action::Drop => &[],
     };
     let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
     numbers.extend([
         edit.index as f64,
-        f64::from(action),
-        f64::from(edit.layer as u8),
+        number_of(&edit.action) as f64,
+        number_of_layer(edit.layer) as f64,
         reason as f64,
         edit.tokens_saved as f64,
         cuts.len() as f64,

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::{Family, Rule};
 use crate::measure::{Part, Raw, RawRole};
 use crate::text::{has_lone_surrogate, is_blank};
-use crate::transcript::{Body, CallIds, Link, Message, Transcript};
+use crate::transcript::{Body, Link, Message, Transcript};
 
 /// Models that bind a signature to the first call of each step.
 const SIGNED_CALL_MODELS: &str = "gemini-3";
@@ -61,13 +61,10 @@ impl<'a> View<'a> {
         let Some(assistant) = self.transcript.get(index).and_then(|message| message.sent_assistant()) else {
             return Vec::new();
         };
-        let mut ids = CallIds::of(&assistant.call_ids);
-        for result in self.transcript.group(index).skip(1) {
-            if let Some(result) = self.transcript.get(result).and_then(|message| message.tool_result()) {
-                ids.take(&result.call_id);
-            }
-        }
-        ids.left().collect()
+        let results = self.transcript.group(index).skip(1);
+        let answered: HashSet<usize> = results.map(|result| self.transcript.call_position(result)).collect();
+        let calls = assistant.call_ids.iter().enumerate();
+        calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| &**id).collect()
     }
 
     /// What is wrong inside single messages.
