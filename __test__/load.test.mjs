@@ -22,7 +22,7 @@ function loadedBy(how, script) {
 
 for (const how of ["import", "require"]) {
   test(`${how}: nothing but the options`, () => {
-    assert.deepEqual(loadedBy(how, "").toSorted(), ["index.js", "lib/options.js"]);
+    assert.deepEqual(loadedBy(how, "").toSorted(), ["index.js", "lib/options.js", "lib/wire.js"]);
   });
 
   test(`${how}: counting loads the counter and the addon`, () => {
@@ -30,7 +30,7 @@ for (const how of ["import", "require"]) {
     assert.ok(files.some((file) => file.endsWith(".node")));
     assert.deepEqual(
       files.filter((file) => file.startsWith("lib/")).toSorted(),
-      ["addon", "count", "native-file", "native", "options", "platform", "snapshot"].map(
+      ["addon", "count", "native-file", "native", "options", "platform", "snapshot", "wire"].map(
         (name) => `lib/${name}.js`,
       ),
     );

@@ -122,7 +122,7 @@ class Hook {
       last.overheadTokens === overheadTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
     const wanted = new Uint32Array(slots);
-    const numbers = await call.away(this.#engine.plan(wanted, contextWindow, overheadTokens));
+    const numbers = await call.away(this.#engine.plan(wanted, contextWindow, overheadTokens, call.flag));
     if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
     return new Plan(numbers);
   }
@@ -203,8 +203,10 @@ class Call {
   #start = performance.now();
   #awayMs = 0;
   #giveUp;
+  #flag;
   #cancel = () => {
     this.isCancelled = true;
+    this.#flag?.cancel();
     this.#giveUp?.();
   };
 
@@ -226,6 +228,13 @@ class Call {
       if (this.isCancelled) settle();
       work.then(settle, settle);
     });
+  }
+
+  /** What stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  get flag() {
+    if (this.#signal === undefined) return undefined;
+    this.#flag ??= new (native().CancelFlag)();
+    return this.#flag;
   }
 
   /** Waits for work that is done elsewhere. */

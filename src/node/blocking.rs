@@ -4,8 +4,8 @@
 //! Whatever takes long is a closure handed to [`blocking`]. The closure gets the cancel flag and checks it between
 //! steps; a flag raised before the work began keeps it from beginning.
 
-use napi::bindgen_prelude::{AsyncTask, JsError, ToNapiValue, TypeName};
-use napi::{Env, Error, Task};
+use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, JsError, ToNapiValue, TypeName};
+use napi::{Env, Error, Task, ValueType, sys};
 use napi_derive::napi;
 
 use super::failure::{Failure, Result};
@@ -87,6 +87,30 @@ where
         guarded(|| {
             let failure = self.failure.take().unwrap_or_else(|| error.into());
             Err(JsError::from(failure).into_unknown(env).into())
+        })
+    }
+}
+
+/// Numbers that reach JavaScript as a `Float64Array`, in one copy.
+pub struct Numbers(pub(super) Vec<f64>);
+
+impl TypeName for Numbers {
+    fn type_name() -> &'static str {
+        "Float64Array"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::Object
+    }
+}
+
+impl ToNapiValue for Numbers {
+    unsafe fn to_napi_value(env: sys::napi_env, numbers: Self) -> napi::Result<sys::napi_value> {
+        guarded(|| {
+            let scope = Env::from_raw(env);
+            let array = Float64ArraySlice::copy_from(&scope, numbers.0)?;
+            // SAFETY: napi calls this on its own thread with the live environment the array was just made in.
+            unsafe { ToNapiValue::to_napi_value(env, array) }
         })
     }
 }
