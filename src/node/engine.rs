@@ -54,7 +54,7 @@ impl Planner {
             }
             Self::Guard => {
                 let plan = guard(transcript, limits).plan();
-                Decision { floor: plan.tokens_after, plan, estimate: Estimate::PLAIN, arithmetic: None }
+                Decision { floor: plan.after, plan, estimate: Estimate::PLAIN, arithmetic: None }
             }
         }
     }
@@ -194,8 +194,8 @@ fn planned(
     let Decision { plan, floor, estimate, arithmetic } = planner.decide(transcript, limits, overhead_tokens);
     fault::step();
     let header = Header {
-        tokens_before: estimate.tokens(plan.tokens_before),
-        tokens_after: estimate.tokens(plan.tokens_after),
+        tokens_before: estimate.tokens(plan.before),
+        tokens_after: estimate.tokens(plan.after),
         tokens_at_least: estimate.tokens(floor),
         budget: limits.budget(),
         threshold: limits.threshold(),
