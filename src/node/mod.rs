@@ -8,6 +8,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "napi hands its arguments over by value")]
 
 pub mod blocking;
+pub mod clip;
 mod content_cache;
 pub mod contract;
 pub mod count;

@@ -296,6 +296,7 @@ fn ends_in_space(text: &[u16]) -> bool {
 mod tests {
     use super::*;
     use crate::measure::outline;
+    use crate::transcript::Usage;
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -307,8 +308,7 @@ mod tests {
             api: &[],
             provider: &[],
             model: &[],
-            prompt_tokens: None,
-            cache_read_tokens: None,
+            usage: Usage::default(),
             has_text_id: false,
         };
         let (role, parts) = match kind % 8 {
