@@ -323,7 +323,7 @@ mod tests {
                 vec![],
             ),
         };
-        Raw { role, timestamp_ms: None, is_sent: kind % 5 != 4, parts, fingerprint: 0 }
+        Raw { role, timestamp_ms: None, is_sent: kind % 5 != 4, parts, fingerprint: 0, identity: 0 }
     }
 
     /// The rule as it reads: look back from the orphan.
