@@ -1,7 +1,7 @@
-//! Measuring a message: its text flows in once, its facts flow out.
+//! Reads the texts of a message once and keeps what decisions need of them: counts, hashes, and the short text that may
+//! replace a long tool result.
 //!
-//! This is where the work that grows with text happens, so it runs off the host's main thread. It keeps no text but
-//! the short replacement of a long tool result.
+//! The work that grows with text is here, so it runs off the host's main thread. Nothing is decided.
 
 use std::borrow::Cow;
 

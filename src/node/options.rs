@@ -1,7 +1,7 @@
 //! What JavaScript sets a hook's engine by, turned into what the core is set by.
 //!
-//! Options flow in as `lib/options.js` let them through, with every default filled in; limits, rules and a policy flow
-//! out. Nothing is checked twice.
+//! `lib/options.js` has checked every option and filled in every default. Here only names are turned into values, and
+//! a name without one is an error.
 
 use napi_derive::napi;
 
