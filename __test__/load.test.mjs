@@ -5,7 +5,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ContextManager, SimpleCompressor } from "../index.js";
+import * as strata from "../index.js";
+
+const { ContextManager, SimpleCompressor } = strata;
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -42,6 +44,12 @@ for (const how of ["import", "require"]) {
     assert.ok(!files.some((file) => file.endsWith(".node") || file.startsWith("lib/sessions/")));
   });
 }
+
+test("what is loaded late has its own name", () => {
+  for (const [name, value] of Object.entries(strata)) {
+    if (typeof value === "function") assert.equal(value.name, name);
+  }
+});
 
 test("a late class: made, inherited from, asked for its instances, told new statics", () => {
   class Mine extends SimpleCompressor {
