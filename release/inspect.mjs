@@ -6,10 +6,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeBinary } from "./binary.mjs";
-import { platforms, ROOT, readJson } from "./platforms.mjs";
-
-/** The oldest glibc a Linux package may ask for: that of Node 20's and Electron's own floor. */
-export const GLIBC_FLOOR = [2, 28];
+import { GLIBC_FLOOR, platforms, ROOT, readJson } from "./platforms.mjs";
 
 /** Largest tarballs in bytes: of the root package, and of one with a native file, for each processor that is in it. */
 const BUDGET = { root: 150_000, platform: 4_500_000 };
