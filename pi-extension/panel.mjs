@@ -30,7 +30,10 @@ export async function panelText({ messages, sent }, options, calls) {
     "",
     ...(edits.length === 0
       ? ["Nothing is edited."]
-      : table(["edited, and why", "tokens saved", "messages"], reasons(messages, edits))),
+      : table(
+          ["edited, and why", "tokens saved", "messages"],
+          reasons(messages, edits, tokensBefore - tokensAfter),
+        )),
     "",
     `Schedule: ${schedule.mode}; ${schedule.why}.`,
     costLine(messages, calls),
@@ -77,14 +80,17 @@ const ACTIONS = {
   truncate: "cut",
 };
 
-/** Rows of `[what and why, tokens saved, messages]`, the largest first. */
-function reasons(messages, edits) {
+/** Rows of `[what and why, tokens saved, messages]`, the largest first, that add up to `total`. */
+function reasons(messages, edits, total) {
+  const counted = edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0);
+  // The edits are told in the counter's tokens, the total in the provider's.
+  const scale = counted > 0 ? total / counted : 1;
   const rows = new Map();
   for (const { index, action, reason, tokensSaved } of edits) {
     const tool = messages[index]?.toolName;
     const name = `${ACTIONS[action]}${tool === undefined ? "" : ` ${tool}`}: ${reason}`;
     const [, tokens, count] = rows.get(name) ?? [name, 0, 0];
-    rows.set(name, [name, tokens + tokensSaved, count + 1]);
+    rows.set(name, [name, tokens + tokensSaved * scale, count + 1]);
   }
   return Array.from(rows.values()).sort((a, b) => b[1] - a[1]);
 }

@@ -17,10 +17,10 @@ if (missing !== undefined) {
   process.exitCode = 1;
 } else {
   say(
-    "building the native addon from source, which takes several minutes the first time (cargo build --release) …",
+    `building the native addon from source, which takes ${isQuick ? "a minute or two" : "several minutes"} …`,
   );
   const start = Date.now();
-  run("build");
+  run(isQuick ? "build:quick" : "build");
   run("build:report");
   say(`built in ${Math.round((Date.now() - start) / 1000)} s`);
 }
