@@ -78,10 +78,17 @@ export interface TransformContextOptions {
   /** When the request would not fit even so: "shrink" on (default), or "keep" it, where the host compacts by itself. */
   overflow?: "shrink" | "keep";
   /**
-   * Tokens of the window kept free for the answer. Default 8192; take your `maxTokens`. Ignored where it leaves no
-   * room at all.
+   * Tokens of the window kept free for the answer. Default 8192; take your `maxTokens`. At most a quarter of the window
+   * is kept free, whatever stands here.
    */
   reserveTokens?: number;
+  /**
+   * Provider tokens of what you send beside the messages: system prompt and tools. A function is asked at every call; what
+   * is no number from 0 on counts as not said. Without it they are learned from the first reported usage, and until then
+   * taken for 0. Messages of role "system" count by themselves.
+   * @example createTransformContext({ overheadTokens: countTokens(systemPrompt) + countTokens(JSON.stringify(tools)) })
+   */
+  overheadTokens?: number | (() => number | undefined);
   /** Tokens one image is counted as. Default 1200; take what your provider bills. */
   imageTokens?: number;
   /**

@@ -130,9 +130,9 @@ function reasonOf(edit) {
 }
 
 /** Which schedule decided, and why it moved or waits. */
-function scheduleOf({ account }) {
-  if (account === undefined) return { mode: "everyCall", why: "recomputed at every call" };
-  return { mode: "sticky", why: wordsOf().verdicts[account.verdict] };
+function scheduleOf({ arithmetic }) {
+  if (arithmetic === undefined) return { mode: "everyCall", why: "recomputed at every call" };
+  return { mode: "sticky", why: wordsOf().verdicts[arithmetic.verdict] };
 }
 
 module.exports = { Reporter, reasonOf, scheduleOf, LAYERS };

@@ -76,6 +76,7 @@ const HOOK_OPTIONS = {
   thinkingScope: ["all", oneOf("all", "closedTurns")],
   overflow: ["shrink", oneOf("shrink", "keep")],
   reserveTokens: [8192, amount],
+  overheadTokens: [undefined, orFunction(amount)],
   imageTokens: [1200, count],
   calibrate: [true, flag],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
