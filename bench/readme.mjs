@@ -2,6 +2,7 @@
 // cell, other figures stand between marks, so the words around them stay the writer's. A test fails when the pages and
 // the results differ.
 
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -76,6 +77,16 @@ export function withFigures(page) {
     });
 }
 
+/** What the command shown before it prints about the schedule, put into a page. */
+function withExplanation(page) {
+  const [, command] = /`pi-strata (explain \S+ --call \d+)`/.exec(page);
+  const args = ["bin/pi-strata.mjs", ...command.replace(" ", " examples/").split(" ")];
+  const cwd = new URL("..", import.meta.url);
+  const printed = execFileSync(process.execPath, args, { cwd, encoding: "utf8" });
+  const [schedule] = /^schedule .*?(?=\n\n)/ms.exec(printed);
+  return page.replace(/^schedule .*?(?=\n^`{3}$)/ms, () => schedule);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  for (const page of PAGES) writeFileSync(page, withFigures(readFileSync(page, "utf8")));
+  for (const page of PAGES) writeFileSync(page, withExplanation(withFigures(readFileSync(page, "utf8"))));
 }
