@@ -11,8 +11,8 @@ const SUMMARY_TAIL_LINES = 2;
 /** Tokens; that of the Claude models. */
 const CONTEXT_WINDOW = 200_000;
 
-/** UTF-16 units of another's error that are passed on. */
-const MAX_CAUSE_LENGTH = 200;
+/** The errors that a slip in a host's function causes; the engine names them. */
+const ENGINE_ERRORS = [TypeError, ReferenceError, RangeError];
 
 /** Greatest whole-number option: what fits an unsigned 32-bit integer, far beyond any sense. */
 const MAX_COUNT = 0xffff_ffff;
@@ -137,19 +137,19 @@ function askedWindow(contextWindow) {
   try {
     const tokens = contextWindow();
     if (positive.accepts(tokens)) return { tokens };
-    return { tokens: CONTEXT_WINDOW, cause: `returned ${show(tokens)}` };
+    return {
+      tokens: CONTEXT_WINDOW,
+      cause: `returned ${typeof tokens === "string" ? "a string" : show(tokens)}`,
+    };
   } catch (error) {
     return { tokens: CONTEXT_WINDOW, cause: `threw ${thrownBy(error)}` };
   }
 }
 
-/** What was thrown, in a line; a host may throw anything, even what cannot be looked at. */
+/** What kind of error was thrown; never its message, which may hold the user's text. */
 function thrownBy(error) {
-  try {
-    return String(error).slice(0, MAX_CAUSE_LENGTH);
-  } catch {
-    return "something unreadable";
-  }
+  const kind = ENGINE_ERRORS.find((one) => error instanceof one);
+  return kind === undefined ? "an error" : `a ${kind.name}`;
 }
 
 module.exports = {
