@@ -137,19 +137,27 @@ function askedWindow(contextWindow) {
   try {
     const tokens = contextWindow();
     if (positive.accepts(tokens)) return { tokens };
-    return {
-      tokens: CONTEXT_WINDOW,
-      cause: `returned ${typeof tokens === "string" ? "a string" : show(tokens)}`,
-    };
+    return { tokens: CONTEXT_WINDOW, cause: `returned ${kindOf(tokens)}` };
   } catch (error) {
     return { tokens: CONTEXT_WINDOW, cause: `threw ${thrownBy(error)}` };
   }
 }
 
-/** What kind of error was thrown; never its message, which may hold the user's text. */
+/** A number as it is; of all else only its kind, as it may hold the user's text. */
+function kindOf(value) {
+  if (value === undefined || value === null || typeof value === "number") return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** What kind of error was thrown; never its message, for the same reason. */
 function thrownBy(error) {
-  const kind = ENGINE_ERRORS.find((one) => error instanceof one);
-  return kind === undefined ? "an error" : `a ${kind.name}`;
+  try {
+    const kind = ENGINE_ERRORS.find((one) => error instanceof one);
+    if (kind !== undefined) return `a ${kind.name}`;
+  } catch {
+    // A Proxy that will not be looked at.
+  }
+  return "an error";
 }
 
 module.exports = {
