@@ -69,6 +69,11 @@ test("its options are the hook's, and its window the model's", async () => {
   assert.ok(events.every(({ type }) => type !== "failed"));
 });
 
+test("options that are not allowed are refused when pi loads the extension", () => {
+  const pi = { on() {}, registerCommand() {} };
+  assert.throws(() => createExtension({ economies: "thrifty" })(pi), /there is no option economies/);
+});
+
 test("the status line is short, and says when nothing works", () => {
   const line = (tokensBefore, tokensAfter) => statusLine({ type: "transformed", tokensBefore, tokensAfter });
   assert.equal(line(142_300, 61_000), "strata 142k → 61k (−57 %)");

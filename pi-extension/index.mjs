@@ -12,6 +12,8 @@ const STATUS_KEY = "pi-strata";
 /** An extension with these options of the hook, on top of what the user set; the window is that of the model in use. */
 export function createExtension(options = {}) {
   return function piStrata(pi) {
+    // What the code says is checked where it is said; what the user set is checked when a session starts.
+    strata.createTransformContext(options);
     const session = new Session(options);
     pi.on("session_start", (_event, ctx) => session.start(ctx));
     pi.on("context", async ({ messages }, ctx) => {
