@@ -33,12 +33,15 @@ const HEADS = [
   "calls",
   "$ prefix",
   "$ breakpoint",
+  "$ re-reads",
   "hits",
   "peak",
   "over",
   "recall",
+  "line recall",
   "tool recall",
   "user text",
+  "blind edits",
 ];
 
 /** The rows as one table per session. */
@@ -51,17 +54,20 @@ export function compareTable(rows) {
   return sessions.map(tableOf).join("\n\n");
 }
 
-function cells({ policy, calls, dollars, hitRate, peak, overflows, recall, toolRecall, userText }) {
+function cells({ policy, calls, dollars, peak, overflows, edits, ...rates }) {
   return [
     policy,
     whole(calls),
     dollars.prefix.toFixed(2),
     dollars.breakpoint.toFixed(2),
-    percent(hitRate),
+    rates.dollarsWithRereads.toFixed(2),
+    percent(rates.hitRate),
     whole(peak),
     whole(overflows),
-    percent(recall),
-    percent(toolRecall),
-    percent(userText),
+    percent(rates.recall),
+    percent(rates.lineRecall),
+    percent(rates.toolRecall),
+    percent(rates.userText),
+    `${percent(rates.blindEdits)} of ${whole(edits)}`,
   ];
 }

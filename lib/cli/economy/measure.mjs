@@ -4,6 +4,16 @@
 import { callsOf } from "../replay.mjs";
 import { BreakpointCache, dollars, PRICES, PrefixCache, SYSTEM_TOKENS, tokensOf } from "./caches.mjs";
 import { Versions } from "./versions.mjs";
+import { Origins, Visible } from "./visible.mjs";
+
+/** Kinds of identifiers that recall is told for; `recall` itself is over all but the last. */
+const KINDS = ["name", "path", "word", "cjk"];
+const RECALLED = ["name", "path", "word"];
+
+/** What an agent does after a blind edit: it reads again, in one more call of this many tokens. */
+const REREAD = { writtenTokens: 2000, outputTokens: 150, outputPrice: 5 };
+
+const PER_MILLION = 1e-6;
 
 /** Positions of the calls: assistant messages whose prompt the provider counted; where it counted none, all of them. */
 export function pricedCalls(messages) {
@@ -18,17 +28,21 @@ function promptTokens({ role, usage }) {
 
 /**
  * Plays `messages` through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
- * before it) and adds everything up. `onCall` is told of each call: its position, tokens and dollars.
+ * before it) and adds everything up. The loop is closed: what a policy reads as usage is what its own requests cost,
+ * not what was recorded. `onCall` is told of each call: its position, tokens, dollars, and blind edits.
  */
 export async function measure(messages, policy, { contextWindow, prices = PRICES, onCall }) {
   const versions = new Versions();
+  const origins = new Origins(versions);
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
   const ttlMs = 1000 * prices.ttlSeconds;
-  const visible = new Visible();
-  const origins = new Origins(versions);
+  const identifiers = new Visible((version) => version.identifiers);
+  const realIdentifiers = new Visible((version) => version.identifiersInLines(origins.bareLines));
+  const lines = new Visible((version) => version.lines);
+  const played = messages.map(withoutUsage);
   const score = emptyScore();
   for (const at of pricedCalls(messages)) {
-    const request = (await policy(messages.slice(0, at))).map((message) => versions.of(message));
+    const request = (await policy(played.slice(0, at))).map((message) => versions.of(message));
     const tokens = SYSTEM_TOKENS + tokensOf(request);
     const timeMs = messages[at].timestamp;
     const cost = {};
@@ -37,22 +51,49 @@ export async function measure(messages, policy, { contextWindow, prices = PRICES
       cost[model] = dollars(tokens, read, prices);
       score.dollars[model] += cost[model];
       score.readTokens[model] += read;
+      if (model === "prefix") played[at] = withUsage(messages[at], tokens, read, prices);
     }
     score.calls += 1;
     score.tokens += tokens;
     score.peak = Math.max(score.peak, tokens);
     score.overflows += tokens > contextWindow ? 1 : 0;
-    onCall?.({ at, tokens, dollars: cost });
-    visible.show(request);
     origins.addUpTo(messages, at);
-    origins.score(versions.of(messages[at]), visible, score);
+    for (const visible of [identifiers, realIdentifiers, lines]) visible.show(request);
+    origins.scoreUses(versions.of(messages[at]), identifiers, realIdentifiers, score.kinds);
+    const { edits, blind } = origins.editsOf(messages[at], lines);
+    score.edits += edits;
+    score.blindEdits += blind;
+    score.rereadDollars += blind * rereadDollars(tokens, prices);
+    onCall?.({ at, tokens, dollars: cost, edits, blind });
     score.userText +=
       origins.userTokens === 0 ? 1 : sum(request, (version) => version.userTokens) / origins.userTokens;
   }
   return score;
 }
 
+function withoutUsage(message) {
+  return message.usage === undefined ? message : { ...message, usage: undefined };
+}
+
+/** `message` as if the provider had counted and charged the request that was really made. */
+function withUsage(message, tokens, read, prices) {
+  const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
+  const cost = {
+    input: 0,
+    cacheRead: PER_MILLION * cacheRead * prices.read,
+    cacheWrite: PER_MILLION * cacheWrite * prices.write,
+  };
+  const output = message.usage?.output ?? 0;
+  return { ...message, usage: { input: 0, output, cacheRead, cacheWrite, cost } };
+}
+
+function rereadDollars(tokens, { input, read, write }) {
+  const { writtenTokens, outputTokens, outputPrice } = REREAD;
+  return PER_MILLION * (tokens * read + writtenTokens * write + outputTokens * outputPrice * input);
+}
+
 export function emptyScore() {
+  const uses = () => ({ used: 0, visible: 0, inRealLines: 0, toolUsed: 0, toolVisible: 0 });
   return {
     calls: 0,
     tokens: 0,
@@ -60,97 +101,42 @@ export function emptyScore() {
     overflows: 0,
     dollars: { prefix: 0, breakpoint: 0 },
     readTokens: { prefix: 0, breakpoint: 0 },
-    used: 0,
-    usedVisible: 0,
-    toolUsed: 0,
-    toolUsedVisible: 0,
+    rereadDollars: 0,
+    edits: 0,
+    blindEdits: 0,
+    kinds: Object.fromEntries(KINDS.map((kind) => [kind, uses()])),
     userText: 0,
   };
 }
 
 /** The scores of several sessions as one. */
 export function addScores(a, b) {
-  return {
-    ...Object.fromEntries(
-      Object.keys(a).map((key) => [key, typeof a[key] === "number" ? a[key] + b[key] : undefined]),
-    ),
-    peak: Math.max(a.peak, b.peak),
-    dollars: addModels(a.dollars, b.dollars),
-    readTokens: addModels(a.readTokens, b.readTokens),
-  };
+  return { ...added(a, b), peak: Math.max(a.peak, b.peak) };
 }
 
-/** Shares as the tables show them. */
+function added(a, b) {
+  if (typeof a === "number") return a + b;
+  return Object.fromEntries(Object.keys(a).map((key) => [key, added(a[key], b[key])]));
+}
+
+/** Shares as the tables show them; `dollars` with what reading again would cost, under the dearer of both caches. */
 export function ratesOf(score) {
+  const all = RECALLED.map((kind) => score.kinds[kind]).reduce(added);
   return {
-    recall: share(score.usedVisible, score.used),
-    toolRecall: share(score.toolUsedVisible, score.toolUsed),
+    dollarsWithRereads: Math.max(score.dollars.prefix, score.dollars.breakpoint) + score.rereadDollars,
+    recall: share(all.visible, all.used),
+    lineRecall: share(all.inRealLines, all.used),
+    toolRecall: share(all.toolVisible, all.toolUsed),
+    kinds: Object.fromEntries(KINDS.map((kind) => [kind, ratesOfKind(score.kinds[kind])])),
+    blindEdits: score.edits > 0 ? score.blindEdits / score.edits : 0,
+    edits: score.edits,
     userText: share(score.userText, score.calls),
     hitRate: share(score.readTokens.prefix, score.tokens),
   };
 }
 
-/** How often each identifier stands in the request at hand. */
-class Visible {
-  #counts = new Map();
-  #request = [];
-
-  show(request) {
-    let same = 0;
-    while (same < request.length && request[same] === this.#request[same]) same += 1;
-    for (const version of this.#request.slice(same)) this.#add(version, -1);
-    for (const version of request.slice(same)) this.#add(version, 1);
-    this.#request = request;
-  }
-
-  has(identifier) {
-    return (this.#counts.get(identifier) ?? 0) > 0;
-  }
-
-  #add({ identifiers }, change) {
-    for (const identifier of identifiers)
-      this.#counts.set(identifier, (this.#counts.get(identifier) ?? 0) + change);
-  }
-}
-
-/** Where identifiers occurred before: anywhere, or only in tool results. */
-class Origins {
-  userTokens = 0;
-  #versions;
-  #onlyInTools = new Map();
-  #next = 0;
-
-  constructor(versions) {
-    this.#versions = versions;
-  }
-
-  addUpTo(messages, end) {
-    for (; this.#next < end; this.#next += 1) {
-      const message = messages[this.#next];
-      const { identifiers, userTokens } = this.#versions.of(message);
-      this.userTokens += userTokens;
-      const isTool = message.role === "toolResult";
-      for (const identifier of identifiers) {
-        this.#onlyInTools.set(identifier, isTool && (this.#onlyInTools.get(identifier) ?? true));
-      }
-    }
-  }
-
-  score({ identifiers }, visible, score) {
-    for (const identifier of identifiers) {
-      const onlyInTools = this.#onlyInTools.get(identifier);
-      if (onlyInTools === undefined) continue;
-      const isVisible = visible.has(identifier) ? 1 : 0;
-      score.used += 1;
-      score.usedVisible += isVisible;
-      score.toolUsed += onlyInTools ? 1 : 0;
-      score.toolUsedVisible += onlyInTools ? isVisible : 0;
-    }
-  }
-}
-
-function addModels(a, b) {
-  return { prefix: a.prefix + b.prefix, breakpoint: a.breakpoint + b.breakpoint };
+function ratesOfKind({ used, visible, toolUsed, toolVisible }) {
+  return { recall: share(visible, used), toolRecall: share(toolVisible, toolUsed) };
 }
 
 function share(part, all) {
