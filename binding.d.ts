@@ -43,6 +43,24 @@ export declare class HistoryStore {
   takeSetAside(): string | null
 }
 
+/** A recorded session in a file that stays open. */
+export declare class SessionFile {
+  /** Who wrote it, in words. */
+  get format(): string
+  /** How many messages it holds. */
+  get length(): number
+  /** The lines that were left out. */
+  get problems(): Array<LineProblem>
+  /** The stretches of the conversation. */
+  get stretches(): Array<RecordedStretch>
+  /** Numbers of the messages the model answered with. */
+  get answers(): Array<number>
+  /** The calls that are recorded in the file but not part of the conversation. */
+  get unplayed(): UnplayedCalls
+  /** Message number `number` as JSON, in pi's shape, read from the file. */
+  message(number: number): string
+}
+
 /** The file that sessions are stored in. */
 export declare class SessionStore {
   /** Opens or makes the file. */
@@ -242,8 +260,8 @@ export interface MendedMessage {
 /** What mends a transcript. */
 export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
 
-/** Reads a recorded session, on a worker thread. */
-export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
+/** Opens a recorded session and finds its messages, on a worker thread. */
+export declare function openSession(path: string): Promise<SessionFile>
 
 /** A message that breaks a rule. */
 export interface Problem {
@@ -284,14 +302,16 @@ export interface RecallQuery {
   pattern?: string
 }
 
-/** A recorded session. */
-export interface RecordedSession {
-  /** Who wrote it, in words. */
-  format: string
-  /** A JSON array of messages in pi's shapes. */
-  messages: string
-  /** The lines that were left out. */
-  problems: Array<LineProblem>
+/** Messages that grew one after the other, from one rewriting of the past to the next. */
+export interface RecordedStretch {
+  /** "start", "compaction" or "edit". */
+  cause: string
+  /** Numbers of the messages it opens with. */
+  opening: Array<number>
+  /** Number of the first message that came in it. */
+  from: number
+  /** One more than the number of the last one. */
+  to: number
 }
 
 /** A digest to be kept, and its readable form. */
@@ -343,6 +363,14 @@ export interface StoreOperation {
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */
 export declare function textFits(text: string, limit: number): boolean
+
+/** Recorded calls that are no part of the conversation. */
+export interface UnplayedCalls {
+  /** On branches that were left. */
+  abandoned: number
+  /** Made by sub-agents. */
+  subAgents: number
+}
 
 /** The words for the verdicts of the sticky schedule that a plan names by number. */
 export declare function verdicts(): Array<string>

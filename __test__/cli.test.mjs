@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { countTokens } from "../index.js";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 
-const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
+const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
 after(() => rmSync(folder, { recursive: true }));
 

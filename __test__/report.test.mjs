@@ -14,7 +14,7 @@ import { WORDS } from "../report/words.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
 
-const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
+const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-report-"));
 after(() => rmSync(folder, { recursive: true }));
 

@@ -18,6 +18,12 @@ const BATCH_MESSAGES = 512;
 /** Stands for the role of a message whose reading failed: it looks changed, so the next call reads it again. */
 const UNREAD = Symbol("unread");
 
+/**
+ * A property that says a message never changes: then its values are not kept to compare it with. Only recordings, which
+ * are ours, say so.
+ */
+const SETTLED = Symbol("settled");
+
 /** Blocks of a content that is no list. */
 const NO_LIST = -1;
 
@@ -36,10 +42,17 @@ class Facts {
   }
 
   remember(message) {
-    const { role, content, stopReason, usage } = message;
+    const { role } = message;
+    this.role = role;
+    /** Replacement text of a summarised tool result, once it was asked for. */
+    this.shortened = undefined;
+    this.isSettled = message[SETTLED] === true;
+    if (!this.isSettled) this.#rememberValues(message);
+  }
+
+  #rememberValues({ content, stopReason, usage }) {
     const blocks = Array.isArray(content) ? content.slice() : undefined;
     this.content = content;
-    this.role = role;
     this.count = blocks?.length ?? NO_LIST;
     this.block = blocks?.[0];
     this.value = textOf(this.block);
@@ -47,12 +60,11 @@ class Facts {
       this.count > 1 ? blocks.slice(1).map((block) => ({ block, value: textOf(block) })) : undefined;
     this.stopReason = stopReason;
     this.usage = usage;
-    /** Replacement text of a summarised tool result, once it was asked for. */
-    this.shortened = undefined;
   }
 
   /** True if the host changed the message in place since it was read. */
   isStale(message) {
+    if (this.isSettled) return this.role === UNREAD;
     const { content, role } = message;
     if (content !== this.content || role !== this.role) return true;
     if (role === "assistant" && (message.stopReason !== this.stopReason || message.usage !== this.usage))
@@ -249,4 +261,4 @@ class FactStore {
   }
 }
 
-module.exports = { FactStore };
+module.exports = { FactStore, SETTLED };

@@ -51,13 +51,14 @@ pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Ve
         ]
     }));
     for edit in &plan.edits {
-        encode_edit(edit, &mut numbers);
+        encode_edit(edit, header.scale, &mut numbers);
     }
     numbers.extend(wanted_texts.iter().map(|&index| index as f64));
     numbers
 }
 
-fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
+/// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
+fn encode_edit(edit: &Edit, scale: f64, numbers: &mut Vec<f64>) {
     let (action, cuts) = match &edit.action {
         Action::Summarize => (0, [].as_slice()),
         Action::StripThinking => (1, [].as_slice()),
@@ -70,7 +71,7 @@ fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
         f64::from(action),
         f64::from(edit.layer as u8),
         reason as f64,
-        edit.tokens_saved as f64,
+        (edit.tokens_saved as f64 * scale).round(),
         cuts.len() as f64,
     ]);
     for cut in cuts {
