@@ -3,10 +3,10 @@
 // that it is too old; the tool itself is pi-strata.mjs.
 "use strict";
 
-var floor = require("../lib/floor.js");
+var refusal = require("../lib/floor.js").refusal();
 
-if (floor.refusal("node") !== undefined) {
-  console.error(floor.refusal("node"));
+if (refusal !== undefined) {
+  console.error(refusal);
   process.exitCode = 2;
 } else {
   require("./start.js");

@@ -5,7 +5,7 @@
 var FLOOR = 20;
 
 /** What to tell the user of a Node or an Electron that is too old; undefined where it is not. */
-exports.refusal = (what) => {
+function refusal() {
   var electron = process.versions.electron;
   if (parseInt(process.versions.node, 10) >= FLOOR) return undefined;
   var found =
@@ -14,4 +14,6 @@ exports.refusal = (what) => {
       : "Electron " + electron + " (Node " + process.versions.node + ")";
   var wanted = electron === undefined ? "Node " + FLOOR + " or newer" : "Electron 29 or newer";
   return "pi-strata needs " + wanted + "; this is " + found + ".";
-};
+}
+
+exports.refusal = refusal;
