@@ -11,7 +11,7 @@ import { explainCall, explanationText } from "../lib/cli/explain.mjs";
 import { expand } from "../lib/cli/patterns.mjs";
 import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
-import { replay, summarize } from "../lib/cli/replay.mjs";
+import { replay, Summary } from "../lib/cli/replay.mjs";
 import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
@@ -66,14 +66,16 @@ async function runCalls(file, options) {
   const session = await load(file);
   const bar = progressBar(session.calls.length);
   const reports = [];
+  const summary = new Summary();
   if (!json) console.log(CALL_HEADER);
   for await (const report of replay(session, { contextWindow, schedule, cache: cacheOf(prices) })) {
-    reports.push(report);
+    summary.add(report);
+    if (json) reports.push(report);
     if (!json && report.call % every === 0) bar.print(callLine(report));
     bar.advance();
   }
   bar.stop();
-  printReplay(session, reports, options);
+  printReplay(session, { calls: reports, summary: summary.finish() }, options);
 }
 
 /** The report is of one run, and what is printed beside it is that run's. */
@@ -94,18 +96,19 @@ async function runReport(file, options) {
   await page.writeFile(await reportHtml(data));
   await page.close();
   bar.stop();
-  if (!json) {
-    console.log(CALL_HEADER);
-    for (const report of reports) if (report.call % every === 0) console.log(callLine(report));
+  const summary = new Summary();
+  if (!json) console.log(CALL_HEADER);
+  for (const report of reports) {
+    summary.add(report);
+    if (!json && report.call % every === 0) console.log(callLine(report));
   }
-  printReplay(session, reports, options);
+  printReplay(session, { calls: reports, summary: summary.finish() }, options);
   if (!json) console.log(`\nThe report is in ${html}; open it in any browser.`);
 }
 
-function printReplay(session, reports, { json }) {
+function printReplay(session, { calls, summary }, { json }) {
   const { format, problems, unplayed } = session;
-  const summary = summarize(reports);
-  if (json) console.log(JSON.stringify({ format, problems, unplayed, calls: reports, summary }));
+  if (json) console.log(JSON.stringify({ format, problems, unplayed, calls, summary }));
   else console.log(`\n${closingTable(session, summary)}`);
 }
 

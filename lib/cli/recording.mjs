@@ -1,10 +1,14 @@
 // A recorded session as the command-line tool plays it: every recorded call with the messages the model had before it.
 // Large parts of messages are read from the file again when they are wanted, so a session may be larger than memory.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { SETTLED } from "../facts.js";
 
 /** JSON of the messages read last that is kept, in UTF-16 code units: whole sessions of the usual size. */
 const KEPT_UNITS = 16 * 1024 * 1024;
+/** JSON that is read between two collections of garbage, in UTF-16 code units. */
+const UNITS_PER_COLLECTION = 48 * 1024 * 1024;
 /** Longer strings are read again when they are wanted. Lists and objects are too, but for the usage. */
 const SHORT_CHARS = 200;
 
@@ -14,6 +18,7 @@ export class Recording {
   #file;
   #messages = new Map();
   #kept = new Kept();
+  #unitsRead = 0;
 
   /** `file` is what the native `openSession` gives, or anything with the same properties. */
   constructor(file) {
@@ -86,7 +91,17 @@ export class Recording {
   }
 
   #read(number) {
-    return this.#kept.get(number) ?? this.#kept.add(number, this.#file.message(number));
+    return this.#kept.get(number) ?? this.#kept.add(number, this.#readJson(number));
+  }
+
+  #readJson(number) {
+    const json = this.#file.message(number);
+    this.#unitsRead += json.length;
+    if (this.#unitsRead > UNITS_PER_COLLECTION) {
+      this.#unitsRead = 0;
+      collectGarbage();
+    }
+    return json;
   }
 }
 
@@ -162,4 +177,18 @@ function fileOf(messages) {
 
 function range(from, to) {
   return Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+let collect;
+
+/**
+ * Frees the texts that were read and the engine's facts of messages that were let go. Left to itself, V8 waits until
+ * its heap has grown to gigabytes, and knows nothing of what the engine holds.
+ */
+function collectGarbage() {
+  if (collect === undefined) {
+    setFlagsFromString("--expose-gc");
+    collect = runInNewContext("gc");
+  }
+  collect();
 }

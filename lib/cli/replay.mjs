@@ -65,24 +65,41 @@ export function reportOf(call, messagesBefore, plan, { tokensBefore, tokensAfter
   };
 }
 
-/** What a whole replay amounts to. */
-export function summarize(reports) {
-  const sum = (value) => reports.reduce((total, report) => total + value(report), 0);
-  const pair = (value) => ({ before: value("Before"), after: value("After") });
-  const last = reports.at(-1);
-  return {
-    calls: reports.length,
-    messages: pair((when) => last?.[`messages${when}`] ?? 0),
-    tokensSent: pair((when) => sum((report) => report[`tokens${when}`])),
-    peakTokens: pair((when) => reports.reduce((most, report) => Math.max(most, report[`tokens${when}`]), 0)),
-    saved: Object.fromEntries(LAYERS.map((layer) => [layer, sum((report) => report.saved[layer])])),
-    callsOverWindow: {
-      before: sum(({ overWindow }) => Number(overWindow.before)),
-      after: sum(({ overWindow }) => Number(overWindow.after)),
-    },
-    totalMs: quantiles(reports.map((report) => report.totalMs)),
-    blockedMs: quantiles(reports.map((report) => report.blockedMs)),
-  };
+/** What a whole replay amounts to, call by call: it keeps no report. */
+export class Summary {
+  #last;
+  #sent = { before: 0, after: 0 };
+  #peak = { before: 0, after: 0 };
+  #over = { before: 0, after: 0 };
+  #saved = Object.fromEntries(LAYERS.map((layer) => [layer, 0]));
+  #totalMs = [];
+  #blockedMs = [];
+
+  add(report) {
+    this.#last = report;
+    const tokens = { before: report.tokensBefore, after: report.tokensAfter };
+    for (const when of ["before", "after"]) {
+      this.#sent[when] += tokens[when];
+      this.#peak[when] = Math.max(this.#peak[when], tokens[when]);
+      this.#over[when] += report.overWindow[when] ? 1 : 0;
+    }
+    for (const layer of LAYERS) this.#saved[layer] += report.saved[layer];
+    this.#totalMs.push(report.totalMs);
+    this.#blockedMs.push(report.blockedMs);
+  }
+
+  finish() {
+    return {
+      calls: this.#totalMs.length,
+      messages: { before: this.#last?.messagesBefore ?? 0, after: this.#last?.messagesAfter ?? 0 },
+      tokensSent: this.#sent,
+      peakTokens: this.#peak,
+      saved: this.#saved,
+      callsOverWindow: this.#over,
+      totalMs: quantiles(this.#totalMs),
+      blockedMs: quantiles(this.#blockedMs),
+    };
+  }
 }
 
 function quantiles(values) {
