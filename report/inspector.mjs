@@ -132,7 +132,8 @@ function tiles({ contextWindow }, words) {
     words.context,
     whole(now.after),
     words.ofTheWindow(percent(now.after / contextWindow), whole(contextWindow)),
-    `${words.withoutHook(whole(now.before))} (${change(now.before, now.after)})`,
+    // A number and its percent sign stay together.
+    `${words.withoutHook(whole(now.before))} (${change(now.before, now.after)})`.replaceAll(" %", "\u00a0%"),
   );
   if (answered.length === 0) return [context, tile(words.paid, words.none, words.unreported)];
   const misses = answered.filter(({ miss }) => miss !== undefined).length;
