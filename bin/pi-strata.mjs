@@ -8,10 +8,12 @@ import { PRICES } from "../lib/cli/economy/caches.mjs";
 import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
 import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/economy/policies.mjs";
 import { explainCall, explanationText } from "../lib/cli/explain.mjs";
+import { PROVIDER } from "../lib/cli/live/provider.mjs";
+import { LIVE_HEADER, liveLine, liveTable, replayLive, summarizeLive } from "../lib/cli/live/replay.mjs";
 import { expand } from "../lib/cli/patterns.mjs";
 import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
-import { replay, Summary } from "../lib/cli/replay.mjs";
+import { callsOf, replay, Summary } from "../lib/cli/replay.mjs";
 import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
@@ -24,6 +26,12 @@ function positiveInteger(text) {
   const number = Number(text);
   if (!Number.isInteger(number) || number <= 0)
     throw new InvalidArgumentError("It must be a whole number above 0.");
+  return number;
+}
+
+function factor(text) {
+  const number = Number(text);
+  if (!Number.isFinite(number) || number <= 0) throw new InvalidArgumentError("It must be a number above 0.");
   return number;
 }
 
@@ -51,6 +59,7 @@ async function runReplay(patterns, options) {
   if (options.cost) return runCost(files, { ...options, prices });
   if (files.length > 1)
     throw new UsageError("Replay takes one session at a time; only --cost takes several.");
+  if (options.live) return runLive(files[0], { ...options, prices });
   return runCalls(files[0], { ...options, prices });
 }
 
@@ -112,6 +121,25 @@ function printReplay(session, { calls, summary }, { json }) {
   else console.log(`\n${closingTable(session, summary)}`);
 }
 
+async function runLive(file, { contextWindow, schedule, basePrompt, scale, json, every, html, prices }) {
+  if (html !== undefined) throw new UsageError("--live makes no report; leave --html away.");
+  const session = await load(file);
+  const bar = progressBar(callsOf(session.messages).length);
+  const provider = { contextWindow, basePrompt, scale, prices };
+  const reports = [];
+  if (!json) console.log(LIVE_HEADER);
+  for await (const report of replayLive(session.messages, { schedule, cache: cacheOf(prices) }, provider)) {
+    reports.push(report);
+    if (!json && report.call % every === 0) bar.print(liveLine(report));
+    bar.advance();
+  }
+  bar.stop();
+  const summary = summarizeLive(reports);
+  const { format, problems } = session;
+  if (json) console.log(JSON.stringify({ format, problems, provider, calls: reports, summary }));
+  else console.log(`\n${liveTable(session, summary)}`);
+}
+
 async function runCost(files, { contextWindow, prices, json }) {
   const sessions = [];
   for (const file of files) sessions.push({ name: file, messages: await load(file) });
@@ -152,6 +180,7 @@ const program = new Command("pi-strata")
 Examples:
   pi-strata replay session.jsonl                      what each call would have saved
   pi-strata replay --html report.html session.jsonl   the same as a page with charts
+  pi-strata replay --live session.jsonl               the same against a provider that counts
   pi-strata replay --cost *.jsonl                     dollars and recall under each policy
   pi-strata explain --call 120 session.jsonl          every edit before one call, and why
   pi-strata count README.md                           exact cl100k tokens
@@ -170,6 +199,14 @@ program
   .option("--json", "print one JSON document instead of the tables")
   .option("--every <n>", "print every n-th call only", positiveInteger, 1)
   .option("--html <file>", "also write a report: one page with charts that needs no network")
+  .option("--live", "instead, against a simulated provider that reports what it is really sent")
+  .option(
+    "--base-prompt <tokens>",
+    "with --live: tokens of system prompt and tools",
+    positiveInteger,
+    PROVIDER.basePrompt,
+  )
+  .option("--scale <factor>", "with --live: provider tokens per cl100k token", factor, PROVIDER.scale)
   .option("--cost", "instead, compare what policies cost and keep")
   .option("--price-input <dollars>", "price of a million input tokens", price, PRICES.input)
   .option(
@@ -190,6 +227,7 @@ Examples:
   pi-strata replay ~/.pi/agent/sessions/project/session.jsonl
   pi-strata replay --context-window 64000 --every 20 session.jsonl
   pi-strata replay --html report.html session.jsonl
+  pi-strata replay --live --base-prompt 20000 --scale 1.4 session.jsonl
   pi-strata replay --cost --price-input 3 *.jsonl
   cat session.jsonl | pi-strata replay --json - | jq .summary`,
   )

@@ -152,7 +152,8 @@ fn rewritten_pi_file(kinds: &[(u8, usize, usize)], version: u32) -> Vec<Value> {
                 json!({ "type": "message", "message": { "role": role, "content": [], "timestamp": index } })
             }
         };
-        let mut line = json!({ "id": index.to_string(), "parentId": index.checked_sub(1).map(|i| i.to_string()) });
+        let mut line =
+            json!({ "id": index.to_string(), "parentId": index.checked_sub(1).map(|i| i.to_string()) });
         line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
         lines.push(line);
     }
@@ -346,9 +347,7 @@ fn the_recorded_example_is_read_whole() {
 
 #[test]
 fn calls_on_left_branches_and_of_sub_agents_are_counted() {
-    let entry = |id: &str, parent: &str, role: &str| {
-        json!({ "type": "message", "id": id, "parentId": parent, "message": { "role": role, "content": [] } })
-    };
+    let entry = |id: &str, parent: &str, role: &str| json!({ "type": "message", "id": id, "parentId": parent, "message": { "role": role, "content": [] } });
     let pi = joined(&[
         json!({ "type": "session", "version": 3, "id": "s" }),
         json!({ "type": "message", "id": "a", "parentId": null, "message": { "role": "user", "content": [] } }),

@@ -74,7 +74,8 @@ impl SessionFile {
     /// The lines that were left out.
     #[napi(getter)]
     pub fn problems(&self) -> Result<Vec<LineProblem>> {
-        let of = |problem: &Problem| LineProblem { line: problem.line as u32, message: problem.message.clone() };
+        let of =
+            |problem: &Problem| LineProblem { line: problem.line as u32, message: problem.message.clone() };
         guarded(|| Ok(self.recording.problems().iter().map(of).collect()))
     }
 
@@ -110,8 +111,8 @@ impl SessionFile {
     pub fn message(&mut self, number: u32) -> Result<String> {
         guarded(|| {
             let message = self.recording.message(number as usize).map_err(|error| failed(&error))?;
-            let message =
-                message.ok_or_else(|| Error::new(Status::InvalidArg, "there is no message of that number"))?;
+            let message = message
+                .ok_or_else(|| Error::new(Status::InvalidArg, "there is no message of that number"))?;
             serde_json::to_string(&message)
                 .map_err(|error| Error::new(Status::GenericFailure, error.to_string()))
         })

@@ -111,7 +111,8 @@ pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
         nodes.retain(|node| !node.is_sidechain);
     }
     let selected = complete(&nodes, path(&nodes));
-    let with = |flag: bool| nodes.iter().zip(&selected).filter(move |(_, s)| **s == flag).map(|(node, _)| node);
+    let with =
+        |flag: bool| nodes.iter().zip(&selected).filter(move |(_, s)| **s == flag).map(|(node, _)| node);
     unplayed.abandoned = responses(with(false));
     let timeline = timeline(&nodes, &selected);
     Ok(Index { format: Format::ClaudeCode, timeline, problems, unplayed, tools: Some(tools) })
@@ -336,7 +337,8 @@ fn timeline(nodes: &[Node], selected: &[bool]) -> Timeline {
         for (_, (node, _)) in own.filter(|(_, (_, is_selected))| **is_selected) {
             items.add(node, None);
         }
-        let (own, opening): (Vec<Item>, Vec<Item>) = items.ordered().into_iter().partition(|item| item.is_own);
+        let (own, opening): (Vec<Item>, Vec<Item>) =
+            items.ordered().into_iter().partition(|item| item.is_own);
         if start.is_some() {
             let opening = opening.into_iter().map(|item| match numbers.get(&item.recipe) {
                 Some(number) => *number,
@@ -443,7 +445,8 @@ impl Items {
         }
         let mut ordered = Vec::with_capacity(others.len());
         for item in others {
-            let answers: Vec<Item> = item.calls.iter().filter_map(|id| results.remove(id)).flatten().collect();
+            let answers: Vec<Item> =
+                item.calls.iter().filter_map(|id| results.remove(id)).flatten().collect();
             ordered.push(item);
             ordered.extend(answers);
         }

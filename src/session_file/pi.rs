@@ -63,15 +63,9 @@ enum Parent {
 }
 
 enum Kind {
-    Message {
-        is_answer: bool,
-        is_system: bool,
-    },
+    Message { is_answer: bool, is_system: bool },
     Compaction(Box<Compaction>),
-    Edit {
-        target: Id,
-        removes: bool,
-    },
+    Edit { target: Id, removes: bool },
     Other,
 }
 
@@ -254,8 +248,9 @@ impl Context {
     }
 
     fn compact<'a>(&mut self, compaction: Place, head: usize, kept: impl Iterator<Item = &'a Entry>) {
-        let head =
-            (0..head).map(|number| super::Recipe::Pi(Recipe::Head { compaction, number })).collect::<Vec<_>>();
+        let head = (0..head)
+            .map(|number| super::Recipe::Pi(Recipe::Head { compaction, number }))
+            .collect::<Vec<_>>();
         let mut opening: Vec<usize> =
             head.into_iter().map(|recipe| self.timeline.push_aside(recipe)).collect();
         // The checkpoint in the compaction has folded the system messages in.
