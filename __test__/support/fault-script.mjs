@@ -3,7 +3,7 @@
 // sees, and prints how many panics that were. If the process dies, so has the product.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -164,7 +164,8 @@ async function questionsAt(seed) {
     { handle: "none", offset: 0, limit: 9 },
   ];
   const letGo = [{ role: "user", text: "fix src/a.rs", calls: [] }];
-  const line = JSON.stringify({ role: "user", content: "go" });
+  const recorded = newFile();
+  writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));
   const questions = [
     () => strata.countTokens("text"),
     () => strata.countTokens([texts]),
@@ -182,7 +183,7 @@ async function questionsAt(seed) {
     () => strata.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
     () => binding.clipText("text", 2),
     () => binding.estimateMessages(...batch, 1200),
-    () => binding.parseSession(Buffer.from(line)),
+    async () => (await binding.openSession(recorded)).message(0),
     () => binding.recall(...batch, told),
     () => binding.digestSession("", "earlier", letGo),
     () => binding.countTextAsync("text", new binding.CancelFlag()),
