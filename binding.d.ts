@@ -30,13 +30,13 @@ export declare class Engine {
 /** The database behind one `SqliteProvider`. */
 export declare class HistoryStore {
   /** Remembers the path; no file is touched yet. */
-  constructor(path: string)
+  constructor(path: string, historyTable: string, eventsTable: string)
   /** Stores messages in one transaction; resolves with their ids. */
   append(entries: Array<HistoryEntry>): Promise<number[]>
   /** The newest messages of a conversation, oldest first. */
-  newest(chatId: number, limit: number): Promise<HistoryMessage[]>
+  newest(chat: number | string, limit: number): Promise<HistoryRows>
   /** Stores an event. */
-  record(kind: string, payload: string): Promise<void>
+  record(kind: string, chat: number | string | undefined | null, payload: string): Promise<void>
   /** Closes the file; whatever is asked afterwards fails. */
   close(): Promise<void>
   /** Where a damaged file was put, once. */
@@ -180,19 +180,31 @@ export interface GuardOptions {
 /** A message about to be stored. */
 export interface HistoryEntry {
   /** The conversation. */
-  chatId: number
+  chatId: number | string
   /** Who speaks. */
   role: string
   /** What is said. */
-  content: string
+  text: string
+  /** What is not text, as JSON. */
+  extra?: string
 }
 
-/** A message as the pipeline hands it on. */
-export interface HistoryMessage {
+/** A stored message. */
+export interface HistoryRow {
   /** Who speaks. */
   role: string
   /** What is said. */
-  content: string
+  text: string
+  /** What is not text, as JSON. */
+  extra?: string
+}
+
+/** What was read of a conversation. */
+export interface HistoryRows {
+  /** Messages, oldest first. */
+  rows: Array<HistoryRow>
+  /** Rows that are no messages. */
+  skipped: number
 }
 
 /** A message that a session lets go. */

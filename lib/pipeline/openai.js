@@ -5,7 +5,7 @@
 const { isDeepStrictEqual } = require("node:util");
 const { show } = require("../options.js");
 const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
-const { isMedia, partsOf, blocksOf, textOf, systemText } = require("./openai_content.js");
+const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
 
 /** Stop reasons after which pi does not send an assistant message again. */
 const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
@@ -37,11 +37,12 @@ function toOpenAIMessages(messages) {
       continue;
     }
     if (isResult(message) && unsentCalls.has(message.toolCallId)) continue;
-    // The images of parallel calls wait until the last of their results: nothing may come between these.
-    if (isResult(message)) images.push(...attachments(message));
-    else flush();
     const isLeading = converted.every(({ role }) => role === "system");
-    converted.push(restored(message) ?? toOpenAI(message, isLeading));
+    const made = restored(message) ?? toOpenAI(message, isLeading);
+    // The images of parallel calls wait until the last of their results: nothing may come between these.
+    if (!isResult(message)) flush();
+    else if (made !== message.original) images.push(...attachments(message));
+    converted.push(made);
   }
   flush();
   return converted;
@@ -56,9 +57,10 @@ function isResult({ role }) {
 }
 
 /** The parts by which a user message shows the images of a tool result. */
-function attachments({ content, toolCallId }) {
+function attachments(message) {
+  const content = contentOf(message);
   if (!Array.isArray(content) || !content.some(isMedia)) return [];
-  return [{ type: "text", text: imagesLabel(toolCallId) }, ...partsOf(content.filter(isMedia))];
+  return [{ type: "text", text: imagesLabel(message.toolCallId) }, ...partsOf(content.filter(isMedia))];
 }
 
 function toOpenAI(message, isLeading) {
@@ -69,9 +71,9 @@ function toOpenAI(message, isLeading) {
       return assistant(message);
     case "tool":
     case "toolResult":
-      return { role: "tool", tool_call_id: message.toolCallId, content: resultText(message.content) };
+      return { role: "tool", tool_call_id: message.toolCallId, content: resultText(contentOf(message)) };
     case "user":
-      return { role: "user", content: contentOf(message.content) };
+      return { role: "user", content: sentContent(message) };
     default:
       return { role: "user", content: otherContent(message) };
   }
@@ -79,7 +81,7 @@ function toOpenAI(message, isLeading) {
 
 function assistant(message) {
   const calls = callsOf(message);
-  const content = contentOf(message.content);
+  const content = sentContent(message);
   if (calls.length === 0) return { role: "assistant", content };
   return {
     role: "assistant",
@@ -88,7 +90,8 @@ function assistant(message) {
   };
 }
 
-function contentOf(content) {
+function sentContent(message) {
+  const content = contentOf(message);
   return Array.isArray(content) && content.some(isMedia) ? partsOf(content) : textOf(content);
 }
 
@@ -98,10 +101,11 @@ function resultText(content) {
 }
 
 /** The messages of pi that only a host can have: summaries, commands it ran, its own kinds. */
-function otherContent({ content, summary, command, output }) {
+function otherContent(message) {
+  const { summary, command, output } = message;
   if (summary !== undefined) return String(summary);
   if (command !== undefined) return `$ ${command}\n${output ?? ""}`;
-  return contentOf(content);
+  return sentContent(message);
 }
 
 /** What OpenAI's message said beyond ours, with what of ours was changed since; undefined if it said nothing more. */
@@ -113,8 +117,8 @@ function restored(message) {
     : { ...original, ...toOpenAI(message, true) };
 }
 
-function fields({ role, content, toolCalls, toolCallId }) {
-  return { role, content, toolCalls, toolCallId };
+function fields({ role, content, blocks, toolCalls, toolCallId }) {
+  return { role, content, blocks, toolCalls, toolCallId };
 }
 
 /** False too for what is nested too deeply to be compared. */
@@ -141,7 +145,7 @@ function fromOpenAIMessages(messages) {
 function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId }) {
   return {
     role: ROLES.get(role),
-    content: blocksOf(content),
+    ...contentFrom(content),
     ...(Array.isArray(calls) && calls.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
     ...(toolCallId != null && { toolCallId }),
   };
@@ -158,7 +162,7 @@ function withImagesInResults(neutral, messages) {
   let run = 0;
   for (const [index, message] of neutral.entries()) {
     const start = merged.length - run;
-    const folded = message.role === "user" && run > 0 && folding(merged.slice(start), message.content);
+    const folded = message.role === "user" && run > 0 && folding(merged.slice(start), message.blocks);
     if (folded && isSame(toOpenAIMessages(folded), messages.slice(index - run, index + 1))) {
       merged.splice(start, run, ...folded);
       run = 0;
@@ -171,11 +175,11 @@ function withImagesInResults(neutral, messages) {
 }
 
 /** The results with the images that follow their labels; undefined where something else is there. */
-function folding(results, content) {
-  if (!Array.isArray(content)) return undefined;
+function folding(results, blocks) {
+  if (blocks === undefined) return undefined;
   const images = new Map();
   let current;
-  for (const block of content) {
+  for (const block of blocks) {
     if (block.type === "text") {
       const found = results.find(({ toolCallId }) => imagesLabel(toolCallId) === block.text);
       if (found === undefined || images.has(found)) return undefined;
@@ -187,8 +191,9 @@ function folding(results, content) {
   return results.map((result) => {
     const own = images.get(result);
     if (own === undefined) return result;
-    const text = result.content === IMAGES_ONLY ? [] : [{ type: "text", text: result.content }];
-    return { ...result, content: [...text, ...own] };
+    const content = result.content === IMAGES_ONLY ? "" : result.content;
+    const text = content === "" ? [] : [{ type: "text", text: content }];
+    return { ...result, content, blocks: [...text, ...own] };
   });
 }
 

@@ -24,16 +24,27 @@ function imagePart({ mimeType, data, detail }) {
   return { type: "image_url", image_url: { url, ...(detail !== undefined && { detail }) } };
 }
 
-/** OpenAI's content as ours: a string, or blocks where there is more than text. */
-function blocksOf(content) {
-  if (!Array.isArray(content) || !content.some(isMedia)) return textOf(content);
-  return content.map((part) => {
-    if (part?.type === "text") return { type: "text", text: part.text };
-    const [, mimeType, data] = DATA_URL.exec(part?.image_url?.url) ?? [];
-    if (part?.type !== "image_url" || mimeType === undefined) return part;
-    const { detail } = part.image_url;
-    return { type: "image", mimeType, data, ...(detail !== undefined && { detail }) };
-  });
+/** OpenAI's content as ours: its words, and blocks beside them where there is more. */
+function contentFrom(content) {
+  const words = { content: textOf(content) };
+  if (!Array.isArray(content) || !content.some(isMedia)) return words;
+  return { ...words, blocks: content.map(blockOf) };
+}
+
+function blockOf(part) {
+  if (part?.type === "text") return { type: "text", text: part.text };
+  const [, mimeType, data] = DATA_URL.exec(part?.image_url?.url) ?? [];
+  if (part?.type !== "image_url" || mimeType === undefined) return part;
+  const { detail } = part.image_url;
+  return { type: "image", mimeType, data, ...(detail !== undefined && { detail }) };
+}
+
+/** What a message says, as a string or as blocks. Where its words were changed since, they hold, with its images. */
+function contentOf({ content, blocks }) {
+  if (!Array.isArray(blocks)) return content;
+  if (textOf(blocks) === textOf(content)) return blocks;
+  const text = textOf(content);
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...blocks.filter(isMedia)];
 }
 
 function textOf(content) {
@@ -55,4 +66,4 @@ function systemText({ content, sections }, isLeading) {
   return [text, ...named].filter((part) => part !== "").join("\n\n");
 }
 
-module.exports = { isMedia, partsOf, blocksOf, textOf, systemText };
+module.exports = { isMedia, partsOf, contentFrom, contentOf, textOf, systemText };

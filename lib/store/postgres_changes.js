@@ -169,9 +169,9 @@ async function setFields(query, { namespace, key, hash, fields = {}, prompt, pro
 }
 
 function compress(query, operation) {
-  const { revision, digest, tokensSaved, letGo, summary, forget } = operation;
+  const { session, revision, digest, tokensSaved, letGo, summary, forget } = operation;
   const statement = forget ? sql.compressForgetting : sql.compressKeeping;
-  const values = [revision, digest, tokensSaved, letGo, summary.id, summary.body];
+  const values = [revision, digest, tokensSaved, letGo, summary.id, summary.body, session];
   return orNothing(query, operation, statement, values);
 }
 

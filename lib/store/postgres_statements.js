@@ -75,7 +75,7 @@ const compress = (letGo) => `
     UPDATE strata_session AS s
     SET version = version + 1, revision = revision + 1, last_seq = last_seq + 1, compressions = compressions + 1,
         digest = $4, tokens_saved = tokens_saved + $5, ${TOUCHED}
-    WHERE ${SESSION} AND revision = $3 RETURNING *
+    WHERE ${SESSION} AND revision = $3 AND id = $9 RETURNING *
   ), gone AS (
     ${letGo} AND m.namespace = s.namespace AND m.session = s.id AND m.id = ANY($6) RETURNING m.place
   ), summary AS (
