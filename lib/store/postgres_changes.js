@@ -196,7 +196,7 @@ async function clear(query, { namespace, hash }) {
 
 async function importSession(query, { namespace, key, hash, state, messages }, wordsOf) {
   const { prompt = null, fields, digest, compressions, tokensSaved } = state;
-  const last = messages.reduce((greatest, { seq }) => Math.max(greatest, seq), 0);
+  const last = messages.reduce((greatest, { seq, place }) => Math.max(greatest, seq, place), 0);
   const { rows } = await query(sql.importSession, [
     namespace,
     key,

@@ -77,7 +77,8 @@ const compress = (letGo) => `
         digest = $4, tokens_saved = tokens_saved + $5, ${TOUCHED}
     WHERE ${SESSION} AND revision = $3 AND id = $9 RETURNING *
   ), gone AS (
-    ${letGo} AND m.namespace = s.namespace AND m.session = s.id AND m.id = ANY($6) RETURNING m.place
+    ${letGo} AND m.namespace = s.namespace AND m.session = s.id AND m.is_live AND m.id = ANY($6)
+    RETURNING m.place
   ), summary AS (
     INSERT INTO ${NEW_MESSAGE}
     SELECT namespace, id, last_seq, coalesce((SELECT max(place) FROM gone), last_seq), updated_at, true, true, $7, $8, NULL
