@@ -246,22 +246,15 @@ function isSecretMisplaced(given) {
 
 function newPool({ connectionString, poolSize }) {
   const { Pool } = driver();
-  try {
-    return new Pool({
-      connectionString,
-      max: poolSize,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-      application_name: "pi-strata",
-      // Idle connections do not keep a process alive that is done.
-      allowExitOnIdle: true,
-    });
-  } catch {
-    // What went wrong may quote the string, which may hold a password.
-    throw new TypeError(
-      "the connection string cannot be read; write postgres://user:password@host:port/database",
-    );
-  }
+  return new Pool({
+    connectionString,
+    max: poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: "pi-strata",
+    // Idle connections do not keep a process alive that is done.
+    allowExitOnIdle: true,
+  });
 }
 
 function driver() {

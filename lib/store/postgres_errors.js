@@ -91,6 +91,7 @@ function publicError(error) {
     "ERR_DATABASE",
     "the server failed",
   ];
+  if (code.startsWith("ERR_INVALID")) return new DatabaseError(kind, sentence);
   const detail = SAFE_MESSAGE.test(code) ? `${code}: ${textOf(error)}` : code;
   return new DatabaseError(kind, detail === "" ? sentence : `${sentence} (${detail})`);
 }
