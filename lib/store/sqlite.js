@@ -22,7 +22,7 @@ class SqliteStore {
   }
 
   async open(report) {
-    const { movedTo, salvaged } = await this.#ask({ open: null }, "open");
+    const { movedTo, salvaged } = await this.#ask("open");
     if (movedTo != null) report({ type: "storeSetAside", store: this.#location, movedTo, salvaged });
   }
 
@@ -75,8 +75,7 @@ class SqliteStore {
   }
 
   async #ask(request) {
-    const asked = request.open === null ? "open" : request;
-    return JSON.parse(await withCode(this.#native.ask(JSON.stringify(asked))));
+    return JSON.parse(await withCode(this.#native.ask(JSON.stringify(request))));
   }
 }
 

@@ -19,6 +19,8 @@ export interface Store {
   readonly engine: string;
   /** Calls of `apply` that may be under way at once; default 1. */
   readonly parallel?: number;
+  /** Whether what a session lets go is deleted instead of kept for search. Default false; the in-memory store does. */
+  readonly forgets?: boolean;
   /** Answers at once, where the store can: then the manager's synchronous methods work on every session. */
   readonly sync?: SyncStore;
 
@@ -100,8 +102,8 @@ export interface SyncStore {
  * - "fields": each field by itself: a string sets it, null removes it, what is not named stays as it is. With
  *   `prompt`, the system prompt: set if it is a string; `promptIfAbsent` sets it only where there is none, in the same
  *   statement that looks, so that two processes never both set one.
- * - "compress": a summary in place of messages. Compare and swap: only if the session's `revision` is `revision`, else
- *   nothing happens and the outcome says so. Messages named in `letGo` are no longer live, or deleted where `forget`;
+ * - "compress": a summary in place of messages. Compare and swap: only if the session's number and
+ *   `revision` are these (so never in a successor of the same key), else nothing happens and the outcome says so. Messages named in `letGo` are no longer live, or deleted where `forget`;
  *   the summary gets the place of the last of them. `digest` replaces, `tokensSaved` is added, `compressions` grows by one.
  * - "delete": the messages of these ids, live or let go, are gone for good, with their words. Unknown ids are skipped.
  * - "clear": the session and all it ever had are gone for good, with all words. A later change begins a new session, with
@@ -114,6 +116,7 @@ export type StoreOperation = { namespace: string; key: string } & (
   | { kind: "fields"; fields?: Record<string, string | null>; prompt?: string; promptIfAbsent?: boolean }
   | {
       kind: "compress";
+      session: number;
       revision: number;
       letGo: string[];
       forget: boolean;

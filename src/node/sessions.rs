@@ -81,7 +81,7 @@ enum When {
 fn answer(store: &Store, request: Request, when: When) -> Result<String> {
     let is_now = when == When::Now;
     match request {
-        Request::Open => written(if is_now { store.open_now() } else { store.open() }),
+        Request::Open => written(store.open()),
         Request::Apply(operations) if is_now => written(store.apply_now(&operations)),
         Request::Apply(operations) => written(store.apply(&operations)),
         Request::Load(namespace, key) => written(store.load(&namespace, &key)),

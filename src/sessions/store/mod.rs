@@ -53,6 +53,8 @@ pub struct Store {
     reader: Mutex<Option<Connection>>,
     /// Changes when a damaged file was replaced.
     generation: AtomicI64,
+    /// Of a damaged file, until it was told.
+    replaced: Mutex<Replaced>,
     /// In memory: the newest row whose words are indexed.
     indexed: AtomicI64,
 }
@@ -83,6 +85,7 @@ impl Store {
             writer: Mutex::new(Slot::Unopened),
             reader: Mutex::new(None),
             generation: AtomicI64::new(0),
+            replaced: Mutex::new(Replaced::default()),
             indexed: AtomicI64::new(0),
         }
     }
@@ -93,21 +96,20 @@ impl Store {
     /// # Errors
     /// As [`sqlite::open`].
     pub fn open(&self) -> Result<Replaced, Error> {
-        let replaced = self.open_now()?;
-        if self.is_in_memory() || replaced.moved_to.is_some() {
-            return Ok(replaced);
+        self.open_now()?;
+        if self.is_in_memory() {
+            return Ok(Replaced::default());
         }
         // A connection of its own: nobody waits for the check.
         let verdict = self.connect().and_then(|checker| sqlite::check(&checker, &self.location));
-        let replaced = match verdict {
+        match verdict {
             Err(error) if error.kind() == Kind::Corrupt => self.replace()?,
-            Err(error) => return Err(error),
-            Ok(()) => replaced,
-        };
+            outcome => outcome?,
+        }
         // A file that may only be read keeps what was cleared.
         match self.purge() {
             Err(error) if !matches!(error.kind(), Kind::ReadOnly | Kind::Locked) => Err(error),
-            _ => Ok(replaced),
+            _ => Ok(std::mem::take(&mut *self.replaced.lock())),
         }
     }
 
@@ -115,10 +117,10 @@ impl Store {
     ///
     /// # Errors
     /// As [`sqlite::open`].
-    pub fn open_now(&self) -> Result<Replaced, Error> {
+    pub fn open_now(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
         match *writer {
-            Slot::Open(_) => return Ok(Replaced::default()),
+            Slot::Open(_) => return Ok(()),
             Slot::Closed => return Err(Kind::Closed.into()),
             Slot::Unopened => {}
         }
@@ -126,11 +128,11 @@ impl Store {
         self.take(&mut writer, opened)
     }
 
-    fn take(&self, writer: &mut Slot, opened: Opened) -> Result<Replaced, Error> {
+    fn take(&self, writer: &mut Slot, opened: Opened) -> Result<(), Error> {
         let Opened { connection, set_aside, .. } = opened;
-        let mut salvaged = 0;
         if let Some(aside) = &set_aside {
-            salvaged = migrate::after_salvage(aside, &connection)?;
+            let salvaged = migrate::after_salvage(aside, &connection)?;
+            *self.replaced.lock() = Replaced { moved_to: Some(aside.display().to_string()), salvaged };
         }
         migrate::to_newest(&connection)?;
         if !connection.is_readonly("main")? {
@@ -140,10 +142,10 @@ impl Store {
             *self.reader.lock() = Some(self.connect()?);
         }
         *writer = Slot::Open(connection);
-        Ok(Replaced { moved_to: set_aside.map(|path| path.display().to_string()), salvaged })
+        Ok(())
     }
 
-    fn replace(&self) -> Result<Replaced, Error> {
+    fn replace(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
         let mut reader = self.reader.lock();
         *writer = Slot::Unopened;

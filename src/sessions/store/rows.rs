@@ -27,8 +27,10 @@ pub enum Change {
         #[serde(default)]
         prompt_if_absent: bool,
     },
-    /// A summary in place of messages, if the revision is this one still.
+    /// A summary in place of messages, if session and revision are these still.
     Compress {
+        /// Number of the session: a successor of the same key has another.
+        session: i64,
         /// What the compression was worked out from.
         revision: i64,
         /// Ids of the messages.
@@ -277,6 +279,6 @@ pub struct Hit {
 pub struct Pruned {
     /// Whole sessions.
     pub sessions: i64,
-    /// Messages of others, let go before.
+    /// Their messages, and those that others let go before.
     pub messages: i64,
 }

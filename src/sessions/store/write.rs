@@ -84,6 +84,8 @@ impl Store {
             let mut pruned = Pruned::default();
             let sql = "SELECT number FROM sessions WHERE namespace = ?1 AND updated_at < ?2";
             for number in numbers(transaction, sql, params![namespace, before])? {
+                let count = "SELECT count(*) FROM messages WHERE session = ?1";
+                pruned.messages += transaction.query_row(count, [number], |row| row.get::<_, i64>(0))?;
                 delete_session(transaction, number)?;
                 pruned.sessions += 1;
             }
@@ -137,8 +139,8 @@ impl Changing<'_> {
                 let head = self.or_new(head, namespace, key)?;
                 self.set_fields(head, fields, prompt.as_deref(), *prompt_if_absent)
             }
-            Change::Compress { revision, let_go, forget, summary, digest, tokens_saved } => match head {
-                Some(head) if head.stamp.revision == *revision => {
+            Change::Compress { session, revision, let_go, forget, summary, digest, tokens_saved } => match head {
+                Some(head) if (head.stamp.session, head.stamp.revision) == (*session, *revision) => {
                     self.compress(head, let_go, *forget, summary, digest, *tokens_saved)
                 }
                 _ => Ok(unchanged(head)),
