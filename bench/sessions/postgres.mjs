@@ -67,7 +67,10 @@ async function appends(server, processes) {
   await Promise.all(writers.map(async (child) => child.exitCode ?? once(child, "exit")));
   const [{ n }] = await server.query("SELECT count(*)::int AS n FROM strata_message", url);
   if (n !== MESSAGES) throw new Error(`${n} of ${MESSAGES} messages are there`);
-  print(`postgres: messages appended from ${processes} process${processes > 1 ? "es" : ""}`, `${rate(MESSAGES, ms)}/s`);
+  print(
+    `postgres: messages appended from ${processes} process${processes > 1 ? "es" : ""}`,
+    `${rate(MESSAGES, ms)}/s`,
+  );
 }
 
 async function sizes(server, largest, searchable) {
@@ -89,7 +92,10 @@ async function sizes(server, largest, searchable) {
     }
     rows = target;
     await client.query("VACUUM (ANALYZE) strata_message");
-    print(`postgres: ${target.toLocaleString("en")} rows, filled in`, `${((performance.now() - start) / 1000).toFixed(0)} s`);
+    print(
+      `postgres: ${target.toLocaleString("en")} rows, filled in`,
+      `${((performance.now() - start) / 1000).toFixed(0)} s`,
+    );
     await report(client, target, target <= searchable);
   }
   await client.end();
