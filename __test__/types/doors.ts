@@ -90,5 +90,5 @@ new RollingMemory({});
 createContextGuard({});
 // @ts-expect-error: a text, not a message
 truncateToolResult({ role: "user" });
-// @ts-expect-error: a chat is a number
-parts[0].getHistory("1", 2);
+// @ts-expect-error: a chat is a number or a text
+parts[0].getHistory({}, 2);
