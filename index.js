@@ -32,6 +32,7 @@ const { Pipeline, SimpleCompressor, StandardAssembler } = lateClasses(() =>
   require("./lib/pipeline/parts.js"),
 );
 const { SqliteProvider } = lateClasses(() => require("./lib/pipeline/provider.js"));
+const { PostgresProvider } = lateClasses(() => require("./lib/pipeline/postgres.js"));
 const { ContextManager } = lateClasses(() => require("./lib/sessions/manager.js"));
 const { RollingMemory } = lateClasses(() => require("./lib/sessions/rolling.js"));
 
@@ -81,6 +82,7 @@ module.exports = {
   guardContext,
   createContextGuard,
   SqliteProvider,
+  PostgresProvider,
   SimpleCompressor,
   StandardAssembler,
   Pipeline,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::{AsyncTask, Either};
 use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::guarded::guarded;
-use crate::history::{History, NewRow};
+use crate::history::{ChatId, History, NewRow, Tables};
 use crate::sqlite;
 
 /// The database behind one `SqliteProvider`.
@@ -19,6 +19,7 @@ pub struct HistoryStore {
 
 struct State {
     path: String,
+    tables: Tables,
     history: Option<History>,
     set_aside: Option<String>,
     is_closed: bool,
@@ -28,27 +29,40 @@ struct State {
 #[napi(object)]
 pub struct HistoryEntry {
     /// The conversation.
-    pub chat_id: f64,
+    pub chat_id: Either<f64, String>,
     /// Who speaks.
     pub role: String,
     /// What is said.
-    pub content: String,
+    pub text: String,
+    /// What is not text, as JSON.
+    pub extra: Option<String>,
 }
 
-/// A message as the pipeline hands it on.
+/// A stored message.
 #[napi(object)]
-pub struct HistoryMessage {
+pub struct HistoryRow {
     /// Who speaks.
     pub role: String,
     /// What is said.
-    pub content: String,
+    pub text: String,
+    /// What is not text, as JSON.
+    pub extra: Option<String>,
+}
+
+/// What was read of a conversation.
+#[napi(object)]
+pub struct HistoryRows {
+    /// Messages, oldest first.
+    pub rows: Vec<HistoryRow>,
+    /// Rows that are no messages.
+    pub skipped: u32,
 }
 
 /// What to do with the history.
 enum Job {
     Append(Vec<NewRow>),
-    Newest { chat_id: i64, limit: u32 },
-    Record { kind: String, payload: String },
+    Newest { chat_id: ChatId, limit: u32 },
+    Record { kind: String, chat_id: Option<ChatId>, payload: String },
     Close,
 }
 
@@ -57,7 +71,7 @@ pub enum Outcome {
     /// Ids of the stored rows.
     Ids(Vec<i64>),
     /// Messages, oldest first.
-    Rows(Vec<HistoryMessage>),
+    Rows(HistoryRows),
     /// Nothing to tell.
     Done,
 }
@@ -66,9 +80,10 @@ pub enum Outcome {
 impl HistoryStore {
     /// Remembers the path; no file is touched yet.
     #[napi(constructor)]
-    pub fn new(path: String) -> Result<Self> {
+    pub fn new(path: String, history_table: String, events_table: String) -> Result<Self> {
         guarded(|| {
-            let state = State { path, history: None, set_aside: None, is_closed: false };
+            let tables = Tables { history: history_table, events: events_table };
+            let state = State { path, tables, history: None, set_aside: None, is_closed: false };
             Ok(Self { state: Arc::new(Mutex::new(state)) })
         })
     }
@@ -78,24 +93,30 @@ impl HistoryStore {
     pub fn append(&self, entries: Vec<HistoryEntry>) -> Result<AsyncTask<HistoryTask>> {
         guarded(|| {
             let rows = entries.into_iter().map(|entry| NewRow {
-                chat_id: entry.chat_id as i64,
+                chat_id: chat_id(entry.chat_id),
                 role: entry.role,
-                text: entry.content,
+                text: entry.text,
+                extra: entry.extra,
             });
             Ok(self.task(Job::Append(rows.collect())))
         })
     }
 
     /// The newest messages of a conversation, oldest first.
-    #[napi(ts_return_type = "Promise<HistoryMessage[]>")]
-    pub fn newest(&self, chat_id: f64, limit: u32) -> Result<AsyncTask<HistoryTask>> {
-        guarded(|| Ok(self.task(Job::Newest { chat_id: chat_id as i64, limit })))
+    #[napi(ts_return_type = "Promise<HistoryRows>")]
+    pub fn newest(&self, chat: Either<f64, String>, limit: u32) -> Result<AsyncTask<HistoryTask>> {
+        guarded(|| Ok(self.task(Job::Newest { chat_id: chat_id(chat), limit })))
     }
 
     /// Stores an event.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn record(&self, kind: String, payload: String) -> Result<AsyncTask<HistoryTask>> {
-        guarded(|| Ok(self.task(Job::Record { kind, payload })))
+    pub fn record(
+        &self,
+        kind: String,
+        chat: Option<Either<f64, String>>,
+        payload: String,
+    ) -> Result<AsyncTask<HistoryTask>> {
+        guarded(|| Ok(self.task(Job::Record { kind, chat_id: chat.map(chat_id), payload })))
     }
 
     /// Closes the file; whatever is asked afterwards fails.
@@ -123,7 +144,7 @@ pub struct HistoryTask {
 
 impl Task for HistoryTask {
     type Output = Outcome;
-    type JsValue = Option<napi::Either<Vec<i64>, Vec<HistoryMessage>>>;
+    type JsValue = Option<Either<Vec<i64>, HistoryRows>>;
 
     fn compute(&mut self) -> Result<Outcome> {
         guarded(|| self.state.lock().run(&self.job).map_err(|error| coded(&error)))
@@ -132,8 +153,8 @@ impl Task for HistoryTask {
     fn resolve(&mut self, _env: Env, outcome: Outcome) -> Result<Self::JsValue> {
         guarded(|| {
             Ok(match outcome {
-                Outcome::Ids(ids) => Some(napi::Either::A(ids)),
-                Outcome::Rows(rows) => Some(napi::Either::B(rows)),
+                Outcome::Ids(ids) => Some(Either::A(ids)),
+                Outcome::Rows(rows) => Some(Either::B(rows)),
                 Outcome::Done => None,
             })
         })
@@ -151,11 +172,14 @@ impl State {
         match job {
             Job::Append(rows) => history.append(rows).map(Outcome::Ids),
             Job::Newest { chat_id, limit } => {
-                let rows = history.newest(*chat_id, *limit)?.into_iter();
-                let rows = rows.map(|row| HistoryMessage { role: row.role, content: row.text });
-                Ok(Outcome::Rows(rows.collect()))
+                let newest = history.newest(chat_id, *limit)?;
+                let rows = newest.rows.into_iter();
+                let rows = rows.map(|row| HistoryRow { role: row.role, text: row.text, extra: row.extra });
+                Ok(Outcome::Rows(HistoryRows { rows: rows.collect(), skipped: newest.skipped }))
             }
-            Job::Record { kind, payload } => history.record(kind, payload).map(|()| Outcome::Done),
+            Job::Record { kind, chat_id, payload } => {
+                history.record(kind, chat_id.as_ref(), payload).map(|()| Outcome::Done)
+            }
             Job::Close => Ok(Outcome::Done),
         }
     }
@@ -165,11 +189,19 @@ impl State {
             return Err(sqlite::Kind::Closed.into());
         }
         if self.history.is_none() {
-            let (history, set_aside) = History::open(&self.path)?;
+            let (history, set_aside) = History::open(&self.path, self.tables.clone())?;
             self.set_aside = set_aside.map(|path| path.display().to_string());
             self.history = Some(history);
         }
         self.history.as_ref().ok_or_else(|| sqlite::Kind::Closed.into())
+    }
+}
+
+/// Whole numbers come as numbers.
+fn chat_id(given: Either<f64, String>) -> ChatId {
+    match given {
+        Either::A(number) => ChatId::Number(number as i64),
+        Either::B(text) => ChatId::Text(text),
     }
 }
 

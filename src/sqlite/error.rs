@@ -90,7 +90,7 @@ impl Error {
         self.kind
     }
 
-    pub(super) fn foreign(detail: impl Into<String>) -> Self {
+    pub(crate) fn foreign(detail: impl Into<String>) -> Self {
         Self { kind: Kind::Foreign, detail: detail.into() }
     }
 

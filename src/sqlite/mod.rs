@@ -30,17 +30,17 @@ const PAGE_CACHE_KIB: i32 = 8 * 1024;
 /// share at nearly every batch: with a million rows that took most of the time of appending.
 const CHECKPOINT_PAGES: i32 = 4000;
 /// Marks files made here ("pist" in ASCII), so that those of other programs are told apart.
-const APPLICATION_ID: i32 = 0x7069_7374;
+pub(crate) const APPLICATION_ID: i32 = 0x7069_7374;
 /// Files up to this size are checked page by page when opened: some tenths of a second at most.
 const FULL_CHECK_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What a caller needs of a database.
 #[derive(Clone, Copy, Debug)]
-pub struct Schema {
+pub struct Schema<'a> {
     /// Tables with the columns each must have, at least.
-    pub tables: &'static [(&'static str, &'static [&'static str])],
+    pub tables: &'a [(&'a str, &'a [&'a str])],
     /// Makes what is not there yet: `CREATE … IF NOT EXISTS` only.
-    pub create: &'static str,
+    pub create: &'a str,
     /// Whether the tables may live in a database that another program made.
     pub joins_others: bool,
 }
@@ -64,7 +64,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// [`Kind`] says which: locked, read-only, full, of another program, or not to be opened at all.
-pub fn open(location: &str, schema: &Schema) -> Result<Opened, Error> {
+pub fn open(location: &str, schema: &Schema<'_>) -> Result<Opened, Error> {
     open_within(location, schema, BUSY_TIMEOUT)
 }
 
@@ -72,7 +72,7 @@ pub fn open(location: &str, schema: &Schema) -> Result<Opened, Error> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_within(location: &str, schema: &Schema, busy_timeout: Duration) -> Result<Opened, Error> {
+pub fn open_within(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     let opened = open_unchecked(location, schema, busy_timeout)?;
     match check(&opened.connection, location) {
         Ok(()) => Ok(opened),
@@ -89,7 +89,7 @@ pub fn open_within(location: &str, schema: &Schema, busy_timeout: Duration) -> R
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_unchecked(location: &str, schema: &Schema, busy_timeout: Duration) -> Result<Opened, Error> {
+pub fn open_unchecked(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     if location == IN_MEMORY {
         let connection = Connection::open_in_memory()?;
         prepare(&connection, schema, busy_timeout)?;
@@ -120,7 +120,7 @@ pub fn check(connection: &Connection, location: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn replace_damaged(location: &str, schema: &Schema, busy_timeout: Duration) -> Result<Opened, Error> {
+pub fn replace_damaged(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     let path = file::absolute(location)?;
     let replaced = (|| {
         let set_aside = file::set_aside(&path)?;
@@ -141,7 +141,7 @@ fn told_apart(error: Error, path: &Path) -> Error {
     if error.kind() == Kind::CannotOpen && is_readable { Kind::ReadOnly.into() } else { error }
 }
 
-fn attempt(path: &Path, schema: &Schema, busy_timeout: Duration) -> Result<Connection, Error> {
+fn attempt(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Connection, Error> {
     file::create_private(path)?;
     // The path is absolute, so it can never be taken for a `file:` URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -150,7 +150,7 @@ fn attempt(path: &Path, schema: &Schema, busy_timeout: Duration) -> Result<Conne
     Ok(connection)
 }
 
-fn prepare(connection: &Connection, schema: &Schema, busy_timeout: Duration) -> Result<(), Error> {
+fn prepare(connection: &Connection, schema: &Schema<'_>, busy_timeout: Duration) -> Result<(), Error> {
     connection.busy_timeout(busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     if connection.is_readonly("main")? {
@@ -177,7 +177,7 @@ fn use_write_ahead_log(connection: &Connection) -> Result<(), Error> {
 }
 
 /// In one transaction, so that of two processes one creates and the other finds.
-fn create_tables(connection: &Connection, schema: &Schema) -> Result<(), Error> {
+fn create_tables(connection: &Connection, schema: &Schema<'_>) -> Result<(), Error> {
     if absent(connection, schema)?.is_none() {
         return Ok(());
     }
@@ -205,7 +205,7 @@ fn create_tables(connection: &Connection, schema: &Schema) -> Result<(), Error> 
 }
 
 /// The first table of `schema` that is not there with all its columns.
-fn absent(connection: &Connection, schema: &Schema) -> Result<Option<&'static str>, Error> {
+fn absent<'a>(connection: &Connection, schema: &Schema<'a>) -> Result<Option<&'a str>, Error> {
     let mut columns = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
     for (table, wanted) in schema.tables {
         let found = columns.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
