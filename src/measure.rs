@@ -195,16 +195,14 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         RawRole::User => Body::User,
         RawRole::Summary => Body::Summary,
         RawRole::Other => Body::Other,
-        RawRole::Assistant { api, provider, model, usage, has_text_id } => {
-            Body::Assistant(Assistant {
-                source: Source { api: text(api), provider: text(provider), model: text(model) },
-                usage,
-                call_ids: raw.call_ids(),
-                thinking: raw.thinking(counts.thinking),
-                has_other_content: raw.parts.iter().any(Part::stands_alone),
-                has_text_id,
-            })
-        }
+        RawRole::Assistant { api, provider, model, usage, has_text_id } => Body::Assistant(Assistant {
+            source: Source { api: text(api), provider: text(provider), model: text(model) },
+            usage,
+            call_ids: raw.call_ids(),
+            thinking: raw.thinking(counts.thinking),
+            has_other_content: raw.parts.iter().any(Part::stands_alone),
+            has_text_id,
+        }),
         RawRole::ToolResult { call_id, tool_name, marker } => {
             let joined = raw.joined_text();
             let tool_name = text(tool_name);

@@ -334,7 +334,8 @@ fn link(messages: &[Arc<Message>]) -> Vec<Linked> {
         match &message.body {
             Body::Assistant(assistant) => open = message.is_sent.then(|| OpenCalls::of(index, assistant)),
             Body::ToolResult(result) => {
-                let answered = open.as_mut().and_then(|calls| calls.take(&result.call_id).map(|at| (calls, at)));
+                let answered =
+                    open.as_mut().and_then(|calls| calls.take(&result.call_id).map(|at| (calls, at)));
                 linked.link = Link::Orphan;
                 if let Some((calls, call)) = answered {
                     linked = Linked { link: Link::ResultOf(calls.message), call, next: None };

@@ -33,7 +33,8 @@ pub fn old_before(account: &Account, limits: &Limits) -> usize {
 #[must_use]
 pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {
     let assistant = account.message(index).and_then(|message| message.assistant());
-    Some(index) != step && assistant.is_some_and(|assistant| assistant.thinking.is_some() && may_lose_thinking(assistant))
+    Some(index) != step
+        && assistant.is_some_and(|assistant| assistant.thinking.is_some() && may_lose_thinking(assistant))
 }
 
 /// The newest assistant message sent, if it made calls: as long as the tool loop goes on the provider wants its
@@ -41,7 +42,8 @@ pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bo
 #[must_use]
 pub fn step_under_way(account: &Account) -> Option<usize> {
     let newest_first = account.rows().iter().enumerate().rev();
-    let (index, newest) = newest_first.into_iter().find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
+    let (index, newest) =
+        newest_first.into_iter().find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
     (!newest.call_ids.is_empty()).then_some(index)
 }
 

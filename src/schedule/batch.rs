@@ -14,11 +14,9 @@ use super::ledger::Ledger;
 use crate::account::{Account, Form, Row};
 use crate::layers::{Limits, thinking, tool_results, window};
 use crate::plan::{Layer, Reason};
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 use crate::transcript::Body;
 
-/// Tokens a provider counts around each message, in cl100k: role and delimiters.
-const MESSAGE_OVERHEAD_TOKENS: f64 = 4.0;
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
 /// No batch goes below this share of the low water: what is left then is the latest work.
@@ -70,7 +68,8 @@ impl Batch<'_> {
     fn drop_unsent(&mut self) {
         let is_unsent = |row: &Row| row.message.assistant().is_some() && !row.message.is_sent;
         let live = self.account.live_before(self.tail);
-        for index in live.filter(|&index| self.account.row(index).is_some_and(is_unsent)).collect::<Vec<_>>() {
+        for index in live.filter(|&index| self.account.row(index).is_some_and(is_unsent)).collect::<Vec<_>>()
+        {
             self.set(index, Form::Gone, Layer::Window, Reason::NeverSent);
         }
     }
@@ -152,7 +151,7 @@ impl Batch<'_> {
         let mut saved = 0.0;
         for (row, held) in self.account.group(start).filter_map(|index| self.at(index)) {
             shown.extend_from_slice(held.shown(row));
-            saved += row.tokens() as f64 + MESSAGE_OVERHEAD_TOKENS;
+            saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
         }
         shown.sort_unstable();
         Some((self.ledger.loss_of_all(&shown), saved))
@@ -226,7 +225,9 @@ impl Batch<'_> {
     }
 
     fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
-        show_anew(self.account, self.held, self.ledger, &[index], |account| account.set(index, form, layer, reason));
+        show_anew(self.account, self.held, self.ledger, &[index], |account| {
+            account.set(index, form, layer, reason)
+        });
     }
 }
 

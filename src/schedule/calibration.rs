@@ -1,14 +1,14 @@
 //! Calibration: what the provider's own counts teach about ours.
 //!
-//! A prompt has `scale × (overhead + cl100k tokens of what was sent)` tokens, where the overhead is what the host sends
-//! beside the messages. Each report that can be believed is the anchor of the next estimate, and the steps between reports
+//! A prompt has `scale × (overhead + cl100k tokens of what was sent)` tokens and a frame around each message, where the
+//! overhead is what the host sends beside the messages. Each report that can be believed is the anchor of the next estimate, and the steps between reports
 //! teach the scale of a model. What was sent is the edited transcript in live use and the raw one in a recording; which of
 //! the two is told by whichever predicts the report.
 //!
 //! A report is not believed where the list changed before it (something newer than the call stands there now), where it
 //! can be of no prompt like this, or where it contradicts the last ones and the next does not bear it out.
 
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Assistant, Body, Message, Source, Usage};
 
 /// Provider tokens per cl100k token before a model has taught us: Claude on recorded sessions, 1.22 to 1.33.
@@ -38,9 +38,9 @@ const DOUBTED_SHARE: f64 = 0.3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     /// The transcript as it was.
-    pub raw: usize,
+    pub raw: Size,
     /// With the edits decided then.
-    pub edited: usize,
+    pub edited: Size,
 }
 
 /// What is known of an agent from a transcript: what it sends beside the messages, and how its model counts.
@@ -76,6 +76,7 @@ pub struct Calibration {
 #[derive(Clone, Debug)]
 struct Anchor {
     source: Source,
+    /// Without the frames around the messages.
     reported: f64,
     /// cl100k tokens that were sent, by `reading`.
     counted: f64,
@@ -153,15 +154,27 @@ impl Calibration {
     pub fn estimate(&self) -> Estimate {
         if let Some(anchor) = &self.anchor {
             let scale = self.scale(&anchor.source);
-            return Estimate { base: anchor.reported - scale * anchor.counted, scale };
+            let base = anchor.reported - scale * anchor.counted;
+            return Estimate { base, scale, frame: MESSAGE_FRAME_TOKENS };
         }
         let is_of_the_same_agent = self.has_summary || self.has_stale;
         match (&self.known, self.overhead_tokens) {
-            (Some(known), None) if self.is_on && is_of_the_same_agent => {
-                Estimate { base: known.scale * known.overhead, scale: known.scale }
-            }
-            (_, overhead) => Estimate { base: overhead.unwrap_or(0.0), scale: 1.0 },
+            (Some(known), None) if self.is_on && is_of_the_same_agent => Estimate {
+                base: known.scale * known.overhead,
+                scale: known.scale,
+                frame: MESSAGE_FRAME_TOKENS,
+            },
+            (_, overhead) => Estimate { base: overhead.unwrap_or(0.0), ..Estimate::PLAIN },
         }
+    }
+
+    /// The share of the budget to shrink to. Before any report the count is plain, and where even that is over the budget
+    /// the provider's own is likely to be far over it.
+    #[must_use]
+    pub fn caution(&self) -> f64 {
+        let is_plain =
+            self.is_on && self.estimate().scale.to_bits() == 1f64.to_bits() && self.anchor.is_none();
+        if is_plain { 1.0 / PRIOR_SCALE } else { 1.0 }
     }
 
     /// What outlives this transcript.
@@ -175,13 +188,16 @@ impl Calibration {
 
     /// The first report: nothing predicts it, so it need only be possible.
     fn first(&mut self, source: &Source, reported: f64, sent: Sent) {
-        let counted = sent.edited as f64;
+        let (reported, counted) = sent.unframed(reported, Reading::default());
         let beside = reported - PRIOR_SCALE * counted;
         let is_doubted = self.has_summary
             && beside > DOUBTED_OVERHEAD
             && beside > DOUBTED_SHARE * self.context_window
             && self.overhead_tokens.is_none_or(|overhead| beside > 2.0 * overhead);
-        if is_doubted || reported < counted * SCALE_RANGE.0 || reported > counted * SCALE_RANGE.1 + MAX_OVERHEAD {
+        if is_doubted
+            || reported < counted * SCALE_RANGE.0
+            || reported > counted * SCALE_RANGE.1 + MAX_OVERHEAD
+        {
             self.has_stale |= is_doubted;
             return;
         }
@@ -192,13 +208,12 @@ impl Calibration {
             _ => PRIOR_SCALE.min(reported / counted.max(1.0)),
         };
         self.lessons.push((source.clone(), Lesson::new(prior)));
-        self.anchor =
-            Some(Anchor { source: source.clone(), reported, counted, reading: Reading::default() });
+        self.anchor = Some(Anchor { source: source.clone(), reported, counted, reading: Reading::default() });
     }
 
     /// Another model: the host still sends the same beside the messages, so the report tells how this one counts.
     fn switch(&mut self, anchor: &Anchor, source: &Source, reported: f64, sent: Sent) {
-        let counted = sent.tokens(anchor.reading);
+        let (reported, counted) = sent.unframed(reported, anchor.reading);
         let overhead = self.known().map_or(0.0, |known| known.overhead);
         let prior = reported / (overhead + counted).max(1.0);
         let next = Anchor { source: source.clone(), reported, counted, reading: anchor.reading };
@@ -244,7 +259,7 @@ impl Calibration {
         let scale = self.scale(&anchor.source);
         let read = |reading: Reading| {
             let reported = if reading.counts_cached_twice { usage.input.unwrap_or(total) } else { total };
-            let counted = sent.tokens(reading);
+            let (reported, counted) = sent.unframed(reported, reading);
             let predicted = anchor.reported + scale * (counted - anchor.counted);
             let miss = (predicted - reported).abs() / reported.max(1.0);
             (miss, Anchor { source: anchor.source.clone(), reported, counted, reading })
@@ -312,8 +327,10 @@ impl Lesson {
 }
 
 impl Sent {
-    fn tokens(self, reading: Reading) -> f64 {
-        if reading.was_raw { self.raw as f64 } else { self.edited as f64 }
+    /// What was reported without the frames around the messages, and the cl100k tokens it was reported for.
+    fn unframed(self, reported: f64, reading: Reading) -> (f64, f64) {
+        let size = if reading.was_raw { self.raw } else { self.edited };
+        (reported - MESSAGE_FRAME_TOKENS * size.messages as f64, size.cl100k as f64)
     }
 }
 
@@ -324,7 +341,11 @@ mod tests {
 
     fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
         Assistant {
-            source: Source { api: "anthropic-messages".into(), provider: "anthropic".into(), model: model.into() },
+            source: Source {
+                api: "anthropic-messages".into(),
+                provider: "anthropic".into(),
+                model: model.into(),
+            },
             usage: Usage { input: Some(input), cache_read: Some(cache_read), ..Usage::default() },
             call_ids: Vec::new(),
             thinking: None,
@@ -338,7 +359,11 @@ mod tests {
     }
 
     fn both(tokens: usize) -> Sent {
-        Sent { raw: tokens, edited: tokens }
+        Sent { raw: size(tokens), edited: size(tokens) }
+    }
+
+    fn size(cl100k: usize) -> Size {
+        Size { cl100k, messages: 0 }
     }
 
     fn after(reports: &[(&str, f64, usize)]) -> Calibration {
@@ -358,7 +383,7 @@ mod tests {
         assert_eq!(on().estimate(), Estimate::PLAIN);
         let mut told = on();
         told.expect(Some(9_000.0), None);
-        assert!((told.estimate().tokens(1_000) - 10_000.0).abs() < 1e-9);
+        assert!((told.estimate().tokens(size(1_000)) - 10_000.0).abs() < 1e-9);
     }
 
     #[test]
@@ -371,7 +396,7 @@ mod tests {
         }
         let [first, second] = good;
         let shifted = after(&[first, second, ("a", 60_000.0, 21_500), ("a", 60_635.0, 22_000)]);
-        close(shifted.estimate().tokens(22_000), 60_635.0, 1e-6);
+        close(shifted.estimate().tokens(size(22_000)), 60_635.0, 1e-6);
     }
 
     #[test]
@@ -381,7 +406,7 @@ mod tests {
         calibration.observe(&answer("a", 110_000.0, 0.0), Some(4_000.0), both(300));
         assert_eq!(calibration.estimate(), Estimate::PLAIN);
         calibration.observe(&answer("a", 40_000.0, 0.0), Some(6_000.0), both(30_000));
-        close(calibration.estimate().tokens(30_000), 40_000.0, 1e-6);
+        close(calibration.estimate().tokens(size(30_000)), 40_000.0, 1e-6);
     }
 
     #[test]
@@ -389,7 +414,11 @@ mod tests {
         let mut calibration = on();
         calibration.has_summary = true;
         for step in 0..60 {
-            calibration.observe(&answer("a", 110_000.0 + 700.0 * f64::from(step), 0.0), None, both(300 + 500 * step as usize));
+            calibration.observe(
+                &answer("a", 110_000.0 + 700.0 * f64::from(step), 0.0),
+                None,
+                both(300 + 500 * step as usize),
+            );
         }
         assert_eq!(calibration.estimate(), Estimate::PLAIN);
     }
@@ -401,15 +430,19 @@ mod tests {
         calibration.expect(None, before.known());
         assert_eq!(calibration.estimate(), Estimate::PLAIN, "another conversation");
         calibration.has_summary = true;
-        close(calibration.estimate().tokens(10_000), 30_000.0, 0.01);
+        close(calibration.estimate().tokens(size(10_000)), 30_000.0, 0.01);
     }
 
     #[test]
     fn tells_a_recording_from_live_use_at_the_first_edit() {
         let reports = |last: f64| {
             let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-            calibration.observe(&answer("a", last, 0.0), None, Sent { raw: 41_000, edited: 21_000 });
-            calibration.estimate().tokens(22_000)
+            calibration.observe(
+                &answer("a", last, 0.0),
+                None,
+                Sent { raw: size(41_000), edited: size(21_000) },
+            );
+            calibration.estimate().tokens(size(22_000))
         };
         close(reports(61_270.0), 61_270.0 - 19_000.0 * PRIOR_SCALE, 0.02);
         close(reports(35_870.0), 35_870.0 + 1_000.0 * PRIOR_SCALE, 0.02);
@@ -418,9 +451,17 @@ mod tests {
     #[test]
     fn a_recording_that_goes_on_live_is_told_at_the_first_call() {
         let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-        calibration.observe(&answer("a", 61_270.0, 0.0), None, Sent { raw: 41_000, edited: 21_000 });
-        calibration.observe(&answer("a", 37_140.0, 0.0), None, Sent { raw: 42_000, edited: 22_000 });
-        close(calibration.estimate().tokens(22_000), 37_140.0, 1e-6);
+        calibration.observe(
+            &answer("a", 61_270.0, 0.0),
+            None,
+            Sent { raw: size(41_000), edited: size(21_000) },
+        );
+        calibration.observe(
+            &answer("a", 37_140.0, 0.0),
+            None,
+            Sent { raw: size(42_000), edited: size(22_000) },
+        );
+        close(calibration.estimate().tokens(size(22_000)), 37_140.0, 1e-6);
     }
 
     #[test]
@@ -428,20 +469,26 @@ mod tests {
         let mut calibration = after(&[("a", 20_000.0, 15_000)]);
         for step in 1..20 {
             let prompt = 20_000.0 + 1_270.0 * f64::from(step);
-            calibration.observe(&answer("a", prompt, prompt - 1_270.0), None, both(15_000 + 1_000 * step as usize));
+            calibration.observe(
+                &answer("a", prompt, prompt - 1_270.0),
+                None,
+                both(15_000 + 1_000 * step as usize),
+            );
         }
-        close(calibration.estimate().tokens(35_000), 45_400.0, 0.01);
+        close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
     }
 
     #[test]
     fn a_new_model_has_a_scale_of_its_own_and_the_same_overhead() {
-        let mut reports: Vec<_> = (0..50).map(|step| ("a", 14_000.0 + 1_400.0 * f64::from(step), 5_000 + 1_000 * step as usize)).collect();
+        let mut reports: Vec<_> = (0..50)
+            .map(|step| ("a", 14_000.0 + 1_400.0 * f64::from(step), 5_000 + 1_000 * step as usize))
+            .collect();
         let learned = after(&reports).estimate();
         assert!((learned.scale - 1.4).abs() < 0.01 && (learned.base - 7_000.0).abs() < 300.0, "{learned:?}");
         reports.push(("b", 60_000.0, 55_000));
         let switched = after(&reports).estimate();
-        close(switched.tokens(55_000), 60_000.0, 1e-6);
-        close(switched.tokens(70_000), 75_000.0, 0.01);
+        close(switched.tokens(size(55_000)), 60_000.0, 1e-6);
+        close(switched.tokens(size(70_000)), 75_000.0, 0.01);
     }
 
     #[test]
@@ -449,7 +496,7 @@ mod tests {
         for scale in [0.7, 1.0, 1.5, 2.0, 3.0] {
             let report = |step: usize| 12_000.0 + scale * (4_000 + 3_000 * step) as f64;
             let reports: Vec<_> = (0..6).map(|step| ("a", report(step), 4_000 + 3_000 * step)).collect();
-            close(after(&reports).estimate().tokens(4_000 + 18_000), report(6), 0.02);
+            close(after(&reports).estimate().tokens(size(4_000 + 18_000)), report(6), 0.02);
         }
     }
 
@@ -460,7 +507,7 @@ mod tests {
         ) {
             let mut calibration = on();
             for (input, cached, raw, edited, model) in reports {
-                calibration.observe(&answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw, edited });
+                calibration.observe(&answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw: size(raw), edited: size(edited) });
                 let estimate = calibration.estimate();
                 prop_assert!((0.6..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
             }

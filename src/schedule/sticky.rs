@@ -17,7 +17,7 @@ use crate::account::Account;
 use crate::fault;
 use crate::layers::{Limits, Overflow, shrink, window};
 use crate::plan::Plan;
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, Size};
 use crate::traits::target::Target;
 use crate::transcript::{Assistant, Body, Link, Message, Transcript};
 
@@ -128,9 +128,9 @@ impl Sticky {
         &mut self.calibration
     }
 
-    /// What is sent at the call that would follow `transcript`, the least that could be in cl100k tokens, and why.
+    /// What is sent at the call that would follow `transcript`, the least that could be, and why.
     #[must_use]
-    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, usize, Arithmetic) {
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic) {
         self.advance(transcript);
         fault::step();
         let arithmetic = self.weigh();
@@ -144,8 +144,8 @@ impl Sticky {
         (plan, fold.floor(), Arithmetic { frontier, ..arithmetic })
     }
 
-    /// cl100k tokens that layer 4 leaves, or would leave.
-    fn floor(&mut self) -> usize {
+    /// What layer 4 leaves, or would leave.
+    fn floor(&mut self) -> Size {
         if self.limits.overflow == Overflow::Shrink {
             return self.account.sent();
         }
@@ -261,7 +261,7 @@ impl Sticky {
 
     fn shrink(&mut self) {
         let estimate = self.estimate();
-        let budget = SHRUNK_SHARE * self.limits.budget();
+        let budget = SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget();
         let live: Vec<usize> = self.account.live().collect();
         show_anew(&mut self.account, &self.held, &mut self.ledger, &live, |account| {
             shrink::shrink(account, &estimate, budget);
