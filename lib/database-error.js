@@ -18,9 +18,9 @@ async function withCode(work) {
   }
 }
 
-/** A failure with its stable `code`, if it is one of the database. */
+/** A failure with its stable `code`, if it is one of ours. */
 function coded(error) {
-  const [, code, sentence] = /^(ERR_DATABASE\w*): (.*)$/s.exec(error?.message) ?? [];
+  const [, code, sentence] = /^(ERR_[A-Z_]+): (.*)$/s.exec(error?.message) ?? [];
   return code === undefined ? error : new DatabaseError(code, sentence, error);
 }
 

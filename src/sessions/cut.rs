@@ -30,7 +30,8 @@ pub fn let_go(messages: &[Said], keep: &Keep) -> Vec<usize> {
         start = start.max(newest_within(&texts.tokens(), limit));
         start = start.min(messages.len().saturating_sub(1));
     }
-    start = transcript.group_start(start);
+    // Something else may stand between a call and its results.
+    start = (start..messages.len()).map(|index| transcript.group_start(index)).fold(start, usize::min);
     if let Some(open) = open_call(&transcript, keep.messages) {
         start = start.min(open);
     }

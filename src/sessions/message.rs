@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::measure::{Part, Raw, RawRole, Rules, count, outline};
 use crate::session_file::mend_json;
-use crate::transcript::Transcript;
+use crate::transcript::{Transcript, Usage};
 
 /// Stands for the name of a tool whose call says none.
 const UNKNOWN: &str = "unknown";
@@ -173,8 +173,7 @@ impl Units {
                 api: &[],
                 provider: &[],
                 model: &[],
-                prompt_tokens: None,
-                cache_read_tokens: None,
+                usage: Usage::default(),
                 has_text_id: false,
             },
             "tool" => RawRole::ToolResult { call_id: &self.call_id, tool_name: &[], marker: None },

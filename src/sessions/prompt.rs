@@ -19,7 +19,7 @@ const MAX_TEXT_CHARS: usize = 1 << 20;
 #[must_use]
 pub fn summary_prompt(messages: &[Said], max_tokens: usize, answer_tokens: usize) -> String {
     let longest = messages.iter().map(|said| said.text.len()).max().unwrap_or(0).clamp(1, MAX_TEXT_CHARS);
-    let mut chars = longest.next_power_of_two();
+    let mut chars = longest.next_power_of_two().max(MIN_TEXT_CHARS);
     while chars >= MIN_TEXT_CHARS {
         let prompt = render(messages, 0, chars, answer_tokens);
         if fits(&prompt, max_tokens) {

@@ -4,9 +4,11 @@
 
 use unicode_normalization::char::decompose_canonical;
 
-/// Letters that may carry accents worth ignoring: Latin, Greek and Cyrillic up to their extensions. Elsewhere a mark is a
-/// part of the letter.
-const ACCENTED: std::ops::RangeInclusive<char> = '\u{c0}'..='\u{1fff}';
+/// Letters that may carry accents worth ignoring: Latin, Greek and Cyrillic. Elsewhere a mark is a part of the letter.
+fn may_be_accented(character: char) -> bool {
+    matches!(character, '\u{c0}'..='\u{52f}' | '\u{1e00}'..='\u{1fff}')
+}
+
 /// Accents that stand by themselves after their letter.
 const ACCENTS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
 
@@ -55,7 +57,7 @@ pub(super) fn match_query(phrases: &[String]) -> Option<String> {
 }
 
 fn push_folded(form: &mut String, character: char) {
-    if !ACCENTED.contains(&character) {
+    if !may_be_accented(character) {
         form.extend(character.to_lowercase());
         return;
     }

@@ -54,13 +54,13 @@ fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u6
     let (mut after, mut misses) = (0i64, 0i64);
     while after < last {
         match row_after(damaged, &next, after, last, shared.len()) {
-            Ok(None) => break,
-            Ok(Some((row, values))) => {
+            // Of a row whose number is damaged, the tree does not know: it must not lead past sound ones.
+            Ok(Some((row, values))) if row == after + 1 || is_at(damaged, table, row) => {
                 // A row may have been read in part: one that the tables' own rules refuse is none.
                 copied += insert.execute(params_from_iter(values)).map_or(0, |rows| rows as u64);
                 (after, misses) = (row, 0);
             }
-            Err(_) => {
+            _ => {
                 misses += 1;
                 let doublings = (misses / PATIENCE).min(60) as u32;
                 after = after.saturating_add(1i64 << doublings);
@@ -86,6 +86,12 @@ fn row_after(
             Ok((row.get(0)?, values))
         })
         .optional()
+}
+
+fn is_at(damaged: &Connection, table: &str, row: i64) -> bool {
+    let sql = format!("SELECT count(*) FROM {table} NOT INDEXED WHERE rowid = ?1");
+    let count = damaged.prepare_cached(&sql).and_then(|mut exact| exact.query_row([row], |found| found.get(0)));
+    count == Ok(1i64)
 }
 
 fn last_row(damaged: &Connection, table: &str) -> i64 {

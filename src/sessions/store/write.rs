@@ -1,6 +1,7 @@
 //! Changes: each call of `apply` is one transaction.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use super::rows::{Change, ImportedMessage, ImportedState, Operation, Outcome, Pruned, Stamp, SummaryRow};
 use super::{Error, NewMessage, Store, now_ms};
@@ -46,7 +47,7 @@ impl Store {
         operations: &[Operation],
         clearing: Clearing,
     ) -> Result<Vec<Outcome>, Error> {
-        let change = Changing { transaction, now: now_ms(), indexes: !self.is_in_memory(), clearing };
+        let change = Changing { transaction, now: now_ms(), indexes: !self.is_in_memory(), indexed: self.indexed(), clearing };
         let outcomes = operations.iter().map(|(namespace, key, operation)| {
             fault::step();
             change.apply(namespace, key, operation)
@@ -67,7 +68,7 @@ impl Store {
         self.write(|transaction| {
             let cleared = numbers(transaction, "SELECT number FROM sessions WHERE key IS NULL", &[])?;
             for number in cleared {
-                delete_session(transaction, number)?;
+                delete_session(transaction, number, self.indexed())?;
             }
             Ok(())
         })?;
@@ -86,19 +87,24 @@ impl Store {
             for number in numbers(transaction, sql, params![namespace, before])? {
                 let count = "SELECT count(*) FROM messages WHERE session = ?1";
                 pruned.messages += transaction.query_row(count, [number], |row| row.get::<_, i64>(0))?;
-                delete_session(transaction, number)?;
+                delete_session(transaction, number, self.indexed())?;
                 pruned.sessions += 1;
             }
             let sql = "SELECT row FROM messages WHERE live = 0 AND at < ?2
                        AND session IN (SELECT number FROM sessions WHERE namespace = ?1)";
             for row in numbers(transaction, sql, params![namespace, before])? {
-                delete_row(transaction, row)?;
+                delete_row(transaction, row, self.indexed())?;
                 pruned.messages += 1;
             }
             Ok(pruned)
         })?;
         self.checkpoint();
         Ok(pruned)
+    }
+
+    /// The newest row whose words are in the index.
+    fn indexed(&self) -> i64 {
+        if self.is_in_memory() { self.indexed.load(Ordering::Relaxed) } else { i64::MAX }
     }
 
     /// Takes the log into the file and empties it, so that nothing of what was deleted stays on disk. Where another
@@ -124,6 +130,7 @@ struct Changing<'a> {
     transaction: &'a Transaction<'a>,
     now: i64,
     indexes: bool,
+    indexed: i64,
     clearing: Clearing,
 }
 
@@ -290,7 +297,7 @@ impl Changing<'_> {
             let Some((row, its_place)) = found else { continue };
             place = place.max(Some(its_place));
             if forget {
-                delete_row(self.transaction, row)?;
+                delete_row(self.transaction, row, self.indexed)?;
             } else {
                 self.transaction.prepare_cached("UPDATE messages SET live = 0 WHERE row = ?1")?.execute([row])?;
             }
@@ -315,7 +322,7 @@ impl Changing<'_> {
         for id in ids {
             let row = find.query_row(params![head.stamp.session, id], |row| row.get(0)).optional()?;
             if let Some(row) = row {
-                delete_row(self.transaction, row)?;
+                delete_row(self.transaction, row, self.indexed)?;
             }
         }
         head.stamp.revision += 1;
@@ -325,7 +332,7 @@ impl Changing<'_> {
 
     fn clear(&self, head: Head) -> Sql<Outcome> {
         match self.clearing {
-            Clearing::Whole => delete_session(self.transaction, head.stamp.session)?,
+            Clearing::Whole => delete_session(self.transaction, head.stamp.session, self.indexed)?,
             Clearing::KeyAlone => {
                 self.transaction
                     .prepare_cached(
@@ -402,20 +409,28 @@ pub(super) fn index_words(connection: &rusqlite::Connection, row: i64, body: &st
     Ok(())
 }
 
-fn delete_row(transaction: &Transaction<'_>, row: i64) -> Sql<()> {
-    transaction.prepare_cached("DELETE FROM message_words WHERE rowid = ?1")?.execute([row])?;
+/// Deletes a message with its words. Rows after `indexed` have none in the index.
+fn delete_row(transaction: &Transaction<'_>, row: i64, indexed: i64) -> Sql<()> {
+    let found = transaction
+        .prepare_cached("SELECT body, summary FROM messages WHERE row = ?1")?
+        .query_row([row], |found| Ok((found.get::<_, String>(0)?, found.get::<_, bool>(1)?)))
+        .optional()?;
+    if let Some((body, false)) = found.filter(|_| row <= indexed) {
+        let words = search_form(&Said::from_json(&body).text);
+        transaction
+            .prepare_cached("INSERT INTO message_words(message_words, rowid, words) VALUES ('delete', ?1, ?2)")?
+            .execute(params![row, words])?;
+    }
     transaction.prepare_cached("DELETE FROM messages WHERE row = ?1")?.execute([row])?;
     Ok(())
 }
 
-fn delete_session(transaction: &Transaction<'_>, number: i64) -> Sql<()> {
-    for statement in [
-        "DELETE FROM message_words WHERE rowid IN (SELECT row FROM messages WHERE session = ?1)",
-        "DELETE FROM messages WHERE session = ?1",
-        "DELETE FROM sessions WHERE number = ?1",
-    ] {
-        transaction.prepare_cached(statement)?.execute([number])?;
+fn delete_session(transaction: &Transaction<'_>, number: i64, indexed: i64) -> Sql<()> {
+    for row in numbers(transaction, "SELECT row FROM messages WHERE session = ?1", &[&number])? {
+        fault::step();
+        delete_row(transaction, row, indexed)?;
     }
+    transaction.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
     Ok(())
 }
 
