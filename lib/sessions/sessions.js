@@ -36,9 +36,12 @@ class Sessions {
   syncStore(what) {
     const { sync, engine } = this.#store;
     if (sync !== undefined) return sync;
-    throw Object.assign(new Error(`${what} cannot be answered at once by ${engine}; ${HINTS[what] ?? HINTS.session}`), {
-      code: "ERR_NOT_LOADED",
-    });
+    throw Object.assign(
+      new Error(`${what} cannot be answered at once by ${engine}; ${HINTS[what] ?? HINTS.session}`),
+      {
+        code: "ERR_NOT_LOADED",
+      },
+    );
   }
 
   /** The session as it is, read here if need be; undefined if there is none. */
