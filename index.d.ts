@@ -1,6 +1,17 @@
 // The public surface of pi-strata. Lengths are UTF-16 code units (JavaScript's `.length`), sizes are tokens, times are ms.
-
-import type { Store } from "./lib/store/store.js";
+import type {
+  ListedSession,
+  ListQuery,
+  SearchQuery,
+  Stamp,
+  Store,
+  StoredMessage,
+  StoredSession,
+  StoreEvent,
+  StoreHit,
+  StoreOperation,
+  StoreOutcome,
+} from "./lib/store/store.js";
 
 /** Anything shaped like a pi AgentMessage, of any pi version. Structural, so no pi package is imported. */
 export interface MessageLike {
@@ -397,18 +408,39 @@ export function createContextGuard(options: GuardOptions): TransformContext;
 
 // ── pipeline ────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** A message of a chat: its words, and beside them what is not words. */
 export interface PipelineMessage {
-  role: "system" | "user" | "assistant";
+  role: "system" | "user" | "assistant" | "tool";
   content: string;
+  /** Words and images in their order, where there are images; parts that only OpenAI has stand here as they are. */
+  blocks?: MessageBlock[];
+  /** Arguments are a value, or the text itself where a model wrote no JSON, a bare string, or numbers too long. */
+  toolCalls?: { id: string; name: string; arguments: unknown }[];
+  /** Of a tool's answer: the call it answers. */
+  toolCallId?: string;
+  isError?: boolean;
+  /** What OpenAI's message said beyond this; `toOpenAIMessages` gives it back. */
+  original?: object;
 }
+
+export type MessageBlock =
+  | { type: "text"; text: string }
+  | { type: "image"; data: string; mimeType: string }
+  | { type: "image_url" | "input_audio" | "file" | "refusal"; [field: string]: unknown };
 
 /** Where a chat's history comes from. */
 export interface Provider {
   /** The newest `limit` messages, oldest first. */
-  getHistory(chatId: number, limit: number): Promise<PipelineMessage[]>;
-  /** Told when something was cut, if it is there. */
-  recordCompression?(event: CompressionEvent): Promise<void>;
+  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
+  /** Told when something was cut, if it is there. Nobody waits for it, and its failure fails nothing. */
+  recordCompression?(event: CompressionEvent, chatId: ChatId): Promise<void>;
 }
+
+/**
+ * A whole number, or a text of at most 256 characters without NUL and lone surrogates. A text that writes a whole number is
+ * that number: "42" and 42 are one chat.
+ */
+export type ChatId = number | string;
 
 /** What is kept of a history. */
 export interface Compressor {
@@ -427,41 +459,93 @@ export interface CompressionEvent {
   max_chars_per_message: number;
 }
 
+/** What a stored history may tell; where nobody listens, a process warning says it once. */
+export type HistoryEvent =
+  /** A damaged file was renamed when it was opened. */
+  | { type: "database_set_aside"; message: string; path: string; setAside: string }
+  /** Rows of a chat that are no messages (no role, no text, bytes) were passed over. */
+  | { type: "rows_skipped"; message: string; chatId: ChatId; rows: number }
+  /** The server cannot be reached and is tried again; `attempt` counts. */
+  | { type: "storeReconnecting"; code: string; message: string; attempt: number };
+
 /**
- * History in an embedded SQLite file: table `history(id, chat_id, role, text, created_at)`, made if it is not there,
- * and table `events(id, type, payload, created_at)` with a JSON payload. The file is made readable by its owner
- * alone, uses a write-ahead log, and may be shared by processes. All work runs off the main thread, in the order
- * asked for; the file is opened by the first call. What is appended without waiting is stored in one transaction.
+ * History in an embedded SQLite file: table `history(id, chat_id, role, text, extra, created_at)`, made if it is not
+ * there, and table `events(id, chat_id, event_type, payload, created_at)` with a JSON payload. Tables a host made need
+ * `id`, `chat_id`, `role`, `text` to be read, and `extra` for tool calls and images; those of events are used if they fit.
+ * The file is made readable by its owner alone, uses a write-ahead log, and may be shared by processes. All work runs off
+ * the main thread, in the order asked for; the file is opened by the first call. What is appended without waiting is
+ * stored in one transaction.
  * Failures reject with a `code`: ERR_DATABASE_LOCKED, _READ_ONLY, _FULL, _FOREIGN (a table of another shape),
  * _CORRUPT, _CANNOT_OPEN, _BAD_PATH, _DISK, _CLOSED. A damaged file is renamed to `*.corrupt-N` when it is opened,
  * and a new one takes its place: `onEvent` hears of it, or a process warning does.
  * @example const provider = new SqliteProvider("chats.db"); await provider.append(42, { role: "user", content: "hi" });
  */
 export class SqliteProvider implements Provider {
-  /** @param path a file name, or ":memory:" */
+  /**
+   * @param path a file name, or ":memory:"
+   * @param options.historyTable name of the table of messages; default "history"
+   * @param options.eventsTable name of the table of events; default "events"
+   */
   constructor(
     path: string,
-    options?: {
-      onEvent?: (event: {
-        type: "database_set_aside";
-        message: string;
-        path: string;
-        setAside: string;
-      }) => void;
-    },
+    options?: { historyTable?: string; eventsTable?: string; onEvent?: (event: HistoryEvent) => void },
   );
-  getHistory(chatId: number, limit: number): Promise<PipelineMessage[]>;
-  /** Resolves with the row's id once the message is stored. A lone surrogate is stored as U+FFFD. */
-  append(chatId: number, message: PipelineMessage): Promise<number>;
-  /** Stores one `context.compressed` event. */
-  recordCompression(event: CompressionEvent): Promise<void>;
+  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
+  /** Resolves with the row's id once the message is stored. A lone surrogate in the text is stored as U+FFFD. */
+  append(chatId: ChatId, message: PipelineMessage): Promise<number>;
+  /** Stores one `context.compressed` event. Waits a quarter of a second at most for other processes. */
+  recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
   /** Closes the file when what was asked so far is done, and resolves then. */
   close(): Promise<void>;
 }
 
+/** The way to a Postgres server, version 13 or newer: a connection string or a pool of the package pg, not both. */
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`; what pg takes. Never shown in an error or event. */
+  connectionString?: string;
+  /** A `Pool` of the host's; it is left open. */
+  pool?: object;
+  /** Connections of the pool made here. Default 10. */
+  poolSize?: number;
+  /** How long a statement may take, ms. Default 10 000. */
+  statementTimeoutMs?: number;
+  /** How long a call is tried again while the server is away, ms; 0 for once. Default 30 000. */
+  retryMs?: number;
+}
+
 /**
- * Keeps the newest `maxMessages` (12) and of each at most `maxCharsPerMessage` (4000 UTF-16 code units), ending in `…`
- * where it was cut. The same array comes back where nothing is cut.
+ * History in Postgres, in tables as `SqliteProvider` has them (`postgres.sql` says them); a host's may have other types.
+ * Needs the package pg (`npm install pg`). While the server is away, calls wait and are tried again.
+ * Failures reject with a `code`: ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _CANNOT_OPEN, _PERMISSION, _READ_ONLY, _FULL,
+ * _FOREIGN, _VALUE (a value the column cannot hold), _LOCKED, _CLOSED, _DRIVER (pg is missing); then nothing was stored.
+ * With ERR_STORE_UNCERTAIN nobody knows: the server went away while it committed, and did not come back in time.
+ * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER
+ * @example const provider = new PostgresProvider({ connectionString: process.env.DATABASE_URL });
+ */
+export class PostgresProvider implements Provider {
+  /** Names of tables may have a schema: "app.messages". */
+  constructor(
+    options:
+      | string
+      | (PostgresOptions & {
+          historyTable?: string;
+          eventsTable?: string;
+          onEvent?: (event: HistoryEvent) => void;
+        }),
+  );
+  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
+  /** Resolves with the row's id once the message is stored. */
+  append(chatId: ChatId, message: PipelineMessage): Promise<number>;
+  /** Stores one `context.compressed` event. */
+  recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
+  /** Closes the connections when what was asked so far is done, and resolves then. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the newest `maxMessages` (12), more where a tool's answer would lose its call, and of each at most
+ * `maxCharsPerMessage` (4000 UTF-16 code units), ending in `…` where it was cut. Calls without an answer and answers without
+ * their call go: a provider would refuse them. The same array comes back where nothing is cut.
  */
 export class SimpleCompressor implements Compressor {
   constructor(options?: { maxMessages?: number; maxCharsPerMessage?: number });
@@ -479,19 +563,21 @@ export class StandardAssembler implements Assembler {
 export class Pipeline {
   /**
    * @param options.compressor default `new SimpleCompressor(pipelineConfigFromEnv())`
-   * @param options.historyLimit messages read from the provider; default 50
+   * @param options.historyLimit messages read from the provider; default 38 more than the compressor's `maxMessages`
+   * @param options.onEvent told when the provider could not record a cut; else a process warning says it
    */
   constructor(options: {
     provider: Provider;
     compressor?: Compressor;
     assembler?: Assembler;
     historyLimit?: number;
+    onEvent?: (event: { type: "recordFailed"; code: string; message: string }) => void;
   });
   /**
-   * The messages of a request. Where something was cut, the provider records it, once.
+   * The messages of a request. Where something was cut, the provider records it, once; the request does not wait for that.
    * @example const messages = toOpenAIMessages(await pipeline.prepare(42, "Be brief.", "And now?"))
    */
-  prepare(chatId: number, system: string, userMessage: string): Promise<PipelineMessage[]>;
+  prepare(chatId: ChatId, system: string, userMessage: string): Promise<PipelineMessage[]>;
 }
 
 /**
@@ -505,21 +591,19 @@ export function pipelineConfigFromEnv(env?: Record<string, string | undefined>):
 
 /**
  * Messages of the pipeline, of a session or of pi in OpenAI's chat format, with tool calls and images. What pi does not
- * send (failed and aborted answers with their results, excluded commands) is left out; thinking is too.
+ * send (failed and aborted answers with their results, excluded commands) is left out; thinking is too. The sections of
+ * pi's system messages are part of the prompt. OpenAI takes no images from a tool: they follow its answers in a user
+ * message that names the call.
  */
 export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
 
 /**
- * The way back: a tool call becomes `{ id, name, arguments }`; arguments that are no JSON stay text.
+ * The way back, and exact: `toOpenAIMessages(fromOpenAIMessages(messages))` equals `messages`, to the last character of
+ * each argument.
  * @param messages `OpenAIMessage`s, or those of OpenAI's own package
  * @throws TypeError for a message whose role is none of OpenAI's; it says which.
  */
-export function fromOpenAIMessages(messages: object[]): {
-  role: "system" | "user" | "assistant" | "tool";
-  content: string;
-  toolCalls?: { id: string; name: string; arguments: unknown }[];
-  toolCallId?: string;
-}[];
+export function fromOpenAIMessages(messages: object[]): PipelineMessage[];
 
 /** A message of OpenAI's chat completions. */
 export interface OpenAIMessage {
@@ -615,8 +699,6 @@ export type Summarize = (
   messages: ConversationMessage[],
   request: { prompt: string; temperature: number; maxTokens: number; signal: AbortSignal },
 ) => Promise<string>;
-
-export type { Store, StoreOperation, StoreOutcome } from "./lib/store/store.js";
 
 export interface ContextManagerOptions {
   /**
@@ -806,6 +888,45 @@ export class ContextManager {
     sessionId: string,
   ): () => void;
   /** Resolves when all that was added before is stored, and acknowledged, and the store is closed. */
+  close(): Promise<void>;
+}
+
+export type {
+  ListedSession,
+  ListQuery,
+  SearchQuery,
+  Stamp,
+  Store,
+  StoredMessage,
+  StoredSession,
+  StoreEvent,
+  StoreHit,
+  StoreOperation,
+  StoreOutcome,
+};
+
+/**
+ * Sessions in Postgres, for `ContextManager`'s `store`; the connection string alone makes one too. Its tables, of the
+ * names `strata_…`, are made and migrated when it is opened (`pi-strata/postgres.sql`).
+ * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER where the package pg is missing
+ * @example new ContextManager({ store: new PostgresStore({ pool }), namespace: tenant })
+ */
+export class PostgresStore implements Store {
+  constructor(options: string | (PostgresOptions & { onEvent?: (event: StoreEvent) => void }));
+  readonly engine: "postgres";
+  readonly parallel: number;
+  open(report?: (event: StoreEvent) => void): Promise<void>;
+  apply(operations: StoreOperation[]): Promise<StoreOutcome[]>;
+  load(namespace: string, key: string): Promise<StoredSession | undefined>;
+  stamp(namespace: string, key: string): Promise<Stamp | undefined>;
+  read(
+    namespace: string,
+    key: string,
+    page: { after?: number; limit: number; newest?: boolean },
+  ): Promise<StoredMessage[]>;
+  list(query: ListQuery): Promise<{ sessions: ListedSession[]; cursor?: string }>;
+  search(query: SearchQuery): Promise<StoreHit[]>;
+  prune(namespace: string, before: number): Promise<{ sessions: number; messages: number }>;
   close(): Promise<void>;
 }
 

@@ -33,6 +33,7 @@ const { Pipeline, SimpleCompressor, StandardAssembler } = lateClasses(() =>
 );
 const { SqliteProvider } = lateClasses(() => require("./lib/pipeline/provider.js"));
 const { PostgresProvider } = lateClasses(() => require("./lib/pipeline/postgres.js"));
+const { PostgresStore } = lateClasses(() => require("./lib/store/postgres.js"));
 const { ContextManager } = lateClasses(() => require("./lib/sessions/manager.js"));
 const { RollingMemory } = lateClasses(() => require("./lib/sessions/rolling.js"));
 
@@ -94,6 +95,7 @@ module.exports = {
   validate,
   repair,
   ContextManager,
+  PostgresStore,
   RollingMemory,
   fromAgentMessage,
   toAgentMessages,

@@ -86,7 +86,7 @@ describe("OpenAI's messages", () => {
     assert.ok(
       messages
         .filter(({ role }) => role === "tool")
-        .every(({ content }) => JSON.stringify(content).length < 3200),
+        .every(({ content }) => JSON.stringify(content).length < 3400),
     );
   });
 

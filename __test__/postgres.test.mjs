@@ -137,6 +137,13 @@ describe("PostgresStore", { skip: server === undefined && "there is no Postgres 
     });
   });
 
+  test("many may open one new database at once", async () => {
+    const url = await server.newDatabase();
+    await Promise.all(Array.from({ length: 12 }, () => withStore(url, (store) => store.stamp("", "x"))));
+    const rows = await server.query("SELECT version FROM strata_schema ORDER BY 1", url);
+    assert.deepEqual(rows, [{ version: 1 }, { version: 2 }]);
+  });
+
   test("migrates what is older, under a lock, and leaves what is newer alone", async () => {
     const url = await server.newDatabase();
     const sql = readFileSync(require.resolve("pi-strata/postgres.sql"), "utf8");

@@ -59,6 +59,9 @@ async function appends(server, processes) {
     fork(WRITER, [url, `${i}`, `${each}`, `${BATCH}`, `${PARALLEL}`]),
   );
   await Promise.all(writers.map((child) => once(child, "message")));
+  const logged = async () =>
+    Number((await server.query("SELECT pg_current_wal_lsn() - '0/0' AS n", url))[0].n);
+  const before = await logged();
   const start = performance.now();
   const done = Promise.all(writers.map((child) => once(child, "message")));
   for (const child of writers) child.send("go");
@@ -67,7 +70,9 @@ async function appends(server, processes) {
   await Promise.all(writers.map(async (child) => child.exitCode ?? once(child, "exit")));
   const [{ n }] = await server.query("SELECT count(*)::int AS n FROM strata_message", url);
   if (n !== MESSAGES) throw new Error(`${n} of ${MESSAGES} messages are there`);
-  print(`postgres: messages appended from ${processes} process${processes > 1 ? "es" : ""}`, `${rate(MESSAGES, ms)}/s`);
+  const name = `postgres: messages appended from ${processes} process${processes > 1 ? "es" : ""}`;
+  print(name, `${rate(MESSAGES, ms)}/s`);
+  print(`${name}, log written`, `${Math.round(((await logged()) - before) / MESSAGES)} bytes a message`);
 }
 
 async function sizes(server, largest, searchable) {
@@ -89,7 +94,10 @@ async function sizes(server, largest, searchable) {
     }
     rows = target;
     await client.query("VACUUM (ANALYZE) strata_message");
-    print(`postgres: ${target.toLocaleString("en")} rows, filled in`, `${((performance.now() - start) / 1000).toFixed(0)} s`);
+    print(
+      `postgres: ${target.toLocaleString("en")} rows, filled in`,
+      `${((performance.now() - start) / 1000).toFixed(0)} s`,
+    );
     await report(client, target, target <= searchable);
   }
   await client.end();

@@ -13,6 +13,9 @@ const sql = require("./postgres_statements.js");
 /** Rows that one transaction of `prune` deletes: few enough to hold no lock for long. */
 const PRUNE_BATCH = 1_000;
 
+/** Transactions at once: more would be smaller ones, and cost more in all. */
+const MAX_PARALLEL = 4;
+
 class PostgresStore {
   engine = "postgres";
   #options;
@@ -27,7 +30,7 @@ class PostgresStore {
   }
 
   get parallel() {
-    return this.#options.poolSize;
+    return Math.min(this.#options.poolSize, MAX_PARALLEL);
   }
 
   open(report) {

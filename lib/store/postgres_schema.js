@@ -9,6 +9,12 @@ const { DatabaseError } = require("../database-error.js");
 /** Key of the advisory lock: "strata" in ASCII. */
 const LOCK = 0x737472617461;
 
+/**
+ * Looks into the catalogue's own table: a name alone would be looked up in what this connection remembers of it, and that
+ * may be older than the wait for the lock.
+ */
+const IS_THERE = "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1)) AS exists";
+
 let parts;
 
 /** The parts of the SQL file, by name: "migration 1", …, "history", "events". */
@@ -46,7 +52,7 @@ async function migrate(connection) {
 
 /** 0 where there is nothing yet. */
 async function currentVersion(query) {
-  const { rows: found } = await query("SELECT to_regclass('strata_schema') IS NOT NULL AS exists");
+  const { rows: found } = await query(IS_THERE, ["strata_schema"]);
   if (!found[0].exists) return 0;
   const { rows } = await query("SELECT coalesce(max(version), 0) AS version FROM strata_schema");
   const [{ version }] = rows;
@@ -60,7 +66,7 @@ async function currentVersion(query) {
 /** Makes the table of a pipeline that is not there, under a name of the host's. */
 async function createTable(connection, part, name) {
   const isThere = async (query) => {
-    const { rows } = await query("SELECT to_regclass($1) IS NOT NULL AS exists", [name]);
+    const { rows } = await query(IS_THERE, [name]);
     return rows[0].exists;
   };
   if (await isThere(connection.read.bind(connection))) return;
