@@ -117,7 +117,9 @@ class Sessions {
     for (const session of this.#known.values()) session.isStale = true;
   }
 
+  /** Forgets one that is not there; where nothing can be read at once, that it is not is worth knowing. */
   dropIfIdle(session) {
+    if (this.#store.sync === undefined) return;
     if (!session.exists && session.inFlight.length === 0 && session.compressing === undefined)
       this.#known.delete(session.id);
   }
