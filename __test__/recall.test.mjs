@@ -195,7 +195,10 @@ describe("the tool", () => {
       ...session([lines(3, 1)]),
     ];
     const answer = await createRecallTool(() => messages).execute("t", { handle: "deadbeef" });
-    assert.match(answer.content[0].text, /The conversation was compacted: .* No result since then is long enough/);
+    assert.match(
+      answer.content[0].text,
+      /The conversation was compacted: .* No result since then is long enough/,
+    );
     const whole = await createRecallTool(() => messages.slice(1)).execute("t", { handle: "deadbeef" });
     assert.match(whole.content[0].text, /No result here is long enough/);
   });
@@ -206,17 +209,17 @@ describe("the tool", () => {
     const [{ handle }] = await handles(messages, { minSummaryChars: 10, summaryLineChars: 50 });
     for (const params of [{ offset: 1 }, { offset: 3, limit: 7 }, { offset: 1, pattern: "." }]) {
       const { content } = await tool.execute("t", { handle, ...params });
-      assert.ok(content[0].text.isWellFormed() && !content[0].text.includes("\ufffd"), JSON.stringify(params));
+      assert.ok(
+        content[0].text.isWellFormed() && !content[0].text.includes("\ufffd"),
+        JSON.stringify(params),
+      );
     }
   });
 
   test("reads results of other shapes, of several texts", async () => {
     const [first, second] = [lines(300, 1), lines(300, 2)];
     const content = [first, second].map((text) => ({ type: "text", text }));
-    const [{ handle }] = await handles([
-      ...session([""]).slice(0, 2),
-      { ...session([""])[2], content },
-    ]);
+    const [{ handle }] = await handles([...session([""]).slice(0, 2), { ...session([""])[2], content }]);
     const call = { id: "c0", type: "function", function: { name: "bash", arguments: "{}" } };
     const openai = [
       { role: "user", content: "go" },
@@ -224,7 +227,10 @@ describe("the tool", () => {
       { role: "tool", tool_call_id: "c0", content },
     ];
     const answer = await createRecallTool(() => openai).execute("t", { handle, pattern: "line 299 of 2" });
-    assert.deepEqual([answer.details.found, answer.details.toolName, answer.details.matches], [true, "bash", 1]);
+    assert.deepEqual(
+      [answer.details.found, answer.details.toolName, answer.details.matches],
+      [true, "bash", 1],
+    );
   });
 
   test("a page that was itself shortened leads to what it was a page of", async () => {

@@ -359,7 +359,13 @@ describe("what is sent beside the messages", () => {
       ({ messages } = await memory.beforePrompt(messages, `Question ${n}?`));
       const promptTokens = beside + countTokens(messages);
       if (promptTokens > 4000) refused += 1;
-      const usage = { input: promptTokens, cacheRead: 0, cacheWrite: 0, output: 90, totalTokens: promptTokens + 90 };
+      const usage = {
+        input: promptTokens,
+        cacheRead: 0,
+        cacheWrite: 0,
+        output: 90,
+        totalTokens: promptTokens + 90,
+      };
       const answer = { ...says(`Answer ${n}: ${"words of it ".repeat(30)}`), usage, timestamp: Date.now() };
       ({ messages } = await memory.afterReply([...messages, answer]));
     }
@@ -432,7 +438,9 @@ describe("one conversation", () => {
       return "[]";
     };
     const { memory } = memoryOf({ contextWindow: 200_000, summarize, summarizeTokens: 2000 });
-    const long = Array.from({ length: 300 }, (_, n) => round(n, `数据 ${n} ${"long answer ".repeat(400)}`)).flat();
+    const long = Array.from({ length: 300 }, (_, n) =>
+      round(n, `数据 ${n} ${"long answer ".repeat(400)}`),
+    ).flat();
     assert.equal((await memory.afterReply(long)).rolledOver, true);
     const tokens = countTokens(prompt);
     assert.ok(tokens > 500 && tokens <= 2000, `${tokens} tokens`);

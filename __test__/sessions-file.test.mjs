@@ -168,4 +168,3 @@ describe("a file", () => {
     await again.close();
   });
 });
-

@@ -79,7 +79,8 @@ for (const [kind, options] of [
 
     test("300 system messages are bounded, the first stays", async () => {
       const manager = new ContextManager(options());
-      for (let n = 0; n < 300; n += 1) await manager.addMessage("s", { role: "system", content: `rule ${n}` });
+      for (let n = 0; n < 300; n += 1)
+        await manager.addMessage("s", { role: "system", content: `rule ${n}` });
       const messages = contents(manager, "s");
       assert.ok(messages.length <= 50, `${messages.length} messages`);
       assert.deepEqual([messages[0], messages.at(-1)], ["rule 0", "rule 299"]);
@@ -170,7 +171,11 @@ for (const [kind, options] of [
         return "short";
       };
       const manager = new ContextManager({ ...options(), summarize, summarizeTokens: 3000 });
-      await addAll(manager, "s", numbered(30).map(({ content }) => user(`${content} ${"数据库 failed ".repeat(800)}`)));
+      await addAll(
+        manager,
+        "s",
+        numbered(30).map(({ content }) => user(`${content} ${"数据库 failed ".repeat(800)}`)),
+      );
       assert.equal((await manager.compressContext("s")).by, "ai");
       const tokens = countTokens(prompts[0]);
       assert.ok(tokens > 1000 && tokens <= 3000, `${tokens} tokens`);
@@ -225,7 +230,10 @@ describe("what fails is said", () => {
     const manager = new ContextManager({ summarize, onEvent: (event) => events.push(event) });
     await addAll(manager, "s", numbered(60));
     const [failed, compressed] = events;
-    assert.deepEqual([failed.type, failed.sessionId, failed.code, failed.by], ["summarizeFailed", "s", "ERR_SUMMARIZE", "rules"]);
+    assert.deepEqual(
+      [failed.type, failed.sessionId, failed.code, failed.by],
+      ["summarizeFailed", "s", "ERR_SUMMARIZE", "rules"],
+    );
     assert.match(failed.message, /401 bad key/);
     assert.equal(failed.cause.cause, cause);
     assert.equal(compressed.type, "compressed");
@@ -244,7 +252,9 @@ describe("what fails is said", () => {
   test("a damaged file, with what could be read of it", async () => {
     const store = newFile();
     const first = new ContextManager({ store, maxMessages: 5000 });
-    await Promise.all(numbered(2000).map(({ content }) => first.addMessage("s", user(`${content} ${"x".repeat(200)}`))));
+    await Promise.all(
+      numbered(2000).map(({ content }) => first.addMessage("s", user(`${content} ${"x".repeat(200)}`))),
+    );
     await first.close();
     const bytes = readFileSync(store);
     bytes.fill(0xaa, bytes.length >> 1, (bytes.length >> 1) + 9000);
@@ -263,7 +273,10 @@ describe("what fails is said", () => {
 
 test("limits under which every message would set off a compression are refused", async () => {
   const manager = new ContextManager();
-  assert.throws(() => manager.setMaxMessages(10), /maxMessages is 10 and maxCompressedMessages 20: .*at least 23/);
+  assert.throws(
+    () => manager.setMaxMessages(10),
+    /maxMessages is 10 and maxCompressedMessages 20: .*at least 23/,
+  );
   assert.throws(() => new ContextManager({ maxMessages: 22, maxCompressedMessages: 20 }), TypeError);
   manager.setMaxCompressedMessages(4);
   manager.setMaxMessages(10);

@@ -33,7 +33,8 @@ class Shapes {
     const { role, content, blocks, tool_calls: calls, toolCalls, tool_call_id: callId, toolCallId } = message;
     const read = [role, content, blocks, calls, toolCalls, callId, toolCallId];
     const known = this.#standIns.get(message);
-    if (known !== undefined && read.every((value, index) => value === known.read[index])) return known.standIn;
+    if (known !== undefined && read.every((value, index) => value === known.read[index]))
+      return known.standIn;
     const standIn = { ...standInFor(message, names), timestamp: message.timestamp, [ORIGINAL]: message };
     this.#standIns.set(message, { read, standIn });
     this.#made.add(standIn);
@@ -45,7 +46,9 @@ function isForeign(message) {
   const { role, content, blocks, tool_calls: calls, toolCalls } = message ?? {};
   if (role === "tool" || role === "function" || role === "developer") return true;
   if (role === "assistant" && (Array.isArray(calls) || Array.isArray(toolCalls))) return true;
-  return Array.isArray(blocks) || (Array.isArray(content) && content.some((part) => part?.type === "image_url"));
+  return (
+    Array.isArray(blocks) || (Array.isArray(content) && content.some((part) => part?.type === "image_url"))
+  );
 }
 
 function standInFor(message, names) {

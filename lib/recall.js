@@ -87,7 +87,10 @@ function toolResults(messages) {
   const results = (Array.isArray(messages) ? messages : [])
     .filter((message) => message?.role === "toolResult")
     .reverse();
-  return [results.filter(({ toolName }) => toolName !== NAME), results.filter(({ toolName }) => toolName === NAME)];
+  return [
+    results.filter(({ toolName }) => toolName !== NAME),
+    results.filter(({ toolName }) => toolName === NAME),
+  ];
 }
 
 function wasCompacted(messages) {

@@ -1,6 +1,7 @@
 //! The context guard: every long tool result cut to its ends, then the oldest rounds dropped until the rest fits.
 //!
-//! A round is a user message or a summary with all that follows until the next one. Cutting, counting and pairing are the layers' own.
+//! A round is a user message or a summary with all that follows until the next one. Cutting, counting and pairing are the
+//! layers' own.
 
 use crate::account::{Account, Form};
 use crate::layers::Limits;
@@ -54,7 +55,7 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
     let newest_round = (0..account.len()).rev().find(|&index| opens_round(&account, index)).unwrap_or(0);
     for index in 0..account.last_group() {
         let may_stop = index > newest_round || opens_round(&account, index);
-        if may_stop && account.sent().cl100k as f64 <= limits.budget() {
+        if may_stop && account.sent().cl100k as f64 <= budget(limits) {
             break;
         }
         let row = account.row(index);
@@ -64,6 +65,12 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
         }
     }
     account
+}
+
+/// The window without the reserve, or all of it where the reserve leaves no room.
+fn budget(limits: &Limits) -> f64 {
+    let room = limits.context_window - limits.reserve_tokens;
+    if room > 0.0 { room } else { limits.context_window }
 }
 
 fn opens_round(account: &Account, index: usize) -> bool {

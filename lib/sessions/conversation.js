@@ -34,31 +34,45 @@ function isOwnId(id) {
 
 /** A checked copy of a host's message, dated and frozen throughout; throws a TypeError that says what is wrong. */
 function checkMessage(message) {
-  const { id, role, content, blocks, timestamp, toolCalls, toolCallId, isError, original, agentFields } = message ?? {};
+  const { id, role, content, blocks, timestamp } = message ?? {};
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
-  if (id !== undefined && !(typeof id === "string" && id !== "" && id.length <= ID_UNITS && isPlain(id)))
-    throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
-  const given = typeof content === "string" ? blocks : content;
-  if (typeof content !== "string" && !(Array.isArray(content) && content.length > 0))
+  if (id !== undefined) checkId(id);
+  const isText = typeof content === "string";
+  if (!isText && !(Array.isArray(content) && content.length > 0))
     throw new TypeError(`message.content must be a string or an array of blocks, not ${typeof content}`);
-  if (toolCalls !== undefined && !Array.isArray(toolCalls))
-    throw new TypeError("message.toolCalls must be an array");
   // Property by property: spreading optional ones takes longer than all the rest.
   const copy = {
     id: id ?? newId(),
     role,
-    content: typeof content === "string" ? content : plainText(content),
+    content: isText ? content : plainText(content),
     timestamp: typeof timestamp === "string" ? timestamp : new Date().toISOString(),
   };
+  const given = isText ? blocks : content;
   if (given !== undefined) addBlocks(copy, given);
-  if (toolCalls !== undefined) copy.toolCalls = jsonCopy("toolCalls", toolCalls);
+  addRest(copy, message);
+  return Object.freeze(copy);
+}
+
+function checkId(id) {
+  if (typeof id !== "string" || id === "" || id.length > ID_UNITS || !isPlain(id))
+    throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
+}
+
+/** What only some messages have. */
+function addRest(copy, { toolCalls, toolCallId, isError, original, agentFields }) {
+  if (toolCalls !== undefined) {
+    if (!Array.isArray(toolCalls)) throw new TypeError("message.toolCalls must be an array");
+    copy.toolCalls = jsonCopy("toolCalls", toolCalls);
+  }
   if (toolCallId !== undefined) copy.toolCallId = String(toolCallId);
   if (typeof isError === "boolean") copy.isError = isError;
-  for (const [name, value] of Object.entries({ original, agentFields })) {
-    if (typeof value === "object" && value !== null) copy[name] = jsonCopy(name, value);
-  }
-  return Object.freeze(copy);
+  if (isObject(original)) copy.original = jsonCopy("original", original);
+  if (isObject(agentFields)) copy.agentFields = jsonCopy("agentFields", agentFields);
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null;
 }
 
 /** Blocks say more than the text beside them where there is an image among them; else they are that text. */
@@ -103,6 +117,15 @@ function isPlain(text) {
 
 function show(value) {
   return typeof value === "string" ? JSON.stringify(value.slice(0, 40)) : typeof value;
+}
+
+/** The message that a model's answer makes: a text, an assistant message of ours, or pi's. */
+function answerOf(answer) {
+  if (typeof answer === "string") return checkMessage({ role: "assistant", content: answer });
+  const message = Array.isArray(answer?.content) ? fromAgentMessage(answer) : answer;
+  if (message?.role !== "assistant")
+    throw new TypeError("ask: complete must return a text or an assistant message");
+  return checkMessage(message);
 }
 
 /** A tool call in pi's form or OpenAI's: its id, its name and its arguments as JSON. */
@@ -220,7 +243,13 @@ function callBlock({ id, name, arguments: text }) {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const given = isObject ? value : { value };
   const argumentsText = JSON.stringify(given) === text ? undefined : text;
-  return { type: "toolCall", id, name, arguments: given, ...(argumentsText !== undefined && { argumentsText }) };
+  return {
+    type: "toolCall",
+    id,
+    name,
+    arguments: given,
+    ...(argumentsText !== undefined && { argumentsText }),
+  };
 }
 
 function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provider = UNKNOWN, id = UNKNOWN }) {
@@ -230,4 +259,15 @@ function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provide
   return { role: "assistant", content, api, provider, model: id, usage, stopReason, timestamp };
 }
 
-module.exports = { SUMMARY_LABEL, checkMessage, frozen, isOwnId, isPlain, newId, readCall, fromAgentMessage, toAgentMessages };
+module.exports = {
+  SUMMARY_LABEL,
+  answerOf,
+  checkMessage,
+  frozen,
+  isOwnId,
+  isPlain,
+  newId,
+  readCall,
+  fromAgentMessage,
+  toAgentMessages,
+};

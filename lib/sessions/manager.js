@@ -2,50 +2,22 @@
 // summary. What a session may let go is decided natively, and a store keeps the rows: this file is the host's door.
 "use strict";
 
-const { storeOf, storeOption } = require("../store/index.js");
-const { WriteQueue } = require("../store/queue.js");
 const { native } = require("../native.js");
-const { checkOptions, count, handler, oneOf, positive } = require("../options.js");
+const { count, oneOf, positive } = require("../options.js");
+const { storeOf } = require("../store/index.js");
+const { WriteQueue } = require("../store/queue.js");
 const { asked, compressionOf, rowOf } = require("./compression.js");
-const { checkMessage, fromAgentMessage, isPlain, readCall } = require("./conversation.js");
+const { answerOf, checkMessage, fromAgentMessage, isPlain } = require("./conversation.js");
+const { atLeastOne, check, checkLimits, checkManagerOptions, name } = require("./limits.js");
 const { Notices } = require("./notices.js");
 const { Sessions } = require("./sessions.js");
-const { exportSession, importOperations } = require("./transfer.js");
+const { exportSessions, hitsOf, importSessions, listed } = require("./transfer.js");
 
-const MAX_MESSAGES = 50;
-const MAX_COMPRESSED_MESSAGES = 20;
-/** Messages beside the newest that a compression leaves, the prompt and the summary, and the one that comes next. */
-const ROOM = 3;
 /** Messages a search finds, sessions on a page of a list, where no limit is asked for. */
 const SEARCH_LIMIT = 20;
 const LIST_LIMIT = 100;
 const DAY_MS = 86_400_000;
 const FIELDS = ["goal", "planId"];
-
-const atLeastOne = {
-  allowed: "a whole number from 1 on",
-  accepts: (value) => count.accepts(value) && value > 0,
-};
-const name = {
-  allowed: "a string of at most 200 characters without NUL",
-  accepts: (value) => typeof value === "string" && value.length <= 200 && isPlain(value),
-};
-/** Below this a prompt cannot even say what is asked for. */
-const promptTokens = { allowed: "a whole number from 400 on", accepts: (value) => count.accepts(value) && value >= 400 };
-
-const OPTIONS = {
-  store: [undefined, storeOption],
-  namespace: ["", name],
-  maxMessages: [MAX_MESSAGES, atLeastOne],
-  maxCompressedMessages: [undefined, count],
-  maxTokens: [undefined, positive],
-  maxCompressedTokens: [undefined, positive],
-  language: ["auto", oneOf("zh", "en", "auto")],
-  summarize: [undefined, handler],
-  summarizeTimeoutMs: [30_000, positive],
-  summarizeTokens: [16_000, promptTokens],
-  onEvent: [undefined, handler],
-};
 
 let instance;
 
@@ -61,7 +33,9 @@ class ContextManager {
 
   static getInstance(options) {
     if (instance !== undefined && options !== undefined && !isSame(options, instance.#given)) {
-      throw new TypeError("getInstance: there is an instance with other options; close it, or ask without options");
+      throw new TypeError(
+        "getInstance: there is an instance with other options; close it, or ask without options",
+      );
     }
     instance ??= new ContextManager(options);
     return instance;
@@ -76,13 +50,8 @@ class ContextManager {
 
   constructor(options) {
     this.#given = { ...options };
-    this.#options = checkOptions("ContextManager", options, OPTIONS);
-    const { maxMessages, maxTokens, onEvent } = this.#options;
-    const derived = Math.max(0, Math.min(MAX_COMPRESSED_MESSAGES, Math.floor((maxMessages * 2) / 5), maxMessages - ROOM));
-    this.#options.maxCompressedMessages ??= derived;
-    this.#options.maxCompressedTokens ??= maxTokens === undefined ? undefined : Math.floor(maxTokens / 2);
-    checkLimits("ContextManager", this.#options);
-    this.#notices = new Notices("ContextManager", onEvent);
+    this.#options = checkManagerOptions(options);
+    this.#notices = new Notices("ContextManager", this.#options.onEvent);
     this.#store = storeOf(this.#options.store);
     this.#ready = this.#open();
     this.#ready.catch(() => {});
@@ -143,7 +112,8 @@ class ContextManager {
   async #append(session, message) {
     const effect = (view) => view.add(message);
     const entry = { id: message.id, body: JSON.stringify(message), text: message.content };
-    if (!this.#store.forgets && !isPlain(entry.text)) entry.text = entry.text.toWellFormed().replaceAll("\0", " ");
+    if (!this.#store.forgets && !isPlain(entry.text))
+      entry.text = entry.text.toWellFormed().replaceAll("\0", " ");
     const undo = (view) => view.remove([message.id]);
     await this.#write(session, effect, { kind: "append", messages: [entry] }, undo);
   }
@@ -205,13 +175,7 @@ class ContextManager {
     check("list", "order", order, oneOf("created", "updated"));
     check("list", "limit", limit, atLeastOne);
     await this.#ready;
-    const page = await this.#store.list({ namespace, order, limit, cursor });
-    const sessions = page.sessions.map(({ key, createdAt, updatedAt, messages, fields }) => {
-      const metadata = Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, JSON.parse(text)]));
-      const times = { createdAt: new Date(createdAt).toISOString(), updatedAt: new Date(updatedAt).toISOString() };
-      return { sessionId: JSON.parse(key), messages, metadata: { ...metadata, ...times } };
-    });
-    return { sessions, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+    return listed(await this.#store.list({ namespace, order, limit, cursor }));
   }
 
   getStats(sessionId) {
@@ -232,14 +196,14 @@ class ContextManager {
   search(query, options) {
     this.#assertOpen();
     const asked = this.#searchQuery(query, options);
-    return this.#sessions.syncStore("search").search(asked).map(hitOf);
+    return hitsOf(this.#sessions.syncStore("search").search(asked));
   }
 
   async searchAsync(query, options) {
     this.#assertOpen();
     const asked = this.#searchQuery(query, options);
     await this.#ready;
-    return (await this.#store.search(asked)).map(hitOf);
+    return hitsOf(await this.#store.search(asked));
   }
 
   #searchQuery(query, { sessionId, limit = SEARCH_LIMIT } = {}) {
@@ -278,32 +242,16 @@ class ContextManager {
   async *export(sessionId) {
     this.#assertOpen();
     await this.#queue.drained();
-    const { namespace } = this.#options;
-    if (sessionId !== undefined) yield* exportSession(this.#store, namespace, this.#sessions.keyOf(sessionId));
-    let cursor;
-    do {
-      if (sessionId !== undefined) return;
-      const page = await this.#store.list({ namespace, order: "created", limit: LIST_LIMIT, cursor });
-      for (const { key } of page.sessions) yield* exportSession(this.#store, namespace, key);
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
+    yield* exportSessions(this.#store, this.#options.namespace, key);
   }
 
   async import(lines) {
     this.#assertOpen();
     await this.#ready;
-    const done = { sessions: 0, messages: 0, skipped: [] };
-    for await (const operation of importOperations(lines, this.#options.namespace)) {
-      const { applied } = await this.#queue.write(operation);
-      if (applied) {
-        done.sessions += 1;
-        done.messages += operation.messages.length;
-      } else {
-        done.skipped.push(JSON.parse(operation.key));
-      }
-    }
+    const imported = await importSessions(this.#queue, this.#options.namespace, lines);
     this.#sessions.distrust();
-    return done;
+    return imported;
   }
 
   /** Asks with the session's messages and keeps question and answer; a question that fails leaves nothing behind. */
@@ -345,7 +293,9 @@ class ContextManager {
 
   #assertOpen() {
     if (!this.#closing.signal.aborted) return;
-    throw Object.assign(new Error("the ContextManager was closed; make a new one to go on"), { code: "ERR_CLOSED" });
+    throw Object.assign(new Error("the ContextManager was closed; make a new one to go on"), {
+      code: "ERR_CLOSED",
+    });
   }
 
   #setLimit(name, n) {
@@ -430,7 +380,8 @@ class ContextManager {
       this.#notices.emit({ type: "compressed", sessionId: session.id, ...result, tokensSaved });
       return result;
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#notices.failed("compressFailed", error, { sessionId: session.id });
+      if (!this.#closing.signal.aborted)
+        this.#notices.failed("compressFailed", error, { sessionId: session.id });
       return none();
     }
   }
@@ -442,37 +393,9 @@ class ContextManager {
   }
 }
 
-function answerOf(answer) {
-  if (typeof answer === "string") return checkMessage({ role: "assistant", content: answer });
-  const message = Array.isArray(answer?.content) ? fromAgentMessage(answer) : answer;
-  if (message?.role !== "assistant") throw new TypeError("ask: complete must return a text or an assistant message");
-  return checkMessage({ ...message, toolCalls: message.toolCalls?.map(readCall) });
-}
-
-function hitOf({ key, body, isLive }) {
-  return { sessionId: JSON.parse(key), message: JSON.parse(body), isCurrent: isLive };
-}
-
 function checkPrompt(systemPrompt) {
   if (systemPrompt !== undefined && typeof systemPrompt !== "string")
     throw new TypeError(`systemPrompt must be a string, not ${typeof systemPrompt}`);
-}
-
-function check(owner, name, value, rule) {
-  if (!rule.accepts(value)) throw new TypeError(`${owner}: ${name} must be ${rule.allowed}`);
-}
-
-/** Limits under which a compression would leave no room are none: every message would set off the next. */
-function checkLimits(owner, { maxMessages, maxCompressedMessages, maxTokens, maxCompressedTokens }) {
-  if (maxMessages < maxCompressedMessages + ROOM) {
-    throw new TypeError(
-      `${owner}: maxMessages is ${maxMessages} and maxCompressedMessages ${maxCompressedMessages}: nearly every message ` +
-        `would set off a compression; maxMessages must be at least ${maxCompressedMessages + ROOM} (set the other first)`,
-    );
-  }
-  if (maxTokens !== undefined && maxCompressedTokens >= maxTokens) {
-    throw new TypeError(`${owner}: maxCompressedTokens is ${maxCompressedTokens}; it must be below maxTokens, ${maxTokens}`);
-  }
 }
 
 function isSame(some, others) {

@@ -25,10 +25,13 @@ class Notices {
       this.#reporter.emit(event);
     } else if (!this.#warned.has(event.type)) {
       this.#warned.add(event.type);
-      process.emitWarning(`${this.#owner}: ${event.message} (further events of this kind go to onEvent alone)`, {
-        type: "PiStrataWarning",
-        code: event.code ?? event.type,
-      });
+      process.emitWarning(
+        `${this.#owner}: ${event.message} (further events of this kind go to onEvent alone)`,
+        {
+          type: "PiStrataWarning",
+          code: event.code ?? event.type,
+        },
+      );
     }
   }
 

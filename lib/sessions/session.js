@@ -81,7 +81,8 @@ class Session {
       this.isLoaded = true;
       return;
     }
-    if (stamp.session > this.#newest.session) Object.assign(this.#newest, { session: stamp.session, version: 0 });
+    if (stamp.session > this.#newest.session)
+      Object.assign(this.#newest, { session: stamp.session, version: 0 });
     this.#newest.version = Math.max(this.#newest.version, stamp.version);
     const isFirst = stamp.version === 1;
     const isNext = stamp.session === before?.session && stamp.version === before.version + 1;
@@ -113,7 +114,8 @@ class Session {
   load(stored, mark) {
     const { session, version, clears } = this.#newest;
     if (mark !== clears) return false;
-    if (stored !== undefined && stored.stamp.session === session && stored.stamp.version < version) return false;
+    if (stored !== undefined && stored.stamp.session === session && stored.stamp.version < version)
+      return false;
     this.reset();
     if (stored !== undefined) this.#take(stored);
     this.stamp = stored?.stamp;

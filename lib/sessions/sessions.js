@@ -36,9 +36,12 @@ class Sessions {
   syncStore(what) {
     const { sync, engine } = this.#store;
     if (sync !== undefined) return sync;
-    throw Object.assign(new Error(`${what} cannot be answered at once by ${engine}; ${HINTS[what] ?? HINTS.session}`), {
-      code: "ERR_NOT_LOADED",
-    });
+    throw Object.assign(
+      new Error(`${what} cannot be answered at once by ${engine}; ${HINTS[what] ?? HINTS.session}`),
+      {
+        code: "ERR_NOT_LOADED",
+      },
+    );
   }
 
   /** The session as it is, read here if need be; undefined if there is none. */
@@ -114,7 +117,9 @@ class Sessions {
     for (const session of this.#known.values()) session.isStale = true;
   }
 
+  /** Forgets one that is not there; where nothing can be read at once, that it is not is worth knowing. */
   dropIfIdle(session) {
+    if (this.#store.sync === undefined) return;
     if (!session.exists && session.inFlight.length === 0 && session.compressing === undefined)
       this.#known.delete(session.id);
   }

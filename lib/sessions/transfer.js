@@ -1,19 +1,81 @@
-// Sessions as lines of JSON, out and in again: one line for a session, then one for each of its messages, those it let go
+// Sessions in lists, and as lines of JSON, out and in again: one line for a session, then one for each of its messages, those it let go
 // too. Whole sessions are imported, or not at all.
 "use strict";
+
+const { frozen } = require("./conversation.js");
 
 const FORMAT = "pi-strata-session";
 const VERSION = 1;
 /** Messages read from the store at once. */
 const PAGE = 500;
 
-/** The lines of one session. */
+/** Sessions read from the store at once. */
+const SESSIONS = 100;
+
+/** The lines of one session, or of all. */
+async function* exportSessions(store, namespace, key) {
+  if (key !== undefined) {
+    yield* exportSession(store, namespace, key);
+    return;
+  }
+  let cursor;
+  do {
+    const page = await store.list({ namespace, order: "created", limit: SESSIONS, cursor });
+    for (const session of page.sessions) yield* exportSession(store, namespace, session.key);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Imports session by session through the queue of a store. */
+async function importSessions(queue, namespace, chunks) {
+  const done = { sessions: 0, messages: 0, skipped: [] };
+  for await (const operation of importOperations(chunks, namespace)) {
+    const { applied } = await queue.write(operation);
+    if (applied) {
+      done.sessions += 1;
+      done.messages += operation.messages.length;
+    } else {
+      done.skipped.push(JSON.parse(operation.key));
+    }
+  }
+  return done;
+}
+
+/** A page of a store's list as a host sees it. */
+function listed({ sessions, cursor }) {
+  const shown = sessions.map(({ key, createdAt, updatedAt, messages, fields }) => {
+    const metadata = {};
+    for (const [field, text] of Object.entries(fields)) metadata[field] = JSON.parse(text);
+    metadata.createdAt = new Date(createdAt).toISOString();
+    metadata.updatedAt = new Date(updatedAt).toISOString();
+    return { sessionId: JSON.parse(key), messages, metadata };
+  });
+  return { sessions: shown, ...(cursor !== undefined && { cursor }) };
+}
+
+function hitsOf(found) {
+  return found.map(({ key, body, isLive }) => ({
+    sessionId: JSON.parse(key),
+    message: frozen(JSON.parse(body)),
+    isCurrent: isLive,
+  }));
+}
+
 async function* exportSession(store, namespace, key) {
   const stored = await store.load(namespace, key);
   if (stored === undefined) return;
   const { prompt, fields, digest, compressions, tokensSaved } = stored;
   const sessionId = JSON.parse(key);
-  yield line({ format: FORMAT, version: VERSION, sessionId, prompt, fields, digest, compressions, tokensSaved });
+  yield line({
+    format: FORMAT,
+    version: VERSION,
+    sessionId,
+    prompt,
+    fields,
+    digest,
+    compressions,
+    tokensSaved,
+  });
   for (let after = 0; ; ) {
     const page = await store.read(namespace, key, { after, limit: PAGE });
     for (const { seq, place, isLive, isSummary, body } of page) {
@@ -70,7 +132,16 @@ function parsed(text, number) {
 }
 
 function begun(value, namespace, number) {
-  const { format, version, sessionId, prompt, fields = {}, digest = "", compressions = 0, tokensSaved = 0 } = value;
+  const {
+    format,
+    version,
+    sessionId,
+    prompt,
+    fields = {},
+    digest = "",
+    compressions = 0,
+    tokensSaved = 0,
+  } = value;
   const isSound =
     format === FORMAT &&
     typeof sessionId === "string" &&
@@ -99,4 +170,4 @@ function refused(number, why) {
   return Object.assign(new TypeError(`import: line ${number} cannot be read: ${why}`), { line: number });
 }
 
-module.exports = { exportSession, importOperations };
+module.exports = { exportSessions, hitsOf, importSessions, listed };

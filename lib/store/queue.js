@@ -5,7 +5,12 @@
 /** Writes committed in one transaction: enough to spread its cost, few enough to answer soon. */
 const BATCH = 1000;
 /** Failures that may be one operation's own: the others of its batch are tried by themselves. */
-const MAY_BE_ONES_OWN = new Set(["ERR_DATABASE", "ERR_DATABASE_FULL", "ERR_DATABASE_VALUE", "ERR_INVALID_INPUT"]);
+const MAY_BE_ONES_OWN = new Set([
+  "ERR_DATABASE",
+  "ERR_DATABASE_FULL",
+  "ERR_DATABASE_VALUE",
+  "ERR_INVALID_INPUT",
+]);
 
 class WriteQueue {
   #store;
