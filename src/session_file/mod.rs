@@ -49,6 +49,8 @@ pub struct Session {
     pub problems: Vec<Problem>,
 }
 
+pub(crate) use json::mend as mend_json;
+
 type Object = Map<String, Value>;
 
 /// Reads a recorded session. Never fails: an empty or unreadable file has no messages, and says why in `problems`.
