@@ -319,7 +319,7 @@ export interface Problem {
 }
 
 /** A model's context window in tokens; 200 000 where it names none. */
-export function getContextWindow(model: { contextWindow?: number }): number;
+export function getContextWindow(model?: { contextWindow?: number }): number;
 
 /**
  * Whether the native addon is loaded; if not, what is wrong and how to mend it. Never throws.

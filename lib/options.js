@@ -14,8 +14,8 @@ const {
   contextWindow: CONTEXT_WINDOW,
 } = DEFAULTS;
 
-/** UTF-16 units of another's error that are passed on. */
-const MAX_CAUSE_LENGTH = 200;
+/** The errors that a slip in a host's function causes; the engine names them. */
+const ENGINE_ERRORS = [TypeError, ReferenceError, RangeError];
 
 /** Greatest whole-number option: what fits an unsigned 32-bit integer, far beyond any sense. */
 const MAX_COUNT = 0xffff_ffff;
@@ -140,19 +140,27 @@ function askedWindow(contextWindow) {
   try {
     const tokens = contextWindow();
     if (positive.accepts(tokens)) return { tokens };
-    return { tokens: CONTEXT_WINDOW, cause: `returned ${show(tokens)}` };
+    return { tokens: CONTEXT_WINDOW, cause: `returned ${kindOf(tokens)}` };
   } catch (error) {
     return { tokens: CONTEXT_WINDOW, cause: `threw ${thrownBy(error)}` };
   }
 }
 
-/** What was thrown, in a line; a host may throw anything, even what cannot be looked at. */
+/** A number as it is; of all else only its kind, as it may hold the user's text. */
+function kindOf(value) {
+  if (value === undefined || value === null || typeof value === "number") return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** What kind of error was thrown; never its message, for the same reason. */
 function thrownBy(error) {
   try {
-    return String(error).slice(0, MAX_CAUSE_LENGTH);
+    const kind = ENGINE_ERRORS.find((one) => error instanceof one);
+    if (kind !== undefined) return `a ${kind.name}`;
   } catch {
-    return "something unreadable";
+    // A Proxy that will not be looked at.
   }
+  return "an error";
 }
 
 module.exports = {

@@ -3,7 +3,7 @@
 // sees, and prints how many panics that were. If the process dies, so has the product.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -166,7 +166,8 @@ async function questionsAt(seed) {
   const rows = [1, 2, 3].map((n) => ({ body: JSON.stringify({ role: "user", content: `fix src/${n}.rs` }) }));
   const plan = JSON.stringify({ rows, keep: 0, hasPrompt: true, promptTokens: 900, answerTokens: 500 });
   const summary = JSON.stringify({ digest: "", answer: "earlier", rows, language: "auto" });
-  const line = JSON.stringify({ role: "user", content: "go" });
+  const recorded = newFile();
+  writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));
   const questions = [
     () => strata.countTokens("text"),
     () => strata.countTokens([texts]),
@@ -184,7 +185,7 @@ async function questionsAt(seed) {
     () => strata.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
     () => binding.clipText("text", 2),
     () => binding.estimateMessages(...batch, 1200),
-    () => binding.parseSession(Buffer.from(line)),
+    async () => (await binding.openSession(recorded)).message(0),
     () => binding.recall(...batch, told),
     () => binding.countTextAsync("text", new binding.CancelFlag()),
     () => new binding.CancelFlag().cancel(),

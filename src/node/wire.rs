@@ -51,12 +51,13 @@ pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
         ]
     }));
     for edit in &plan.edits {
-        encode_edit(edit, &mut numbers);
+        encode_edit(edit, header.scale, &mut numbers);
     }
     numbers
 }
 
-fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
+/// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
+fn encode_edit(edit: &Edit, scale: f64, numbers: &mut Vec<f64>) {
     let cuts = match &edit.action {
         Action::Truncate(cuts) => cuts.as_slice(),
         Action::Summarize | Action::StripThinking | Action::Drop => &[],
@@ -67,7 +68,7 @@ fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
         number_of(&edit.action) as f64,
         number_of_layer(edit.layer) as f64,
         reason as f64,
-        edit.tokens_saved as f64,
+        (edit.tokens_saved as f64 * scale).round(),
         cuts.len() as f64,
     ]);
     for cut in cuts {
