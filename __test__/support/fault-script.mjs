@@ -237,22 +237,24 @@ async function sessionFileAt() {
 
 /** The pipeline's history, likewise. */
 async function historyAt() {
-  const store = new binding.HistoryStore(newFile());
-  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", content: text + half }));
+  const open = () => new binding.HistoryStore(newFile(), "history", "events");
+  const store = open();
+  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", text: text + half }));
+  const newest = async (limit) => (await store.newest(1, limit)).rows;
   await atEveryStep(
     (step) => store.append(rows(`a${step}`)),
     async (outcome, step) => {
       assertPlainError(outcome);
-      assert.equal((await store.newest(1, 10_000)).length % 2, 0, "both or none");
+      assert.equal((await newest(10_000)).length % 2, 0, "both or none");
       await store.append(rows(`b${step}`));
-      assert.equal((await store.newest(1, 1))[0].content, `b${step}2`);
+      assert.equal((await newest(1))[0].text, `b${step}2`);
     },
   );
   const jobs = [
-    () => store.newest(1, 5),
-    () => store.record("context.compressed", "{}"),
+    () => newest(5),
+    () => store.record("context.compressed", 1, "{}"),
     () => store.takeSetAside(),
-    () => new binding.HistoryStore(newFile()).newest(1, 5),
+    () => open().newest(1, 5),
   ];
   for (const job of jobs) await atEveryStep(job, assertPlainError);
   await atEveryStep(() => store.close(), assertPlainError);
