@@ -232,6 +232,6 @@ class Session {
     }
     this.#provider.forget(result);
     this.#callsSinceChange = 0;
-    this.#invariants.hostChanged({ isNew: false });
+    this.#invariants.hostChanged({ isNew: false, isEdit: true });
   }
 }
