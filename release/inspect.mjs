@@ -28,7 +28,15 @@ const ROOT_FILES = [
   /^pi-extension\/[\w.-]+\.(mjs|d\.mts)$/,
 ];
 /** What it may not do without. */
-const ROOT_NEEDS = ["index.js", "index.d.ts", "lib/cli/report/page.html", "LICENSE", "README.md"];
+const ROOT_NEEDS = [
+  "entry.js",
+  "index.js",
+  "index.d.ts",
+  "lib/cli/report/page.html",
+  "lib/inspector/page.html",
+  "LICENSE",
+  "README.md",
+];
 
 /** `{ tarballs, problems }` of a folder of tarballs. */
 export function inspect(folder, { isPartial = false } = {}) {
