@@ -331,7 +331,7 @@ class FactStore {
         batch.add(facts.slot, message, this.#marker);
       }
       if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) this.#read(batch);
-      else await call.away(this.#engine.readAsync(batch.numbers, batch.strings));
+      else await call.away(this.#engine.readAsync(batch.numbers, batch.strings, call.flag));
     }
   }
 

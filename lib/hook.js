@@ -124,7 +124,7 @@ class Hook {
       last.contextWindow === contextWindow &&
       last.overheadTokens === overheadTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
-    const numbers = await call.away(this.#engine.plan(slots, contextWindow, overheadTokens));
+    const numbers = await call.away(this.#engine.plan(slots, contextWindow, overheadTokens, call.flag));
     if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
     return new Plan(numbers);
   }
@@ -198,8 +198,10 @@ class Call {
   #start = performance.now();
   #awayMs = 0;
   #giveUp;
+  #flag;
   #cancel = () => {
     this.isCancelled = true;
+    this.#flag?.cancel();
     this.#giveUp?.();
   };
 
@@ -221,6 +223,13 @@ class Call {
       if (this.isCancelled) settle();
       work.then(settle, settle);
     });
+  }
+
+  /** What stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  get flag() {
+    if (this.#signal === undefined) return undefined;
+    this.#flag ??= new (native().CancelFlag)();
+    return this.#flag;
   }
 
   /** Waits for work that is done elsewhere. */

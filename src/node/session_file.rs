@@ -4,10 +4,10 @@
 use std::fs::File;
 use std::io::BufReader;
 
-use napi::bindgen_prelude::AsyncTask;
-use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
 
+use super::blocking::{Promise, blocking};
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::session_file::{Format, Problem, Recording, Stretch};
 
@@ -110,42 +110,26 @@ impl SessionFile {
     #[napi]
     pub fn message(&mut self, number: u32) -> Result<String> {
         guarded(|| {
-            let message = self.recording.message(number as usize).map_err(|error| failed(&error))?;
-            let message = message
-                .ok_or_else(|| Error::new(Status::InvalidArg, "there is no message of that number"))?;
-            serde_json::to_string(&message)
-                .map_err(|error| Error::new(Status::GenericFailure, error.to_string()))
+            let message = self.recording.message(number as usize).map_err(|error| unreadable(&error))?;
+            let message = message.ok_or_else(|| Failure::invalid("there is no message of that number"))?;
+            serde_json::to_string(&message).map_err(|error| Failure::internal(error.to_string()))
         })
     }
 }
 
 /// Opens a recorded session and finds its messages, on a worker thread.
 #[napi(ts_return_type = "Promise<SessionFile>")]
-pub fn open_session(path: String) -> Result<AsyncTask<OpenTask>> {
-    guarded(|| Ok(AsyncTask::new(OpenTask(path))))
-}
-
-/// Opening under way.
-pub struct OpenTask(String);
-
-impl Task for OpenTask {
-    type Output = SessionFile;
-    type JsValue = SessionFile;
-
-    fn compute(&mut self) -> Result<SessionFile> {
-        guarded(|| {
-            let file = File::open(&self.0).map_err(|error| failed(&error))?;
+pub fn open_session(path: String) -> Result<Promise<SessionFile>> {
+    guarded(|| {
+        Ok(blocking(None, move |_| {
+            let file = File::open(&path).map_err(|error| unreadable(&error))?;
             let reader = BufReader::with_capacity(BUFFER_BYTES, file);
-            let recording = Recording::read(reader).map_err(|error| failed(&error))?;
+            let recording = Recording::read(reader).map_err(|error| unreadable(&error))?;
             Ok(SessionFile { recording })
-        })
-    }
-
-    fn resolve(&mut self, _env: Env, session: SessionFile) -> Result<SessionFile> {
-        guarded(|| Ok(session))
-    }
+        }))
+    })
 }
 
-fn failed(error: &std::io::Error) -> Error {
-    Error::new(Status::GenericFailure, error.to_string())
+fn unreadable(error: &std::io::Error) -> Failure {
+    Failure::invalid(error.to_string())
 }
