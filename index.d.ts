@@ -204,7 +204,10 @@ export interface Explanation {
   edits: {
     index: number;
     layer: 1 | 2 | 3 | 4;
-    action: "summarize" | "stripThinking" | "drop" | "truncate";
+    /** `keepLines`: of a tool result only the lines in `ranges` stay, word for word. */
+    action: "summarize" | "keepLines" | "stripThinking" | "drop" | "truncate";
+    /** For `keepLines`: the lines that stay, as `[first, after the last]`, counted from 0. */
+    ranges?: [number, number][];
     reason: string;
     tokensSaved: number;
   }[];

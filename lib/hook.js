@@ -7,7 +7,8 @@ const { native } = require("./native.js");
 const { checkHookOptions, positive } = require("./options.js");
 const { Plan } = require("./plan.js");
 const { Reporter, scheduleOf } = require("./events.js");
-const { Batch } = require("./snapshot.js");
+const { keptLines } = require("./kept-lines.js");
+const { Batch, joinedText } = require("./snapshot.js");
 
 class InputError extends Error {
   code = "ERR_INVALID_INPUT";
@@ -58,8 +59,13 @@ class Hook {
     const { plan, slots } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
     const isAsRead = (index) => !call.wasAway || this.#isAsRead(list[index], slots[index]);
-    const edited = plan.apply(list, isAsRead, (message) => this.#shortened(message));
-    const charsAfter = (index) => this.#shortened(list[index]).length;
+    const texts = {
+      shortened: (message) => this.#shortened(message),
+      ofLines: (message, ranges) => this.#ofLines(message, ranges),
+    };
+    const edited = plan.apply(list, isAsRead, texts);
+    const charsAfter = ({ index, ranges }) =>
+      (ranges === undefined ? this.#shortened(list[index]) : this.#ofLines(list[index], ranges)).length;
     const outcome = {
       list,
       edited: edited === list ? messages : edited,
@@ -128,6 +134,19 @@ class Hook {
   #isAsRead(message, slot) {
     const facts = this.#facts.of(message);
     return facts?.slot === slot && !facts.isStale(message);
+  }
+
+  /** The text of a tool result of which only these ranges of lines stay. */
+  #ofLines(message, ranges) {
+    const facts = this.#facts.of(message);
+    const { marker } = this.#policy.options;
+    return keptLines(joinedText(message.content), ranges, (gaps, chars) =>
+      this.#engine.gapMarkers(
+        facts.slot,
+        new Uint32Array(gaps),
+        typeof marker === "function" ? gaps.map((omitted) => marker(omitted, chars)) : undefined,
+      ),
+    );
   }
 
   #shortened(message) {

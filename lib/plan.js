@@ -2,8 +2,8 @@
 // copy on write, by reference, never touching what it was given.
 "use strict";
 
-const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
-const [SUMMARIZE, STRIP_THINKING, DROP] = ACTIONS.keys();
+const ACTIONS = ["summarize", "stripThinking", "drop", "truncate", "keepLines"];
+const [SUMMARIZE, STRIP_THINKING, DROP, TRUNCATE, KEEP_LINES] = ACTIONS.keys();
 
 const HEADER_NUMBERS = 14;
 const ACCOUNT_AT = 8;
@@ -67,6 +67,7 @@ class Plan {
         layer: numbers[at + 2],
         reason: numbers[at + 3],
         tokensSaved: numbers[at + 4],
+        ...(numbers[at + 1] === KEEP_LINES && { ranges: readRanges(numbers, at) }),
       });
       at = endOfEdit(numbers, at);
     }
@@ -75,9 +76,10 @@ class Plan {
 
   /**
    * The edited transcript; `messages` itself where nothing is edited. A message is edited only if `isAsRead(index)`,
-   * for else its edit is about other content; `shortenedText(message)` is asked for summaries.
+   * for else its edit is about other content. `texts.shortened(message)` is asked for summaries, `texts.ofLines(message,
+   * ranges)` for results cut by line.
    */
-  apply(messages, isAsRead, shortenedText) {
+  apply(messages, isAsRead, texts) {
     const numbers = this.#numbers;
     const edited = [];
     let from = 0;
@@ -89,7 +91,7 @@ class Plan {
       if (action === DROP || isAsRead(index)) {
         for (; from < index; from += 1) edited.push(messages[from]);
         from += 1;
-        if (action !== DROP) edited.push(applyEdit(messages[index], numbers, at, shortenedText));
+        if (action !== DROP) edited.push(applyEdit(messages[index], numbers, at, texts));
       } else {
         this.#undone.add(index);
       }
@@ -120,18 +122,25 @@ function readCuts(numbers, at) {
   });
 }
 
+/** The ranges of lines that the edit at `at` keeps, as `[first, after the last]`. */
+function readRanges(numbers, at) {
+  return readCuts(numbers, at).map(({ textBlock, head }) => [textBlock, head]);
+}
+
 /** The message as the edit at `at` leaves it. */
-function applyEdit(message, numbers, at, shortenedText) {
+function applyEdit(message, numbers, at, texts) {
   const { content } = message;
   switch (whole(numbers[at + 1])) {
     case SUMMARIZE:
-      return withContent(message, withText(content, shortenedText(message)));
+      return withContent(message, withText(content, texts.shortened(message)));
+    case KEEP_LINES:
+      return withContent(message, withText(content, texts.ofLines(message, readRanges(numbers, at))));
     case STRIP_THINKING:
       return withContent(
         message,
         content.filter((block) => !isThinking(block)),
       );
-    default:
+    case TRUNCATE:
       return withContent(message, withCuts(content, readCuts(numbers, at)));
   }
 }

@@ -4,6 +4,9 @@
 //! edit can shorten tool-result text, remove thinking, drop a message or, when nothing else fits, cut a text; no
 //! edit can add, reorder or rewrite anything else.
 
+use std::sync::Arc;
+
+use crate::schedule::line_cuts::LineCut;
 use crate::text::Utf16Len;
 use crate::transcript::{Message, Transcript};
 
@@ -12,6 +15,8 @@ use crate::transcript::{Message, Transcript};
 pub enum Action {
     /// Its tool-result text is replaced by the shortened one.
     Summarize,
+    /// Of its tool-result text only some lines stay.
+    KeepLines(Arc<LineCut>),
     /// Its thinking blocks are removed whole.
     StripThinking,
     /// It is left out of the request.
@@ -232,6 +237,7 @@ impl Message {
                 let thinking = self.assistant().and_then(|assistant| assistant.thinking);
                 thinking.map_or(0, |thinking| thinking.tokens.min(self.tokens))
             }
+            Action::KeepLines(cut) => self.tokens.saturating_sub(cut.tokens),
             Action::Drop => self.tokens,
             Action::Truncate(cuts) => cuts.iter().map(|cut| cut.tokens_saved).sum::<usize>().min(self.tokens),
         }

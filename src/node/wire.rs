@@ -1,7 +1,7 @@
 //! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
 //!
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts`, each cut as
-//! `text block, head, tail`; then the indices of messages whose texts are wanted.
+//! `text block, head, tail`, or as `first line, line after the last, 0` where lines are kept; then the indices of messages whose texts are wanted.
 
 use crate::plan::{Action, Edit, Plan, Reason};
 use crate::schedule::sticky::{Account, Verdict};
@@ -58,11 +58,18 @@ pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Ve
 }
 
 fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
-    let (action, cuts) = match &edit.action {
-        Action::Summarize => (0, [].as_slice()),
-        Action::StripThinking => (1, [].as_slice()),
-        Action::Drop => (2, [].as_slice()),
-        Action::Truncate(cuts) => (3, cuts.as_slice()),
+    let (action, cuts): (u8, Vec<[f64; 3]>) = match &edit.action {
+        Action::Summarize => (0, Vec::new()),
+        Action::StripThinking => (1, Vec::new()),
+        Action::Drop => (2, Vec::new()),
+        Action::Truncate(cuts) => {
+            let cuts = cuts.iter().map(|cut| [cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
+            (3, cuts.collect())
+        }
+        Action::KeepLines(cut) => {
+            let kept = cut.rows.iter().map(|rows| [f64::from(rows.start), f64::from(rows.end), 0.0]);
+            (4, kept.collect())
+        }
     };
     let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
     numbers.extend([
@@ -74,6 +81,6 @@ fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
         cuts.len() as f64,
     ]);
     for cut in cuts {
-        numbers.extend([cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
+        numbers.extend(cut);
     }
 }

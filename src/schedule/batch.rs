@@ -7,10 +7,13 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use super::economy::Policy;
 use super::held::{Form, Held};
 use super::ledger::Ledger;
+use super::line_cuts::{LineCut, choose};
+use super::lines::Lines;
 use crate::layers::thinking::{may_lose_thinking, step_under_way};
 use crate::layers::{Limits, ThinkingScope};
 use crate::plan::Reason;
@@ -21,6 +24,10 @@ use crate::transcript::Body;
 const MESSAGE_OVERHEAD_TOKENS: f64 = 4.0;
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
+/// A line must be worth this share of the price at the low water to stay, for each of its tokens.
+const LINE_PRICE_SHARE: f64 = 1.2;
+/// A cut that keeps more of a result than this is not worth an edit.
+const MOST_KEPT: f64 = 0.8;
 /// No batch goes below this share of the low water: what is left then is the latest work.
 const FLOOR_SHARE: f64 = 0.3;
 
@@ -47,6 +54,8 @@ pub struct Batch<'a> {
     pub held: &'a mut [Held],
     /// Their identifiers.
     pub ledger: &'a mut Ledger,
+    /// Their lines.
+    pub lines: &'a mut Lines,
     /// cl100k tokens as sent.
     pub sent: usize,
     /// From those to the provider's.
@@ -146,7 +155,9 @@ impl Batch<'_> {
                 .and_then(|held| held.message.tool_result())
                 .is_some_and(|r| r.shortened.is_some())
         });
-        let edits = results.chain(open_thinking).map(Cut::Edit);
+        let results: Vec<usize> = results.collect();
+        let edits = results.iter().copied().chain(open_thinking).map(Cut::Edit);
+        let edits = edits.chain(results.iter().copied().map(Cut::Lines));
         let groups = (1..self.scope.tail).map(Cut::Group);
         edits.chain(groups).filter_map(|cut| self.weigh(cut)).collect()
     }
@@ -155,9 +166,16 @@ impl Batch<'_> {
     fn weigh(&self, cut: Cut) -> Option<Candidate> {
         let (loss, saved) = match cut {
             Cut::Edit(index) => {
-                let held = self.held.get(index).filter(|held| held.form == Form::Whole)?;
-                let loss = self.ledger.loss_of_edit(&held.numbers, held.kept.as_deref()?);
-                (held.superseded(loss), held.tokens().saturating_sub(held.edited_tokens()) as f64)
+                let held = self.held.get(index).filter(|held| held.form < Form::Edited)?;
+                let saved = held.tokens().checked_sub(held.edited_tokens()).filter(|saved| *saved > 0)?;
+                let loss = self.loss_between(held, held.kept.as_deref()?, held.kept_lines.as_deref());
+                (held.superseded(loss), saved as f64)
+            }
+            Cut::Lines(index) => {
+                let held = self.held.get(index).filter(|held| held.form < Form::Edited)?;
+                let cut = self.line_cut(held)?;
+                let loss = self.loss_between(held, &cut.numbers, Some(&cut.lines));
+                (held.superseded(loss), held.tokens().saturating_sub(cut.tokens) as f64)
             }
             Cut::Group(start) => self.weigh_group(start)?,
         };
@@ -165,16 +183,44 @@ impl Batch<'_> {
         Some(Candidate { price, cut })
     }
 
+    /// The cut by line that is due, unless it saves too little or is no larger than the summary.
+    fn line_cut(&self, held: &Held) -> Option<LineCut> {
+        let window = self.limits.context_window;
+        let price = LINE_PRICE_SHARE * self.policy.price(self.policy.waters.low * window, window);
+        let cut = choose(held, self.ledger, self.lines, price * self.estimate.scale)?;
+        let is_gain =
+            (cut.tokens as f64) < MOST_KEPT * held.tokens() as f64 && cut.tokens > held.edited_tokens();
+        is_gain.then_some(cut)
+    }
+
+    /// What is lost if `held` goes on to show only these.
+    fn loss_between(&self, held: &Held, numbers: &[u32], lines: Option<&[u32]>) -> f64 {
+        let stay = |shown: &[u32], kept: &[u32], loss: &dyn Fn(u32) -> f64| -> f64 {
+            let mut kept = kept.to_vec();
+            kept.sort_unstable();
+            shown
+                .iter()
+                .filter(|number| kept.binary_search(number).is_err())
+                .map(|&number| loss(number))
+                .sum()
+        };
+        let names = stay(held.shown(), numbers, &|number| self.ledger.loss(number, 1));
+        names + lines.map_or(0.0, |kept| stay(held.shown_lines(), kept, &|number| self.lines.loss(number, 1)))
+    }
+
     fn weigh_group(&self, start: usize) -> Option<(f64, f64)> {
         let members = self.members(start)?;
         let mut shown: Vec<u32> = Vec::new();
+        let mut lines: Vec<u32> = Vec::new();
         let mut saved = 0.0;
         for held in &members {
             shown.extend_from_slice(held.shown());
+            lines.extend_from_slice(held.shown_lines());
             saved += held.tokens() as f64 + MESSAGE_OVERHEAD_TOKENS;
         }
         shown.sort_unstable();
-        Some((self.ledger.loss_of_all(&shown), saved))
+        lines.sort_unstable();
+        Some((self.ledger.loss_of_all(&shown) + self.lines.loss_of_all(&lines), saved))
     }
 
     /// The messages of the group that opens at `start`, if a batch may drop it.
@@ -216,6 +262,16 @@ impl Batch<'_> {
                 let reason = if is_thinking { Reason::OldThinking } else { held.why() };
                 self.set(index, Form::Edited, reason);
                 // The rest of the group saves less now, but may lose nothing more: it gets a new price.
+                if group < self.scope.tail {
+                    queue.extend(self.weigh(Cut::Group(group)));
+                }
+            }
+            Cut::Lines(index) => {
+                let Some(held) = self.held.get(index) else { return };
+                let (group, reason) = (held.group, held.why());
+                let Some(cut) = self.line_cut(held) else { return };
+                self.cut_lines(index, cut, reason);
+                queue.extend(self.weigh(Cut::Edit(index)));
                 if group < self.scope.tail {
                     queue.extend(self.weigh(Cut::Group(group)));
                 }
@@ -262,12 +318,33 @@ impl Batch<'_> {
     }
 
     fn set(&mut self, index: usize, form: Form, reason: Reason) {
-        let Some(held) = self.held.get_mut(index).filter(|held| held.form < form) else { return };
+        self.change(index, reason, |held| {
+            let is_less = held.form < form;
+            if is_less {
+                held.form = form;
+            }
+            is_less
+        });
+    }
+
+    fn cut_lines(&mut self, index: usize, cut: LineCut, reason: Reason) {
+        self.change(index, reason, |held| {
+            held.form = Form::Lines;
+            held.line_cut = Some(Arc::new(cut));
+            true
+        });
+    }
+
+    fn change(&mut self, index: usize, reason: Reason, edit: impl FnOnce(&mut Held) -> bool) {
+        let Some(held) = self.held.get_mut(index) else { return };
         let before = held.tokens();
         self.ledger.hide(held.shown());
-        held.form = form;
-        held.reason = reason;
+        self.lines.hide(held.shown_lines());
+        if edit(held) {
+            held.reason = reason;
+        }
         self.ledger.show(held.shown());
+        self.lines.show(held.shown_lines());
         self.sent = (self.sent + held.tokens()).saturating_sub(before);
     }
 }
@@ -275,6 +352,8 @@ impl Batch<'_> {
 /// Something a batch can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
+    /// Keep only those lines of a tool result that are worth their tokens.
+    Lines(usize),
     /// Summarise a tool result or strip thinking.
     Edit(usize),
     /// Drop the group that opens here.

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 
 use super::ledger::Numbers;
+use super::line_cuts::LineCut;
+use super::lines::LineNumbers;
 use crate::plan::{Layer, Reason};
 use crate::transcript::{Body, Message};
 
@@ -22,6 +24,12 @@ pub struct Held {
     pub numbers: Numbers,
     /// Those its edited form shows.
     pub kept: Option<Numbers>,
+    /// Lines it shows unedited.
+    pub lines: LineNumbers,
+    /// Those its edited form shows.
+    pub kept_lines: Option<LineNumbers>,
+    /// Which of its lines stay, if it is cut by line.
+    pub line_cut: Option<Arc<LineCut>>,
     /// How it is sent.
     pub form: Form,
     /// By which rule, if it is not whole.
@@ -37,6 +45,8 @@ pub struct Held {
 pub enum Form {
     /// As it came.
     Whole,
+    /// Some of its lines.
+    Lines,
     /// Summarised, or without its thinking.
     Edited,
     /// Not at all.
@@ -53,7 +63,8 @@ impl Held {
     /// Bytes it keeps from being freed, and as many for its identifiers' part of the ledger.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.message.heap_bytes() + 2 * size_of_val(&*self.numbers)
+        let own = size_of_val(&*self.numbers) + size_of_val(&*self.lines);
+        size_of::<Self>() + self.message.heap_bytes() + 2 * own
     }
 
     /// cl100k tokens as it is sent.
@@ -61,6 +72,7 @@ impl Held {
     pub fn tokens(&self) -> usize {
         match self.form {
             Form::Whole => self.message.tokens,
+            Form::Lines => self.line_cut.as_ref().map_or(self.message.tokens, |cut| cut.tokens),
             Form::Edited => self.edited_tokens(),
             Form::Gone => 0,
         }
@@ -85,7 +97,19 @@ impl Held {
     pub fn shown(&self) -> &[u32] {
         match self.form {
             Form::Whole => &self.numbers,
+            Form::Lines => self.line_cut.as_ref().map_or(&[], |cut| &cut.numbers),
             Form::Edited => self.kept.as_deref().unwrap_or_default(),
+            Form::Gone => &[],
+        }
+    }
+
+    /// Lines it shows as it is sent.
+    #[must_use]
+    pub fn shown_lines(&self) -> &[u32] {
+        match self.form {
+            Form::Whole => &self.lines,
+            Form::Lines => self.line_cut.as_ref().map_or(&[], |cut| &cut.lines),
+            Form::Edited => self.kept_lines.as_deref().unwrap_or(&self.lines),
             Form::Gone => &[],
         }
     }

@@ -12,6 +12,8 @@ pub mod every_call;
 pub mod fold;
 pub mod held;
 pub mod ledger;
+pub mod line_cuts;
+pub mod lines;
 pub mod memo;
 pub mod stale;
 pub mod sticky;

@@ -14,7 +14,8 @@ use super::economy::Policy;
 use super::every_call::drop_orphans;
 use super::fold::Fold;
 use super::held::{Form, Held};
-use super::ledger::{Ledger, Speaker};
+use super::ledger::{Ledger, Numbers, Speaker};
+use super::lines::{LineNumbers, Lines};
 use super::stale::Staleness;
 use crate::fault;
 use crate::layers::window::opening;
@@ -31,6 +32,7 @@ pub struct Sticky {
     limits: Limits,
     held: Vec<Held>,
     ledger: Ledger,
+    lines: Lines,
     staleness: Staleness,
     clock: Clock,
     calibration: Calibration,
@@ -105,6 +107,7 @@ impl Sticky {
             limits,
             held: Vec::new(),
             ledger: Ledger::default(),
+            lines: Lines::default(),
             staleness: Staleness::default(),
             clock: Clock::default(),
             calibration: Calibration::default(),
@@ -166,6 +169,7 @@ impl Sticky {
             self.calibration.observe(&assistant.source, reported, Sent { raw: self.raw, edited: self.sent });
         }
         self.ledger.tick();
+        self.lines.tick();
     }
 
     fn time(&self) -> Option<f64> {
@@ -201,6 +205,7 @@ impl Sticky {
             estimate: self.estimate(),
             held: &mut self.held,
             ledger: &mut self.ledger,
+            lines: &mut self.lines,
             sent: self.sent,
             policy: &self.policy,
             limits: &self.limits,
@@ -246,49 +251,57 @@ impl Sticky {
     }
 
     fn enter(&mut self, index: usize, message: &Arc<Message>, transcript: &Transcript) {
-        let numbers = self.ledger.number(&message.traits.identifiers, index);
-        let kept = message.traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
+        let traits = &message.traits;
         let is_orphan = transcript.link(index) == Link::Orphan;
         let is_seen = !is_orphan && message.is_sent;
+        let mut held = Held {
+            message: message.clone(),
+            group: transcript.group_start(index),
+            numbers: Numbers::default(),
+            kept: None,
+            lines: LineNumbers::default(),
+            kept_lines: None,
+            line_cut: None,
+            form: if is_orphan { Form::Gone } else { Form::Whole },
+            reason: if is_orphan { Reason::OrphanResult } else { Reason::LeastUseful },
+            is_taken_up: false,
+            stale: None,
+        };
         if is_seen {
-            for origin in self.ledger.enter(&numbers, speaker(message)) {
+            held.numbers = self.ledger.number(&traits.identifiers, index);
+            held.kept = traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
+            held.lines = self.lines.number(&traits.lines);
+            held.kept_lines = traits.kept_lines.as_ref().map(|kept| self.lines.number(kept));
+            self.lines.show(&held.lines);
+            for origin in self.ledger.enter(&held.numbers, speaker(message)) {
                 if let Some(origin) = self.held.get_mut(origin as usize) {
                     origin.is_taken_up = true;
                 }
             }
             if let Some(result) = message.tool_result() {
-                let target = self.target(transcript.group_start(index), &result.call_id);
-                for (older, reason) in self.staleness.enter(index, target.as_ref(), message.traits.text) {
+                let call = self.held.get(held.group).map(|call| call.message.clone());
+                let target = call.as_ref().and_then(|call| target(call, &result.call_id));
+                if let Some(target) = target {
+                    self.lines.learn(&target.files, &held.lines);
+                }
+                for (older, reason) in self.staleness.enter(index, target, traits.text) {
                     if let Some(older) = self.held.get_mut(older) {
                         older.stale.get_or_insert(reason);
                     }
                 }
             }
         }
-        let (form, reason) =
-            if is_orphan { (Form::Gone, Reason::OrphanResult) } else { (Form::Whole, Reason::LeastUseful) };
-        let held = Held {
-            message: message.clone(),
-            group: transcript.group_start(index),
-            numbers: if is_seen { numbers } else { Box::default() },
-            kept: if is_seen { kept } else { None },
-            form,
-            reason,
-            is_taken_up: false,
-            stale: None,
-        };
         self.raw += message.tokens;
         self.sent += held.tokens();
         self.bytes += held.bytes();
         self.held.push(held);
     }
+}
 
-    /// What the call with this id acts on.
-    fn target(&self, call: usize, id: &str) -> Option<Target> {
-        let message = &self.held.get(call)?.message;
-        let position = message.assistant()?.call_ids.iter().position(|of| **of == *id)?;
-        message.traits.targets.get(position).copied()
-    }
+/// What the call of `message` with this id acts on.
+fn target<'a>(message: &'a Message, id: &str) -> Option<&'a Target> {
+    let position = message.assistant()?.call_ids.iter().position(|of| **of == *id)?;
+    message.traits.targets.get(position)
 }
 
 impl Fold for Sticky {
@@ -323,6 +336,10 @@ fn apply(draft: &mut Draft<'_>, index: usize, held: &Held) {
     let action = match held.form {
         Form::Whole => return,
         Form::Gone => Action::Drop,
+        Form::Lines => match &held.line_cut {
+            Some(cut) => Action::KeepLines(cut.clone()),
+            None => return,
+        },
         Form::Edited if held.layer() == Layer::Thinking => Action::StripThinking,
         Form::Edited => Action::Summarize,
     };
