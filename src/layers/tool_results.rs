@@ -3,9 +3,9 @@
 //! Positions count from the end of the transcript, not by turn: one question can set off dozens of calls.
 
 use super::Limits;
-use super::shrink::cut_text;
+use crate::account::Account;
+use crate::cuts::cut_text;
 use crate::text::{Utf16Len, clip, first_lines, last_lines, line_count};
-use crate::transcript::Transcript;
 
 /// Lines kept from the beginning of a summarised result. Documented default of the hook.
 pub const SUMMARY_HEAD_LINES: usize = 3;
@@ -137,14 +137,11 @@ impl MarkerLanguage {
     }
 }
 
-/// Indices of the results that may be summarised: all but the newest, where that makes them shorter.
-pub fn summarizable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterator<Item = usize> + 'a {
-    let messages = transcript.messages().iter().enumerate().rev();
-    messages
-        .filter_map(|(index, message)| message.tool_result().map(|result| (index, result)))
-        .skip(limits.keep_recent_tool_results)
-        .filter(|(_, result)| result.shortened.is_some())
-        .map(|(index, _)| index)
+/// The old tool results: all but the newest, in order.
+#[must_use]
+pub fn old<'a>(account: &'a Account, limits: &Limits) -> &'a [usize] {
+    let results = account.results();
+    results.get(..results.len().saturating_sub(limits.keep_recent_tool_results)).unwrap_or_default()
 }
 
 #[cfg(test)]

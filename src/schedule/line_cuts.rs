@@ -6,25 +6,14 @@
 use std::ops::Range;
 
 use super::held::Held;
-use super::ledger::{Ledger, Numbers};
-use super::lines::{LineNumbers, Lines};
+use super::ledger::Ledger;
+use super::lines::Lines;
+use crate::account::{Form, Row as Sent};
+use crate::plan::KeptLines;
 use crate::traits::lines::Layout;
 
 /// Gaps of fewer tokens than this many markers are left open: they save next to nothing and cost the sense around them.
 const SHORT_GAP: f64 = 1.5;
-
-/// The lines of a result that stay, and what that leaves of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineCut {
-    /// Ranges of lines that stay, in order, none touching the next.
-    pub rows: Box<[Range<u32>]>,
-    /// cl100k tokens of the whole message then.
-    pub tokens: usize,
-    /// Identifiers that are left.
-    pub numbers: Numbers,
-    /// Lines that are left.
-    pub lines: LineNumbers,
-}
 
 /// A row while it is being decided about.
 struct Row {
@@ -35,11 +24,14 @@ struct Row {
     is_kept: bool,
 }
 
-/// Chooses what stays of `held` where a token is worth `price`; `None` if nothing goes.
-pub fn choose(held: &Held, ledger: &Ledger, lines: &Lines, price: f64) -> Option<LineCut> {
-    let layout = held.message.traits.layout.as_ref()?;
+/// Chooses what stays of a result where a token is worth `price`; `None` if nothing goes.
+pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f64) -> Option<KeptLines> {
+    let layout = sent.message.traits.layout.as_ref()?;
     let whole = layout.rows().len() as u32;
-    let standing = held.line_cut.as_ref().map_or_else(|| vec![0..whole], |cut| cut.rows.to_vec());
+    let standing = match (sent.form(), &sent.kept_lines) {
+        (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
+        _ => vec![0..whole],
+    };
     let identifier_worth: Vec<f64> = held.numbers.iter().map(|&number| ledger.loss(number, 1)).collect();
     let line_worth: Vec<f64> = held.lines.iter().map(|&number| lines.loss(number, 1)).collect();
     let worth = Worth { identifiers: &identifier_worth, lines: &line_worth };
@@ -60,7 +52,7 @@ pub fn choose(held: &Held, ledger: &Ledger, lines: &Lines, price: f64) -> Option
     if rows.iter().all(|row| row.is_kept) {
         return None;
     }
-    Some(finish(held, layout, &rows))
+    Some(finish(sent, held, layout, &rows))
 }
 
 /// What the things a message shows are worth, by their positions in it; nothing where others show them too.
@@ -130,7 +122,7 @@ fn mend(rows: &mut [Row], layout: &Layout, price: f64) {
     }
 }
 
-fn finish(held: &Held, layout: &Layout, rows: &[Row]) -> LineCut {
+fn finish(sent: &Sent, held: &Held, layout: &Layout, rows: &[Row]) -> KeptLines {
     let mut kept: Vec<Range<u32>> = Vec::new();
     let mut places: Vec<u32> = Vec::new();
     let mut lines: Vec<u32> = Vec::new();
@@ -152,8 +144,9 @@ fn finish(held: &Held, layout: &Layout, rows: &[Row]) -> LineCut {
     lines.sort_unstable();
     lines.dedup();
     let numbers = places.iter().filter_map(|&place| held.numbers.get(place as usize)).copied().collect();
-    LineCut {
-        tokens: held.message.tokens.saturating_sub(layout.tokens()) + tokens + marker_tokens(layout, &kept),
+    let rest = sent.message.tokens.saturating_sub(layout.tokens());
+    KeptLines {
+        tokens: (rest + tokens + marker_tokens(layout, &kept)) as u32,
         rows: kept.into(),
         numbers,
         lines: lines.into(),
