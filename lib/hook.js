@@ -4,7 +4,7 @@
 
 const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
-const { amount, askedWindow, checkHookOptions } = require("./options.js");
+const { amount, askedWindow, checkHookOptions, positive } = require("./options.js");
 const { Plan } = require("./plan.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { keptLines } = require("./kept-lines.js");
@@ -106,13 +106,12 @@ class Hook {
     }
   }
 
-  /** Tokens the host sends beside the messages; undefined where it does not say, or says no number from 0 on. */
-  #overheadTokens() {
-    const { overheadTokens } = this.#policy.options;
-    if (typeof overheadTokens !== "function") return overheadTokens;
+  /** What an option says now that may be a function; undefined where that throws, or says nothing `rule` accepts. */
+  #asked(option, rule) {
+    if (typeof option !== "function") return option;
     try {
-      const tokens = overheadTokens();
-      return amount.accepts(tokens) ? tokens : undefined;
+      const value = option();
+      return rule.accepts(value) ? value : undefined;
     } catch {
       return undefined;
     }
@@ -121,16 +120,21 @@ class Hook {
   /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
   async #plan(slots, contextWindow, call) {
     const { readings } = this.#facts;
-    const overheadTokens = this.#overheadTokens();
+    const { options } = this.#policy;
+    const overheadTokens = this.#asked(options.overheadTokens, amount);
+    const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
     const last = this.#lastPlan;
     const isSame =
       last?.readings === readings &&
       last.contextWindow === contextWindow &&
-      last.overheadTokens === overheadTokens;
+      last.overheadTokens === overheadTokens &&
+      last.maxPromptTokens === maxPromptTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
     const wanted = new Uint32Array(slots);
-    const numbers = await call.away(this.#engine.plan(wanted, contextWindow, overheadTokens));
-    if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
+    const numbers = await call.away(this.#engine.plan(wanted, contextWindow, overheadTokens, maxPromptTokens));
+    if (!call.isCancelled) {
+      this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, maxPromptTokens, readings };
+    }
     return new Plan(numbers);
   }
 
@@ -292,6 +296,7 @@ function engineOptions(options) {
     cacheRead: options.cache.read,
     cacheWrite: options.cache.write,
     cacheTtlSeconds: options.cache.ttlSeconds,
+    learnsPrices: options.cache.learnsPrices,
     ...watersOf(options),
   };
 }

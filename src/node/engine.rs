@@ -104,12 +104,17 @@ impl Engine {
         slots: Uint32ArraySlice<'_>,
         context_window: f64,
         overhead_tokens: Option<f64>,
+        max_prompt_tokens: Option<f64>,
     ) -> Result<AsyncTask<PlanTask>> {
         guarded(|| {
             Ok(AsyncTask::new(PlanTask {
                 wanted: slots.to_vec(),
                 slots: self.slots.clone(),
-                limits: Limits { context_window, ..self.limits.clone() },
+                limits: Limits {
+                    context_window,
+                    max_prompt_tokens: max_prompt_tokens.unwrap_or(f64::INFINITY),
+                    ..self.limits.clone()
+                },
                 overhead_tokens,
                 planner: self.planner.clone(),
             }))

@@ -6,7 +6,7 @@ use crate::account::{Form, Row};
 use crate::plan::Reason;
 
 /// How much of its worth something superseded keeps: its newer form shows most of it.
-const SUPERSEDED_SHARE: f64 = 0.7;
+const SUPERSEDED_SHARE: f64 = 0.45;
 
 /// The standing of one message.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use crate::plan::KeptLines;
 use crate::traits::lines::Layout;
 
 /// Gaps of fewer tokens than this many markers are left open: they save next to nothing and cost the sense around them.
-const SHORT_GAP: f64 = 1.5;
+const SHORT_GAP: f64 = 1.8;
 
 /// A row while it is being decided about.
 struct Row {

@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod line_cuts;
 pub mod lines;
 pub mod memo;
+pub mod prices;
 pub mod stale;
 pub mod sticky;
 pub mod value;

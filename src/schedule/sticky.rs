@@ -7,12 +7,13 @@
 
 use super::batch::{Batch, show_anew};
 use super::calibration::{Calibration, Sent};
-use super::clock::Clock;
-use super::economy::Policy;
+use super::clock::{Clock, Request};
+use super::economy::{Policy, Prices};
 use super::fold::Fold;
 use super::held::Held;
 use super::ledger::{Ledger, Speaker};
 use super::lines::Lines;
+use super::prices::Bills;
 use super::stale::Staleness;
 use crate::account::Account;
 use crate::fault;
@@ -27,6 +28,9 @@ const SHRUNK_SHARE: f64 = 0.9;
 /// After a batch took all there was to take, the next one waits until this share of the window was added.
 const MIN_GROWTH_SHARE: f64 = 0.03;
 
+/// A batch that left less than this share of the low water is taken to have left that much.
+const SETTLED_SHARE: f64 = 0.6;
+
 /// The fold after some messages.
 #[derive(Clone, Debug)]
 pub struct Sticky {
@@ -38,6 +42,7 @@ pub struct Sticky {
     lines: Lines,
     staleness: Staleness,
     clock: Clock,
+    bills: Bills,
     calibration: Calibration,
     /// What it keeps from being freed.
     bytes: usize,
@@ -117,6 +122,7 @@ impl Sticky {
             lines: Lines::default(),
             staleness: Staleness::default(),
             clock: Clock::default(),
+            bills: Bills::default(),
             calibration,
             bytes: 0,
             carried: 0.0,
@@ -183,7 +189,17 @@ impl Sticky {
         }
         let time = self.time();
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
-        self.clock.tick(&assistant.source, time, reached);
+        self.clock.tick(Request {
+            source: &assistant.source,
+            time_ms: time,
+            reached,
+            usage: &assistant.usage,
+            is_changed: arithmetic.verdict != Verdict::Wait,
+        });
+        if self.policy.learns_prices {
+            self.bills.note(&assistant.source, &assistant.usage);
+            self.policy.prices = self.bills.prices(&assistant.source, Prices::default());
+        }
         if message.is_sent {
             let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
             self.calibration.observe(assistant, message.timestamp_ms, sent);
@@ -215,7 +231,8 @@ impl Sticky {
         let window = self.limits.context_window;
         let context = self.context();
         let above = context - self.settled;
-        let is_cold = self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds);
+        let is_cold =
+            self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds, self.policy.learns_prices);
         let carried = self.carried + self.policy.carry(above);
         let rewrite = self.policy.rewrite(self.settled);
         let high_water = self.high_water();
@@ -260,7 +277,7 @@ impl Sticky {
         self.carried = 0.0;
         let context = self.context();
         self.spent = if took_all || is_over { context } else { 0.0 };
-        self.settled = context.max(self.low_water());
+        self.settled = context.max(SETTLED_SHARE * self.low_water());
     }
 
     fn shrink(&mut self) {

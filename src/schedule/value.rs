@@ -63,12 +63,12 @@ pub struct LineHistory {
 
 /// Lines the model wrote or quoted itself are what it edits next; those it only read, far less. Counted on the lines of
 /// 52 recorded sessions of five agents: how often the next to show a line is an edit that quotes it, by calls since.
-const OWN_LINE: Forgetting = Forgetting { chance: 0.07, half_life: 12.0 };
+const OWN_LINE: Forgetting = Forgetting { chance: 0.07, half_life: 20.0 };
 const READ_LINE: Forgetting = Forgetting { chance: 0.03, half_life: 8.0 };
 /// How much likelier a read line is to be quoted where its file was edited before.
 const EDITED_FILE: f64 = 1.4;
 /// And where it is something to read, such as a Markdown file.
-const DOCUMENT: f64 = 0.35;
+const DOCUMENT: f64 = 0.75;
 /// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing.
 const LINE_WEIGHT: f64 = 3.0;
 
@@ -90,8 +90,8 @@ impl Forgetting {
 fn unused(identifier: Identifier) -> Forgetting {
     match (identifier.kind(), identifier.is_long()) {
         (Kind::Word | Kind::Sequence, false) => Forgetting { chance: 0.07, half_life: 100.0 },
-        (Kind::Path, false) => Forgetting { chance: 0.035, half_life: 30.0 },
-        (Kind::Name, false) => Forgetting { chance: 0.06, half_life: 15.0 },
+        (Kind::Path, false) => Forgetting { chance: 0.03, half_life: 30.0 },
+        (Kind::Name, false) => Forgetting { chance: 0.06, half_life: 6.0 },
         (Kind::Path, true) => UNUSED_LONG_PATH,
         (_, true) => UNUSED_LONG_NAME,
     }
@@ -99,9 +99,9 @@ fn unused(identifier: Identifier) -> Forgetting {
 
 fn used(kind: Kind) -> Forgetting {
     match kind {
-        Kind::Word | Kind::Sequence => Forgetting { chance: 0.28, half_life: 60.0 },
+        Kind::Word | Kind::Sequence => Forgetting { chance: 0.18, half_life: 80.0 },
         Kind::Path => Forgetting { chance: 0.28, half_life: 30.0 },
-        Kind::Name => Forgetting { chance: 0.2, half_life: 12.0 },
+        Kind::Name => Forgetting { chance: 0.125, half_life: 13.0 },
     }
 }
 
