@@ -56,16 +56,18 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, slots } = await this.planFor(list, contextWindow, call);
+    const { plan, read } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
-    const isAsRead = (index) => !call.wasAway || this.#isAsRead(list[index], slots[index]);
+    const { slots, facts } = read;
+    // A message that the host changed after it was read stays: its edit would be about other content.
+    const isAsRead = (i) => !call.wasAway || (facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]));
     const texts = {
-      shortened: (message) => this.#shortened(message),
-      ofLines: (message, ranges) => this.#ofLines(message, ranges),
+      shortened: (index) => this.#shortened(facts[index]),
+      ofLines: (index, ranges) => this.#ofLines(list[index], facts[index], ranges),
     };
     const edited = plan.apply(list, isAsRead, texts);
     const charsAfter = ({ index, ranges }) =>
-      (ranges === undefined ? this.#shortened(list[index]) : this.#ofLines(list[index], ranges)).length;
+      (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, ranges)).length;
     const outcome = {
       list,
       edited: edited === list ? messages : edited,
@@ -93,14 +95,14 @@ class Hook {
     return tokens;
   }
 
-  /** What would be done to `list`, and why, with the slots it was read into; without a plan if `call` was cancelled. */
+  /** What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. */
   async planFor(list, contextWindow, call) {
     this.#start();
     const number = this.#facts.enter();
     try {
-      const slots = await this.#facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(slots, contextWindow, call);
-      return { slots, plan };
+      const read = await this.#facts.slotsOf(list, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(read.slots, contextWindow, call);
+      return { read, plan };
     } finally {
       this.#facts.leave(number);
     }
@@ -130,35 +132,28 @@ class Hook {
       last.overheadTokens === overheadTokens &&
       last.maxPromptTokens === maxPromptTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
-    const wanted = new Uint32Array(slots);
-    const numbers = await call.away(this.#engine.plan(wanted, contextWindow, overheadTokens, maxPromptTokens));
+    const numbers = await call.away(
+      this.#engine.plan(slots, contextWindow, overheadTokens, maxPromptTokens),
+    );
     if (!call.isCancelled) {
       this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, maxPromptTokens, readings };
     }
     return new Plan(numbers);
   }
 
-  /** False if the host changed the message after it was read: then its edit would be about other content. */
-  #isAsRead(message, slot) {
-    const facts = this.#facts.of(message);
-    return facts?.slot === slot && !facts.isStale(message);
-  }
-
   /** The text of a tool result of which only these ranges of lines stay. */
-  #ofLines(message, ranges) {
-    const facts = this.#facts.of(message);
+  #ofLines(message, { slot }, ranges) {
     const { marker } = this.#policy.options;
     return keptLines(joinedText(message.content), ranges, (gaps, chars) =>
       this.#engine.gapMarkers(
-        facts.slot,
+        slot,
         new Uint32Array(gaps),
         typeof marker === "function" ? gaps.map((omitted) => marker(omitted, chars)) : undefined,
       ),
     );
   }
 
-  #shortened(message) {
-    const facts = this.#facts.of(message);
+  #shortened(facts) {
     facts.shortened ??= this.#engine.shortened(facts.slot);
     return facts.shortened;
   }

@@ -70,7 +70,7 @@ class Plan {
 
   /**
    * The edited transcript; `messages` itself where nothing is edited. A message is edited only if `isAsRead(index)`,
-   * for else its edit is about other content. `texts.shortened(message)` is asked for summaries, `texts.ofLines(message,
+   * for else its edit is about other content. `texts.shortened(index)` is asked for summaries, `texts.ofLines(index,
    * ranges)` for results cut by line.
    */
   apply(messages, isAsRead, texts) {
@@ -126,9 +126,12 @@ function applyEdit(message, numbers, at, texts) {
   const { content } = message;
   switch (whole(numbers[at + 1])) {
     case SUMMARIZE:
-      return withContent(message, withText(content, texts.shortened(message)));
+      return withContent(message, withText(content, texts.shortened(whole(numbers[at]))));
     case KEEP_LINES:
-      return withContent(message, withText(content, texts.ofLines(message, readRanges(numbers, at))));
+      return withContent(
+        message,
+        withText(content, texts.ofLines(whole(numbers[at]), readRanges(numbers, at))),
+      );
     case STRIP_THINKING:
       return withContent(
         message,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::cuts::Level;
 use crate::plan::{Action, Edit, KeptLines, Layer, Plan, Reason};
+use crate::tokens::estimate::Size;
 use crate::transcript::{Body, Link, Message, Transcript};
 
 /// How a message is sent. An edit only ever goes on to a later form.
@@ -121,8 +122,8 @@ pub struct Account {
     rows: Vec<Row>,
     /// Messages that are sent in some form.
     live: BTreeSet<usize>,
-    raw: usize,
-    sent: usize,
+    raw: Size,
+    sent: Size,
     results: Vec<usize>,
     thinkers: Vec<usize>,
     opening: Opening,
@@ -165,8 +166,8 @@ impl Account {
         {
             newest.next_in_group = Some(index);
         }
-        self.raw += message.tokens;
-        self.sent += message.tokens;
+        let size = message.size_as(Form::Whole);
+        (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
         self.rows.push(row);
         self.live.insert(index);
         if link == Link::Orphan {
@@ -187,6 +188,13 @@ impl Account {
             Body::ToolResult(_) => self.results.push(index),
             Body::Assistant(assistant) if assistant.thinking.is_some() => self.thinkers.push(index),
             _ => {}
+        }
+    }
+
+    /// Puts facts of equal content in place of those at `index`: a report came in.
+    pub fn renew(&mut self, index: usize, message: &Arc<Message>) {
+        if let Some(row) = self.rows.get_mut(index) {
+            row.message = message.clone();
         }
     }
 
@@ -226,15 +234,15 @@ impl Account {
         self.rows.get(index).map_or(Form::Gone, Row::form)
     }
 
-    /// cl100k tokens of all messages as they came.
+    /// The size of all messages as they came.
     #[must_use]
-    pub fn raw(&self) -> usize {
+    pub fn raw(&self) -> Size {
         self.raw
     }
 
-    /// cl100k tokens of what is sent.
+    /// The size of what is sent.
     #[must_use]
-    pub fn sent(&self) -> usize {
+    pub fn sent(&self) -> Size {
         self.sent
     }
 
@@ -340,18 +348,18 @@ impl Account {
         let mut member = Some(start);
         while let Some(index) = member {
             let Some(row) = self.rows.get_mut(index) else { return };
-            let before = row.tokens();
+            let before = row.message.size_as(row.form());
             row.is_slid = is_slid;
             member = row.next_in_group;
             self.settle(index, before);
         }
     }
 
-    /// cl100k tokens of a group as it is, or would be if the window had not passed it by.
+    /// The size of what is sent if the window takes a group back that it passed by.
     #[must_use]
-    pub fn group_tokens(&self, start: usize) -> usize {
+    pub fn sent_with(&self, start: usize) -> Size {
         let members = self.group(start).filter_map(|index| self.rows.get(index));
-        members.map(|row| row.message.tokens_as(row.edit.0)).sum()
+        members.fold(self.sent, |sent, row| sent.plus(row.message.size_as(row.edit.0)))
     }
 
     /// From here on edits can be taken back by [`Self::end_trial`].
@@ -368,7 +376,7 @@ impl Account {
 
     fn put(&mut self, index: usize, edit: (Form, Layer, Reason)) {
         let Some(row) = self.rows.get_mut(index) else { return };
-        let before = row.tokens();
+        let before = row.message.size_as(row.form());
         let replaced = std::mem::replace(&mut row.edit, edit);
         if let Some(trial) = &mut self.trial {
             trial.push((index, replaced));
@@ -376,10 +384,10 @@ impl Account {
         self.settle(index, before);
     }
 
-    /// Brings sum and live messages up to date with a row that had `before` tokens.
-    fn settle(&mut self, index: usize, before: usize) {
+    /// Brings sum and live messages up to date with a row that was of size `before`.
+    fn settle(&mut self, index: usize, before: Size) {
         let Some(row) = self.rows.get(index) else { return };
-        self.sent = (self.sent + row.tokens()).saturating_sub(before);
+        self.sent = self.sent.plus(row.message.size_as(row.form())).minus(before);
         if row.form() == Form::Gone {
             self.live.remove(&index);
         } else {
@@ -401,7 +409,7 @@ impl Account {
                 tokens_saved: row.message.tokens.saturating_sub(row.tokens()),
             })
         });
-        Plan { edits: edits.collect(), tokens_before: self.raw, tokens_after: self.sent }
+        Plan { edits: edits.collect(), before: self.raw, after: self.sent }
     }
 
     /// Bytes it keeps from being freed beside the messages' own, about.
@@ -412,6 +420,11 @@ impl Account {
 }
 
 impl Message {
+    /// Its size in this form: nothing where it is not sent.
+    fn size_as(&self, form: Form) -> Size {
+        Size { cl100k: self.tokens_as(form), messages: usize::from(self.is_sent && form != Form::Gone) }
+    }
+
     /// cl100k tokens in this form; 0 for what is never sent.
     #[must_use]
     pub fn tokens_as(&self, form: Form) -> usize {

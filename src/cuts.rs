@@ -153,13 +153,11 @@ fn cut_to(text: &[u16], before: usize, level: Level) -> Option<BlockCut> {
         let half_len = Utf16Len(if attempt + 1 == MAX_TRIES { 0 } else { half });
         let cut = cut_text(text, half_len, half_len);
         let after = tokens::count_utf16(&cut);
-        if after > level {
-            half = half * level / (after + after / 32);
-            continue;
+        if after <= level && after < before && cut.len() < text.len() {
+            let (head, tail) = (head(text, half_len).len() as u32, tail(text, half_len).len() as u32);
+            return Some(BlockCut { head, tail, tokens_saved: (before - after) as u32 });
         }
-        let (head, tail) = (head(text, half_len).len() as u32, tail(text, half_len).len() as u32);
-        let is_shorter = cut.len() < text.len() && after < before;
-        return is_shorter.then(|| BlockCut { head, tail, tokens_saved: (before - after) as u32 });
+        half = (half * level / (after + after / 32).max(1)).min(half * 3 / 4);
     }
     None
 }

@@ -32,7 +32,7 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
     let newest_round = (0..account.len()).rev().find(|&index| opens_round(&account, index)).unwrap_or(0);
     for index in 0..account.last_group() {
         let may_stop = index > newest_round || opens_round(&account, index);
-        if may_stop && account.sent() as f64 <= limits.budget() {
+        if may_stop && account.sent().cl100k as f64 <= limits.budget() {
             break;
         }
         let row = account.row(index);

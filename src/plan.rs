@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::cuts::Cut;
+use crate::tokens::estimate::Size;
 
 /// What happens to one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,8 +146,8 @@ pub struct Edit {
 pub struct Plan {
     /// The edits, by index; at most one per message.
     pub edits: Vec<Edit>,
-    /// cl100k tokens of the transcript as it came.
-    pub tokens_before: usize,
-    /// cl100k tokens of what will be sent.
-    pub tokens_after: usize,
+    /// The size of the transcript as it came.
+    pub before: Size,
+    /// The size of what will be sent.
+    pub after: Size,
 }

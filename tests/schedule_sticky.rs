@@ -85,7 +85,7 @@ impl Maker {
     fn push(&mut self, role: RawRole<'_>, is_sent: bool, parts: Vec<Part<'_>>) {
         let fingerprint = fingerprint(&format!("{role:?}{is_sent}{:?}{parts:?}", self.now));
         let timestamp_ms = self.known.then_some(self.now);
-        let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint };
+        let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity: fingerprint };
         self.messages.push(Arc::new(measure(&raw, &Rules::default())));
     }
 
@@ -379,7 +379,7 @@ fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
         let (plan, _, account) = sticky.plan(&transcript);
         moves += usize::from(account.verdict != Verdict::Wait);
         carried += usize::from(account.verdict == Verdict::Carried);
-        assert!(sticky.estimate().tokens(plan.tokens_after) <= limits.threshold());
+        assert!(sticky.estimate().tokens(plan.after) <= limits.threshold());
     }
     assert!(carried > 0, "no batch was due to what carrying had cost");
     assert!(moves > 1 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());

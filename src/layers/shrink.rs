@@ -16,7 +16,7 @@ const HUGE_SHARE: f64 = 1.0 / 8.0;
 
 /// Edits until `account` fits into `budget` provider tokens, or only the irreducible rest is left.
 pub fn shrink(account: &mut Account, estimate: &Estimate, budget: f64) {
-    let most = estimate.cl100k_within(budget);
+    let most = estimate.cl100k_within(budget, account.sent().messages);
     summarize_newest(account, most);
     cut_texts(account, most, Level::within((most as f64 * HUGE_SHARE) as usize));
     drop_tail(account, most);
@@ -26,7 +26,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, budget: f64) {
 fn summarize_newest(account: &mut Account, most: usize) {
     let results: Vec<usize> = account.live().filter(|&index| is_summarizable(account, index)).collect();
     for index in results {
-        if account.sent() <= most {
+        if account.sent().cl100k <= most {
             return;
         }
         account.set(index, Form::Edited, Layer::Shrink, Reason::OverWindow);
@@ -40,12 +40,12 @@ fn is_summarizable(account: &Account, index: usize) -> bool {
 }
 
 fn drop_tail(account: &mut Account, most: usize) {
-    if account.sent() <= most {
+    if account.sent().cl100k <= most {
         return;
     }
     let last_group = account.last_group();
     for start in account.live_before(last_group).collect::<Vec<_>>() {
-        if account.sent() <= most {
+        if account.sent().cl100k <= most {
             return;
         }
         if is_droppable(account, start) {
@@ -58,7 +58,7 @@ fn drop_tail(account: &mut Account, most: usize) {
 /// of tools, then where they are summarised already, and what people wrote only where that is not enough.
 fn cut_texts(account: &mut Account, most: usize, least: Level) {
     for kind in [Kind::Result, Kind::Summary, Kind::Said] {
-        if account.sent() <= most {
+        if account.sent().cl100k <= most {
             return;
         }
         let of_kind: Vec<usize> =
@@ -66,7 +66,8 @@ fn cut_texts(account: &mut Account, most: usize, least: Level) {
         let Some(top) = of_kind.iter().filter_map(|&index| account.message(index)?.cuts.top()).max() else {
             continue;
         };
-        let fits = |level: &Level| account.sent().saturating_sub(saved(account, &of_kind, *level)) <= most;
+        let fits =
+            |level: &Level| account.sent().cl100k.saturating_sub(saved(account, &of_kind, *level)) <= most;
         let level = (least.0..=top.0).rev().map(Level).find(fits).unwrap_or(least);
         for index in of_kind {
             if gain(account, index, level) > 0 {

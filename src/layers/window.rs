@@ -39,7 +39,7 @@ impl Window {
     pub fn slide(&mut self, account: &mut Account, limits: &Limits, estimate: &Estimate) {
         let tail = tail_start(account, limits);
         self.take_back_what_changed(account, tail);
-        let is_over = |tokens: usize| estimate.tokens(tokens) > limits.threshold();
+        let is_over = |size| estimate.tokens(size) > limits.threshold();
         while self.cursor < tail && is_over(account.sent()) {
             if is_droppable(account, self.cursor) {
                 account.slide_group(self.cursor, true);
@@ -48,7 +48,7 @@ impl Window {
             self.cursor += 1;
         }
         while let Some(&newest) = self.slid.last()
-            && !is_over(account.sent() + account.group_tokens(newest))
+            && !is_over(account.sent_with(newest))
         {
             self.take_back(account);
         }

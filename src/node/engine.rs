@@ -53,7 +53,7 @@ impl Planner {
             }
             Self::Guard => {
                 let plan = guard(transcript, limits).plan();
-                Decision { floor: plan.tokens_after, plan, estimate: Estimate::PLAIN, arithmetic: None }
+                Decision { floor: plan.after, plan, estimate: Estimate::PLAIN, arithmetic: None }
             }
         }
     }
@@ -263,8 +263,8 @@ impl PlanTask {
             self.planner.decide(transcript, limits, self.overhead_tokens);
         fault::step();
         let header = Header {
-            tokens_before: estimate.tokens(plan.tokens_before),
-            tokens_after: estimate.tokens(plan.tokens_after),
+            tokens_before: estimate.tokens(plan.before),
+            tokens_after: estimate.tokens(plan.after),
             tokens_at_least: estimate.tokens(floor),
             budget: limits.budget(),
             threshold: limits.threshold(),

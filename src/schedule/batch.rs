@@ -16,11 +16,9 @@ use super::lines::Lines;
 use crate::account::{Account, Form, Row};
 use crate::layers::{Limits, thinking, tool_results, window};
 use crate::plan::{KeptLines, Layer, Reason};
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 use crate::transcript::Body;
 
-/// Tokens a provider counts around each message, in cl100k: role and delimiters.
-const MESSAGE_OVERHEAD_TOKENS: f64 = 4.0;
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
 /// A line must be worth this share of the price at the low water to stay, for each of its tokens.
@@ -188,7 +186,7 @@ impl Batch<'_> {
         for (row, held) in self.account.group(start).filter_map(|index| self.at(index)) {
             shown.extend_from_slice(held.shown(row));
             lines.extend_from_slice(held.shown_lines(row));
-            saved += row.tokens() as f64 + MESSAGE_OVERHEAD_TOKENS;
+            saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
         }
         shown.sort_unstable();
         lines.sort_unstable();

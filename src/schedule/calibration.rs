@@ -1,14 +1,16 @@
 //! Calibration: what the provider's own counts teach about ours.
 //!
-//! A prompt has `scale × (overhead + cl100k tokens of what was sent)` tokens, where the overhead is what the host sends
-//! beside the messages. Each report that can be believed is the anchor of the next estimate, and the steps between reports
+//! A prompt has `scale × (overhead + cl100k tokens of what was sent)` tokens and a frame around each message, where the
+//! overhead is what the host sends beside the messages. Each report that can be believed is the anchor of the next estimate, and the steps between reports
 //! teach the scale of a model. What was sent is the edited transcript in live use and the raw one in a recording; which of
 //! the two is told by whichever predicts the report.
 //!
 //! A report is not believed where the list changed before it (something newer than the call stands there now), where it
 //! can be of no prompt like this, or where it contradicts the last ones and the next does not bear it out.
 
-use crate::tokens::estimate::Estimate;
+use std::sync::Arc;
+
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Assistant, Body, Message, Source, Usage};
 
 /// Provider tokens per cl100k token before a model has taught us: Claude on recorded sessions, 1.22 to 1.33.
@@ -38,9 +40,9 @@ const DOUBTED_SHARE: f64 = 0.3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     /// The transcript as it was.
-    pub raw: usize,
+    pub raw: Size,
     /// With the edits decided then.
-    pub edited: usize,
+    pub edited: Size,
 }
 
 /// What is known of an agent from a transcript: what it sends beside the messages, and how its model counts.
@@ -70,12 +72,17 @@ pub struct Calibration {
     has_summary: bool,
     /// Whether reports were passed over because the list had changed.
     has_stale: bool,
+    /// The newest message with a report.
+    newest_report: Option<usize>,
+    /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
+    unreported: Vec<(usize, Sent)>,
 }
 
 /// A believed report.
 #[derive(Clone, Debug)]
 struct Anchor {
     source: Source,
+    /// Without the frames around the messages.
     reported: f64,
     /// cl100k tokens that were sent, by `reading`.
     counted: f64,
@@ -114,7 +121,38 @@ impl Calibration {
             newest_input_ms: f64::NEG_INFINITY,
             has_summary: false,
             has_stale: false,
+            newest_report: None,
+            unreported: Vec::new(),
         }
+    }
+
+    /// Learns from reports that came in after their messages were taken in; gives back which those are. A report is of no
+    /// use once a later one was seen.
+    pub fn catch_up(&mut self, messages: &[Arc<Message>]) -> Vec<usize> {
+        let has_come = |(index, _): &(usize, Sent)| {
+            messages.get(*index).is_some_and(|of| of.reported_tokens().is_some())
+        };
+        if !self.unreported.iter().any(has_come) {
+            return Vec::new();
+        }
+        let (late, unreported) = std::mem::take(&mut self.unreported).into_iter().partition(has_come);
+        self.unreported = unreported;
+        let late: Vec<(usize, Sent)> = late;
+        for (index, sent) in &late {
+            if let Some((assistant, message)) =
+                messages.get(*index).and_then(|of| Some((of.assistant()?, of)))
+                && self.newest_report.is_none_or(|newest| newest < *index)
+            {
+                self.observe(*index, assistant, message.timestamp_ms, *sent);
+            }
+        }
+        late.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// Whether it learns at all.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_on
     }
 
     /// Sets what the host says of its prompt and tools, and what an earlier transcript of the same hook taught.
@@ -132,9 +170,17 @@ impl Calibration {
         self.has_summary |= matches!(message.body, Body::Summary);
     }
 
-    /// Takes in what was reported of the call that `assistant` answered at `time_ms`, which held one of the two in `sent`.
-    pub fn observe(&mut self, assistant: &Assistant, time_ms: Option<f64>, sent: Sent) {
-        let Some(total) = assistant.usage.prompt_tokens().filter(|_| self.is_on) else { return };
+    /// Takes in what was reported of the call that `assistant`, the message at `index`, answered at `time_ms`; it held one
+    /// of the two in `sent`.
+    pub fn observe(&mut self, index: usize, assistant: &Assistant, time_ms: Option<f64>, sent: Sent) {
+        if !self.is_on {
+            return;
+        }
+        let Some(total) = assistant.usage.prompt_tokens() else {
+            self.unreported.push((index, sent));
+            return;
+        };
+        self.newest_report = Some(index);
         // What stands before the call now was put in after it: the report is of another list.
         if time_ms.is_some_and(|ms| ms < self.newest_input_ms) {
             self.has_stale = true;
@@ -153,15 +199,27 @@ impl Calibration {
     pub fn estimate(&self) -> Estimate {
         if let Some(anchor) = &self.anchor {
             let scale = self.scale(&anchor.source);
-            return Estimate { base: anchor.reported - scale * anchor.counted, scale };
+            let base = anchor.reported - scale * anchor.counted;
+            return Estimate { base, scale, frame: MESSAGE_FRAME_TOKENS };
         }
         let is_of_the_same_agent = self.has_summary || self.has_stale;
         match (&self.known, self.overhead_tokens) {
-            (Some(known), None) if self.is_on && is_of_the_same_agent => {
-                Estimate { base: known.scale * known.overhead, scale: known.scale }
-            }
-            (_, overhead) => Estimate { base: overhead.unwrap_or(0.0), scale: 1.0 },
+            (Some(known), None) if self.is_on && is_of_the_same_agent => Estimate {
+                base: known.scale * known.overhead,
+                scale: known.scale,
+                frame: MESSAGE_FRAME_TOKENS,
+            },
+            (_, overhead) => Estimate { base: overhead.unwrap_or(0.0), ..Estimate::PLAIN },
         }
+    }
+
+    /// The share of the budget to shrink to. Before any report the count is plain, and where even that is over the budget
+    /// the provider's own is likely to be far over it.
+    #[must_use]
+    pub fn caution(&self) -> f64 {
+        let is_plain =
+            self.is_on && self.estimate().scale.to_bits() == 1f64.to_bits() && self.anchor.is_none();
+        if is_plain { 1.0 / PRIOR_SCALE } else { 1.0 }
     }
 
     /// What outlives this transcript.
@@ -175,7 +233,7 @@ impl Calibration {
 
     /// The first report: nothing predicts it, so it need only be possible.
     fn first(&mut self, source: &Source, reported: f64, sent: Sent) {
-        let counted = sent.edited as f64;
+        let (reported, counted) = sent.unframed(reported, Reading::default());
         let beside = reported - PRIOR_SCALE * counted;
         let is_doubted = self.has_summary
             && beside > DOUBTED_OVERHEAD
@@ -200,7 +258,7 @@ impl Calibration {
 
     /// Another model: the host still sends the same beside the messages, so the report tells how this one counts.
     fn switch(&mut self, anchor: &Anchor, source: &Source, reported: f64, sent: Sent) {
-        let counted = sent.tokens(anchor.reading);
+        let (reported, counted) = sent.unframed(reported, anchor.reading);
         let overhead = self.known().map_or(0.0, |known| known.overhead);
         let prior = reported / (overhead + counted).max(1.0);
         let next = Anchor { source: source.clone(), reported, counted, reading: anchor.reading };
@@ -246,7 +304,7 @@ impl Calibration {
         let scale = self.scale(&anchor.source);
         let read = |reading: Reading| {
             let reported = if reading.counts_cached_twice { usage.input.unwrap_or(total) } else { total };
-            let counted = sent.tokens(reading);
+            let (reported, counted) = sent.unframed(reported, reading);
             let predicted = anchor.reported + scale * (counted - anchor.counted);
             let miss = (predicted - reported).abs() / reported.max(1.0);
             (miss, Anchor { source: anchor.source.clone(), reported, counted, reading })
@@ -314,8 +372,10 @@ impl Lesson {
 }
 
 impl Sent {
-    fn tokens(self, reading: Reading) -> f64 {
-        if reading.was_raw { self.raw as f64 } else { self.edited as f64 }
+    /// What was reported without the frames around the messages, and the cl100k tokens it was reported for.
+    fn unframed(self, reported: f64, reading: Reading) -> (f64, f64) {
+        let size = if reading.was_raw { self.raw } else { self.edited };
+        (reported - MESSAGE_FRAME_TOKENS * size.messages as f64, size.cl100k as f64)
     }
 }
 
@@ -344,13 +404,17 @@ mod tests {
     }
 
     fn both(tokens: usize) -> Sent {
-        Sent { raw: tokens, edited: tokens }
+        Sent { raw: size(tokens), edited: size(tokens) }
+    }
+
+    fn size(cl100k: usize) -> Size {
+        Size { cl100k, messages: 0 }
     }
 
     fn after(reports: &[(&str, f64, usize)]) -> Calibration {
         let mut calibration = on();
         for &(model, reported, counted) in reports {
-            calibration.observe(&answer(model, reported, 0.0), None, both(counted));
+            calibration.observe(0, &answer(model, reported, 0.0), None, both(counted));
         }
         calibration
     }
@@ -364,7 +428,7 @@ mod tests {
         assert_eq!(on().estimate(), Estimate::PLAIN);
         let mut told = on();
         told.expect(Some(9_000.0), None);
-        assert!((told.estimate().tokens(1_000) - 10_000.0).abs() < 1e-9);
+        assert!((told.estimate().tokens(size(1_000)) - 10_000.0).abs() < 1e-9);
     }
 
     #[test]
@@ -377,17 +441,17 @@ mod tests {
         }
         let [first, second] = good;
         let shifted = after(&[first, second, ("a", 60_000.0, 21_500), ("a", 60_635.0, 22_000)]);
-        close(shifted.estimate().tokens(22_000), 60_635.0, 1e-6);
+        close(shifted.estimate().tokens(size(22_000)), 60_635.0, 1e-6);
     }
 
     #[test]
     fn what_was_reported_before_a_newer_message_came_in_is_passed_over() {
         let mut calibration = on();
         calibration.newest_input_ms = 5_000.0;
-        calibration.observe(&answer("a", 110_000.0, 0.0), Some(4_000.0), both(300));
+        calibration.observe(0, &answer("a", 110_000.0, 0.0), Some(4_000.0), both(300));
         assert_eq!(calibration.estimate(), Estimate::PLAIN);
-        calibration.observe(&answer("a", 40_000.0, 0.0), Some(6_000.0), both(30_000));
-        close(calibration.estimate().tokens(30_000), 40_000.0, 1e-6);
+        calibration.observe(0, &answer("a", 40_000.0, 0.0), Some(6_000.0), both(30_000));
+        close(calibration.estimate().tokens(size(30_000)), 40_000.0, 1e-6);
     }
 
     #[test]
@@ -411,15 +475,19 @@ mod tests {
         calibration.expect(None, before.known());
         assert_eq!(calibration.estimate(), Estimate::PLAIN, "another conversation");
         calibration.has_summary = true;
-        close(calibration.estimate().tokens(10_000), 30_000.0, 0.01);
+        close(calibration.estimate().tokens(size(10_000)), 30_000.0, 0.01);
     }
 
     #[test]
     fn tells_a_recording_from_live_use_at_the_first_edit() {
         let reports = |last: f64| {
             let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-            calibration.observe(&answer("a", last, 0.0), None, Sent { raw: 41_000, edited: 21_000 });
-            calibration.estimate().tokens(22_000)
+            calibration.observe(
+                &answer("a", last, 0.0),
+                None,
+                Sent { raw: size(41_000), edited: size(21_000) },
+            );
+            calibration.estimate().tokens(size(22_000))
         };
         close(reports(61_270.0), 61_270.0 - 19_000.0 * PRIOR_SCALE, 0.02);
         close(reports(35_870.0), 35_870.0 + 1_000.0 * PRIOR_SCALE, 0.02);
@@ -428,9 +496,17 @@ mod tests {
     #[test]
     fn a_recording_that_goes_on_live_is_told_at_the_first_call() {
         let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-        calibration.observe(&answer("a", 61_270.0, 0.0), None, Sent { raw: 41_000, edited: 21_000 });
-        calibration.observe(&answer("a", 37_140.0, 0.0), None, Sent { raw: 42_000, edited: 22_000 });
-        close(calibration.estimate().tokens(22_000), 37_140.0, 1e-6);
+        calibration.observe(
+            &answer("a", 61_270.0, 0.0),
+            None,
+            Sent { raw: size(41_000), edited: size(21_000) },
+        );
+        calibration.observe(
+            &answer("a", 37_140.0, 0.0),
+            None,
+            Sent { raw: size(42_000), edited: size(22_000) },
+        );
+        close(calibration.estimate().tokens(size(22_000)), 37_140.0, 1e-6);
     }
 
     #[test]
@@ -444,7 +520,7 @@ mod tests {
                 both(15_000 + 1_000 * step as usize),
             );
         }
-        close(calibration.estimate().tokens(35_000), 45_400.0, 0.01);
+        close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
     }
 
     #[test]
@@ -456,8 +532,8 @@ mod tests {
         assert!((learned.scale - 1.4).abs() < 0.01 && (learned.base - 7_000.0).abs() < 300.0, "{learned:?}");
         reports.push(("b", 60_000.0, 55_000));
         let switched = after(&reports).estimate();
-        close(switched.tokens(55_000), 60_000.0, 1e-6);
-        close(switched.tokens(70_000), 75_000.0, 0.01);
+        close(switched.tokens(size(55_000)), 60_000.0, 1e-6);
+        close(switched.tokens(size(70_000)), 75_000.0, 0.01);
     }
 
     #[test]
@@ -465,7 +541,7 @@ mod tests {
         for scale in [0.7, 1.0, 1.5, 2.0, 3.0] {
             let report = |step: usize| 12_000.0 + scale * (4_000 + 3_000 * step) as f64;
             let reports: Vec<_> = (0..6).map(|step| ("a", report(step), 4_000 + 3_000 * step)).collect();
-            close(after(&reports).estimate().tokens(4_000 + 18_000), report(6), 0.02);
+            close(after(&reports).estimate().tokens(size(4_000 + 18_000)), report(6), 0.02);
         }
     }
 
@@ -476,7 +552,7 @@ mod tests {
         ) {
             let mut calibration = on();
             for (input, cached, raw, edited, model) in reports {
-                calibration.observe(&answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw, edited });
+                calibration.observe(0, &answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw: size(raw), edited: size(edited) });
                 let estimate = calibration.estimate();
                 prop_assert!((0.6..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
             }

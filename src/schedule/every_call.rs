@@ -9,7 +9,7 @@ use crate::account::{Account, Form};
 use crate::layers::window::Window;
 use crate::layers::{Limits, Overflow, shrink, thinking, tool_results};
 use crate::plan::{Layer, Plan, Reason};
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::{Message, Transcript};
 
 /// The layers over a growing transcript.
@@ -44,7 +44,7 @@ impl EveryCall {
 
     /// What is sent at the call that would follow `transcript`, and the least that could be.
     #[must_use]
-    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, usize) {
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size) {
         self.advance(transcript);
         self.settle();
         let plan = self.account.plan();
@@ -55,12 +55,17 @@ impl EveryCall {
 
     /// Takes in what is new in `transcript`.
     fn advance(&mut self, transcript: &Transcript) {
+        for index in self.calibration.catch_up(transcript.messages()) {
+            if let Some(message) = transcript.messages().get(index) {
+                self.account.renew(index, message);
+            }
+        }
         for (index, message) in transcript.messages().iter().enumerate().skip(self.account.len()) {
-            if let Some(assistant) = message.sent_assistant().filter(|a| a.usage.prompt_tokens().is_some()) {
+            if let Some(assistant) = message.sent_assistant().filter(|_| self.calibration.is_on()) {
                 self.settle();
                 let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
                 self.account.end_trial();
-                self.calibration.observe(assistant, message.timestamp_ms, sent);
+                self.calibration.observe(index, assistant, message.timestamp_ms, sent);
             }
             self.calibration.pass(message);
             self.account.enter(transcript, index);
@@ -93,14 +98,21 @@ impl EveryCall {
         self.window.slide(account, limits, &estimate);
         account.begin_trial();
         if limits.overflow == Overflow::Shrink {
-            shrink::shrink(account, &estimate, limits.budget());
+            self.shrink();
         }
     }
 
-    /// cl100k tokens that layer 4 would leave.
-    fn shrunk(&mut self) -> usize {
+    fn shrink(&mut self) {
         let estimate = self.calibration.estimate();
-        shrink::shrink(&mut self.account, &estimate, self.limits.budget());
+        if estimate.tokens(self.account.sent()) > self.limits.budget() {
+            let budget = self.calibration.caution() * self.limits.budget();
+            shrink::shrink(&mut self.account, &estimate, budget);
+        }
+    }
+
+    /// What layer 4 would leave.
+    fn shrunk(&mut self) -> Size {
+        self.shrink();
         self.account.sent()
     }
 

@@ -28,7 +28,7 @@ use self::every_call::EveryCall;
 use self::sticky::{Arithmetic, Sticky};
 use crate::layers::Limits;
 use crate::plan::Plan;
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::Transcript;
 
 /// Which schedule the host asked for.
@@ -47,8 +47,8 @@ pub enum Mode {
 pub struct Decision {
     /// The edits.
     pub plan: Plan,
-    /// cl100k tokens of the least that could be sent.
-    pub floor: usize,
+    /// The size of the least that could be sent.
+    pub floor: Size,
     /// How prompts are estimated.
     pub estimate: Estimate,
     /// The arithmetic of the sticky schedule; `None` where the layers were recomputed.

@@ -19,7 +19,7 @@ use crate::account::Account;
 use crate::fault;
 use crate::layers::{Limits, Overflow, shrink, window};
 use crate::plan::Plan;
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::{Assistant, Body, Link, Message, Transcript};
 
 /// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
@@ -136,9 +136,9 @@ impl Sticky {
         &mut self.calibration
     }
 
-    /// What is sent at the call that would follow `transcript`, the least that could be in cl100k tokens, and why.
+    /// What is sent at the call that would follow `transcript`, the least that could be, and why.
     #[must_use]
-    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, usize, Arithmetic) {
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic) {
         self.advance(transcript);
         fault::step();
         let arithmetic = self.weigh();
@@ -152,8 +152,8 @@ impl Sticky {
         (plan, fold.floor(), Arithmetic { frontier, ..arithmetic })
     }
 
-    /// cl100k tokens that layer 4 leaves, or would leave.
-    fn floor(&mut self) -> usize {
+    /// What layer 4 leaves, or would leave.
+    fn floor(&mut self) -> Size {
         if self.limits.overflow == Overflow::Shrink {
             return self.account.sent();
         }
@@ -172,16 +172,21 @@ impl Sticky {
 
     /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
     fn advance(&mut self, transcript: &Transcript) {
+        for index in self.calibration.catch_up(transcript.messages()) {
+            if let Some(message) = transcript.messages().get(index) {
+                self.account.renew(index, message);
+            }
+        }
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
-                self.call(assistant, message);
+                self.call(index, assistant, message);
             }
             self.enter(index, message, transcript);
         }
     }
 
     /// The call that this assistant message answered: decides as was decided then, and learns what it reports.
-    fn call(&mut self, assistant: &Assistant, message: &Message) {
+    fn call(&mut self, index: usize, assistant: &Assistant, message: &Message) {
         let arithmetic = self.weigh();
         self.carried = arithmetic.carried;
         if arithmetic.verdict != Verdict::Wait {
@@ -202,7 +207,7 @@ impl Sticky {
         }
         if message.is_sent {
             let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
-            self.calibration.observe(assistant, message.timestamp_ms, sent);
+            self.calibration.observe(index, assistant, message.timestamp_ms, sent);
         }
         self.ledger.tick();
         self.lines.tick();
@@ -210,6 +215,12 @@ impl Sticky {
 
     fn time(&self) -> Option<f64> {
         self.account.rows().last().and_then(|row| row.message.timestamp_ms)
+    }
+
+    /// Whether the last call failed and nothing was said since: it is sent again as it was.
+    fn is_retry(&self) -> bool {
+        let last = self.account.rows().last();
+        last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent)
     }
 
     fn context(&self) -> f64 {
@@ -238,7 +249,9 @@ impl Sticky {
         let high_water = self.high_water();
         let has_grown = context > self.spent + MIN_GROWTH_SHARE * window;
         let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
-        let verdict = if has_grown && is_cold && context > self.policy.cold_mark(self.settled, window) {
+        let verdict = if self.is_retry() {
+            Verdict::Wait
+        } else if has_grown && is_cold && context > self.policy.cold_mark(self.settled, window) {
             Verdict::Cold
         } else if has_grown && context > high_water {
             Verdict::HighWater
@@ -282,7 +295,7 @@ impl Sticky {
 
     fn shrink(&mut self) {
         let estimate = self.estimate();
-        let budget = SHRUNK_SHARE * self.limits.budget();
+        let budget = SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget();
         let live: Vec<usize> = self.account.live().collect();
         show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &live, |account| {
             shrink::shrink(account, &estimate, budget);

@@ -149,16 +149,16 @@ proptest! {
     fn the_tokens_said_are_the_tokens_there(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let (plan, output) = run(&messages, &limits(seed), mode(seed));
-        prop_assert_eq!(plan.tokens_before, tokens(&messages));
+        prop_assert_eq!(plan.before.cl100k, tokens(&messages));
         // Tokens may run across the break between a line and a gap: a token more or less for each.
         let gaps: usize = plan.edits.iter().map(|edit| match &edit.action {
             Action::KeepLines(kept) => kept.rows.len() + 1,
             _ => 0,
         }).sum();
-        prop_assert!(plan.tokens_after.abs_diff(tokens(&without_origins(&output))) <= 2 * gaps);
-        prop_assert!(plan.tokens_after <= plan.tokens_before);
+        prop_assert!(plan.after.cl100k.abs_diff(tokens(&without_origins(&output))) <= 2 * gaps);
+        prop_assert!(plan.after.cl100k <= plan.before.cl100k);
         let saved: usize = plan.edits.iter().map(|edit| edit.tokens_saved).sum();
-        prop_assert_eq!(plan.tokens_before - saved, plan.tokens_after);
+        prop_assert_eq!(plan.before.cl100k - saved, plan.after.cl100k);
     }
 
     #[test]
@@ -166,7 +166,7 @@ proptest! {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
         let (plan, output) = run(&messages, &limits, mode(seed));
-        if plan.tokens_after as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
+        if plan.after.cl100k as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
             return Ok(());
         }
         let account = Account::of(&transcript(&messages));
