@@ -13,9 +13,14 @@ export declare class Engine {
    * Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
    * and tools; without it, it is learned.
    */
-  plan(slots: Uint32Array, contextWindow: number, overheadTokens?: number | undefined | null): Promise<Float64Array>
+  plan(slots: Uint32Array, contextWindow: number, overheadTokens?: number | undefined | null, maxPromptTokens?: number | undefined | null): Promise<Float64Array>
   /** The text that replaces a tool result. */
   shortened(slot: number): string | null
+  /**
+   * The marker lines for gaps of `omitted` lines in a tool result, the first and the last saying more. `own` are the
+   * host's, if it makes its own.
+   */
+  gapMarkers(slot: number, omitted: Uint32Array, own?: Array<string> | undefined | null): Array<string>
   /** Frees the facts of a message that is gone. */
   release(slot: number): void
   /** An engine whose facts are those the guard needs. */
@@ -135,6 +140,8 @@ export interface EngineOptions {
   cacheWrite: number
   /** Seconds a cache entry lives unread. */
   cacheTtlSeconds: number
+  /** Whether those three are learned from the transcript, as far as it tells them. */
+  learnsPrices: boolean
   /** Share of the window above which sticky moves whatever that costs. */
   highWater: number
   /** Share of the window where a token of context is worth its ordinary price. */
