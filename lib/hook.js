@@ -133,7 +133,7 @@ class Hook {
       last.maxPromptTokens === maxPromptTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
     const numbers = await call.away(
-      this.#engine.plan(slots, contextWindow, overheadTokens, maxPromptTokens),
+      this.#engine.plan(slots, contextWindow, overheadTokens, maxPromptTokens, call.flag),
     );
     if (!call.isCancelled) {
       this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, maxPromptTokens, readings };
@@ -222,8 +222,10 @@ class Call {
   #start = performance.now();
   #awayMs = 0;
   #giveUp;
+  #flag;
   #cancel = () => {
     this.isCancelled = true;
+    this.#flag?.cancel();
     this.#giveUp?.();
   };
 
@@ -245,6 +247,13 @@ class Call {
       if (this.isCancelled) settle();
       work.then(settle, settle);
     });
+  }
+
+  /** What stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  get flag() {
+    if (this.#signal === undefined) return undefined;
+    this.#flag ??= new (native().CancelFlag)();
+    return this.#flag;
   }
 
   /** Waits for work that is done elsewhere. */

@@ -2,8 +2,15 @@
 // copy on write, by reference, never touching what it was given.
 "use strict";
 
-const ACTIONS = ["summarize", "stripThinking", "drop", "truncate", "keepLines"];
-const [SUMMARIZE, STRIP_THINKING, DROP, TRUNCATE, KEEP_LINES] = ACTIONS.keys();
+const { ACTIONS, positions } = require("./wire.js");
+
+const {
+  summarize: SUMMARIZE,
+  keepLines: KEEP_LINES,
+  stripThinking: STRIP_THINKING,
+  drop: DROP,
+  truncate: TRUNCATE,
+} = positions(ACTIONS);
 
 const HEADER_NUMBERS = 13;
 const ARITHMETIC_AT = 7;

@@ -3,6 +3,7 @@
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts`, each cut as
 //! `text block, head, tail`, or as `first line, line after the last, 0` where lines are kept.
 
+use super::contract::{number_of, number_of_layer};
 use crate::plan::{Action, Edit, Plan, Reason};
 use crate::schedule::sticky::{Arithmetic, Verdict};
 
@@ -50,32 +51,30 @@ pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
         ]
     }));
     for edit in &plan.edits {
-        encode_edit(edit, &mut numbers);
+        encode_edit(edit, header.scale, &mut numbers);
     }
     numbers
 }
 
-fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
-    let (action, cuts): (u8, Vec<[f64; 3]>) = match &edit.action {
-        Action::Summarize => (0, Vec::new()),
-        Action::StripThinking => (1, Vec::new()),
-        Action::Drop => (2, Vec::new()),
+/// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
+fn encode_edit(edit: &Edit, scale: f64, numbers: &mut Vec<f64>) {
+    let cuts: Vec<[f64; 3]> = match &edit.action {
         Action::Truncate(cuts) => {
             let cuts = cuts.iter().map(|cut| [cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
-            (3, cuts.collect())
+            cuts.collect()
         }
         Action::KeepLines(kept) => {
-            let kept = kept.rows.iter().map(|rows| [f64::from(rows.start), f64::from(rows.end), 0.0]);
-            (4, kept.collect())
+            kept.rows.iter().map(|rows| [f64::from(rows.start), f64::from(rows.end), 0.0]).collect()
         }
+        Action::Summarize | Action::StripThinking | Action::Drop => Vec::new(),
     };
     let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
     numbers.extend([
         edit.index as f64,
-        f64::from(action),
-        f64::from(edit.layer as u8),
+        number_of(&edit.action) as f64,
+        number_of_layer(edit.layer) as f64,
         reason as f64,
-        edit.tokens_saved as f64,
+        (edit.tokens_saved as f64 * scale).round(),
         cuts.len() as f64,
     ]);
     for cut in cuts {

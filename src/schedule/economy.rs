@@ -71,7 +71,7 @@ impl Economy {
     pub const fn waters(self) -> Waters {
         match self {
             Self::Faithful => Waters { high: 0.75, low: 0.3 },
-            Self::Balanced => Waters { high: 0.75, low: 0.2 },
+            Self::Balanced => Waters { high: 0.75, low: 0.22 },
             Self::Thrifty => Waters { high: 0.75, low: 0.1 },
         }
     }

@@ -1,8 +1,9 @@
 // What a policy costs and what it keeps, over one recorded session: dollars under both cache models, and how much of
 // what the assistant went on to use was still in front of it.
 
-import { callsOf } from "../replay.mjs";
-import { BreakpointCache, dollars, PRICES, PrefixCache, SYSTEM_TOKENS, tokensOf } from "./caches.mjs";
+import { Recording } from "../recording.mjs";
+import { BreakpointCache, dollars, PRICES, PrefixCache } from "./caches.mjs";
+import { estimatesOf, promptTokens } from "./estimates.mjs";
 import { Versions } from "./versions.mjs";
 import { Origins, Visible } from "./visible.mjs";
 
@@ -15,56 +16,65 @@ const REREAD = { writtenTokens: 2000, outputTokens: 150, outputPrice: 5 };
 
 const PER_MILLION = 1e-6;
 
-/** Positions of the calls: assistant messages whose prompt the provider counted; where it counted none, all of them. */
-export function pricedCalls(messages) {
-  const counted = messages.flatMap((message, index) => (promptTokens(message) > 0 ? [index] : []));
-  return counted.length > 0 ? counted : callsOf(messages);
-}
-
-function promptTokens({ role, usage }) {
-  if (role !== "assistant" || usage === undefined) return 0;
-  return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
-}
-
 /**
- * Plays `messages` through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
- * before it) and adds everything up. The loop is closed: what a policy reads as usage is what its own requests cost,
- * not what was recorded. `onCall` is told of each call: its position, tokens, dollars, and blind edits.
+ * Plays a recording (or a list of messages) through `policy` (`(messages) => Promise<messages>`, called before each call
+ * with all that stands before it) and adds everything up. The loop is closed: what a policy reads as usage is what its
+ * own requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (`estimatesOf`, if left
+ * out). `onCall` is told of each call: its number, tokens before and after, dollars, and blind edits.
  */
-export async function measure(messages, policy, { contextWindow, prices = PRICES, onCall }) {
+export async function measure(
+  messages,
+  policy,
+  { contextWindow, prices = PRICES, estimates: given, onCall },
+) {
+  const recording = Recording.of(messages);
+  const estimates = given ?? (await estimatesOf(recording, { contextWindow }));
   const versions = new Versions();
-  const origins = new Origins(versions);
+  let origins = new Origins(versions);
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
   const ttlMs = 1000 * prices.ttlSeconds;
   const identifiers = new Visible((version) => version.identifiers);
   const realIdentifiers = new Visible((version) => version.identifiersInLines(origins.bareLines));
   const lines = new Visible((version) => version.lines);
-  const played = messages.map(withoutUsage);
+  const played = new Map();
+  const playedAs = (number) => {
+    if (!played.has(number)) played.set(number, withoutUsage(recording.message(number)));
+    return played.get(number);
+  };
   const score = emptyScore();
-  for (const at of pricedCalls(messages)) {
-    const request = (await policy(played.slice(0, at))).map((message) => versions.of(message));
-    const tokens = SYSTEM_TOKENS + tokensOf(request);
-    const timeMs = messages[at].timestamp;
+  let stretch = 0;
+  for (const [i, call] of recording.calls.entries()) {
+    // What a recorded compaction cut off is out of every policy's reach: it is not held against any.
+    if (call.stretch !== stretch) origins = new Origins(versions);
+    stretch = call.stretch;
+    const numbers = recording.numbersBefore(call);
+    const before = numbers.map(playedAs);
+    const request = (await policy(before)).map((message) => versions.of(message));
+    const { estimate, tokensBefore } = estimates[i];
+    const tokens = promptTokens(estimate, request);
+    const answer = recording.message(call.at);
+    const timeMs = answer.timestamp;
     const cost = {};
     for (const [model, cache] of Object.entries(caches)) {
-      const read = cache.read(request, timeMs, ttlMs);
+      const read = cache.read(request, timeMs, ttlMs, estimate);
       cost[model] = dollars(tokens, read, prices);
       score.dollars[model] += cost[model];
       score.readTokens[model] += read;
-      if (model === "prefix") played[at] = withUsage(messages[at], tokens, read, prices);
+      if (model === "prefix") played.set(call.at, withUsage(answer, tokens, read, prices));
     }
     score.calls += 1;
     score.tokens += tokens;
     score.peak = Math.max(score.peak, tokens);
     score.overflows += tokens > contextWindow ? 1 : 0;
-    origins.addUpTo(messages, at);
+    origins.addUpTo(before, before.length);
     for (const visible of [identifiers, realIdentifiers, lines]) visible.show(request);
-    origins.scoreUses(versions.of(messages[at]), identifiers, realIdentifiers, score.kinds);
-    const { edits, blind } = origins.editsOf(messages[at], lines);
+    const said = versions.of(answer);
+    origins.scoreUses(said, identifiers, realIdentifiers, score.kinds);
+    const { edits, blind } = origins.editsOf(answer, lines);
     score.edits += edits;
     score.blindEdits += blind;
     score.rereadDollars += blind * rereadDollars(tokens, prices);
-    onCall?.({ at, tokens, dollars: cost, edits, blind });
+    onCall?.({ call: call.number, numbers, tokensBefore, tokens, dollars: cost, edits, blind });
     score.userText +=
       origins.userTokens === 0 ? 1 : sum(request, (version) => version.userTokens) / origins.userTokens;
   }

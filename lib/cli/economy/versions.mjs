@@ -52,6 +52,8 @@ class Version {
   constructor(message) {
     this.#texts = textsOf(message.content);
     this.tokens = tokensOf(message);
+    /** cl100k tokens, as the engine counts: none for what pi does not send. */
+    this.counted = counting.countTokens(message);
     this.identifiers = new Set(this.#texts.flatMap(identifiersIn));
     this.lines = new Set();
     for (const text of this.#texts) addLines(text, this.lines);
