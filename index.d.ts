@@ -1,4 +1,17 @@
 // The public surface of pi-strata. Lengths are UTF-16 code units (JavaScript's `.length`), sizes are tokens, times are ms.
+import type {
+  ListedSession,
+  ListQuery,
+  SearchQuery,
+  Stamp,
+  Store,
+  StoredMessage,
+  StoredSession,
+  StoreEvent,
+  StoreHit,
+  StoreOperation,
+  StoreOutcome,
+} from "./lib/store/store.js";
 
 /** Anything shaped like a pi AgentMessage, of any pi version. Structural, so no pi package is imported. */
 export interface MessageLike {
@@ -361,9 +374,9 @@ export interface GuardOptions {
   reserveTokens?: number;
   /** Only longer tool results are cut. UTF-16 code units, default 50 000. */
   maxToolResultChars?: number;
-  /** What stays of their beginning. UTF-16 code units, default 2000. */
+  /** What stays of their beginning. UTF-16 code units, default 2000; less where both ends do not fit into the cap. */
   truncateHeadChars?: number;
-  /** What stays of their end. UTF-16 code units, default 2000. */
+  /** What stays of their end. UTF-16 code units, default 2000; less where both ends do not fit into the cap. */
   truncateTailChars?: number;
   /** False hands everything back as it came. Default true. */
   enabled?: boolean;
@@ -389,19 +402,20 @@ export type GuardEvent =
 
 /**
  * A text over `maxToolResultChars` as its head and tail around `... [N characters truncated] ...`; any other as it is.
- * Surrogate pairs stay whole.
+ * Surrogate pairs stay whole. A number is `maxToolResultChars`; head and tail shrink where they do not fit into it.
  * @throws TypeError for what is no string and for options that are not allowed.
- * @example truncateToolResult(output, { maxToolResultChars: 10_000 })
+ * @example truncateToolResult(output, 10_000)
  */
 export function truncateToolResult(
   text: string,
-  options?: Pick<GuardOptions, "maxToolResultChars" | "truncateHeadChars" | "truncateTailChars">,
+  options?: number | Pick<GuardOptions, "maxToolResultChars" | "truncateHeadChars" | "truncateTailChars">,
 ): string;
 
 /**
  * Cuts every long tool result, then drops the oldest rounds (a user message with all that follows until the next)
  * until the rest fits into `contextWindow - reserveTokens`. System messages always stay, and so does the newest
- * message; when the newest round alone is too long, its question and its newest calls stay. `droppedTokens` is what
+ * message; when the newest round alone is too long, its question and its newest calls stay. OpenAI's messages and those of
+ * a session are read too, and cut in their own shape. `droppedTokens` is what
  * the dropped messages had as they came; `truncated` tells of the results that are still there.
  * @returns the same array if nothing was done; messages not cut are the same objects.
  * @throws (rejects) TypeError for options that are not allowed, ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT.
@@ -426,18 +440,39 @@ export function createContextGuard(options: GuardOptions): TransformContext;
 
 // ── pipeline ────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** A message of a chat: its words, and beside them what is not words. */
 export interface PipelineMessage {
-  role: "system" | "user" | "assistant";
+  role: "system" | "user" | "assistant" | "tool";
   content: string;
+  /** Words and images in their order, where there are images; parts that only OpenAI has stand here as they are. */
+  blocks?: MessageBlock[];
+  /** Arguments are a value, or the text itself where a model wrote no JSON, a bare string, or numbers too long. */
+  toolCalls?: { id: string; name: string; arguments: unknown }[];
+  /** Of a tool's answer: the call it answers. */
+  toolCallId?: string;
+  isError?: boolean;
+  /** What OpenAI's message said beyond this; `toOpenAIMessages` gives it back. */
+  original?: object;
 }
+
+export type MessageBlock =
+  | { type: "text"; text: string }
+  | { type: "image"; data: string; mimeType: string }
+  | { type: "image_url" | "input_audio" | "file" | "refusal"; [field: string]: unknown };
 
 /** Where a chat's history comes from. */
 export interface Provider {
   /** The newest `limit` messages, oldest first. */
-  getHistory(chatId: number, limit: number): Promise<PipelineMessage[]>;
-  /** Told when something was cut, if it is there. */
-  recordCompression?(event: CompressionEvent): Promise<void>;
+  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
+  /** Told when something was cut, if it is there. Nobody waits for it, and its failure fails nothing. */
+  recordCompression?(event: CompressionEvent, chatId: ChatId): Promise<void>;
 }
+
+/**
+ * A whole number, or a text of at most 256 characters without NUL and lone surrogates. A text that writes a whole number is
+ * that number: "42" and 42 are one chat.
+ */
+export type ChatId = number | string;
 
 /** What is kept of a history. */
 export interface Compressor {
@@ -456,41 +491,93 @@ export interface CompressionEvent {
   max_chars_per_message: number;
 }
 
+/** What a stored history may tell; where nobody listens, a process warning says it once. */
+export type HistoryEvent =
+  /** A damaged file was renamed when it was opened. */
+  | { type: "database_set_aside"; message: string; path: string; setAside: string }
+  /** Rows of a chat that are no messages (no role, no text, bytes) were passed over. */
+  | { type: "rows_skipped"; message: string; chatId: ChatId; rows: number }
+  /** The server cannot be reached and is tried again; `attempt` counts. */
+  | { type: "storeReconnecting"; code: string; message: string; attempt: number };
+
 /**
- * History in an embedded SQLite file: table `history(id, chat_id, role, text, created_at)`, made if it is not there,
- * and table `events(id, type, payload, created_at)` with a JSON payload. The file is made readable by its owner
- * alone, uses a write-ahead log, and may be shared by processes. All work runs off the main thread, in the order
- * asked for; the file is opened by the first call. What is appended without waiting is stored in one transaction.
+ * History in an embedded SQLite file: table `history(id, chat_id, role, text, extra, created_at)`, made if it is not
+ * there, and table `events(id, chat_id, event_type, payload, created_at)` with a JSON payload. Tables a host made need
+ * `id`, `chat_id`, `role`, `text` to be read, and `extra` for tool calls and images; those of events are used if they fit.
+ * The file is made readable by its owner alone, uses a write-ahead log, and may be shared by processes. All work runs off
+ * the main thread, in the order asked for; the file is opened by the first call. What is appended without waiting is
+ * stored in one transaction.
  * Failures reject with a `code`: ERR_DATABASE_LOCKED, _READ_ONLY, _FULL, _FOREIGN (a table of another shape),
  * _CORRUPT, _CANNOT_OPEN, _BAD_PATH, _DISK, _CLOSED. A damaged file is renamed to `*.corrupt-N` when it is opened,
  * and a new one takes its place: `onEvent` hears of it, or a process warning does.
  * @example const provider = new SqliteProvider("chats.db"); await provider.append(42, { role: "user", content: "hi" });
  */
 export class SqliteProvider implements Provider {
-  /** @param path a file name, or ":memory:" */
+  /**
+   * @param path a file name, or ":memory:"
+   * @param options.historyTable name of the table of messages; default "history"
+   * @param options.eventsTable name of the table of events; default "events"
+   */
   constructor(
     path: string,
-    options?: {
-      onEvent?: (event: {
-        type: "database_set_aside";
-        message: string;
-        path: string;
-        setAside: string;
-      }) => void;
-    },
+    options?: { historyTable?: string; eventsTable?: string; onEvent?: (event: HistoryEvent) => void },
   );
-  getHistory(chatId: number, limit: number): Promise<PipelineMessage[]>;
-  /** Resolves with the row's id once the message is stored. A lone surrogate is stored as U+FFFD. */
-  append(chatId: number, message: PipelineMessage): Promise<number>;
-  /** Stores one `context.compressed` event. */
-  recordCompression(event: CompressionEvent): Promise<void>;
+  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
+  /** Resolves with the row's id once the message is stored. A lone surrogate in the text is stored as U+FFFD. */
+  append(chatId: ChatId, message: PipelineMessage): Promise<number>;
+  /** Stores one `context.compressed` event. Waits a quarter of a second at most for other processes. */
+  recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
   /** Closes the file when what was asked so far is done, and resolves then. */
   close(): Promise<void>;
 }
 
+/** The way to a Postgres server, version 13 or newer: a connection string or a pool of the package pg, not both. */
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`; what pg takes. Never shown in an error or event. */
+  connectionString?: string;
+  /** A `Pool` of the host's; it is left open. */
+  pool?: object;
+  /** Connections of the pool made here. Default 10. */
+  poolSize?: number;
+  /** How long a statement may take, ms. Default 10 000. */
+  statementTimeoutMs?: number;
+  /** How long a call is tried again while the server is away, ms; 0 for once. Default 30 000. */
+  retryMs?: number;
+}
+
 /**
- * Keeps the newest `maxMessages` (12) and of each at most `maxCharsPerMessage` (4000 UTF-16 code units), ending in `…`
- * where it was cut. The same array comes back where nothing is cut.
+ * History in Postgres, in tables as `SqliteProvider` has them (`postgres.sql` says them); a host's may have other types.
+ * Needs the package pg (`npm install pg`). While the server is away, calls wait and are tried again.
+ * Failures reject with a `code`: ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _CANNOT_OPEN, _PERMISSION, _READ_ONLY, _FULL,
+ * _FOREIGN, _VALUE (a value the column cannot hold), _LOCKED, _CLOSED, _DRIVER (pg is missing); then nothing was stored.
+ * With ERR_STORE_UNCERTAIN nobody knows: the server went away while it committed, and did not come back in time.
+ * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER
+ * @example const provider = new PostgresProvider({ connectionString: process.env.DATABASE_URL });
+ */
+export class PostgresProvider implements Provider {
+  /** Names of tables may have a schema: "app.messages". */
+  constructor(
+    options:
+      | string
+      | (PostgresOptions & {
+          historyTable?: string;
+          eventsTable?: string;
+          onEvent?: (event: HistoryEvent) => void;
+        }),
+  );
+  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
+  /** Resolves with the row's id once the message is stored. */
+  append(chatId: ChatId, message: PipelineMessage): Promise<number>;
+  /** Stores one `context.compressed` event. */
+  recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
+  /** Closes the connections when what was asked so far is done, and resolves then. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the newest `maxMessages` (12), more where a tool's answer would lose its call, and of each at most
+ * `maxCharsPerMessage` (4000 UTF-16 code units), ending in `…` where it was cut. Calls without an answer and answers without
+ * their call go: a provider would refuse them. The same array comes back where nothing is cut.
  */
 export class SimpleCompressor implements Compressor {
   constructor(options?: { maxMessages?: number; maxCharsPerMessage?: number });
@@ -508,19 +595,21 @@ export class StandardAssembler implements Assembler {
 export class Pipeline {
   /**
    * @param options.compressor default `new SimpleCompressor(pipelineConfigFromEnv())`
-   * @param options.historyLimit messages read from the provider; default 50
+   * @param options.historyLimit messages read from the provider; default 38 more than the compressor's `maxMessages`
+   * @param options.onEvent told when the provider could not record a cut; else a process warning says it
    */
   constructor(options: {
     provider: Provider;
     compressor?: Compressor;
     assembler?: Assembler;
     historyLimit?: number;
+    onEvent?: (event: { type: "recordFailed"; code: string; message: string }) => void;
   });
   /**
-   * The messages of a request. Where something was cut, the provider records it, once.
+   * The messages of a request. Where something was cut, the provider records it, once; the request does not wait for that.
    * @example const messages = toOpenAIMessages(await pipeline.prepare(42, "Be brief.", "And now?"))
    */
-  prepare(chatId: number, system: string, userMessage: string): Promise<PipelineMessage[]>;
+  prepare(chatId: ChatId, system: string, userMessage: string): Promise<PipelineMessage[]>;
 }
 
 /**
@@ -534,21 +623,19 @@ export function pipelineConfigFromEnv(env?: Record<string, string | undefined>):
 
 /**
  * Messages of the pipeline, of a session or of pi in OpenAI's chat format, with tool calls and images. What pi does not
- * send (failed and aborted answers with their results, excluded commands) is left out; thinking is too.
+ * send (failed and aborted answers with their results, excluded commands) is left out; thinking is too. The sections of
+ * pi's system messages are part of the prompt. OpenAI takes no images from a tool: they follow its answers in a user
+ * message that names the call.
  */
 export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
 
 /**
- * The way back: a tool call becomes `{ id, name, arguments }`; arguments that are no JSON stay text.
+ * The way back, and exact: `toOpenAIMessages(fromOpenAIMessages(messages))` equals `messages`, to the last character of
+ * each argument.
  * @param messages `OpenAIMessage`s, or those of OpenAI's own package
  * @throws TypeError for a message whose role is none of OpenAI's; it says which.
  */
-export function fromOpenAIMessages(messages: object[]): {
-  role: "system" | "user" | "assistant" | "tool";
-  content: string;
-  toolCalls?: { id: string; name: string; arguments: unknown }[];
-  toolCallId?: string;
-}[];
+export function fromOpenAIMessages(messages: object[]): PipelineMessage[];
 
 /** A message of OpenAI's chat completions. */
 export interface OpenAIMessage {
@@ -563,7 +650,8 @@ export interface OpenAIMessage {
 /**
  * A pi `AgentTool` named `recall`, by which the model reads back what was summarised. Give the hook `recall: true`, so
  * that each marker ends with the handle. It answers with a page of at most 20 000 characters (8000 unless asked
- * otherwise) and the offset of the next, or with the matches of a pattern; a wrong handle is answered with the right ones.
+ * otherwise) and the offset of the next, or with the matches of a pattern; a wrong handle is answered with the right ones,
+ * or with what happened where the conversation was compacted since.
  * Patterns run in linear time and off the main thread; what is no pattern is searched literally.
  * @param messages asked at each use; the agent's own messages, which still hold every original
  * @throws TypeError if `messages` is no function.
@@ -592,10 +680,21 @@ export type RecallDetails =
 
 // ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A message of any provider: plain text, with tool calls and their results beside it. */
+/** What a message says beside text. `data` is base64. */
+export type ContentBlock = { type: "text"; text: string } | { type: "image"; data: string; mimeType: string };
+
+/** A message of any provider: its words, with images, tool calls and their results beside them. */
 export interface ConversationMessage {
   role: "system" | "user" | "assistant" | "tool";
+  /** The words alone; an image stands in them as `[image]`. */
   content: string;
+  /** What is said, in order, where there is an image in it. */
+  blocks?: ContentBlock[];
+  /**
+   * Unique in its session, at most 128 UTF-16 code units; made when the message is added, where it is left out. Added twice
+   * under one id, a message is kept once.
+   */
+  id?: string;
   /** ISO 8601; set when the message is added, where it is left out. */
   timestamp?: string;
   /** `{ id, name, arguments }`, or OpenAI's `{ id, function: { name, arguments } }`. */
@@ -604,7 +703,16 @@ export interface ConversationMessage {
   toolCallId?: string;
   /** Of a tool's answer: whether it says that the tool failed. */
   isError?: boolean;
+  /** What another format said beyond this one, to be given back to it. */
+  original?: object;
+  /** What pi's own system message said beyond its words: `content`, `sections`, tools. */
+  agentFields?: object;
 }
+
+/** A message to be added: its content may be blocks. */
+export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
+  content: string | ContentBlock[];
+};
 
 export interface ConversationContext {
   sessionId: string;
@@ -625,20 +733,37 @@ export type Summarize = (
 ) => Promise<string>;
 
 export interface ContextManagerOptions {
-  /** Path of a file to keep the sessions in. Left out: in memory only. */
-  store?: string;
-  /** A session with more messages is compressed. Default 50. */
+  /**
+   * Where sessions are kept: the path of an SQLite file, `postgres://user@host/database`, or a store of your own. Left
+   * out: in memory only.
+   */
+  store?: string | Store;
+  /** Sessions of one namespace never meet those of another. At most 200 characters; default "". */
+  namespace?: string;
+  /** A session with more messages is compressed. Default 50; at least three more than `maxCompressedMessages`. */
   maxMessages?: number;
-  /** Newest messages that a compression keeps; more where a tool's answer would lose its call. Default 20. */
+  /**
+   * Newest messages that a compression keeps; more where a tool's answer would lose its call. Default 20, or two fifths of
+   * `maxMessages` where that is less.
+   */
   maxCompressedMessages?: number;
+  /** A session with more cl100k tokens is compressed, too. Default: no such limit. */
+  maxTokens?: number;
+  /** Tokens that the messages kept by a compression may have. Default half of `maxTokens`. */
+  maxCompressedTokens?: number;
+  /** What rules write in. Default "auto": the language of the conversation. */
+  language?: "zh" | "en" | "auto";
   /** Makes the summaries. Left out: rules do. */
   summarize?: Summarize;
   /** How long a summariser may take, ms. Default 30 000. */
   summarizeTimeoutMs?: number;
+  /** Longest prompt for the summariser, cl100k tokens. Default 16 000, at least 400. */
+  summarizeTokens?: number;
   /** Told what happens. It may throw, reject or be slow: nothing changes. */
   onEvent?: (event: SessionEvent) => void;
 }
 
+/** All but "compressed" are said once by `process.emitWarning` where there is no `onEvent`. */
 export type SessionEvent =
   /** `before` and `after` are messages; `by` is who made the summary. */
   | {
@@ -649,12 +774,16 @@ export type SessionEvent =
       by: "ai" | "rules";
       tokensSaved: number;
     }
-  /** The file was damaged; it is kept under another name, and an empty one took its place. */
-  | { type: "storeSetAside"; store: string; movedTo: string }
-  /** A write that nobody waits for failed: metadata, a system prompt, an attached agent's message. */
-  | { type: "storeFailed"; code: string; message: string }
+  /** The summariser threw, hung or answered with nothing: rules took over. */
+  | { type: "summarizeFailed"; sessionId: string; by: "rules"; code: string; message: string; cause: unknown }
+  /** The file was damaged; it is kept under another name, and what could be read of it is in a new one. */
+  | { type: "storeSetAside"; store: string; movedTo: string; salvaged: number; message: string }
+  /** The server cannot be reached just now. */
+  | { type: "storeReconnecting"; code: string; message: string; attempt: number }
+  /** A write that nobody may wait for failed: metadata, a system prompt, clearing, an attached agent's message. */
+  | { type: "storeFailed"; code: string; message: string; cause: unknown }
   /** A compression failed; the session is as it was. */
-  | { type: "failed"; code: string; message: string };
+  | { type: "compressFailed"; sessionId: string; code: string; message: string; cause: unknown };
 
 /** A message that was found. `isCurrent` is false for one that the session let go when it was compressed. */
 export interface SearchHit {
@@ -664,68 +793,193 @@ export interface SearchHit {
 }
 
 /**
- * Many sessions side by side. Past `maxMessages` the system prompt and the newest messages of a session stay, calls
- * with their results, and what is between becomes one assistant message `[上下文总结] …`. So a session takes at most
- * `maxMessages` messages of the host's own size, about 0.3 KB beside each, and 30 KB for what it let go.
+ * Many sessions side by side. Past `maxMessages` or `maxTokens` the system prompt and the newest messages of a session
+ * stay, calls with their results, and what is between becomes one assistant message `[上下文总结] …`. A call that is never
+ * answered ends when the user speaks.
  *
- * In a file, a message is safe from the death of the process as soon as `addMessage` resolves; several processes may
- * use one file and see what the others add. Any string is a session id.
+ * A message is safe from the death of the process as soon as `addMessage` resolves, and what was cleared as soon as
+ * `clearContext` does; several processes may use one store and see what the others do. Any string is a session id.
+ *
+ * Methods that return a value at once read a file or memory here if the session is not known yet; on a server they
+ * throw `ERR_NOT_LOADED` until `loadContext` was awaited, and then tell what was loaded and done here since. Those that
+ * return a promise work on every store and leave this thread alone.
  * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
- *   file that cannot be used, and `ERR_CLOSED` after `close()`.
+ *   store that cannot be used, and `ERR_CLOSED` after `close()`.
  * @example const manager = new ContextManager({ store: "sessions.db" });
  *   manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
  *   await manager.addMessage("task-1", { role: "user", content: "Ship it" });
  */
 export class ContextManager {
-  /** The one manager of this process, in memory; a new one after it was closed. */
-  static getInstance(): ContextManager;
+  /**
+   * The one manager of this process; a new one after it was closed. The call that makes it may give options, in memory
+   * without any.
+   * @throws TypeError where it was made with other options than these.
+   */
+  static getInstance(options?: ContextManagerOptions): ContextManager;
+  /** A manager whose store is open; rejects where that fails. */
+  static open(options?: ContextManagerOptions): Promise<ContextManager>;
+  /** The store is opened off this thread, and what fails then is said by the first call that needs it. */
   constructor(options?: ContextManagerOptions);
   /** The session, made if there is none. A system prompt is taken only where the session has none yet. */
   getOrCreateContext(sessionId: string, systemPrompt?: string): ConversationContext;
-  /** Adds a message, and compresses the session if it has too many now. Resolves when both are done and stored. */
-  addMessage(sessionId: string, message: ConversationMessage): Promise<void>;
-  /** The messages of a session, with or without its system prompt; none for an unknown session. They are frozen. */
+  /** The same, read off this thread; resolves when a session or prompt that was made is stored. */
+  loadContext(sessionId: string, systemPrompt?: string): Promise<ConversationContext>;
+  /**
+   * Adds a message, and compresses the session if it has too much now. Resolves when both are done and stored; rejects
+   * if the message is not stored. A system message that opens a session is its prompt.
+   */
+  addMessage(sessionId: string, message: NewConversationMessage): Promise<void>;
+  /** The messages of a session, with or without its system prompt; none for an unknown session. They are deeply frozen. */
   getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
-  /** Compresses now. `by` is "none" where there is nothing to let go. */
+  /** Compresses now. `by` is "none" where there is nothing to let go, or somebody else has just done it. */
   compressContext(
     sessionId: string,
     summarize?: Summarize,
   ): Promise<{ before: number; after: number; by: "ai" | "rules" | "none" }>;
-  /** Forgets a session, and in the file all it ever had. */
-  clearContext(sessionId: string): void;
+  /**
+   * Forgets a session and all it ever had, words and bytes, for good. Holds at once for every later call; resolves when
+   * the store has done it.
+   */
+  clearContext(sessionId: string): Promise<void>;
+  /** Sets the system prompt, whatever it was. Resolves when that is stored. */
+  setSystemPrompt(sessionId: string, systemPrompt: string): Promise<void>;
+  /** Ids of all sessions, the oldest first. */
   listSessions(): string[];
+  /**
+   * Sessions, one page: "created" the oldest first (default), "updated" the last changed first. `cursor` is what the page
+   * before gave; without one in the answer it was the last. Default limit 100.
+   * @example const { sessions, cursor } = await manager.list({ order: "updated", limit: 20 });
+   */
+  list(options?: {
+    namespace?: string;
+    order?: "created" | "updated";
+    limit?: number;
+    cursor?: string;
+  }): Promise<{
+    sessions: { sessionId: string; messages: number; metadata: ConversationContext["metadata"] }[];
+    cursor?: string;
+  }>;
   /** Tokens are cl100k, exact. */
   getStats(
     sessionId: string,
   ): { messages: number; tokens: number; compressions: number; tokensSaved: number } | undefined;
-  setMetadata(sessionId: string, metadata: { goal?: string; planId?: string }): void;
+  /** Sets each field by itself, null removes it. Shows at once; resolves when it is stored. */
+  setMetadata(sessionId: string, metadata: { goal?: string | null; planId?: string | null }): Promise<void>;
+  /** @throws TypeError where that leaves no room above `maxCompressedMessages`: lower that first. */
   setMaxMessages(n: number): void;
+  /** @throws TypeError where that leaves no room below `maxMessages`: raise that first. */
   setMaxCompressedMessages(n: number): void;
   /**
    * The newest messages that hold every part of the query: words by their beginning, Chinese and Japanese by any part
    * of a sentence, without case and accents. In a file this finds what sessions let go, too. Default limit 20.
    */
   search(query: string, options?: { sessionId?: string; limit?: number }): SearchHit[];
+  /** The same off this thread, on every store. */
+  searchAsync(query: string, options?: { sessionId?: string; limit?: number }): Promise<SearchHit[]>;
+  /**
+   * Deletes messages for good, those let go too; a call goes with its results. Resolves with the ids that are gone.
+   * @example await manager.deleteMessages("s", (await manager.searchAsync("4111")).map(({ message }) => message.id!))
+   */
+  deleteMessages(sessionId: string, ids: string[]): Promise<string[]>;
+  /**
+   * Forgets for good the sessions that nothing was done to for `maxAgeDays`, and what the others let go before that. Runs
+   * when you call it, and never by itself.
+   */
+  prune(options: { maxAgeDays: number }): Promise<{ sessions: number; messages: number }>;
+  /**
+   * One session, or all of this namespace, as lines of JSON: a header for each, then its messages, those let go too.
+   * @example for await (const line of manager.export()) file.write(line)
+   */
+  export(sessionId?: string): AsyncGenerator<string, void, void>;
+  /**
+   * Reads what `export` wrote: text, or chunks of text or bytes. Each session whole or not at all; one that is there
+   * already is skipped.
+   * @throws (rejects) TypeError that names the line which cannot be read.
+   */
+  import(
+    lines: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
+  ): Promise<{ sessions: number; messages: number; skipped: string[] }>;
+  /**
+   * Asks a model: adds the question, hands the session's messages to `complete`, adds and returns the answer. Where
+   * `complete` fails, the question is taken out again and its error comes through.
+   * @param complete resolves with a text, an assistant message of a session, or one of pi
+   * @example await manager.ask("s", "And now?", async (messages) => (await callAI(toOpenAIMessages(messages))).text)
+   */
+  ask(
+    sessionId: string,
+    text: string | ContentBlock[],
+    complete: (
+      messages: ConversationMessage[],
+      call: { sessionId: string; signal?: AbortSignal },
+    ) => Promise<string | { role: string; content: unknown }>,
+    options?: { signal?: AbortSignal },
+  ): Promise<string>;
   /** Adds what an Agent says, does and gets from its tools to the session. Returns what ends this. */
   attach(
     agent: { subscribe(listener: (event: { type: string; message?: MessageLike }) => void): () => void },
     sessionId: string,
   ): () => void;
-  /** Resolves when all that was added is in the file and the file is closed. */
+  /** Resolves when all that was added before is stored, and acknowledged, and the store is closed. */
   close(): Promise<void>;
 }
 
-/** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. */
+export type {
+  ListedSession,
+  ListQuery,
+  SearchQuery,
+  Stamp,
+  Store,
+  StoredMessage,
+  StoredSession,
+  StoreEvent,
+  StoreHit,
+  StoreOperation,
+  StoreOutcome,
+};
+
+/**
+ * Sessions in Postgres, for `ContextManager`'s `store`; the connection string alone makes one too. Its tables, of the
+ * names `strata_…`, are made and migrated when it is opened (`pi-strata/postgres.sql`).
+ * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER where the package pg is missing
+ * @example new ContextManager({ store: new PostgresStore({ pool }), namespace: tenant })
+ */
+export class PostgresStore implements Store {
+  constructor(options: string | (PostgresOptions & { onEvent?: (event: StoreEvent) => void }));
+  readonly engine: "postgres";
+  readonly parallel: number;
+  open(report?: (event: StoreEvent) => void): Promise<void>;
+  apply(operations: StoreOperation[]): Promise<StoreOutcome[]>;
+  load(namespace: string, key: string): Promise<StoredSession | undefined>;
+  stamp(namespace: string, key: string): Promise<Stamp | undefined>;
+  read(
+    namespace: string,
+    key: string,
+    page: { after?: number; limit: number; newest?: boolean },
+  ): Promise<StoredMessage[]>;
+  list(query: ListQuery): Promise<{ sessions: ListedSession[]; cursor?: string }>;
+  search(query: SearchQuery): Promise<StoreHit[]>;
+  prune(namespace: string, before: number): Promise<{ sessions: number; messages: number }>;
+  close(): Promise<void>;
+}
+
+/** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. Thinking is left out. */
 export function fromAgentMessage(message: MessageLike): ConversationMessage | undefined;
+
+/** A message as `toAgentMessages` makes it: any pi version takes it as its own. */
+export type AgentMessageLike =
+  // biome-ignore lint/suspicious/noExplicitAny: each pi version has a message type of its own
+  any;
 
 /**
  * Provider-neutral messages as AgentMessages. An answer of a tool without its call is left out, a summary becomes a
- * user message: a provider would refuse them. `model` is what assistant messages are said to come from.
+ * user message: a provider would refuse them. `model` is what assistant messages are said to come from. Images, sections
+ * and arguments come back as they were; arguments that no object can hold exactly keep their text beside them.
+ * @example agent.state.messages = toAgentMessages(manager.getMessages("task-1", false), agent.state.model)
  */
 export function toAgentMessages(
   messages: ConversationMessage[],
   model?: { api?: string; provider?: string; id?: string },
-): MessageLike[];
+): AgentMessageLike[];
 
 // ── rolling memory ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -738,6 +992,15 @@ export interface QA {
 export interface RollingMemoryOptions {
   /** The model's context window in tokens, or a function asked at each call. */
   contextWindow: number | (() => number);
+  /**
+   * Tokens sent beside the messages: system prompt, tools. A number, or a function asked at each call. Default 0; what
+   * the provider reports is learned, and kept from one conversation to the next, where it is more.
+   */
+  overheadTokens?: number | (() => number);
+  /** What is remembered from the start, as `history` gave it once. */
+  history?: QA[];
+  /** Longest prompt for the summariser, cl100k tokens. Default 16 000. */
+  summarizeTokens?: number;
   /** Makes the pairs. Left out, or whenever it fails: text is clipped, and where that is too much, keywords. */
   summarize?: Summarize;
   /** Share of the window above which a new conversation begins before a question. Default 0.85. */
@@ -772,8 +1035,10 @@ export type RollingEvent =
     }
   /** The memory has `summaryTokens`, more than `tokenLimit`, its share of the window. */
   | { type: "context_overflow"; message: string; summaryTokens: number; tokenLimit: number }
-  /** The messages went on as they were. */
-  | { type: "failed"; code: string; message: string };
+  /** The summariser threw, hung or answered without a pair: text is clipped. Said once as a warning without `onEvent`. */
+  | { type: "summarizeFailed"; code: string; message: string; cause: unknown }
+  /** The messages went on as they were. Said once as a warning where there is no `onEvent`. */
+  | { type: "failed"; code: string; message: string; cause: unknown };
 
 /**
  * The endless conversation. When the transcript fills the window, its rounds become pairs of question and answer, and
@@ -790,16 +1055,19 @@ export class RollingMemory {
   /** Whether it is time: before a question ("pre") if one is given, else after an answer. Counts on this thread. */
   needsContextSummarization(
     messages: MessageLike[],
-    pendingUserMessage?: string,
+    pendingUserMessage?: string | ContentBlock[],
   ): { needed: boolean; phase: "pre" | "post"; ratio: number };
   /** The rounds that would be summarised now, questions and final answers alone, and what is remembered already. */
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
   /** Adds the pairs of a summariser's answer to the memory, whatever surrounds them; none where it has none. */
   applySummarization(summary: string): QA[];
-  /** The messages to go on with, the question last, in a new conversation if it is time. Never rejects. */
+  /**
+   * The messages to go on with, the question last, in a new conversation if it is time. Never rejects. May be called while
+   * `afterReply` is still at work on the same messages: it goes on from what that makes.
+   */
   beforePrompt<M extends MessageLike>(
     messages: M[],
-    question: string,
+    question: string | ContentBlock[],
     signal?: AbortSignal,
   ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
   /** The same after an answer. */
@@ -807,6 +1075,8 @@ export class RollingMemory {
     messages: M[],
     signal?: AbortSignal,
   ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
+  /** Forgets everything, also what is being summarised just now. */
+  reset(): void;
   /** What is remembered, the oldest first. */
   readonly history: QA[];
 }

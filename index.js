@@ -33,6 +33,8 @@ const { Pipeline, SimpleCompressor, StandardAssembler } = lateClasses(() =>
   require("./lib/pipeline/parts.js"),
 );
 const { SqliteProvider } = lateClasses(() => require("./lib/pipeline/provider.js"));
+const { PostgresProvider } = lateClasses(() => require("./lib/pipeline/postgres.js"));
+const { PostgresStore } = lateClasses(() => require("./lib/store/postgres.js"));
 const { ContextManager } = lateClasses(() => require("./lib/sessions/manager.js"));
 const { RollingMemory } = lateClasses(() => require("./lib/sessions/rolling.js"));
 
@@ -85,6 +87,7 @@ module.exports = {
   guardContext,
   createContextGuard,
   SqliteProvider,
+  PostgresProvider,
   SimpleCompressor,
   StandardAssembler,
   Pipeline,
@@ -98,6 +101,7 @@ module.exports = {
   repair,
   repairAsync,
   ContextManager,
+  PostgresStore,
   RollingMemory,
   fromAgentMessage,
   toAgentMessages,

@@ -9,8 +9,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import strata from "../index.js";
 
-const { fromOpenAIMessages, Pipeline, pipelineConfigFromEnv, SimpleCompressor } = strata;
-const { SqliteProvider, StandardAssembler, toOpenAIMessages } = strata;
+const { Pipeline, pipelineConfigFromEnv, SimpleCompressor, SqliteProvider, StandardAssembler } = strata;
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-pipeline-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -126,13 +125,17 @@ describe("SqliteProvider", () => {
 
   test("refuses what is no chat, message, limit or path", async () => {
     const provider = new SqliteProvider(":memory:");
-    for (const chatId of ["1", "'; --", "../x", Number.NaN, 1.5, 2 ** 60, null, undefined, {}]) {
-      await assert.rejects(provider.getHistory(chatId, 1), /chatId is .*; it must be a whole number/);
+    const long = "x".repeat(257);
+    for (const chatId of ["", long, "a\0b", "\ud800", Number.NaN, 1.5, 2 ** 60, null, undefined, {}]) {
+      await assert.rejects(
+        provider.getHistory(chatId, 1),
+        /chatId is .*; it must be a whole number or a text/s,
+      );
       await assert.rejects(provider.append(chatId, user("a")), TypeError);
     }
     for (const limit of [-1, 1.5, "5", undefined])
       await assert.rejects(provider.getHistory(1, limit), /limit is/);
-    for (const message of [undefined, {}, { role: "tool", content: "" }, { role: "user", content: [] }]) {
+    for (const message of [undefined, {}, { role: "bot", content: "" }, { role: "user", content: 5 }]) {
       await assert.rejects(provider.append(1, message), /message must be/);
     }
     await assert.rejects(provider.recordCompression({ original_count: 1 }), /compressed_count is undefined/);
@@ -243,112 +246,4 @@ test("pipelineConfigFromEnv reads the two variables and refuses nonsense", () =>
     );
     assert.throws(() => pipelineConfigFromEnv({ MAX_CHARS_PER_MESSAGE: value }), TypeError);
   }
-});
-
-describe("OpenAI's shapes", () => {
-  const call = fc.record(
-    {
-      id: fc.string({ minLength: 1 }),
-      name: fc.string(),
-      arguments: fc.dictionary(fc.string(), fc.integer(), { noNullPrototype: true }),
-    },
-    { noNullPrototype: true },
-  );
-  const message = fc.oneof(
-    fc.record(
-      { role: fc.constantFrom("system", "user", "assistant"), content: fc.string() },
-      { noNullPrototype: true },
-    ),
-    fc.record(
-      { role: fc.constant("assistant"), content: fc.string(), toolCalls: fc.array(call, { minLength: 1 }) },
-      { noNullPrototype: true },
-    ),
-    fc.record(
-      { role: fc.constant("tool"), content: fc.string(), toolCallId: fc.string() },
-      { noNullPrototype: true },
-    ),
-  );
-
-  test("there and back is where one was", () => {
-    fc.assert(
-      fc.property(fc.array(message), (messages) =>
-        assert.deepEqual(fromOpenAIMessages(toOpenAIMessages(messages)), messages),
-      ),
-    );
-  });
-
-  test("a pi conversation becomes a request", () => {
-    const image = { type: "image", mimeType: "image/png", data: "AAAA" };
-    const messages = [
-      { role: "system", content: "s" },
-      { role: "user", content: [{ type: "text", text: "look" }, image] },
-      {
-        role: "assistant",
-        content: [
-          { type: "thinking", thinking: "hm" },
-          { type: "toolCall", id: "1", name: "read", arguments: { path: "a" } },
-        ],
-        stopReason: "toolUse",
-      },
-      { role: "toolResult", toolCallId: "1", toolName: "read", content: [{ type: "text", text: "text" }] },
-      {
-        role: "assistant",
-        content: [{ type: "toolCall", id: "2", name: "read", arguments: {} }],
-        stopReason: "aborted",
-      },
-      { role: "toolResult", toolCallId: "2", toolName: "read", content: [] },
-      { role: "compactionSummary", summary: "before" },
-      { role: "bashExecution", command: "ls", output: "a" },
-      { role: "bashExecution", command: "pwd", output: "/", excludeFromContext: true },
-    ];
-    assert.deepEqual(toOpenAIMessages(messages), [
-      { role: "system", content: "s" },
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "look" },
-          { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
-        ],
-      },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "1", type: "function", function: { name: "read", arguments: '{"path":"a"}' } }],
-      },
-      { role: "tool", tool_call_id: "1", content: "text" },
-      { role: "user", content: "before" },
-      { role: "user", content: "$ ls\na" },
-    ]);
-  });
-
-  test("arguments that are no JSON stay as the model wrote them", () => {
-    const broken = [
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{oops" } }],
-      },
-    ];
-    const [message] = fromOpenAIMessages(broken);
-    assert.deepEqual(message, {
-      role: "assistant",
-      content: "",
-      toolCalls: [{ id: "1", name: "f", arguments: "{oops" }],
-    });
-    assert.deepEqual(toOpenAIMessages([message]), broken);
-    for (const [odd, shown] of [
-      [{ role: "function", content: "" }, '"function"'],
-      [{}, "undefined"],
-      [null, "undefined"],
-    ]) {
-      const refused = `fromOpenAIMessages: the role of message 1 is ${shown}; it must be "system"`;
-      assert.throws(
-        () => fromOpenAIMessages([broken[0], odd]),
-        (error) => error instanceof TypeError && error.message.startsWith(refused),
-      );
-    }
-    assert.deepEqual(fromOpenAIMessages([{ role: "developer", content: [{ type: "text", text: "a" }] }]), [
-      { role: "system", content: "a" },
-    ]);
-  });
 });

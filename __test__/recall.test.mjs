@@ -189,6 +189,67 @@ describe("the tool", () => {
     assert.equal((await createRecallTool(() => undefined).execute("t", { handle })).details.found, false);
   });
 
+  test("says what happened where pi has compacted the conversation", async () => {
+    const messages = [
+      { role: "compactionSummary", summary: "earlier", timestamp: 1 },
+      ...session([lines(3, 1)]),
+    ];
+    const answer = await createRecallTool(() => messages).execute("t", { handle: "deadbeef" });
+    assert.match(
+      answer.content[0].text,
+      /The conversation was compacted: .* No result since then is long enough/,
+    );
+    const whole = await createRecallTool(() => messages.slice(1)).execute("t", { handle: "deadbeef" });
+    assert.match(whole.content[0].text, /No result here is long enough/);
+  });
+
+  test("an offset inside a surrogate pair gives no half character", async () => {
+    const messages = session(["😀".repeat(2000)]);
+    const tool = createRecallTool(() => messages);
+    const [{ handle }] = await handles(messages, { minSummaryChars: 10, summaryLineChars: 50 });
+    for (const params of [{ offset: 1 }, { offset: 3, limit: 7 }, { offset: 1, pattern: "." }]) {
+      const { content } = await tool.execute("t", { handle, ...params });
+      assert.ok(
+        content[0].text.isWellFormed() && !content[0].text.includes("\ufffd"),
+        JSON.stringify(params),
+      );
+    }
+  });
+
+  test("reads results of other shapes, of several texts", async () => {
+    const [first, second] = [lines(300, 1), lines(300, 2)];
+    const content = [first, second].map((text) => ({ type: "text", text }));
+    const [{ handle }] = await handles([...session([""]).slice(0, 2), { ...session([""])[2], content }]);
+    const call = { id: "c0", type: "function", function: { name: "bash", arguments: "{}" } };
+    const openai = [
+      { role: "user", content: "go" },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "c0", content },
+    ];
+    const answer = await createRecallTool(() => openai).execute("t", { handle, pattern: "line 299 of 2" });
+    assert.deepEqual(
+      [answer.details.found, answer.details.toolName, answer.details.matches],
+      [true, "bash", 1],
+    );
+  });
+
+  test("a page that was itself shortened leads to what it was a page of", async () => {
+    const messages = session([lines(2000, 1)]);
+    const tool = createRecallTool(() => messages);
+    const [{ handle }] = await handles(messages);
+    const page = await tool.execute("r", { handle, offset: 5000, limit: 4000 });
+    const call = { type: "toolCall", id: "r", name: "recall", arguments: { handle } };
+    messages.push({ role: "assistant", content: [call], stopReason: "toolUse" });
+    messages.push({ role: "toolResult", toolCallId: "r", toolName: "recall", ...page });
+    const [, own] = await handles(messages);
+    assert.notEqual(own.handle, handle);
+    const again = await tool.execute("t", { handle: own.handle });
+    assert.equal(again.details.handle, handle);
+    assert.match(again.content[0].text, /^\[characters 5000 to /);
+    const wrong = await tool.execute("t", { handle: "deadbeef" });
+    assert.ok(!wrong.content[0].text.includes(own.handle), "its own pages are not offered");
+  });
+
   test("refuses to be made of anything but a function", () => {
     assert.throws(() => createRecallTool([]), TypeError);
   });

@@ -1,10 +1,12 @@
 // A worker that keeps its own history: task in, history, compress, assemble, an OpenAI-shaped request, the answer
-// stored. Runnable as it is: `node examples/pipeline-worker.mjs`. The model is a function here; yours is one `fetch`.
+// stored. Runnable as it is: `node examples/pipeline-worker.mjs`. The model is a function here; yours is one `fetch`. With
+// `DATABASE_URL=postgres://…` (and `npm install pg`) the history is there, for as many workers as you start.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   Pipeline,
+  PostgresProvider,
   pipelineConfigFromEnv,
   SimpleCompressor,
   SqliteProvider,
@@ -14,7 +16,11 @@ import {
 
 const SYSTEM = "You are a helpful assistant in a chat.";
 const folder = mkdtempSync(join(tmpdir(), "pipeline-"));
-const provider = new SqliteProvider(join(folder, "chat.db"));
+const { DATABASE_URL } = process.env;
+const provider =
+  DATABASE_URL === undefined
+    ? new SqliteProvider(join(folder, "chat.db"))
+    : new PostgresProvider(DATABASE_URL);
 const config = pipelineConfigFromEnv();
 const pipeline = new Pipeline({
   provider,

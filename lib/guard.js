@@ -3,6 +3,7 @@
 "use strict";
 
 const { Reporter } = require("./events.js");
+const { Shapes } = require("./guard_shapes.js");
 const { Call, Hook } = require("./hook.js");
 const { native } = require("./native.js");
 const { amount, checkOptions, count, flag, handler, oneOf, orFunction, positive } = require("./options.js");
@@ -30,7 +31,8 @@ function isWindowOrNull(value) {
 
 function truncateToolResult(text, options) {
   if (typeof text !== "string") throw new TypeError("truncateToolResult: text must be a string");
-  const cap = checkOptions("truncateToolResult", options, CAP_OPTIONS);
+  const given = typeof options === "number" ? { maxToolResultChars: options } : options;
+  const cap = checkOptions("truncateToolResult", given, CAP_OPTIONS);
   if (text.length <= cap.maxToolResultChars) return text;
   const { maxToolResultChars, truncateHeadChars, truncateTailChars } = cap;
   return native().cutToEnds(text, maxToolResultChars, truncateHeadChars, truncateTailChars) ?? text;
@@ -39,15 +41,28 @@ function truncateToolResult(text, options) {
 async function guardContext(messages, options) {
   const checked = checkGuardOptions("guardContext", options);
   if (!checked.enabled) return { messages, dropped: 0, droppedTokens: 0, truncated: [] };
-  const { edited, ...outcome } = await new Hook(new Guard(checked)).run(messages, new Call());
-  return { messages: edited, ...summaryOf(outcome) };
+  const shapes = new Shapes();
+  const list = shapes.read(messages);
+  const { edited, ...outcome } = await new Hook(new Guard(checked)).run(list, new Call());
+  return { messages: edited === list ? messages : shapes.write(edited), ...summaryOf(outcome) };
 }
 
 function createContextGuard(options) {
   const checked = checkGuardOptions("createContextGuard", options);
   if (!checked.enabled) return async (messages) => messages;
-  const hook = new Hook(new Guard(checked));
-  return (messages, signal) => hook.transform(messages, signal);
+  const guard = new Guard(checked);
+  const hook = new Hook(guard);
+  const shapes = new Shapes();
+  return async (messages, signal) => {
+    try {
+      const list = shapes.read(messages);
+      const edited = await hook.transform(list, signal);
+      return edited === list ? messages : shapes.write(edited);
+    } catch (error) {
+      guard.failed(error);
+      return messages;
+    }
+  };
 }
 
 function checkGuardOptions(owner, given) {
@@ -114,7 +129,7 @@ function summaryOf({ list, plan, charsAfter }) {
   const drops = plan.edits.filter((edit) => edit.action === "drop");
   const cuts = plan.edits.filter((edit) => edit.action === "summarize");
   return {
-    dropped: drops.length,
+    dropped: drops.reduce((sum, edit) => sum + edit.count, 0),
     droppedTokens: drops.reduce((sum, edit) => sum + edit.tokensSaved, 0),
     truncated: cuts.map((edit) => ({
       toolName: nameOf(list[edit.index]),

@@ -56,7 +56,7 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, read } = await this.planFor(list, contextWindow, call);
+    const { plan, read } = await this.planFor(list, contextWindow, call, false);
     if (call.isCancelled) return undefined;
     const { slots, facts } = read;
     // A message that the host changed after it was read stays: its edit would be about other content.
@@ -68,6 +68,7 @@ class Hook {
     const edited = plan.apply(list, isAsRead, texts);
     const charsAfter = ({ index, ranges }) =>
       (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, ranges)).length;
+    this.#facts.keep(list, read);
     const outcome = {
       list,
       edited: edited === list ? messages : edited,
@@ -95,13 +96,17 @@ class Hook {
     return tokens;
   }
 
-  /** What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. */
-  async planFor(list, contextWindow, call) {
+  /**
+   * What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. Messages
+   * dropped side by side are one edit unless every message is to have its own.
+   */
+  async planFor(list, contextWindow, call, isByMessage = true) {
     this.#start();
     const number = this.#facts.enter();
     try {
       const read = await this.#facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(read.slots, contextWindow, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(read, contextWindow, call, isByMessage);
+      if (isByMessage && plan !== undefined) this.#facts.keep(list, read);
       return { read, plan };
     } finally {
       this.#facts.leave(number);
@@ -120,24 +125,24 @@ class Hook {
   }
 
   /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
-  async #plan(slots, contextWindow, call) {
+  async #plan({ slots, isUnchanged }, contextWindow, call, isByMessage) {
     const { readings } = this.#facts;
     const { options } = this.#policy;
     const overheadTokens = this.#asked(options.overheadTokens, amount);
     const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
-    const last = this.#lastPlan;
-    const isSame =
-      last?.readings === readings &&
-      last.contextWindow === contextWindow &&
-      last.overheadTokens === overheadTokens &&
-      last.maxPromptTokens === maxPromptTokens;
-    if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
-    const numbers = await call.away(
-      this.#engine.plan(slots, contextWindow, overheadTokens, maxPromptTokens, call.flag),
+    const { buffer, length } = slots;
+    const asked = { buffer, length, contextWindow, overheadTokens, maxPromptTokens, readings, isByMessage };
+    if (isUnchanged && isEqual(asked, this.#lastPlan?.asked)) return new Plan(this.#lastPlan.numbers);
+    const plan = this.#engine.plan(
+      slots,
+      contextWindow,
+      overheadTokens,
+      maxPromptTokens,
+      isByMessage,
+      call.flag,
     );
-    if (!call.isCancelled) {
-      this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, maxPromptTokens, readings };
-    }
+    const numbers = await call.away(plan);
+    if (!call.isCancelled) this.#lastPlan = { asked, numbers };
     return new Plan(numbers);
   }
 
@@ -159,10 +164,8 @@ class Hook {
   }
 }
 
-function isEqual(some, others) {
-  if (some.length !== others.length) return false;
-  for (let i = 0; i < some.length; i += 1) if (some[i] !== others[i]) return false;
-  return true;
+function isEqual(some, other) {
+  return other !== undefined && Object.keys(some).every((name) => some[name] === other[name]);
 }
 
 /** The policy of the transformContext hook: the layers and their events. */

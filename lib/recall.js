@@ -2,6 +2,7 @@
 // agent still holds. Reading and searching run on a worker; the transcript crosses in batches, newest first.
 "use strict";
 
+const { Shapes } = require("./guard_shapes.js");
 const { native } = require("./native.js");
 const { Batch, joinedText } = require("./snapshot.js");
 const { DEFAULTS } = require("./wire.js");
@@ -43,6 +44,7 @@ function createRecallTool(messages) {
   if (typeof messages !== "function") {
     throw new TypeError("createRecallTool: messages must be a function that returns the agent's messages");
   }
+  const shapes = new Shapes();
   return {
     name: NAME,
     label: "Recall",
@@ -50,9 +52,16 @@ function createRecallTool(messages) {
     parameters: PARAMETERS,
     async execute(_toolCallId, params, signal) {
       const query = queryOf(params);
-      const results = toolResults(messages());
-      const { found, known } = await lookUp(results, query, signal);
-      return found === undefined ? notFound(query.handle, known) : answer(query.handle, found);
+      const all = shapes.read(messages());
+      const [results, pages] = toolResults(all);
+      const first = await lookUp(results, query, signal);
+      if (first.found !== undefined) return answer(query.handle, first.found);
+      const own = await lookUp(pages, query, signal);
+      if (own.found === undefined) return notFound(query.handle, first.known, wasCompacted(all));
+      // A page that was itself shortened: what it was a page of says more.
+      const source = sourceOf(own.message, query);
+      const { found } = source === undefined ? {} : await lookUp(results, source, signal);
+      return found === undefined ? answer(query.handle, own.found) : answer(source.handle, found);
     },
   };
 }
@@ -74,11 +83,26 @@ function wholeNumber(value, fallback) {
   return number >= 0 ? Math.min(number, MAX_CHARS) : fallback;
 }
 
-/** The tool results, newest first. */
+/** The tool results, newest first: those of other tools, and the pages that this one has read. */
 function toolResults(messages) {
-  return (Array.isArray(messages) ? messages : [])
+  const results = (Array.isArray(messages) ? messages : [])
     .filter((message) => message?.role === "toolResult")
     .reverse();
+  return [
+    results.filter(({ toolName }) => toolName !== NAME),
+    results.filter(({ toolName }) => toolName === NAME),
+  ];
+}
+
+function wasCompacted(messages) {
+  return Array.isArray(messages) && messages.some((message) => message?.role === "compactionSummary");
+}
+
+/** The query for what a page was read of; undefined where it does not say. */
+function sourceOf({ content, details }, query) {
+  const [, start] = /^\[characters (\d+) to /.exec(joinedText(content)) ?? [];
+  if (details?.found !== true || typeof details.handle !== "string" || start === undefined) return undefined;
+  return { ...query, handle: details.handle, offset: Math.min(Number(start) + query.offset, MAX_CHARS) };
 }
 
 async function lookUp(results, query, signal) {
@@ -89,7 +113,7 @@ async function lookUp(results, query, signal) {
     let to = from;
     for (; to < results.length && batch.units < BATCH_UNITS; to += 1) batch.add(to, results[to]);
     const { found, handles } = await native().recall(new Float64Array(batch.numbers), batch.strings, query);
-    if (found !== undefined && found !== null) return { found };
+    if (found !== undefined && found !== null) return { found, message: results[from + handles.length - 1] };
     for (const [i, handle] of handles.entries()) known.push({ handle, message: results[from + i] });
     from = to;
   }
@@ -108,22 +132,26 @@ function answer(handle, { text, toolName, chars, next, matches }) {
   return { content: [{ type: "text", text }], details };
 }
 
-function notFound(handle, known) {
+function notFound(handle, known, isCompacted) {
   const named = known
     .map(({ handle, message }) => ({
       handle,
       tool: message.toolName,
       chars: joinedText(message.content).length,
     }))
-    .filter(({ tool, chars }) => tool !== NAME && chars > MIN_NAMED_CHARS)
+    .filter(({ chars }) => chars > MIN_NAMED_CHARS)
     .slice(0, NAMED_HANDLES);
   const list = named.map(({ handle, tool, chars }) => `${handle} (${tool}, ${chars} characters)`).join("\n");
+  const gone = isCompacted
+    ? "The conversation was compacted: what came before that is only in its summary, and must be read or run again. "
+    : "";
+  const none = isCompacted
+    ? "No result since then is long enough to have been shortened."
+    : "No result here is long enough to have been shortened.";
   const text =
-    `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. A handle has eight ` +
+    `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. ${gone}A handle has eight ` +
     "characters and stands at the end of the marker line of a shortened result. " +
-    (named.length === 0
-      ? "No result here is long enough to have been shortened."
-      : `The newest are:\n${list}`);
+    (named.length === 0 ? none : `The newest are:\n${list}`);
   return { content: [{ type: "text", text }], details: { found: false, handle } };
 }
 

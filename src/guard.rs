@@ -1,10 +1,11 @@
 //! The context guard: every long tool result cut to its ends, then the oldest rounds dropped until the rest fits.
 //!
-//! A round is a user message or a
-//! summary with all that follows until the next one. Cutting, counting and pairing are the layers' own.
+//! A round is a user message or a summary with all that follows until the next one. Cutting, counting and pairing are the
+//! layers' own.
 
 use crate::account::{Account, Form};
 use crate::layers::Limits;
+use crate::layers::tool_results::Cap;
 use crate::plan::{Layer, Reason};
 use crate::text::Utf16Len;
 use crate::transcript::{Body, Transcript};
@@ -15,6 +16,28 @@ pub const MAX_TOOL_RESULT_LEN: Utf16Len = Utf16Len(50_000);
 pub const TRUNCATE_HEAD_LEN: Utf16Len = Utf16Len(2_000);
 /// What stays of its end. Documented default of the guard.
 pub const TRUNCATE_TAIL_LEN: Utf16Len = Utf16Len(2_000);
+
+/// Longest note between the two ends, in UTF-16 units: its words and the digits of the longest text V8 can hold.
+const NOTE_LEN: usize = "\n\n... [536870888 characters truncated] ...\n\n".len();
+
+/// A cap whose ends fit into it, note included: both shrink alike where they do not.
+///
+/// ```
+/// use pi_strata::guard::cap;
+/// use pi_strata::text::Utf16Len;
+/// let small = cap(Utf16Len(1000), Utf16Len(2000), Utf16Len(2000));
+/// assert_eq!((small.head, small.tail), (Utf16Len(478), Utf16Len(478)));
+/// ```
+#[must_use]
+pub fn cap(max_len: Utf16Len, head: Utf16Len, tail: Utf16Len) -> Cap {
+    let room = max_len.0.saturating_sub(NOTE_LEN);
+    let wanted = head.0.saturating_add(tail.0);
+    if wanted <= room {
+        return Cap { max_len, head, tail };
+    }
+    let share = |part: usize| Utf16Len((part as u128 * room as u128 / wanted.max(1) as u128) as usize);
+    Cap { max_len, head: share(head.0), tail: share(tail.0) }
+}
 
 /// Caps the tool results and drops old rounds until what is left fits the budget.
 ///
@@ -32,7 +55,7 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
     let newest_round = (0..account.len()).rev().find(|&index| opens_round(&account, index)).unwrap_or(0);
     for index in 0..account.last_group() {
         let may_stop = index > newest_round || opens_round(&account, index);
-        if may_stop && account.sent().cl100k as f64 <= limits.budget() {
+        if may_stop && account.sent().cl100k as f64 <= budget(limits) {
             break;
         }
         let row = account.row(index);
@@ -42,6 +65,12 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
         }
     }
     account
+}
+
+/// The window without the reserve, or all of it where the reserve leaves no room.
+fn budget(limits: &Limits) -> f64 {
+    let room = limits.context_window - limits.reserve_tokens;
+    if room > 0.0 { room } else { limits.context_window }
 }
 
 fn opens_round(account: &Account, index: usize) -> bool {

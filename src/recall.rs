@@ -10,7 +10,7 @@ use bytemuck::cast_slice;
 use regex::{Regex, RegexBuilder, escape};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::text::{Utf16Len, head};
+use crate::text::{Utf16Len, head, tail};
 
 /// A page where the model asks for no other size: about 2000 tokens.
 pub const PAGE_LEN: Utf16Len = Utf16Len(8_000);
@@ -76,9 +76,8 @@ pub fn read(text: &[u16], query: &Query) -> Answer {
 
 /// Up to `limit` units from `offset` on, ending after a line where the second half of the page has one's end.
 fn page(text: &[u16], query: &Query) -> Answer {
-    let Utf16Len(start) = query.offset.min(Utf16Len(text.len()));
+    let (start, rest) = from(text, query.offset);
     let limit = query.limit.clamp(Utf16Len(2), MAX_PAGE_LEN);
-    let rest = text.get(start..).unwrap_or_default();
     let mut page = head(rest, limit);
     if page.len() < rest.len() {
         let whole_lines = page.iter().rposition(|&unit| unit == NEWLINE).map_or(0, |at| at + 1);
@@ -96,11 +95,17 @@ fn page(text: &[u16], query: &Query) -> Answer {
     Answer { text: answer, next: (left > 0).then_some(Utf16Len(end)), matches: None }
 }
 
+/// What stands from `offset` on, or one unit later where that is the second half of a surrogate pair.
+fn from(text: &[u16], offset: Utf16Len) -> (usize, &[u16]) {
+    let rest = tail(text, Utf16Len(text.len().saturating_sub(offset.0)));
+    (text.len() - rest.len(), rest)
+}
+
 /// The lines around the matches from `offset` on, each with the offset at which it can be read.
 fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Answer {
-    let Utf16Len(start) = offset.min(Utf16Len(text.len()));
+    let (start, rest) = from(text, offset);
     // A lone surrogate becomes one character of one unit, so offsets stay the same.
-    let haystack = String::from_utf16_lossy(text.get(start..).unwrap_or_default());
+    let haystack = String::from_utf16_lossy(rest);
     let (regex, is_literal) = compile(pattern);
     let mut found = String::new();
     let mut places = Places { text: &haystack, byte: 0, unit: start };

@@ -156,14 +156,16 @@ async function amidCollection(work) {
 
 /** Whatever else can be asked fails with a plain error, and then works. */
 async function questionsAt(seed) {
-  const rows = new Batch();
-  for (const [slot, message] of conversation(seed, { length: 4 }).entries()) rows.add(slot, message);
-  const batch = [rows.numbers, rows.strings];
+  const read = new Batch();
+  for (const [slot, message] of conversation(seed, { length: 4 }).entries()) read.add(slot, message);
+  const batch = [read.numbers, read.strings];
   const [texts, told] = [
     { role: "user", content: "text" },
     { handle: "none", offset: 0, limit: 9 },
   ];
-  const letGo = [{ role: "user", text: "fix src/a.rs", calls: [] }];
+  const rows = [1, 2, 3].map((n) => ({ body: JSON.stringify({ role: "user", content: `fix src/${n}.rs` }) }));
+  const plan = JSON.stringify({ rows, keep: 0, hasPrompt: true, promptTokens: 900, answerTokens: 500 });
+  const summary = JSON.stringify({ digest: "", answer: "earlier", rows, language: "auto" });
   const recorded = newFile();
   writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));
   const questions = [
@@ -185,9 +187,13 @@ async function questionsAt(seed) {
     () => binding.estimateMessages(...batch, 1200),
     async () => (await binding.openSession(recorded)).message(0),
     () => binding.recall(...batch, told),
-    () => binding.digestSession("", "earlier", letGo),
     () => binding.countTextAsync("text", new binding.CancelFlag()),
     () => new binding.CancelFlag().cancel(),
+    () => binding.planCompression(plan),
+    () => binding.summariseSession(summary),
+    () => binding.groupsOf(JSON.stringify({ rows, indices: [0] })),
+    () => binding.searchForm("Café"),
+    () => binding.searchPhrases("Café"),
     () => binding.reasons(),
     () => binding.verdicts(),
     () => binding.watersOf("thrifty"),
@@ -199,50 +205,56 @@ async function questionsAt(seed) {
 /** A file of sessions: what a panic stops is undone whole, what was there before stays, the next write is made. */
 async function sessionFileAt() {
   const store = new binding.SessionStore(newFile());
-  const append = (text) => ({ kind: "append", key: "s", body: text, text });
-  const bodies = () => store.load("s")?.bodies ?? [];
+  const ask = async (request) => JSON.parse(await store.ask(JSON.stringify(request)));
+  const body = (text) => JSON.stringify({ role: "user", content: text });
+  const append = (text) => ["", "s", { append: { messages: [{ id: text, body: body(text) }] } }];
+  const ids = async () => ((await ask({ load: ["", "s"] }))?.messages ?? []).map(({ id }) => id);
+  await ask("open");
   let writes = 0;
   await atEveryStep(
-    () => store.apply([append(`a${writes}`), append(`b${writes}`)]),
+    () => ask({ apply: [append(`a${writes}`), append(`b${writes}`)] }),
     async (outcome) => {
       assertPlainError(outcome);
-      const before = bodies();
-      assert.equal(before.length % 2, 0, "both or none");
+      assert.equal((await ids()).length % 2, 0, "both or none");
       writes += 1;
-      await store.apply([append(`a${writes}`), append(`b${writes}`)]);
-      assert.deepEqual(bodies().slice(-2), [`a${writes}`, `b${writes}`]);
+      await ask({ apply: [append(`a${writes}`), append(`b${writes}`)] });
+      assert.deepEqual((await ids()).slice(-2), [`a${writes}`, `b${writes}`]);
     },
   );
   const reads = [
-    () => store.load("s"),
-    () => store.keys(),
-    () => store.search("a1", null, 5),
+    () => ids(),
+    () => ask({ list: { namespace: "", order: "created", limit: 5 } }),
+    () => ask({ search: { namespace: "", phrases: ["a1"], limit: 5 } }),
+    () => ask({ read: ["", "s", { limit: 5, newest: true }] }),
+    () => store.askNow(JSON.stringify({ stamp: ["", "s"] })),
     () => store.foreignWrites(),
-    () => store.setAside,
   ];
   for (const read of reads) await atEveryStep(read, assertPlainError);
   await atEveryStep(() => new binding.SessionStore(newFile()), assertPlainError);
-  await atEveryStep(() => store.close(), assertPlainError);
+  await atEveryStep(() => new binding.SessionStore(newFile()).ask('"open"'), assertPlainError);
+  await atEveryStep(() => ask("close"), assertPlainError);
 }
 
 /** The pipeline's history, likewise. */
 async function historyAt() {
-  const store = new binding.HistoryStore(newFile());
-  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", content: text + half }));
+  const open = () => new binding.HistoryStore(newFile(), "history", "events");
+  const store = open();
+  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", text: text + half }));
+  const newest = async (limit) => (await store.newest(1, limit)).rows;
   await atEveryStep(
     (step) => store.append(rows(`a${step}`)),
     async (outcome, step) => {
       assertPlainError(outcome);
-      assert.equal((await store.newest(1, 10_000)).length % 2, 0, "both or none");
+      assert.equal((await newest(10_000)).length % 2, 0, "both or none");
       await store.append(rows(`b${step}`));
-      assert.equal((await store.newest(1, 1))[0].content, `b${step}2`);
+      assert.equal((await newest(1))[0].text, `b${step}2`);
     },
   );
   const jobs = [
-    () => store.newest(1, 5),
-    () => store.record("context.compressed", "{}"),
+    () => newest(5),
+    () => store.record("context.compressed", 1, "{}"),
     () => store.takeSetAside(),
-    () => new binding.HistoryStore(newFile()).newest(1, 5),
+    () => open().newest(1, 5),
   ];
   for (const job of jobs) await atEveryStep(job, assertPlainError);
   await atEveryStep(() => store.close(), assertPlainError);

@@ -90,5 +90,30 @@ new RollingMemory({});
 createContextGuard({});
 // @ts-expect-error: a text, not a message
 truncateToolResult({ role: "user" });
-// @ts-expect-error: a chat is a number
-parts[0].getHistory("1", 2);
+// @ts-expect-error: a chat is a number or a text
+parts[0].getHistory({}, 2);
+
+/** What a session keeps goes into an agent as it is, whatever the pi version. */
+export async function sessions(old: Agent73, middle: Agent74, young: Agent87, manager: ContextManager) {
+  const { messages } = await manager.loadContext("s", "Be brief.");
+  old.state.messages = toAgentMessages(messages, old.state.model);
+  middle.state.messages = toAgentMessages(messages, middle.state.model);
+  young.state.messages = toAgentMessages(messages, young.state.model);
+  await manager.addMessage("s", {
+    role: "user",
+    content: [{ type: "image", data: "", mimeType: "image/png" }],
+  });
+  const answer: string = await manager.ask("s", "And now?", async (asked) => asked[0]?.content ?? "");
+  const { sessions, cursor } = await manager.list({ order: "updated", cursor: answer });
+  for await (const line of manager.export(sessions[0]?.sessionId)) await manager.import([line, cursor ?? ""]);
+  // @ts-expect-error an age is needed
+  await manager.prune({});
+  await manager.setMetadata("s", { goal: null });
+  const memory = new RollingMemory({
+    contextWindow: 1,
+    overheadTokens: () => 2,
+    history: [{ q: "", a: "" }],
+  });
+  memory.reset();
+  return ContextManager.getInstance({ store: "a.db", namespace: "tenant", maxTokens: 1 });
+}

@@ -1,8 +1,11 @@
-// Between messages of any of this package's shapes and OpenAI's chat format, tool calls and images included.
+// Between messages of any of this package's shapes and OpenAI's chat format, tool calls and images included. What goes
+// there and back comes back as it was; lib/pipeline/openai_calls.js says how that is kept for arguments.
 "use strict";
 
+const { isDeepStrictEqual } = require("node:util");
 const { show } = require("../options.js");
-const { json } = require("../snapshot.js");
+const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
+const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
 
 /** Stop reasons after which pi does not send an assistant message again. */
 const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
@@ -16,17 +19,32 @@ const ROLES = new Map([
 ]);
 const ROLE_NAMES = Array.from(ROLES.keys(), (role) => JSON.stringify(role)).join(", ");
 
+/** OpenAI takes text alone from a tool. Its images follow in a user message, this where there is no text. */
+const IMAGES_ONLY = "(see attached image)";
+const imagesLabel = (toolCallId) => `Images in the result of call ${toolCallId}:`;
+
 function toOpenAIMessages(messages) {
   const unsentCalls = new Set();
   const converted = [];
+  let images = [];
+  const flush = () => {
+    if (images.length > 0) converted.push({ role: "user", content: images });
+    images = [];
+  };
   for (const message of messages) {
     if (isUnsent(message)) {
       for (const call of callsOf(message)) unsentCalls.add(call.id);
       continue;
     }
-    if (unsentCalls.has(message.toolCallId)) continue;
-    converted.push(toOpenAI(message));
+    if (isResult(message) && unsentCalls.has(message.toolCallId)) continue;
+    const isLeading = converted.every(({ role }) => role === "system");
+    const made = restored(message) ?? toOpenAI(message, isLeading);
+    // The images of parallel calls wait until the last of their results: nothing may come between these.
+    if (!isResult(message)) flush();
+    else if (made !== message.original) images.push(...attachments(message));
+    converted.push(made);
   }
+  flush();
   return converted;
 }
 
@@ -34,95 +52,148 @@ function isUnsent({ role, stopReason, excludeFromContext }) {
   return excludeFromContext === true || (role === "assistant" && UNSENT_STOP_REASONS.has(stopReason));
 }
 
-function toOpenAI(message) {
+function isResult({ role }) {
+  return role === "tool" || role === "toolResult";
+}
+
+/** The parts by which a user message shows the images of a tool result. */
+function attachments(message) {
+  const content = contentOf(message);
+  if (!Array.isArray(content) || !content.some(isMedia)) return [];
+  return [{ type: "text", text: imagesLabel(message.toolCallId) }, ...partsOf(content.filter(isMedia))];
+}
+
+function toOpenAI(message, isLeading) {
   switch (message.role) {
     case "system":
-      return { role: "system", content: textOf(message.content) };
+      return { role: "system", content: systemText(message, isLeading) };
     case "assistant":
       return assistant(message);
     case "tool":
     case "toolResult":
-      return { role: "tool", tool_call_id: message.toolCallId, content: textOf(message.content) };
+      return { role: "tool", tool_call_id: message.toolCallId, content: resultText(contentOf(message)) };
     case "user":
-      return { role: "user", content: userContent(message.content) };
+      return { role: "user", content: sentContent(message) };
     default:
-      return { role: "user", content: otherText(message) };
+      return { role: "user", content: otherContent(message) };
   }
 }
 
 function assistant(message) {
   const calls = callsOf(message);
-  const text = textOf(message.content);
-  if (calls.length === 0) return { role: "assistant", content: text };
-  return { role: "assistant", content: text === "" ? null : text, tool_calls: calls.map(toOpenAICall) };
-}
-
-/** The calls of a pi message (blocks) or of a neutral one (`toolCalls`), each with id, name and arguments. */
-function callsOf({ content, toolCalls }) {
-  const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
-  return [...blocks, ...(toolCalls ?? []).map(fromOpenAICall)];
-}
-
-function toOpenAICall({ id, name, arguments: args }) {
+  const content = sentContent(message);
+  if (calls.length === 0) return { role: "assistant", content };
   return {
-    id,
-    type: "function",
-    function: { name, arguments: typeof args === "string" ? args : json(args ?? {}) },
+    role: "assistant",
+    content: content === "" ? null : content,
+    tool_calls: calls.map(toOpenAICall),
   };
 }
 
-/** A call in our shape; one that has it already is left as it is. */
-function fromOpenAICall(call) {
-  if (call?.function === undefined) return call;
-  const { name, arguments: args } = call.function;
-  return { id: call.id, name, arguments: parsed(args) };
+function sentContent(message) {
+  const content = contentOf(message);
+  return Array.isArray(content) && content.some(isMedia) ? partsOf(content) : textOf(content);
 }
 
-/** Arguments as an object; the text itself where a model wrote no JSON. */
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function userContent(content) {
-  if (!Array.isArray(content) || !content.some((block) => block?.type === "image")) return textOf(content);
-  return content.map((block) => {
-    if (block?.type !== "image") return { type: "text", text: block?.text ?? "" };
-    return { type: "image_url", image_url: { url: `data:${block.mimeType};base64,${block.data}` } };
-  });
+function resultText(content) {
+  const text = textOf(content);
+  return text === "" && Array.isArray(content) && content.some(isMedia) ? IMAGES_ONLY : text;
 }
 
 /** The messages of pi that only a host can have: summaries, commands it ran, its own kinds. */
-function otherText({ content, summary, command, output }) {
+function otherContent(message) {
+  const { summary, command, output } = message;
   if (summary !== undefined) return String(summary);
   if (command !== undefined) return `$ ${command}\n${output ?? ""}`;
-  return textOf(content);
+  return sentContent(message);
 }
 
-function textOf(content) {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  const texts = content.filter((block) => typeof block?.text === "string").map(({ text }) => text);
-  return texts.join("\n");
+/** What OpenAI's message said beyond ours, with what of ours was changed since; undefined if it said nothing more. */
+function restored(message) {
+  const { original } = message;
+  if (typeof original !== "object" || original === null) return undefined;
+  return isSame(fields(fromOpenAI(original)), fields(message))
+    ? original
+    : { ...original, ...toOpenAI(message, true) };
+}
+
+function fields({ role, content, blocks, toolCalls, toolCallId }) {
+  return { role, content, blocks, toolCalls, toolCallId };
+}
+
+/** False too for what is nested too deeply to be compared. */
+function isSame(a, b) {
+  try {
+    return isDeepStrictEqual(a, b);
+  } catch {
+    return false;
+  }
 }
 
 function fromOpenAIMessages(messages) {
-  return messages.map((message, index) => {
-    const { role, content, tool_calls: calls, tool_call_id: toolCallId } = message ?? {};
-    if (!ROLES.has(role)) {
-      throw new TypeError(
-        `fromOpenAIMessages: the role of message ${index} is ${show(role)}; it must be ${ROLE_NAMES}`,
-      );
+  for (const [index, message] of messages.entries()) {
+    const role = message?.role;
+    if (ROLES.has(role)) continue;
+    throw new TypeError(
+      `fromOpenAIMessages: the role of message ${index} is ${show(role)}; it must be ${ROLE_NAMES}`,
+    );
+  }
+  const neutral = messages.map((message) => withOriginal(fromOpenAI(message), message));
+  return withImagesInResults(neutral, messages);
+}
+
+function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId }) {
+  return {
+    role: ROLES.get(role),
+    ...contentFrom(content),
+    ...(Array.isArray(calls) && calls.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
+    ...(toolCallId != null && { toolCallId }),
+  };
+}
+
+/** Our form does not say everything that OpenAI's can: what it does not is kept beside it. */
+function withOriginal(neutral, message) {
+  return isSame(toOpenAI(neutral, true), message) ? neutral : { ...neutral, original: message };
+}
+
+/** User messages that show the images of tool results, put back into these where that is exactly undone. */
+function withImagesInResults(neutral, messages) {
+  const merged = [];
+  let run = 0;
+  for (const [index, message] of neutral.entries()) {
+    const start = merged.length - run;
+    const folded = message.role === "user" && run > 0 && folding(merged.slice(start), message.blocks);
+    if (folded && isSame(toOpenAIMessages(folded), messages.slice(index - run, index + 1))) {
+      merged.splice(start, run, ...folded);
+      run = 0;
+      continue;
     }
-    return {
-      role: ROLES.get(role),
-      content: textOf(content),
-      ...(calls?.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
-      ...(toolCallId != null && { toolCallId }),
-    };
+    merged.push(message);
+    run = message.role === "tool" ? run + 1 : 0;
+  }
+  return merged;
+}
+
+/** The results with the images that follow their labels; undefined where something else is there. */
+function folding(results, blocks) {
+  if (blocks === undefined) return undefined;
+  const images = new Map();
+  let current;
+  for (const block of blocks) {
+    if (block.type === "text") {
+      const found = results.find(({ toolCallId }) => imagesLabel(toolCallId) === block.text);
+      if (found === undefined || images.has(found)) return undefined;
+      current = [];
+      images.set(found, current);
+    } else if (current === undefined) return undefined;
+    else current.push(block);
+  }
+  return results.map((result) => {
+    const own = images.get(result);
+    if (own === undefined) return result;
+    const content = result.content === IMAGES_ONLY ? "" : result.content;
+    const text = content === "" ? [] : [{ type: "text", text: content }];
+    return { ...result, content, blocks: [...text, ...own] };
   });
 }
 

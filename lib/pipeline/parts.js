@@ -3,13 +3,16 @@
 "use strict";
 
 const { native } = require("../native.js");
-const { checkOptions, count, show } = require("../options.js");
+const { Reporter } = require("../events.js");
+const { checkOptions, count, handler, show } = require("../options.js");
+const { tailStart, withWholeCalls } = require("./calls.js");
+const { isMedia } = require("./openai_content.js");
 
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */
 const MAX_CHARS_PER_MESSAGE = 4_000;
-/** Messages read from the provider: enough that the compressor, not the reading, decides what is left out. */
-const HISTORY_LIMIT = 50;
+/** Messages read beyond those the compressor keeps: so that it, not the reading, decides what is left out. */
+const HISTORY_MARGIN = 38;
 
 const atLeastOne = {
   allowed: "a whole number from 1 on",
@@ -20,7 +23,10 @@ const has = (method) => ({
   accepts: (value) => typeof value?.[method] === "function",
 });
 
-/** Keeps the newest messages and the beginning of each. What needs no cut comes back as it is, `===`. */
+/**
+ * Keeps the newest messages, a tool's answer never without its call, and the beginning of each. What needs no cut comes
+ * back as it is, `===`.
+ */
 class SimpleCompressor {
   constructor(options) {
     const table = {
@@ -32,14 +38,20 @@ class SimpleCompressor {
   }
 
   compress(messages) {
-    const newest = messages.length > this.maxMessages ? messages.slice(-this.maxMessages) : messages;
-    const isLong = ({ content }) => content.length > this.maxCharsPerMessage;
-    if (!newest.some(isLong)) return newest;
-    return newest.map((message) => (isLong(message) ? this.#clipped(message) : message));
+    const start = tailStart(messages, this.maxMessages);
+    const newest = withWholeCalls(start > 0 ? messages.slice(start) : messages);
+    if (!newest.some((message) => this.#isLong(message))) return newest;
+    return newest.map((message) => (this.#isLong(message) ? this.#clipped(message) : message));
   }
 
-  #clipped(message) {
-    return { ...message, content: native().clipText(message.content, this.maxCharsPerMessage) };
+  #isLong({ content }) {
+    return typeof content === "string" && content.length > this.maxCharsPerMessage;
+  }
+
+  #clipped({ original: _, ...message }) {
+    const content = native().clipText(message.content, this.maxCharsPerMessage);
+    const { blocks } = message;
+    return { ...message, content, ...(Array.isArray(blocks) && { blocks: blocks.filter(isMedia) }) };
   }
 }
 
@@ -56,42 +68,58 @@ class Pipeline {
   #compressor;
   #assembler;
   #historyLimit;
+  #reporter;
 
   constructor(options) {
-    const { provider, compressor, assembler, historyLimit } = checkOptions("Pipeline", options, {
+    const { provider, compressor, assembler, historyLimit, onEvent } = checkOptions("Pipeline", options, {
       provider: [undefined, has("getHistory")],
       compressor: [undefined, has("compress")],
       assembler: [undefined, has("assemble")],
-      historyLimit: [HISTORY_LIMIT, atLeastOne],
+      historyLimit: [undefined, atLeastOne],
+      onEvent: [undefined, handler],
     });
     if (provider === undefined) throw new TypeError("Pipeline: option provider is missing");
     this.#provider = provider;
     this.#compressor = compressor ?? new SimpleCompressor(pipelineConfigFromEnv());
     this.#assembler = assembler ?? new StandardAssembler();
-    this.#historyLimit = historyLimit;
+    const { maxMessages } = this.#compressor;
+    this.#historyLimit =
+      historyLimit ?? (count.accepts(maxMessages) ? maxMessages : MAX_MESSAGES) + HISTORY_MARGIN;
+    this.#reporter = new Reporter(onEvent);
   }
 
   /** The request for the newest message of a chat. */
   async prepare(chatId, system, userMessage) {
     const history = await this.#provider.getHistory(chatId, this.#historyLimit);
     const compressed = await this.#compressor.compress(history);
-    if (isCut(history, compressed)) await this.#record(history, compressed);
+    if (isCut(history, compressed)) this.#record(chatId, history, compressed);
     return this.#assembler.assemble(system, compressed, userMessage);
   }
 
-  async #record(history, compressed) {
+  /** Bookkeeping: the task neither waits for it nor fails with it. */
+  async #record(chatId, history, compressed) {
     const { maxMessages = 0, maxCharsPerMessage = 0 } = this.#compressor;
-    await this.#provider.recordCompression?.({
+    const row = {
       original_count: history.length,
       compressed_count: compressed.length,
       max_messages: maxMessages,
       max_chars_per_message: maxCharsPerMessage,
-    });
+    };
+    try {
+      await this.#provider.recordCompression?.(row, chatId);
+    } catch (error) {
+      const code = typeof error?.code === "string" ? error.code : "ERR_INTERNAL";
+      const message = `The event of a compression was not recorded: ${error?.message}`;
+      if (this.#reporter.isListening) this.#reporter.emit({ type: "recordFailed", code, message });
+      else process.emitWarning(message, { code });
+    }
   }
 }
 
 function isCut(before, after) {
-  return before.length !== after.length || before.some(({ content }, i) => content !== after[i].content);
+  const isOther = ({ content, toolCalls }, i) =>
+    content !== after[i].content || toolCalls !== after[i].toolCalls;
+  return before.length !== after.length || before.some(isOther);
 }
 
 function pipelineConfigFromEnv(env = process.env) {

@@ -1,37 +1,74 @@
-// Makes the summary of what a session lets go: by the host's summariser, else by rules. The rules' digest is kept up
-// to date in either case, so that a later summary by rules knows everything; summaries never nest.
+// One compression of a session: what may go and what is said of it is worked out natively, the host's summariser is asked
+// in between, and the store swaps if nobody else has meanwhile.
 "use strict";
 
-const { countTokensAsync } = require("../count.js");
+const { withCode } = require("../database-error.js");
 const { native } = require("../native.js");
-const { SUMMARY_LABEL, readCall } = require("./conversation.js");
-const { sessionPrompt } = require("./prompts.js");
-const { callSummarizer } = require("./summarizer.js");
-const { countable, summaryEntry } = require("./session.js");
-const { clip } = require("./text.js");
+const { SUMMARY_LABEL, frozen, newId } = require("./conversation.js");
+const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
 
-/** Text in a summariser's prompt, all messages together. Units; about 25 000 tokens at most. */
-const PROMPT_UNITS = 100_000;
-/** Longest summary taken from a summariser, units; 500 tokens were asked for. */
-const SUMMARY_UNITS = 8000;
-const LABELS = new RegExp(`^(\\s*${SUMMARY_LABEL.replace(/[[\]]/g, "\\$&")})+`);
-
-/** The summary that replaces `middle`, who made it, the session's digest from now on, and the tokens it saves. */
-async function summarise({ digest }, middle, summarize, timeoutMs) {
-  const messages = middle.map((entry) => entry.message);
-  const fresh = middle.filter((entry) => !entry.isSummary).map((entry) => entry.message);
-  const prompt = summarize === undefined ? "" : sessionPrompt(messages, PROMPT_UNITS);
-  const answer = await callSummarizer(summarize, messages, prompt, { timeoutMs });
-  const text = clip(answer?.replace(LABELS, "").trim() ?? "", SUMMARY_UNITS);
-  const rules = await native().digestSession(digest, text === "" ? undefined : text, fresh.map(letGo));
-  const summary = summaryEntry(text === "" ? rules.text : text);
-  const tokensBefore = await countTokensAsync(messages.map(countable));
-  const tokensSaved = Math.max(0, tokensBefore - (await countTokensAsync(countable(summary.message))));
-  return { summary, by: text === "" ? "rules" : "ai", digest: rules.state, tokensSaved };
+/**
+ * `{ effect, operation, by, tokensSaved, failure }` of a compression that is worked out; undefined where there is nothing
+ * to let go, or it was aborted. `failure` says why the summariser's words were not taken.
+ */
+async function compressionOf(session, summarize, limits, signal) {
+  const rows = session.rows.slice();
+  const { prompt, stamp, digest } = session;
+  const plan = await asked("planCompression", {
+    rows: rows.map(rowOf),
+    keep: limits.maxCompressedMessages,
+    keepTokens: limits.maxCompressedTokens,
+    hasPrompt: prompt !== undefined,
+    promptTokens: summarize === undefined ? undefined : limits.summarizeTokens,
+    answerTokens: MAX_TOKENS,
+  });
+  const middle = plan.letGo.map((index) => rows[index]);
+  if (middle.length === 0) return undefined;
+  const { text, failure } = await callSummarizer(
+    summarize,
+    middle.map(({ message }) => message),
+    plan.prompt,
+    { timeoutMs: limits.summarizeTimeoutMs, signal },
+  );
+  if (signal.aborted) return undefined;
+  const made = await asked("summariseSession", {
+    digest,
+    answer: text,
+    rows: middle.map(rowOf),
+    language: limits.language,
+  });
+  const letGo = middle.map(({ message }) => message.id);
+  const summary = frozen({
+    id: newId(),
+    role: "assistant",
+    content: made.text,
+    timestamp: new Date().toISOString(),
+  });
+  const { digest: next, tokensSaved } = made;
+  return {
+    effect: (view) => view.compress(letGo, summary, { digest: next, tokensSaved }),
+    change: {
+      kind: "compress",
+      session: stamp?.session ?? 0,
+      revision: stamp?.revision ?? 0,
+      letGo,
+      summary: { id: summary.id, body: JSON.stringify(summary) },
+      digest: next,
+      tokensSaved,
+    },
+    by: made.isFromHost ? "ai" : "rules",
+    tokensSaved,
+    failure,
+  };
 }
 
-function letGo({ role, content, toolCalls = [], toolCallId, isError }) {
-  return { role, text: content, calls: toolCalls.map(readCall), callId: toolCallId, isError };
+function rowOf({ message, isSummary }) {
+  return { body: JSON.stringify(message), isSummary };
 }
 
-module.exports = { summarise };
+/** The answer of a native function that takes and gives JSON. */
+async function asked(name, request) {
+  return JSON.parse(await withCode(native()[name](JSON.stringify(request))));
+}
+
+module.exports = { SUMMARY_LABEL, asked, compressionOf, rowOf };

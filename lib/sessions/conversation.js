@@ -2,6 +2,7 @@
 // Words, tool calls and their results go both ways; thinking and images do not.
 "use strict";
 
+const { randomBytes } = require("node:crypto");
 const { json } = require("../snapshot.js");
 const { plainText } = require("./text.js");
 
@@ -14,29 +15,117 @@ const ROLES = new Set(["system", "user", "assistant", "tool"]);
 /** Stop reasons of answers whose tool calls are never carried out. */
 const FAILED = new Set(["error", "aborted"]);
 
-/** A checked copy of a host's message, dated; throws a TypeError that says what is wrong. */
+/** What begins the ids of messages added here: unlike any other process's. */
+let ownPrefix;
+let idsMade = 0;
+/** Longest id a host may give, UTF-16 units: a store keeps an index of them. */
+const ID_UNITS = 128;
+
+function newId() {
+  ownPrefix ??= randomBytes(9).toString("base64url");
+  idsMade += 1;
+  return `${ownPrefix}.${idsMade.toString(36)}`;
+}
+
+/** Whether the id was made here, and so is no other message's. */
+function isOwnId(id) {
+  return ownPrefix !== undefined && id.startsWith(ownPrefix);
+}
+
+/** A checked copy of a host's message, dated and frozen throughout; throws a TypeError that says what is wrong. */
 function checkMessage(message) {
-  const { role, content, timestamp, toolCalls, toolCallId, isError } = message ?? {};
+  const { id, role, content, blocks, timestamp } = message ?? {};
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
-  if (typeof content !== "string")
-    throw new TypeError(`message.content must be a string, not ${typeof content}`);
-  if (toolCalls !== undefined && !Array.isArray(toolCalls))
-    throw new TypeError("message.toolCalls must be an array");
+  if (id !== undefined) checkId(id);
+  const isText = typeof content === "string";
+  if (!isText && !(Array.isArray(content) && content.length > 0))
+    throw new TypeError(`message.content must be a string or an array of blocks, not ${typeof content}`);
   // Property by property: spreading optional ones takes longer than all the rest.
   const copy = {
+    id: id ?? newId(),
     role,
-    content,
+    content: isText ? content : plainText(content),
     timestamp: typeof timestamp === "string" ? timestamp : new Date().toISOString(),
   };
-  if (toolCalls !== undefined) copy.toolCalls = [...toolCalls];
+  const given = isText ? blocks : content;
+  if (given !== undefined) addBlocks(copy, given);
+  addRest(copy, message);
+  return Object.freeze(copy);
+}
+
+function checkId(id) {
+  if (typeof id !== "string" || id === "" || id.length > ID_UNITS || !isPlain(id))
+    throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
+}
+
+/** What only some messages have. */
+function addRest(copy, { toolCalls, toolCallId, isError, original, agentFields }) {
+  if (toolCalls !== undefined) {
+    if (!Array.isArray(toolCalls)) throw new TypeError("message.toolCalls must be an array");
+    copy.toolCalls = jsonCopy("toolCalls", toolCalls);
+  }
   if (toolCallId !== undefined) copy.toolCallId = String(toolCallId);
   if (typeof isError === "boolean") copy.isError = isError;
-  return Object.freeze(copy);
+  if (isObject(original)) copy.original = jsonCopy("original", original);
+  if (isObject(agentFields)) copy.agentFields = jsonCopy("agentFields", agentFields);
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null;
+}
+
+/** Blocks say more than the text beside them where there is an image among them; else they are that text. */
+function addBlocks(copy, blocks) {
+  if (!Array.isArray(blocks) || !blocks.every(isBlock))
+    throw new TypeError(
+      'message.content must hold blocks { type: "text", text } and { type: "image", data, mimeType } alone',
+    );
+  if (blocks.some(({ type }) => type === "image")) copy.blocks = jsonCopy("content", blocks);
+}
+
+function isBlock(block) {
+  const { type, text, data, mimeType } = block ?? {};
+  if (type === "text") return typeof text === "string";
+  return type === "image" && typeof data === "string" && typeof mimeType === "string";
+}
+
+/** What comes back from a store is the same as what was added: a copy through JSON. */
+function jsonCopy(name, value) {
+  try {
+    return frozen(JSON.parse(JSON.stringify(value)));
+  } catch {
+    throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
+  }
+}
+
+/** The value, frozen throughout. What comes from JSON has no cycles and a bounded depth. */
+function frozen(value) {
+  const open = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    Object.freeze(next);
+    open.push(...Object.values(next).filter((inner) => typeof inner === "object" && inner !== null));
+  }
+  return value;
+}
+
+/** True of text that every database can hold. */
+function isPlain(text) {
+  return text.isWellFormed() && !text.includes("\0");
 }
 
 function show(value) {
   return typeof value === "string" ? JSON.stringify(value.slice(0, 40)) : typeof value;
+}
+
+/** The message that a model's answer makes: a text, an assistant message of ours, or pi's. */
+function answerOf(answer) {
+  if (typeof answer === "string") return checkMessage({ role: "assistant", content: answer });
+  const message = Array.isArray(answer?.content) ? fromAgentMessage(answer) : answer;
+  if (message?.role !== "assistant")
+    throw new TypeError("ask: complete must return a text or an assistant message");
+  return checkMessage(message);
 }
 
 /** A tool call in pi's form or OpenAI's: its id, its name and its arguments as JSON. */
@@ -60,18 +149,19 @@ function fromAgentMessage(message) {
 const MAX_TIME_MS = 8.64e15;
 
 function neutralForm(message) {
-  const content = plainText(message?.content);
+  const said = saidOf(message?.content);
   switch (message?.role) {
     case "system":
+      return { role: "system", content: systemText(message), ...agentFieldsOf(message) };
     case "user":
-      return { role: message.role, content };
+      return { role: "user", ...said };
     case "assistant": {
       const toolCalls = FAILED.has(message.stopReason) ? [] : callsOf(message.content);
-      if (content === "" && toolCalls.length === 0) return undefined;
-      return { role: "assistant", content, ...(toolCalls.length > 0 && { toolCalls }) };
+      if (said.content === "" && toolCalls.length === 0) return undefined;
+      return { role: "assistant", content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
     }
     case "toolResult":
-      return { role: "tool", content, toolCallId: message.toolCallId, isError: message.isError === true };
+      return { role: "tool", ...said, toolCallId: message.toolCallId, isError: message.isError === true };
     case "compactionSummary":
     case "branchSummary":
       return { role: "user", content: String(message.summary ?? "") };
@@ -80,10 +170,37 @@ function neutralForm(message) {
   }
 }
 
+/** The words, and the blocks where there are images among them. */
+function saidOf(content) {
+  const text = plainText(content);
+  if (!Array.isArray(content) || !content.some((block) => block?.type === "image")) return { content: text };
+  const blocks = content.flatMap((block) => {
+    if (block?.type === "image") return [{ type: "image", data: block.data, mimeType: block.mimeType }];
+    return block?.type === "text" ? [{ type: "text", text: block.text }] : [];
+  });
+  return { content: text, blocks };
+}
+
+/** pi's system messages have more than text: named sections and tools. A provider that knows none gets the words. */
+function systemText({ content, sections }) {
+  const named = Object.values(sections ?? {}).filter((section) => typeof section === "string");
+  return [plainText(content), ...named].filter((text) => text !== "").join("\n\n");
+}
+
+/** What pi needs to get its own system message back. */
+function agentFieldsOf({ content, sections, toolsAdded, toolsRemoved }) {
+  if ([sections, toolsAdded, toolsRemoved].every((field) => field === undefined)) return {};
+  return { agentFields: { content, sections, toolsAdded, toolsRemoved } };
+}
+
 function callsOf(content) {
   if (!Array.isArray(content)) return [];
   const calls = content.filter((block) => block?.type === "toolCall");
-  return calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: given }));
+  return calls.map(({ id, name, arguments: given, argumentsText }) => ({
+    id,
+    name,
+    arguments: argumentsText ?? given,
+  }));
 }
 
 /**
@@ -96,10 +213,12 @@ function toAgentMessages(messages, model = {}) {
   return messages.flatMap((message) => {
     const timestamp = Date.parse(message.timestamp) || Date.now();
     const text = message.content === "" ? [] : [{ type: "text", text: message.content }];
+    const said = message.blocks?.map((block) => ({ ...block })) ?? text;
     const isSummary = message.role === "assistant" && message.content.startsWith(SUMMARY_LABEL);
-    if (message.role === "tool") return resultMessage(message, text, timestamp, toolNames);
-    if (message.role === "system") return [{ role: "system", content: message.content, timestamp }];
-    if (message.role === "user" || isSummary) return [{ role: "user", content: text, timestamp }];
+    if (message.role === "tool") return resultMessage(message, said, timestamp, toolNames);
+    if (message.role === "system")
+      return [{ role: "system", content: message.content, ...message.agentFields, timestamp }];
+    if (message.role === "user" || isSummary) return [{ role: "user", content: said, timestamp }];
     const calls = (message.toolCalls ?? []).map(readCall);
     for (const call of calls) toolNames.set(call.id, call.name);
     return [assistantMessage([...text, ...calls.map(callBlock)], calls.length > 0, timestamp, model)];
@@ -113,17 +232,24 @@ function resultMessage({ toolCallId, isError = false }, content, timestamp, tool
   return [{ role: "toolResult", toolCallId, toolName, content, isError, timestamp }];
 }
 
+/** pi's arguments are an object. What is none, or would lose digits as one, keeps its text beside it. */
 function callBlock({ id, name, arguments: text }) {
-  return { type: "toolCall", id, name, arguments: parsed(text) };
-}
-
-function parsed(text) {
+  let value;
   try {
-    const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : { value };
+    value = JSON.parse(text);
   } catch {
-    return { value: text };
+    value = text;
   }
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const given = isObject ? value : { value };
+  const argumentsText = JSON.stringify(given) === text ? undefined : text;
+  return {
+    type: "toolCall",
+    id,
+    name,
+    arguments: given,
+    ...(argumentsText !== undefined && { argumentsText }),
+  };
 }
 
 function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provider = UNKNOWN, id = UNKNOWN }) {
@@ -133,4 +259,15 @@ function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provide
   return { role: "assistant", content, api, provider, model: id, usage, stopReason, timestamp };
 }
 
-module.exports = { SUMMARY_LABEL, checkMessage, readCall, fromAgentMessage, toAgentMessages };
+module.exports = {
+  SUMMARY_LABEL,
+  answerOf,
+  checkMessage,
+  frozen,
+  isOwnId,
+  isPlain,
+  newId,
+  readCall,
+  fromAgentMessage,
+  toAgentMessages,
+};

@@ -1,329 +1,406 @@
-// Many sessions side by side, each bounded: past a number of messages the middle of a session becomes one summary.
-// In memory, or in a file that other processes may use too; then what is let go can still be found.
+// Many sessions side by side, each bounded: past a number of messages or tokens the middle of a session becomes one
+// summary. What a session may let go is decided natively, and a store keeps the rows: this file is the host's door.
 "use strict";
 
-const { Reporter } = require("../events.js");
-const { checkOptions, count, handler, positive } = require("../options.js");
-const { summarise } = require("./compression.js");
-const { checkMessage, fromAgentMessage } = require("./conversation.js");
-const { SessionFile } = require("./file.js");
-const { matcher } = require("./search.js");
-const { Entry, Session, bodyOf } = require("./session.js");
+const { native } = require("../native.js");
+const { count, oneOf, positive } = require("../options.js");
+const { storeOf } = require("../store/index.js");
+const { WriteQueue } = require("../store/queue.js");
+const { asked, compressionOf, rowOf } = require("./compression.js");
+const { answerOf, checkMessage, fromAgentMessage, isPlain } = require("./conversation.js");
+const { atLeastOne, check, checkLimits, checkManagerOptions, name } = require("./limits.js");
+const { Notices } = require("./notices.js");
+const { Sessions } = require("./sessions.js");
+const { exportSessions, hitsOf, importSessions, listed } = require("./transfer.js");
 
-const MAX_MESSAGES = 50;
-const MAX_COMPRESSED_MESSAGES = 20;
-/** Sessions of a file that are kept in memory; the least used give way. */
-const CACHED_SESSIONS = 1024;
-/** Messages a search finds where no limit is asked for. */
+/** Messages a search finds, sessions on a page of a list, where no limit is asked for. */
 const SEARCH_LIMIT = 20;
-
-const filePath = {
-  allowed: "the path of a file",
-  accepts: (value) => typeof value === "string" && value !== "" && value !== ":memory:",
-};
-const atLeastOne = {
-  allowed: "a whole number from 1 on",
-  accepts: (value) => count.accepts(value) && value > 0,
-};
-
-const OPTIONS = {
-  store: [undefined, filePath],
-  maxMessages: [MAX_MESSAGES, atLeastOne],
-  maxCompressedMessages: [MAX_COMPRESSED_MESSAGES, count],
-  summarize: [undefined, handler],
-  summarizeTimeoutMs: [30_000, positive],
-  onEvent: [undefined, handler],
-};
+const LIST_LIMIT = 100;
+const DAY_MS = 86_400_000;
+const FIELDS = ["goal", "planId"];
 
 let instance;
 
 class ContextManager {
   #options;
-  #reporter;
-  #file;
-  #sessions = new Map();
-  #isClosed = false;
+  #given;
+  #notices;
+  #store;
+  #queue;
+  #sessions;
+  #ready;
+  #closing = new AbortController();
 
-  static getInstance() {
-    instance ??= new ContextManager();
+  static getInstance(options) {
+    if (instance !== undefined && options !== undefined && !isSame(options, instance.#given)) {
+      throw new TypeError(
+        "getInstance: there is an instance with other options; close it, or ask without options",
+      );
+    }
+    instance ??= new ContextManager(options);
     return instance;
   }
 
+  /** Resolves when the store is open, rejects if it cannot be. */
+  static async open(options) {
+    const manager = new ContextManager(options);
+    await manager.#ready;
+    return manager;
+  }
+
   constructor(options) {
-    this.#options = checkOptions("ContextManager", options, OPTIONS);
-    this.#reporter = new Reporter(this.#options.onEvent);
-    const { store } = this.#options;
-    if (store === undefined) return;
-    this.#file = new SessionFile(store);
-    const { setAside } = this.#file;
-    if (setAside !== undefined) this.#reporter.emit({ type: "storeSetAside", store, movedTo: setAside });
+    this.#given = { ...options };
+    this.#options = checkManagerOptions(options);
+    this.#notices = new Notices("ContextManager", this.#options.onEvent);
+    this.#store = storeOf(this.#options.store);
+    this.#ready = this.#open();
+    this.#ready.catch(() => {});
+    this.#queue = new WriteQueue(this.#store, this.#ready);
+    this.#sessions = new Sessions(this.#store, this.#options.namespace, this.#ready);
+  }
+
+  async #open() {
+    await this.#store.open((event) => {
+      const message =
+        event.message ??
+        `the damaged file ${event.store} was moved to ${event.movedTo}; ${event.salvaged} of its messages could be read`;
+      this.#notices.warn({ message, ...event });
+    });
   }
 
   getOrCreateContext(sessionId, systemPrompt) {
-    if (systemPrompt !== undefined && typeof systemPrompt !== "string") {
-      throw new TypeError(`systemPrompt must be a string, not ${typeof systemPrompt}`);
-    }
-    const session = this.#find(sessionId) ?? this.#create(sessionId);
-    if (systemPrompt !== undefined && !session.hasSystem) {
-      const entry = new Entry(checkMessage({ role: "system", content: systemPrompt }));
-      session.add(entry);
-      if (this.#file !== undefined) this.#reportFailure(this.#store(session, entry));
-    }
-    return session.context();
+    checkPrompt(systemPrompt);
+    const session = this.#find(sessionId) ?? this.#sessions.blank(sessionId);
+    this.#create(session, systemPrompt);
+    return session.context;
+  }
+
+  async loadContext(sessionId, systemPrompt) {
+    checkPrompt(systemPrompt);
+    const session = await this.#load(sessionId);
+    await this.#create(session, systemPrompt);
+    return session.context;
+  }
+
+  /** Resolves when the session is stored with a prompt, if it had none. */
+  #create(session, systemPrompt) {
+    const needsPrompt = systemPrompt !== undefined && !session.hasSystem;
+    if (session.exists && !needsPrompt) return undefined;
+    const prompt = needsPrompt ? checkMessage({ role: "system", content: systemPrompt }) : undefined;
+    return this.#report(this.#setFields(session, {}, prompt, true));
   }
 
   async addMessage(sessionId, message) {
-    const entry = new Entry(checkMessage(message));
-    const session = this.#find(sessionId) ?? this.#create(sessionId);
-    session.add(entry);
-    if (this.#file !== undefined) await this.#store(session, entry);
-    if (session.entries.length > this.#options.maxMessages) await this.compressContext(sessionId);
+    const checked = checkMessage(message);
+    const session = this.#touch(sessionId);
+    const isPrompt = checked.role === "system" && session.count === 0;
+    if (!isPrompt || !(await this.#addPrompt(session, checked))) await this.#append(session, checked);
+    if (this.#closing.signal.aborted) return;
+    if (session.isStale || !session.isLoaded) await this.#sessions.refresh(session);
+    while (this.#isOver(session)) {
+      const { by } = await this.#compressOnce(session, this.#options.summarize);
+      if (by === "none") return;
+    }
+  }
+
+  /** A system message that opens a session is its prompt. False where another process was quicker. */
+  async #addPrompt(session, message) {
+    const { prompt } = await this.#setFields(session, {}, message, true);
+    return prompt === undefined || prompt === JSON.stringify(message);
+  }
+
+  async #append(session, message) {
+    const effect = (view) => view.add(message);
+    const entry = { id: message.id, body: JSON.stringify(message), text: message.content };
+    if (!this.#store.forgets && !isPlain(entry.text))
+      entry.text = entry.text.toWellFormed().replaceAll("\0", " ");
+    const undo = (view) => view.remove([message.id]);
+    await this.#write(session, effect, { kind: "append", messages: [entry] }, undo);
   }
 
   getMessages(sessionId, includeSystem = true) {
-    const messages = this.#find(sessionId)?.messages ?? [];
-    return includeSystem ? messages : messages.filter(({ role }) => role !== "system");
+    const session = this.#find(sessionId);
+    if (session === undefined) return [];
+    return includeSystem ? session.messages : session.messages.filter(({ role }) => role !== "system");
   }
 
   async compressContext(sessionId, summarize = this.#options.summarize) {
+    const session = await this.#load(sessionId);
+    return session.exists ? this.#compressOnce(session, summarize) : { before: 0, after: 0, by: "none" };
+  }
+
+  clearContext(sessionId) {
+    const session = this.#touch(sessionId);
+    const effect = (view) => view.reset();
+    session.begin(effect);
+    const operation = this.#operation(session, { kind: "clear" });
+    // At once where that can be, so that it holds even if the process ends with this very call.
+    if (this.#queue.writeNow(operation)) {
+      session.acknowledge(effect, {});
+      this.#sessions.dropIfIdle(session);
+      return this.#report(this.#store.purge?.() ?? Promise.resolve());
+    }
+    return this.#report(
+      this.#settle(session, effect, operation).then(() => this.#sessions.dropIfIdle(session)),
+    );
+  }
+
+  async setSystemPrompt(sessionId, systemPrompt) {
+    if (systemPrompt === undefined) throw new TypeError("setSystemPrompt: systemPrompt must be a string");
+    checkPrompt(systemPrompt);
+    const prompt = checkMessage({ role: "system", content: systemPrompt });
+    await this.#setFields(this.#touch(sessionId), {}, prompt, false);
+  }
+
+  setMetadata(sessionId, metadata = {}) {
+    const fields = {};
+    for (const name of FIELDS) {
+      const value = metadata[name];
+      if (value === undefined) continue;
+      if (typeof value !== "string" && value !== null)
+        throw new TypeError(`metadata.${name} must be a string or null, not ${typeof value}`);
+      fields[name] = value === null ? null : JSON.stringify(value);
+    }
+    return this.#report(this.#setFields(this.#touch(sessionId), fields, undefined, false));
+  }
+
+  listSessions() {
+    this.#assertOpen();
+    return this.#sessions.ids();
+  }
+
+  async list({ namespace = this.#options.namespace, order = "created", limit = LIST_LIMIT, cursor } = {}) {
+    this.#assertOpen();
+    check("list", "namespace", namespace, name);
+    check("list", "order", order, oneOf("created", "updated"));
+    check("list", "limit", limit, atLeastOne);
+    await this.#ready;
+    return listed(await this.#store.list({ namespace, order, limit, cursor }));
+  }
+
+  getStats(sessionId) {
     const session = this.#find(sessionId);
-    if (session === undefined) return { before: 0, after: 0, by: "none" };
+    if (session === undefined) return undefined;
+    const { count: messages, tokens, compressions, tokensSaved } = session;
+    return { messages, tokens, compressions, tokensSaved };
+  }
+
+  setMaxMessages(n) {
+    this.#setLimit("maxMessages", n);
+  }
+
+  setMaxCompressedMessages(n) {
+    this.#setLimit("maxCompressedMessages", n);
+  }
+
+  search(query, options) {
+    this.#assertOpen();
+    const asked = this.#searchQuery(query, options);
+    return hitsOf(this.#sessions.syncStore("search").search(asked));
+  }
+
+  async searchAsync(query, options) {
+    this.#assertOpen();
+    const asked = this.#searchQuery(query, options);
+    await this.#ready;
+    return hitsOf(await this.#store.search(asked));
+  }
+
+  #searchQuery(query, { sessionId, limit = SEARCH_LIMIT } = {}) {
+    if (typeof query !== "string") throw new TypeError(`search: query must be a string, not ${typeof query}`);
+    check("search", "limit", limit, count);
+    const phrases = native().searchPhrases(query);
+    const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
+    return { namespace: this.#options.namespace, key, phrases, limit };
+  }
+
+  async deleteMessages(sessionId, ids) {
+    if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string" && isPlain(id)))
+      throw new TypeError("deleteMessages: ids must be an array of message ids");
+    const session = await this.#load(sessionId);
+    const wanted = new Set(ids);
+    const rows = session.rows.slice();
+    const indices = rows.flatMap(({ message }, index) => (wanted.has(message.id) ? [index] : []));
+    for (const index of await asked("groupsOf", { rows: rows.map(rowOf), indices })) {
+      wanted.add(rows[index].message.id);
+    }
+    const all = [...wanted];
+    await this.#write(session, (view) => view.remove(all), { kind: "delete", ids: all });
+    return all;
+  }
+
+  async prune({ maxAgeDays } = {}) {
+    this.#assertOpen();
+    check("prune", "maxAgeDays", maxAgeDays, positive);
+    await this.#queue.drained();
+    const pruned = await this.#store.prune(this.#options.namespace, Date.now() - maxAgeDays * DAY_MS);
+    this.#sessions.distrust();
+    return pruned;
+  }
+
+  /** The lines of one session, or of all. */
+  async *export(sessionId) {
+    this.#assertOpen();
+    await this.#queue.drained();
+    const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
+    yield* exportSessions(this.#store, this.#options.namespace, key);
+  }
+
+  async import(lines) {
+    this.#assertOpen();
+    await this.#ready;
+    const imported = await importSessions(this.#queue, this.#options.namespace, lines);
+    this.#sessions.distrust();
+    return imported;
+  }
+
+  /** Asks with the session's messages and keeps question and answer; a question that fails leaves nothing behind. */
+  async ask(sessionId, text, complete, { signal } = {}) {
+    if (typeof complete !== "function") throw new TypeError("ask: complete must be a function");
+    const question = checkMessage({ role: "user", content: text });
+    await this.addMessage(sessionId, question);
+    try {
+      const answer = await complete(this.getMessages(sessionId), { sessionId, signal });
+      const message = answerOf(answer);
+      await this.addMessage(sessionId, message);
+      return message.content;
+    } catch (error) {
+      await this.deleteMessages(sessionId, [question.id]).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Adds to the session what an Agent says, does and gets from its tools. Returns what ends this. */
+  attach(agent, sessionId) {
+    this.#sessions.keyOf(sessionId);
+    return agent.subscribe((event) => {
+      if (event?.type !== "message_end" || event.message?.role === "system") return;
+      const message = fromAgentMessage(event.message);
+      if (message !== undefined) this.#report(this.addMessage(sessionId, message));
+    });
+  }
+
+  /** Resolves when all that was added is stored and the store is closed. */
+  async close() {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    if (instance === this) instance = undefined;
+    await this.#queue.drained();
+    await this.#ready.catch(() => {});
+    await this.#store.close();
+    this.#sessions.clear();
+  }
+
+  #assertOpen() {
+    if (!this.#closing.signal.aborted) return;
+    throw Object.assign(new Error("the ContextManager was closed; make a new one to go on"), {
+      code: "ERR_CLOSED",
+    });
+  }
+
+  #setLimit(name, n) {
+    check("ContextManager", name, n, name === "maxMessages" ? atLeastOne : count);
+    checkLimits("ContextManager", { ...this.#options, [name]: n });
+    this.#options[name] = n;
+  }
+
+  #find(sessionId) {
+    this.#assertOpen();
+    return this.#sessions.find(sessionId);
+  }
+
+  async #load(sessionId) {
+    this.#assertOpen();
+    return this.#sessions.load(sessionId);
+  }
+
+  /** The session as far as it is known here; nothing is read. */
+  #touch(sessionId) {
+    this.#assertOpen();
+    return this.#sessions.known(sessionId);
+  }
+
+  #setFields(session, fields, prompt, ifAbsent) {
+    const effect = (view) => view.set(fields, ifAbsent ? (view.prompt ?? prompt) : prompt);
+    const body = prompt && { prompt: JSON.stringify(prompt), promptIfAbsent: ifAbsent };
+    return this.#write(session, effect, { kind: "fields", fields, ...body });
+  }
+
+  #operation(session, change) {
+    const { namespace } = this.#options;
+    return { namespace, key: session.key, ...change };
+  }
+
+  #write(session, effect, change, undo) {
+    session.begin(effect);
+    return this.#settle(session, effect, this.#operation(session, change), undo);
+  }
+
+  async #settle(session, effect, operation, undo) {
+    try {
+      const outcome = await this.#queue.write(operation);
+      session.acknowledge(effect, outcome);
+      return outcome;
+    } catch (error) {
+      session.fail(effect, undo);
+      throw error;
+    }
+  }
+
+  #isOver(session) {
+    const { maxMessages, maxTokens } = this.#options;
+    return session.count > maxMessages || (maxTokens !== undefined && session.tokens > maxTokens);
+  }
+
+  #compressOnce(session, summarize) {
     session.compressing ??= this.#compress(session, summarize).finally(() => {
       session.compressing = undefined;
     });
     return session.compressing;
   }
 
-  clearContext(sessionId) {
-    const key = keyOf(sessionId);
-    this.#assertOpen();
-    this.#sessions.delete(sessionId);
-    if (this.#file !== undefined) this.#reportFailure(this.#file.write({ kind: "clear", key }));
-  }
-
-  listSessions() {
-    this.#assertOpen();
-    const inMemory = [...this.#sessions.keys()];
-    if (this.#file === undefined) return inMemory;
-    const stored = this.#file.keys().map((key) => JSON.parse(key));
-    return [...new Set([...stored, ...inMemory])];
-  }
-
-  getStats(sessionId) {
-    const session = this.#find(sessionId);
-    if (session === undefined) return undefined;
-    const { entries, compressions, tokensSaved } = session;
-    const tokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
-    return { messages: entries.length, tokens, compressions, tokensSaved };
-  }
-
-  setMetadata(sessionId, { goal, planId } = {}) {
-    const session = this.#find(sessionId) ?? this.#create(sessionId);
-    for (const [name, value] of Object.entries({ goal, planId })) {
-      if (value === undefined) continue;
-      if (typeof value !== "string")
-        throw new TypeError(`metadata.${name} must be a string, not ${typeof value}`);
-      session.metadata[name] = value;
-    }
-    session.metadata.updatedAt = new Date().toISOString();
-    this.#storeState(session);
-  }
-
-  setMaxMessages(n) {
-    this.#set("maxMessages", n);
-  }
-
-  setMaxCompressedMessages(n) {
-    this.#set("maxCompressedMessages", n);
-  }
-
-  search(query, { sessionId, limit = SEARCH_LIMIT } = {}) {
-    if (typeof query !== "string") throw new TypeError(`search: query must be a string, not ${typeof query}`);
-    if (!count.accepts(limit)) throw new TypeError(`search: limit must be ${count.allowed}`);
-    this.#assertOpen();
-    const key = sessionId === undefined ? undefined : keyOf(sessionId);
-    if (this.#file === undefined) return this.#searchMemory(query, sessionId, limit);
-    return this.#file.search(query, key, limit).map(({ key: found, body, isLive }) => ({
-      sessionId: JSON.parse(found),
-      message: JSON.parse(body).message,
-      isCurrent: isLive,
-    }));
-  }
-
-  /** Adds to the session what an Agent says, does and gets from its tools. Returns what ends this. */
-  attach(agent, sessionId) {
-    keyOf(sessionId);
-    return agent.subscribe((event) => {
-      if (event?.type !== "message_end" || event.message?.role === "system") return;
-      const message = fromAgentMessage(event.message);
-      if (message !== undefined) this.#reportFailure(this.addMessage(sessionId, message));
-    });
-  }
-
-  /** Resolves when all that was written is on disk and the file is closed. */
-  async close() {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    if (instance === this) instance = undefined;
-    this.#sessions.clear();
-    await this.#file?.close();
-  }
-
-  #assertOpen() {
-    if (this.#isClosed) {
-      throw Object.assign(new Error("the ContextManager was closed; make a new one to go on"), {
-        code: "ERR_CLOSED",
-      });
-    }
-  }
-
-  #set(name, value) {
-    const [, rule] = OPTIONS[name];
-    if (!rule.accepts(value)) throw new TypeError(`${name} must be ${rule.allowed}`);
-    this.#options[name] = value;
-  }
-
-  /** The session, from memory or else from the file; read again if another process has written since. */
-  #find(sessionId) {
-    const key = keyOf(sessionId);
-    this.#assertOpen();
-    const known = this.#sessions.get(sessionId);
-    if (this.#file === undefined) return known;
-    this.#file.refresh();
-    const isBusy = known !== undefined && (known.pending > 0 || known.compressing !== undefined);
-    if (isBusy || known?.generation === this.#file.generation) return known;
-    const stored = this.#file.load(key);
-    this.#sessions.delete(sessionId);
-    return stored === undefined ? undefined : this.#keep(Session.restore(sessionId, stored));
-  }
-
-  #create(sessionId) {
-    const session = this.#keep(new Session(sessionId));
-    this.#storeState(session);
-    return session;
-  }
-
-  #keep(session) {
-    this.#sessions.set(session.id, session);
-    if (this.#file === undefined) return session;
-    session.generation = this.#file.generation;
-    for (const [id, other] of this.#sessions) {
-      if (this.#sessions.size <= CACHED_SESSIONS) break;
-      if (other.pending === 0 && other.compressing === undefined && other !== session)
-        this.#sessions.delete(id);
-    }
-    return session;
-  }
-
-  /** Resolves when the entry is on disk; rejects, and takes it out of the session again, where that fails. */
-  async #store(session, entry) {
-    const { message } = entry;
-    try {
-      const operation = {
-        kind: "append",
-        key: keyOf(session.id),
-        body: bodyOf(entry),
-        text: message.content,
-      };
-      entry.id = await this.#write(session, operation);
-    } catch (error) {
-      session.remove(entry);
-      throw error;
-    }
-  }
-
-  #storeState(session) {
-    if (this.#file === undefined) return;
-    this.#reportFailure(
-      this.#write(session, { kind: "state", key: keyOf(session.id), state: session.state() }),
-    );
-  }
-
-  async #write(session, operation) {
-    session.pending += 1;
-    try {
-      return await this.#file.write(operation);
-    } finally {
-      session.pending -= 1;
-    }
-  }
-
   async #compress(session, summarize) {
-    const before = session.entries.length;
-    const middle = session.middle(this.#options.maxCompressedMessages);
-    const none = () => ({ before, after: session.entries.length, by: "none" });
-    // One message, or the summary of the last time, is not worth a summary.
-    if (middle.length < 2) return none();
-    let made;
+    const before = session.count;
+    const none = () => ({ before, after: session.count, by: "none" });
     try {
-      made = await summarise(session, middle, summarize, this.#options.summarizeTimeoutMs);
-      if (!(await this.#storeSummary(session, middle, made))) return none();
+      const made = await compressionOf(session, summarize, this.#options, this.#closing.signal);
+      if (made === undefined) return none();
+      const { by, change, effect, tokensSaved, failure } = made;
+      if (failure !== undefined)
+        this.#notices.failed("summarizeFailed", failure, { sessionId: session.id, by: "rules" });
+      const operation = this.#operation(session, { ...change, forget: this.#store.forgets === true });
+      const outcome = await this.#queue.write(operation);
+      if (!outcome.applied) {
+        if (!this.#closing.signal.aborted) await this.#sessions.refresh(session);
+        return none();
+      }
+      effect(session);
+      session.acknowledge(effect, outcome);
+      const result = { before, after: session.count, by };
+      this.#notices.emit({ type: "compressed", sessionId: session.id, ...result, tokensSaved });
+      return result;
     } catch (error) {
-      this.#reporter.failed(error);
+      if (!this.#closing.signal.aborted)
+        this.#notices.failed("compressFailed", error, { sessionId: session.id });
       return none();
     }
-    session.replace(middle, made.summary);
-    session.digest = made.digest;
-    session.compressions += 1;
-    session.tokensSaved += made.tokensSaved;
-    const result = { before, after: session.entries.length, by: made.by };
-    this.#reporter.emit({
-      type: "compressed",
-      sessionId: session.id,
-      ...result,
-      tokensSaved: made.tokensSaved,
-    });
-    return result;
   }
 
-  /** False if the session was cleared meanwhile, or compressed by another process. */
-  async #storeSummary(session, middle, { summary, digest, tokensSaved }) {
-    const isCurrent = () => this.#sessions.get(session.id) === session;
-    if (!isCurrent() || this.#file === undefined) return isCurrent();
-    const state = session.state({
-      digest,
-      compressions: session.compressions + 1,
-      tokensSaved: session.tokensSaved + tokensSaved,
-    });
-    const ids = middle.map((entry) => entry.id);
-    // A message that is not on disk yet cannot be let go there; the next message tries again.
-    if (ids.includes(undefined)) return false;
-    const operation = { kind: "replace", key: keyOf(session.id), ids, body: bodyOf(summary), state };
-    summary.id = await this.#write(session, operation);
-    if (summary.id >= 0) return isCurrent();
-    session.generation = -1;
-    return false;
-  }
-
-  #searchMemory(query, sessionId, limit) {
-    const matches = matcher(query);
-    if (matches === undefined) return [];
-    const sessions = sessionId === undefined ? [...this.#sessions.values()] : [this.#sessions.get(sessionId)];
-    const hits = sessions.flatMap((session) => {
-      const found =
-        session?.entries.filter((entry) => !entry.isSummary && matches(entry.message.content)) ?? [];
-      return found.map(({ message, order }) => ({
-        order,
-        hit: { sessionId: session.id, message, isCurrent: true },
-      }));
-    });
-    hits.sort((a, b) => b.order - a.order);
-    return hits.slice(0, limit).map(({ hit }) => hit);
-  }
-
-  #reportFailure(work) {
-    work.catch((error) => {
-      const { code = "ERR_INTERNAL", message } = error;
-      this.#reporter.emit({ type: "storeFailed", code, message });
-    });
+  /** The same promise; its failure is told even if nobody waits for it, and never ends the process. */
+  #report(work) {
+    work.catch((error) => this.#notices.failed("storeFailed", error));
+    return work;
   }
 }
 
-/** The key of a session in the file: JSON, because a database's text cannot hold every string. */
-function keyOf(sessionId) {
-  if (typeof sessionId !== "string")
-    throw new TypeError(`sessionId must be a string, not ${typeof sessionId}`);
-  return JSON.stringify(sessionId);
+function checkPrompt(systemPrompt) {
+  if (systemPrompt !== undefined && typeof systemPrompt !== "string")
+    throw new TypeError(`systemPrompt must be a string, not ${typeof systemPrompt}`);
+}
+
+function isSame(some, others) {
+  const names = new Set([...Object.keys(some), ...Object.keys(others)]);
+  return [...names].every((option) => some[option] === others[option]);
 }
 
 module.exports = { ContextManager };

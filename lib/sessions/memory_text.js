@@ -19,8 +19,10 @@ function memoryMessage(pairs) {
   return userMessage(memoryText(pairs));
 }
 
-function userMessage(text) {
-  return { role: "user", content: [{ type: "text", text }], timestamp: Date.now() };
+/** A user message of a text or of blocks, images among them. */
+function userMessage(said) {
+  const content = typeof said === "string" ? [{ type: "text", text: said }] : said;
+  return { role: "user", content, timestamp: Date.now() };
 }
 
 /** The pairs that a message made by `memoryMessage` carries; undefined of any other message. */

@@ -3,18 +3,28 @@
 // the summariser does, the question that is waiting goes on.
 "use strict";
 
-const { countTokensAsync, countTokens } = require("../count.js");
-const { Reporter } = require("../events.js");
-const { checkOptions, count, handler, orFunction, positive, ratio } = require("../options.js");
+const { countTokensAsync } = require("../count.js");
+const { amount, checkOptions, count, handler, orFunction, positive, ratio } = require("../options.js");
+const { Gauge, withoutReport } = require("./gauge.js");
 const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");
+const { Notices } = require("./notices.js");
 const { clippedForms, keywordPairs, mergePairs, parsePairs } = require("./pairs.js");
 const { pairsPrompt } = require("./prompts.js");
 const { roundsOf, tailStart, withoutToolTraffic } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
 const { plainText } = require("./text.js");
 
+const pairs = {
+  allowed: "an array of { q, a } with texts",
+  accepts: (value) =>
+    Array.isArray(value) && value.every((pair) => typeof pair?.q === "string" && typeof pair.a === "string"),
+};
+
 const OPTIONS = {
   contextWindow: [undefined, orFunction(positive)],
+  overheadTokens: [0, orFunction(amount)],
+  history: [[], pairs],
+  summarizeTokens: [16_000, positive],
   summarize: [undefined, handler],
   preCheckRatio: [0.85, ratio],
   postCheckRatio: [0.8, ratio],
@@ -25,17 +35,22 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** Share of the window that clipped or shrunk memory may take, so that the next questions have room. */
+/** Share of the room beside the overhead that clipped or shrunk memory may take, so that the next questions have room. */
 const MEMORY_RATIO = 0.25;
-/** Share of the window that kept messages and the question may take together, for the same reason. */
+/** Share of that room that kept messages and the question may take together, for the same reason. */
 const KEPT_RATIO = 0.5;
-/** Share of the window that the text in a summariser's prompt may take, at one token a unit at worst. */
-const PROMPT_RATIO = 0.5;
+/** Least room there is said to be beside the overhead, as a share of the window. */
+const MIN_ROOM_RATIO = 0.1;
 
 class RollingMemory {
   #options;
-  #reporter;
+  #notices;
+  #gauge;
   #history = [];
+  /** The messages that were last rolled over, and what was made of them. */
+  #last;
+  /** Grows with each reset: what was begun before must not be remembered after. */
+  #resets = 0;
   /** Roll-overs happen one after the other: a question may come while an answer is still being remembered. */
   #turn = Promise.resolve();
 
@@ -46,7 +61,9 @@ class RollingMemory {
         "RollingMemory: option contextWindow is missing; it must be a number of tokens or a function",
       );
     }
-    this.#reporter = new Reporter(this.#options.onEvent);
+    this.#notices = new Notices("RollingMemory", this.#options.onEvent);
+    this.#gauge = new Gauge(this.#options.overheadTokens);
+    this.#remember(this.#options.history.map(({ q, a }) => ({ q, a })));
   }
 
   get history() {
@@ -55,8 +72,7 @@ class RollingMemory {
 
   needsContextSummarization(messages, pendingUserMessage) {
     const list = withQuestion(messages, pendingUserMessage);
-    const [asReported, rest] = lastReport(list);
-    return this.#verdict(Math.max(countTokens(list), asReported + countTokens(rest)), pendingUserMessage);
+    return this.#verdict(this.#gauge.tokensNow(list), pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -69,6 +85,14 @@ class RollingMemory {
     return this.history;
   }
 
+  /** Forgets everything: the host begins with somebody or something else. */
+  reset() {
+    this.#resets += 1;
+    this.#history = [];
+    this.#last = undefined;
+    this.#gauge.reset();
+  }
+
   async beforePrompt(messages, question, signal) {
     return this.#inTurn(messages, question, signal);
   }
@@ -78,21 +102,36 @@ class RollingMemory {
   }
 
   async #inTurn(messages, question, signal) {
-    const outcome = this.#turn.then(() => this.#rollIfTime(messages, question, signal));
+    const given = Array.from(messages ?? []);
+    const outcome = this.#turn.then(() => this.#rollIfTime(given, question, signal));
     this.#turn = outcome;
     return outcome;
   }
 
-  async #rollIfTime(messages, question, signal) {
+  async #rollIfTime(given, question, signal) {
+    let messages = given;
     try {
+      messages = this.#sinceLast(given);
       const list = withQuestion(messages, question);
-      const { needed } = this.#verdict(await promptTokens(list), question);
+      const { needed } = this.#verdict(await this.#gauge.tokens(list), question);
       const rolled = needed && !signal?.aborted ? await this.#roll(messages, question, signal) : undefined;
-      if (rolled !== undefined) return { messages: rolled, rolledOver: true, history: this.history };
+      if (rolled !== undefined) {
+        this.#last = { given: withoutQuestion(given, question), made: withoutQuestion(rolled, question) };
+        return { messages: rolled, rolledOver: true, history: this.history };
+      }
     } catch (error) {
-      this.#reporter.failed(error);
+      this.#notices.failed("failed", error);
     }
-    return { messages: withQuestion(messages, question), rolledOver: false, history: this.history };
+    const rolledOver = messages !== given;
+    return { messages: withQuestion(messages, question), rolledOver, history: this.history };
+  }
+
+  /** `given`, in the new conversation if it goes on from one that was rolled over already: nothing is remembered twice. */
+  #sinceLast(given) {
+    const { given: before, made } = this.#last ?? {};
+    if (before === undefined || before.length === 0 || given.length < before.length) return given;
+    const goesOn = before.every((message, index) => isSameMessage(message, given[index]));
+    return goesOn ? [...made, ...given.slice(before.length)] : given;
   }
 
   #verdict(tokens, pendingUserMessage) {
@@ -109,25 +148,32 @@ class RollingMemory {
     return tokens;
   }
 
+  /** Tokens of the window beside what is always sent. */
+  #room() {
+    const window = this.#window();
+    return Math.max(window * MIN_ROOM_RATIO, window - this.#gauge.overhead());
+  }
+
   /** The new conversation; undefined if there is nothing to leave behind or the host has aborted. */
   async #roll(messages, question, signal) {
+    const resets = this.#resets;
     const { system, tail, rounds, dropped } = await this.#splitToFit(
       withoutQuestion(messages, question),
       question,
     );
     const hadHistory = this.#history.length > 0;
     const pairs = await this.#summarise(rounds, signal);
-    if (signal?.aborted) return undefined;
+    if (signal?.aborted || this.#resets !== resets) return undefined;
     this.#remember(pairs);
     if (dropped > 0) this.#reportSummary(dropped, hadHistory);
     const others = withQuestion([...system, ...tail], question);
     const memory = await this.#fitMemory(await countTokensAsync(others));
     if (dropped === 0 && memory === "whole") return undefined;
-    this.#reporter.emit({
+    this.#notices.emit({
       type: "new_conversation_with_summary",
       summary: JSON.stringify(this.#history),
       summarizedCount: dropped,
-      ...(question !== undefined && { pendingUserMessage: question }),
+      ...(question !== undefined && { pendingUserMessage: plainText(question) }),
       ...(memory === "overflow" && { isOverflow: true }),
     });
     const kept = tail.map(withoutReport);
@@ -136,7 +182,7 @@ class RollingMemory {
   }
 
   #reportSummary(summarizedCount, hasHistorySummary) {
-    this.#reporter.emit({
+    this.#notices.emit({
       type: "context_summarized",
       summary: JSON.stringify(this.#history),
       summarizedCount,
@@ -146,7 +192,7 @@ class RollingMemory {
 
   /** Keeps as much of the newest messages as leaves room: whole, or without their tool traffic, or not at all. */
   async #splitToFit(list, question) {
-    const budget = this.#window() * KEPT_RATIO;
+    const budget = this.#room() * KEPT_RATIO;
     const whole = this.#split(list, this.#options.keepMessages);
     const plain = { ...whole, tail: withoutToolTraffic(whole.tail) };
     for (const split of [whole, plain]) {
@@ -176,14 +222,14 @@ class RollingMemory {
   /** The rounds as pairs, by the summariser or else by rules. */
   async #summarise(rounds, signal) {
     if (rounds.length === 0) return [];
-    const { summarize, timeoutMs, maxPairs } = this.#options;
-    const prompt = pairsPrompt(rounds, maxPairs, this.#window() * PROMPT_RATIO);
-    const answer = await callSummarizer(summarize, rounds.flatMap(conversationOf), prompt, {
-      timeoutMs,
-      signal,
-    });
+    const { summarize, timeoutMs, maxPairs, summarizeTokens } = this.#options;
+    const prompt = summarize === undefined ? "" : await pairsPrompt(rounds, maxPairs, summarizeTokens);
+    const conversation = rounds.flatMap(conversationOf);
+    const { text, failure } = await callSummarizer(summarize, conversation, prompt, { timeoutMs, signal });
     if (signal?.aborted) return [];
-    const { pairs, isCut } = parsePairs(answer ?? "");
+    const { pairs, isCut } = parsePairs(text ?? "");
+    const reason = failure ?? (pairs.length === 0 && text !== undefined ? noPairs() : undefined);
+    if (reason !== undefined) this.#notices.failed("summarizeFailed", reason);
     // An answer that broke off tells of the first rounds; one that came to its end, of all.
     const untold = pairs.length === 0 || isCut ? rounds.slice(pairs.length) : [];
     return [...pairs, ...(await this.#shortForm(untold))];
@@ -204,10 +250,11 @@ class RollingMemory {
     const tokens = await countTokensAsync(memoryText(this.#history));
     const tokenLimit = Math.floor(this.#window() * overflowRatio);
     const isOverflow = tokens > tokenLimit;
-    if (!isOverflow && tokens + otherTokens <= this.#window() * preCheckRatio) return "whole";
+    const allTokens = tokens + otherTokens + this.#gauge.overhead();
+    if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return "whole";
     if (isOverflow) {
       const message = `The memory of earlier conversations passes ${Math.round(overflowRatio * 100)} % of the context window; it is cut down.`;
-      this.#reporter.emit({ type: "context_overflow", message, summaryTokens: tokens, tokenLimit });
+      this.#notices.emit({ type: "context_overflow", message, summaryTokens: tokens, tokenLimit });
     }
     this.#history = await this.#shortForm(this.#history);
     while (this.#history.length > 0 && !(await this.#fits(this.#history))) this.#history.shift();
@@ -215,12 +262,18 @@ class RollingMemory {
   }
 
   async #fits(pairs) {
-    return (await countTokensAsync(memoryText(pairs))) <= this.#window() * MEMORY_RATIO;
+    return (await countTokensAsync(memoryText(pairs))) <= this.#room() * MEMORY_RATIO;
   }
 
   #remember(pairs) {
     this.#history = mergePairs(this.#history, pairs, this.#options.maxPairs);
   }
+}
+
+function noPairs() {
+  return Object.assign(new Error("the summariser's answer holds no pair of question and answer"), {
+    code: "ERR_SUMMARIZE",
+  });
 }
 
 /** `messages` with the question at the end, where it is not already. */
@@ -235,30 +288,16 @@ function withoutQuestion(messages, question) {
 }
 
 function asks(message, question) {
-  return message?.role === "user" && plainText(message.content) === question;
+  if (message?.role !== "user") return false;
+  if (typeof question === "string") return plainText(message.content) === question;
+  return message.content === question || JSON.stringify(message.content) === JSON.stringify(question);
 }
 
-/** At least what the provider itself reported of the newest request, if it did, and what came after it. */
-async function promptTokens(messages) {
-  const [asReported, rest] = lastReport(messages);
-  return Math.max(await countTokensAsync(messages), asReported + (await countTokensAsync(rest)));
-}
-
-/** Tokens of the newest answered request, its answer included, and the messages after them. */
-function lastReport(messages) {
-  const index = messages.findLastIndex(
-    ({ usage, stopReason }) => usage?.totalTokens > 0 && stopReason !== "error" && stopReason !== "aborted",
-  );
-  if (index < 0) return [0, []];
-  const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0 } = messages[index].usage;
-  return [input + cacheRead + cacheWrite + output, messages.slice(index + 1)];
-}
-
-/** An answer in a new conversation: the prompt it was reported with is not this one's, and would mislead any gauge. */
-function withoutReport(message) {
-  const { usage } = message;
-  if (typeof usage !== "object" || usage === null) return message;
-  return { ...message, usage: { ...usage, input: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 } };
+/** Whether two messages are one; hosts that store their transcripts hand in copies. */
+function isSameMessage(some, other) {
+  if (some === other) return true;
+  const isAlike = some?.role === other?.role && some?.timestamp === other?.timestamp;
+  return isAlike && some?.timestamp !== undefined && plainText(some.content) === plainText(other.content);
 }
 
 /** A conversation begins with the user. */

@@ -46,14 +46,6 @@ function tailStart(messages, count) {
   return start;
 }
 
-/** Where the calls begin that still wait for a result; the end where none does. */
-function openCallStart(messages) {
-  const start = messages.findLastIndex(({ toolCalls }) => toolCalls?.length > 0);
-  if (start < 0) return messages.length;
-  const answered = messages.slice(start).filter(isResult).length;
-  return answered < messages[start].toolCalls.length ? start : messages.length;
-}
-
 /** pi's tool results, and the provider-neutral ones. */
 function isResult(message) {
   return message?.role === "toolResult" || message?.role === "tool";
@@ -66,4 +58,4 @@ function withoutToolTraffic(messages) {
   );
 }
 
-module.exports = { openCallStart, roundsOf, tailStart, withoutToolTraffic };
+module.exports = { roundsOf, tailStart, withoutToolTraffic };

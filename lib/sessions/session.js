@@ -1,147 +1,208 @@
-// One session: its messages in order, what it is about, and what is left of the messages it let go. Knows how it is
-// written down; does not decide when it is compressed.
+// What is known of one session here: its messages as they were loaded, with what was done to it since. What is on its way
+// to the store shows at once; what the store answers tells whether somebody else has changed the session meanwhile.
 "use strict";
 
 const { countTokens } = require("../count.js");
-const { SUMMARY_LABEL, readCall } = require("./conversation.js");
-const { openCallStart, tailStart } = require("./rounds.js");
+const { frozen, isOwnId, readCall } = require("./conversation.js");
 
-let entriesMade = 0;
+const counted = new WeakMap();
 
-/** A message in a session, with its id in the file once it has one. */
-class Entry {
-  id = undefined;
-  /** Grows from one to the next, over all sessions. */
-  order = ++entriesMade;
-  #tokens;
+class Session {
+  /** What the store says it is; undefined where there is none. */
+  stamp = undefined;
+  isLoaded = false;
+  /** Whether the store has something else than this. */
+  isStale = false;
+  exists = false;
+  prompt = undefined;
+  /** `{ message, isSummary }`, in order. */
+  rows = [];
+  fields = {};
+  digest = "";
+  compressions = 0;
+  tokensSaved = 0;
+  /** The compression under way. */
+  compressing = undefined;
+  /** Changes on their way to the store, oldest first: what each does here. */
+  inFlight = [];
+  /** State of the store's foreign writes when this was last compared. */
+  generation = undefined;
+  #loadedIds = undefined;
+  #createdAt = Date.now();
+  #updatedAt = this.#createdAt;
+  /** Version of the newest change that was acknowledged, and how often the session was cleared. */
+  #newest = { session: 0, version: 0, clears: 0 };
 
-  constructor(message, isSummary = false) {
-    this.message = message;
-    this.isSummary = isSummary;
+  constructor(id, key) {
+    this.id = id;
+    this.key = key;
+  }
+
+  /** All messages, the prompt first. They are frozen. */
+  get messages() {
+    const messages = this.rows.map(({ message }) => message);
+    return this.prompt === undefined ? messages : [this.prompt, ...messages];
+  }
+
+  get count() {
+    return this.rows.length + (this.prompt === undefined ? 0 : 1);
   }
 
   get tokens() {
-    this.#tokens ??= countTokens(countable(this.message));
-    return this.#tokens;
-  }
-}
-
-class Session {
-  entries = [];
-  /** The messages of the entries, ready to be handed out. */
-  #messages = [];
-  compressions = 0;
-  tokensSaved = 0;
-  /** Digest of the messages let go, as the native side writes it. */
-  digest = "";
-  /** The compression under way. */
-  compressing = undefined;
-  /** Writes that are not on disk yet. */
-  pending = 0;
-  /** Generation of the file this was read from. */
-  generation = 0;
-
-  constructor(id) {
-    this.id = id;
-    const now = new Date().toISOString();
-    this.metadata = { createdAt: now, updatedAt: now };
-  }
-
-  get messages() {
-    return this.#messages.slice();
+    return this.messages.reduce((sum, message) => sum + tokensOf(message), 0);
   }
 
   get hasSystem() {
-    return this.entries.some(({ message }) => message.role === "system");
+    return this.prompt !== undefined || this.rows.some(({ message }) => message.role === "system");
   }
 
-  add(entry) {
-    this.entries.push(entry);
-    this.#messages.push(entry.message);
-    this.metadata.updatedAt = entry.message.timestamp;
+  get context() {
+    const metadata = {};
+    for (const [name, value] of Object.entries(this.fields)) metadata[name] = JSON.parse(value);
+    const updatedAt = Math.max(this.#updatedAt, this.stamp?.updatedAt ?? 0);
+    const times = { createdAt: this.stamp?.createdAt ?? this.#createdAt, updatedAt };
+    for (const [name, ms] of Object.entries(times)) metadata[name] = new Date(ms).toISOString();
+    return { sessionId: this.id, messages: this.messages, metadata };
   }
 
-  remove(entry) {
-    this.#setEntries(this.entries.filter((other) => other !== entry));
+  /** Does `effect` here, to be done again should the session be loaded before the store has it. */
+  begin(effect) {
+    effect(this);
+    this.inFlight.push(effect);
   }
 
-  /** What a compression would let go: not the system messages, the newest `keep`, nor calls without their results. */
-  middle(keep) {
-    const others = this.entries.filter(({ message }) => message.role !== "system");
-    const messages = others.map(({ message }) => message);
-    return others.slice(0, Math.min(tailStart(messages, keep), openCallStart(messages)));
+  /** The store has done `effect`. */
+  acknowledge(effect, { stamp }) {
+    this.#settle(effect);
+    const before = this.stamp;
+    if (stamp === undefined) {
+      this.#newest.clears += 1;
+      this.stamp = undefined;
+      this.isLoaded = true;
+      return;
+    }
+    if (stamp.session > this.#newest.session)
+      Object.assign(this.#newest, { session: stamp.session, version: 0 });
+    this.#newest.version = Math.max(this.#newest.version, stamp.version);
+    const isFirst = stamp.version === 1;
+    const isNext = stamp.session === before?.session && stamp.version === before.version + 1;
+    const isOld = stamp.session === before?.session && stamp.version <= before.version;
+    // The operation made the session: what is known of it here is all there is.
+    if (isFirst && before === undefined) this.isLoaded = true;
+    else if (!isNext && !isOld) this.isStale = true;
+    if (!isOld) this.stamp = stamp;
   }
 
-  /** The session with `summary` where the last of `middle` was. */
-  replace(middle, summary) {
-    const gone = new Set(middle);
-    const last = middle.at(-1);
-    const entries = this.entries.flatMap((entry) => {
-      if (entry === last) return [summary];
-      return gone.has(entry) ? [] : [entry];
+  /** The store has refused `effect`. */
+  fail(effect, undo) {
+    this.#settle(effect);
+    if (undo === undefined) this.isStale = true;
+    else undo(this);
+  }
+
+  #settle(effect) {
+    const at = this.inFlight.indexOf(effect);
+    if (at >= 0) this.inFlight.splice(at, 1);
+  }
+
+  /** A mark that `load` compares: what was acknowledged since must be in what was loaded. */
+  mark() {
+    return this.#newest.clears;
+  }
+
+  /** Takes what the store has; false if that is older than what it has acknowledged. */
+  load(stored, mark) {
+    const { session, version, clears } = this.#newest;
+    if (mark !== clears) return false;
+    if (stored !== undefined && stored.stamp.session === session && stored.stamp.version < version)
+      return false;
+    this.reset();
+    if (stored !== undefined) this.#take(stored);
+    this.stamp = stored?.stamp;
+    this.isLoaded = true;
+    this.isStale = false;
+    // The store may have done what it has not acknowledged yet.
+    this.#loadedIds = new Set(this.rows.map(({ message }) => message.id));
+    for (const effect of this.inFlight) effect(this);
+    this.#loadedIds = undefined;
+    return true;
+  }
+
+  #take({ prompt, messages, fields, digest, compressions, tokensSaved }) {
+    this.exists = true;
+    this.prompt = prompt === undefined ? undefined : frozen(JSON.parse(prompt));
+    this.rows = messages.map(({ body, isSummary }) => ({ message: frozen(JSON.parse(body)), isSummary }));
+    Object.assign(this, { fields, digest, compressions, tokensSaved });
+  }
+
+  /** Nothing: what a session is that was cleared. */
+  reset() {
+    Object.assign(this, { exists: false, prompt: undefined, rows: [], fields: {}, digest: "" });
+    this.compressions = 0;
+    this.tokensSaved = 0;
+  }
+
+  add(message) {
+    this.#touch();
+    const isKnown =
+      this.#loadedIds?.has(message.id) ??
+      (!isOwnId(message.id) && this.rows.some((row) => row.message.id === message.id));
+    if (!isKnown) this.rows.push({ message, isSummary: false });
+  }
+
+  remove(ids) {
+    const gone = new Set(ids);
+    this.rows = this.rows.filter(({ message }) => !gone.has(message.id));
+  }
+
+  set(fields, prompt) {
+    this.#touch();
+    if (prompt !== undefined) this.prompt = prompt;
+    for (const [name, value] of Object.entries(fields)) {
+      if (value === null) delete this.fields[name];
+      else this.fields[name] = value;
+    }
+  }
+
+  /** The summary where the last of the messages it replaces was. */
+  compress(ids, summary, { digest, tokensSaved }) {
+    const gone = new Set(ids);
+    const last = this.rows.findLastIndex(({ message }) => gone.has(message.id));
+    this.rows = this.rows.flatMap((row, index) => {
+      if (index === last) return [{ message: summary, isSummary: true }];
+      return gone.has(row.message.id) ? [] : [row];
     });
-    this.#setEntries(entries);
+    this.digest = digest;
+    this.compressions += 1;
+    this.tokensSaved += tokensSaved;
   }
 
-  #setEntries(entries) {
-    this.entries = entries;
-    this.#messages = entries.map(({ message }) => message);
-  }
-
-  context() {
-    return { sessionId: this.id, messages: this.messages, metadata: { ...this.metadata } };
-  }
-
-  /** Everything but the messages, to be stored. */
-  state(changes = {}) {
-    const { metadata, compressions, tokensSaved, digest } = { ...this, ...changes };
-    return JSON.stringify({ metadata, compressions, tokensSaved, digest });
-  }
-
-  /** The session as it was stored. */
-  static restore(id, { state, ids, bodies }) {
-    const session = new Session(id);
-    const { metadata, compressions, tokensSaved, digest } = JSON.parse(state);
-    const entries = bodies.map((body, index) => {
-      const { message, isSummary } = JSON.parse(body);
-      return Object.assign(new Entry(Object.freeze(message), isSummary), { id: ids[index] });
-    });
-    session.#setEntries(entries);
-    const newest = session.entries.at(-1)?.message.timestamp;
-    Object.assign(session.metadata, metadata, newest !== undefined && { updatedAt: newest });
-    session.compressions = compressions ?? 0;
-    session.tokensSaved = tokensSaved ?? 0;
-    session.digest = digest ?? "";
-    return session;
+  #touch() {
+    this.exists = true;
+    this.#updatedAt = Date.now();
   }
 }
 
-/** An entry as it is stored. JSON says lone surrogates and NULs too, which a database's text cannot. */
-function bodyOf({ message, isSummary }) {
-  return JSON.stringify({ message, isSummary });
+/** Tokens of a message, counted once. */
+function tokensOf(message) {
+  let tokens = counted.get(message);
+  if (tokens === undefined) {
+    tokens = countTokens(countable(message));
+    counted.set(message, tokens);
+  }
+  return tokens;
 }
 
 /** A message as the counting knows it. */
-function countable({ role, content, toolCalls = [] }) {
+function countable({ role, content, blocks, toolCalls = [] }) {
   const calls = toolCalls.map(readCall).map(({ id, name, arguments: text }) => ({
     type: "toolCall",
     id,
     name,
     arguments: text,
   }));
-  return {
-    role: role === "tool" ? "toolResult" : role,
-    content: [{ type: "text", text: content }, ...calls],
-  };
+  const said = blocks ?? [{ type: "text", text: content }];
+  return { role: role === "tool" ? "toolResult" : role, content: [...said, ...calls] };
 }
 
-function summaryEntry(text) {
-  const message = {
-    role: "assistant",
-    content: `${SUMMARY_LABEL} ${text}`,
-    timestamp: new Date().toISOString(),
-  };
-  return new Entry(Object.freeze(message), true);
-}
-
-module.exports = { Entry, Session, bodyOf, countable, summaryEntry };
+module.exports = { Session };

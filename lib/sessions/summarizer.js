@@ -1,4 +1,4 @@
-// Calls the host's summariser and hands back its text, or nothing: it may throw, reject, hang, or answer with
+// Calls the host's summariser and hands back its text, or why there is none: it may throw, reject, hang, or answer with
 // something else than text. The request it gets is complete: a prompt, the sampling settings and a signal.
 "use strict";
 
@@ -8,28 +8,38 @@ const TEMPERATURE = 0.3;
 const MAX_TOKENS = 500;
 
 /**
- * The summary; undefined where there is none to be had. Settles at the latest after `timeoutMs`, or as soon as
- * `signal` is aborted; the summariser is told through the signal of its request.
+ * `{ text }`, or `{ failure }` with an error where there is none to be had; neither without a summariser or after an
+ * abort. Settles at the latest after `timeoutMs`, or as soon as `signal` is aborted; the summariser is told through the
+ * signal of its request.
  */
 async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }) {
-  if (summarize === undefined || signal?.aborted) return undefined;
+  if (summarize === undefined || signal?.aborted) return {};
   const controller = new AbortController();
   const stop = () => controller.abort();
   const timer = setTimeout(stop, timeoutMs);
   signal?.addEventListener?.("abort", stop, { once: true });
   const stopped = new Promise((resolve) =>
-    controller.signal.addEventListener("abort", () => resolve(undefined)),
+    controller.signal.addEventListener("abort", () => resolve(controller)),
   );
   const request = { prompt, temperature: TEMPERATURE, maxTokens: MAX_TOKENS, signal: controller.signal };
   try {
-    const summary = await Promise.race([summarize(messages, request), stopped]);
-    return typeof summary === "string" && summary.trim() !== "" ? summary : undefined;
-  } catch {
-    return undefined;
+    const answer = await Promise.race([summarize(messages, request), stopped]);
+    if (signal?.aborted) return {};
+    if (answer === controller) return failed(`the summariser did not answer within ${timeoutMs} ms`);
+    if (typeof answer !== "string") return failed(`the summariser returned ${typeof answer}, not a string`);
+    if (answer.trim() === "") return failed("the summariser returned an empty text");
+    return { text: answer };
+  } catch (cause) {
+    if (signal?.aborted) return {};
+    return failed(`the summariser failed: ${cause?.message ?? cause}`, cause);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener?.("abort", stop);
   }
 }
 
-module.exports = { callSummarizer };
+function failed(message, cause) {
+  return { failure: Object.assign(new Error(message, { cause }), { code: "ERR_SUMMARIZE" }) };
+}
+
+module.exports = { MAX_TOKENS, callSummarizer };

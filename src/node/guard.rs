@@ -8,7 +8,8 @@ use super::count::units;
 use super::engine::{Engine, Planner};
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::layers::tool_results::{Cap, Shortening};
+use crate::guard::cap;
+use crate::layers::tool_results::Shortening;
 use crate::layers::{Limits, Overflow};
 use crate::measure::{Counting, Rules};
 use crate::text::Utf16Len;
@@ -37,11 +38,11 @@ impl Engine {
             let reserve_tokens = options.reserve_tokens;
             let limits = Limits { reserve_tokens, overflow: Overflow::Keep, ..Limits::default() };
             let rules = Rules {
-                shortening: Shortening::Ends(Cap {
-                    max_len: Utf16Len(options.max_tool_result_chars as usize),
-                    head: Utf16Len(options.truncate_head_chars as usize),
-                    tail: Utf16Len(options.truncate_tail_chars as usize),
-                }),
+                shortening: Shortening::Ends(cap(
+                    Utf16Len(options.max_tool_result_chars as usize),
+                    Utf16Len(options.truncate_head_chars as usize),
+                    Utf16Len(options.truncate_tail_chars as usize),
+                )),
                 counting: if options.counts_chars { Counting::Chars } else { Counting::Exact },
                 ..Rules::default()
             };
@@ -54,11 +55,7 @@ impl Engine {
 #[napi]
 pub fn cut_to_ends(text: JsString<'_>, max: u32, head: u32, tail: u32) -> Result<Option<Utf16String>> {
     guarded(|| {
-        let cap = Cap {
-            max_len: Utf16Len(max as usize),
-            head: Utf16Len(head as usize),
-            tail: Utf16Len(tail as usize),
-        };
+        let cap = cap(Utf16Len(max as usize), Utf16Len(head as usize), Utf16Len(tail as usize));
         Ok(cap.cut(&units(&text)?).map(Utf16String::from))
     })
 }

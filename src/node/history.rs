@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
-use napi::{Env, Error, Result, Status, Task};
+use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 use parking_lot::Mutex;
 
+use super::blocking::{Promise, blocking};
+use super::failure::Result;
 use super::guarded::guarded;
-use crate::history::{History, NewRow};
+use crate::history::{ChatId, History, NewRow, Tables};
 use crate::sqlite;
 
 /// The database behind one `SqliteProvider`.
@@ -19,6 +20,7 @@ pub struct HistoryStore {
 
 struct State {
     path: String,
+    tables: Tables,
     history: Option<History>,
     set_aside: Option<String>,
     is_closed: bool,
@@ -28,27 +30,40 @@ struct State {
 #[napi(object)]
 pub struct HistoryEntry {
     /// The conversation.
-    pub chat_id: f64,
+    pub chat_id: Either<f64, String>,
     /// Who speaks.
     pub role: String,
     /// What is said.
-    pub content: String,
+    pub text: String,
+    /// What is not text, as JSON.
+    pub extra: Option<String>,
 }
 
-/// A message as the pipeline hands it on.
+/// A stored message.
 #[napi(object)]
-pub struct HistoryMessage {
+pub struct HistoryRow {
     /// Who speaks.
     pub role: String,
     /// What is said.
-    pub content: String,
+    pub text: String,
+    /// What is not text, as JSON.
+    pub extra: Option<String>,
+}
+
+/// What was read of a conversation.
+#[napi(object)]
+pub struct HistoryRows {
+    /// Messages, oldest first.
+    pub rows: Vec<HistoryRow>,
+    /// Rows that are no messages.
+    pub skipped: u32,
 }
 
 /// What to do with the history.
 enum Job {
     Append(Vec<NewRow>),
-    Newest { chat_id: i64, limit: u32 },
-    Record { kind: String, payload: String },
+    Newest { chat_id: ChatId, limit: u32 },
+    Record { kind: String, chat_id: Option<ChatId>, payload: String },
     Close,
 }
 
@@ -57,7 +72,7 @@ pub enum Outcome {
     /// Ids of the stored rows.
     Ids(Vec<i64>),
     /// Messages, oldest first.
-    Rows(Vec<HistoryMessage>),
+    Rows(HistoryRows),
     /// Nothing to tell.
     Done,
 }
@@ -66,41 +81,48 @@ pub enum Outcome {
 impl HistoryStore {
     /// Remembers the path; no file is touched yet.
     #[napi(constructor)]
-    pub fn new(path: String) -> Result<Self> {
+    pub fn new(path: String, history_table: String, events_table: String) -> Result<Self> {
         guarded(|| {
-            let state = State { path, history: None, set_aside: None, is_closed: false };
+            let tables = Tables { history: history_table, events: events_table };
+            let state = State { path, tables, history: None, set_aside: None, is_closed: false };
             Ok(Self { state: Arc::new(Mutex::new(state)) })
         })
     }
 
     /// Stores messages in one transaction; resolves with their ids.
     #[napi(ts_return_type = "Promise<number[]>")]
-    pub fn append(&self, entries: Vec<HistoryEntry>) -> Result<AsyncTask<HistoryTask>> {
+    pub fn append(&self, entries: Vec<HistoryEntry>) -> Result<Promise<Answer>> {
         guarded(|| {
             let rows = entries.into_iter().map(|entry| NewRow {
-                chat_id: entry.chat_id as i64,
+                chat_id: chat_id(entry.chat_id),
                 role: entry.role,
-                text: entry.content,
+                text: entry.text,
+                extra: entry.extra,
             });
             Ok(self.task(Job::Append(rows.collect())))
         })
     }
 
     /// The newest messages of a conversation, oldest first.
-    #[napi(ts_return_type = "Promise<HistoryMessage[]>")]
-    pub fn newest(&self, chat_id: f64, limit: u32) -> Result<AsyncTask<HistoryTask>> {
-        guarded(|| Ok(self.task(Job::Newest { chat_id: chat_id as i64, limit })))
+    #[napi(ts_return_type = "Promise<HistoryRows>")]
+    pub fn newest(&self, chat: Either<f64, String>, limit: u32) -> Result<Promise<Answer>> {
+        guarded(|| Ok(self.task(Job::Newest { chat_id: chat_id(chat), limit })))
     }
 
     /// Stores an event.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn record(&self, kind: String, payload: String) -> Result<AsyncTask<HistoryTask>> {
-        guarded(|| Ok(self.task(Job::Record { kind, payload })))
+    pub fn record(
+        &self,
+        kind: String,
+        chat: Option<Either<f64, String>>,
+        payload: String,
+    ) -> Result<Promise<Answer>> {
+        guarded(|| Ok(self.task(Job::Record { kind, chat_id: chat.map(chat_id), payload })))
     }
 
     /// Closes the file; whatever is asked afterwards fails.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn close(&self) -> Result<AsyncTask<HistoryTask>> {
+    pub fn close(&self) -> Result<Promise<Answer>> {
         guarded(|| Ok(self.task(Job::Close)))
     }
 
@@ -110,35 +132,20 @@ impl HistoryStore {
         guarded(|| Ok(self.state.lock().set_aside.take()))
     }
 
-    fn task(&self, job: Job) -> AsyncTask<HistoryTask> {
-        AsyncTask::new(HistoryTask { state: self.state.clone(), job })
-    }
-}
-
-/// A job under way.
-pub struct HistoryTask {
-    state: Arc<Mutex<State>>,
-    job: Job,
-}
-
-impl Task for HistoryTask {
-    type Output = Outcome;
-    type JsValue = Option<napi::Either<Vec<i64>, Vec<HistoryMessage>>>;
-
-    fn compute(&mut self) -> Result<Outcome> {
-        guarded(|| self.state.lock().run(&self.job).map_err(|error| coded(&error)))
-    }
-
-    fn resolve(&mut self, _env: Env, outcome: Outcome) -> Result<Self::JsValue> {
-        guarded(|| {
-            Ok(match outcome {
-                Outcome::Ids(ids) => Some(napi::Either::A(ids)),
-                Outcome::Rows(rows) => Some(napi::Either::B(rows)),
+    fn task(&self, job: Job) -> Promise<Answer> {
+        let state = self.state.clone();
+        blocking(None, move |_| {
+            Ok(match state.lock().run(&job)? {
+                Outcome::Ids(ids) => Some(Either::A(ids)),
+                Outcome::Rows(rows) => Some(Either::B(rows)),
                 Outcome::Done => None,
             })
         })
     }
 }
+
+/// An outcome as JavaScript gets it.
+type Answer = Option<Either<Vec<i64>, HistoryRows>>;
 
 impl State {
     fn run(&mut self, job: &Job) -> std::result::Result<Outcome, sqlite::Error> {
@@ -151,11 +158,14 @@ impl State {
         match job {
             Job::Append(rows) => history.append(rows).map(Outcome::Ids),
             Job::Newest { chat_id, limit } => {
-                let rows = history.newest(*chat_id, *limit)?.into_iter();
-                let rows = rows.map(|row| HistoryMessage { role: row.role, content: row.text });
-                Ok(Outcome::Rows(rows.collect()))
+                let newest = history.newest(chat_id, *limit)?;
+                let rows = newest.rows.into_iter();
+                let rows = rows.map(|row| HistoryRow { role: row.role, text: row.text, extra: row.extra });
+                Ok(Outcome::Rows(HistoryRows { rows: rows.collect(), skipped: newest.skipped }))
             }
-            Job::Record { kind, payload } => history.record(kind, payload).map(|()| Outcome::Done),
+            Job::Record { kind, chat_id, payload } => {
+                history.record(kind, chat_id.as_ref(), payload).map(|()| Outcome::Done)
+            }
             Job::Close => Ok(Outcome::Done),
         }
     }
@@ -165,7 +175,7 @@ impl State {
             return Err(sqlite::Kind::Closed.into());
         }
         if self.history.is_none() {
-            let (history, set_aside) = History::open(&self.path)?;
+            let (history, set_aside) = History::open(&self.path, self.tables.clone())?;
             self.set_aside = set_aside.map(|path| path.display().to_string());
             self.history = Some(history);
         }
@@ -173,7 +183,10 @@ impl State {
     }
 }
 
-/// An error as `lib/database-error.js` takes it apart: the code, then the sentence.
-pub(super) fn coded(error: &sqlite::Error) -> Error {
-    Error::new(Status::GenericFailure, format!("{}: {error}", error.kind().code()))
+/// Whole numbers come as numbers.
+fn chat_id(given: Either<f64, String>) -> ChatId {
+    match given {
+        Either::A(number) => ChatId::Number(number as i64),
+        Either::B(text) => ChatId::Text(text),
+    }
 }

@@ -1,250 +1,227 @@
-//! Sessions for JavaScript: the digest of what a session lets go, and the file it is stored in. Writing runs on a
-//! worker thread; reading is short and runs here.
+//! Sessions for JavaScript: the SQLite store, and the decisions about what any store holds. What goes in and comes out
+//! are texts of JSON in the shapes of `lib/store/store.d.ts`; the work is done on a worker thread, unless its name says now.
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
-use napi::{Env, Result, Task};
 use napi_derive::napi;
+use serde::{Deserialize, Serialize};
 
+use super::blocking::{Promise, blocking};
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use super::history::coded;
-use crate::sessions::digest::{Call, Digest, Said};
-use crate::sessions::store::{Operation, Store};
+use crate::sessions::cut::{Keep, let_go, with_groups};
+use crate::sessions::language::Language;
+use crate::sessions::message::Said;
+use crate::sessions::prompt::summary_prompt;
+use crate::sessions::search;
+use crate::sessions::store::{ListQuery, Operation, Page, SearchQuery, Store, check_place};
+use crate::sessions::summary::{LetGo, summarise};
+use crate::sqlite;
 
-/// A message that a session lets go.
-#[napi(object)]
-pub struct LetGo {
-    /// `user`, `assistant`, `tool`.
-    pub role: String,
-    /// What it says.
-    pub text: String,
-    /// The tool calls it makes.
-    pub calls: Vec<LetGoCall>,
-    /// The call it answers.
-    pub call_id: Option<String>,
-    /// Whether the tool said that it failed.
-    pub is_error: Option<bool>,
+/// What is asked of the store.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Request {
+    Open,
+    Apply(Vec<Operation>),
+    Load(String, String),
+    Stamp(String, String),
+    Read(String, String, Page),
+    List(ListQuery),
+    Search(SearchQuery),
+    Prune(String, i64),
+    Purge,
+    Close,
 }
 
-/// One of its tool calls; the arguments are JSON.
-#[napi(object)]
-pub struct LetGoCall {
-    /// Its id.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// JSON.
-    pub arguments: String,
-}
-
-/// A digest to be kept, and its readable form.
-#[napi(object)]
-pub struct SessionDigest {
-    /// To be handed in next time.
-    pub state: String,
-    /// For a model to read.
-    pub text: String,
-}
-
-/// Goes on with the digest `state`, on a worker thread. `earlier` is a summary of the host's own to be carried along.
-#[napi(ts_return_type = "Promise<SessionDigest>")]
-pub fn digest_session(
-    state: String,
-    earlier: Option<String>,
-    messages: Vec<LetGo>,
-) -> Result<AsyncTask<DigestTask>> {
-    guarded(|| {
-        Ok(AsyncTask::new(DigestTask { state, earlier, messages: messages.into_iter().map(said).collect() }))
-    })
-}
-
-/// A digest under way.
-pub struct DigestTask {
-    state: String,
-    earlier: Option<String>,
-    messages: Vec<Said>,
-}
-
-impl Task for DigestTask {
-    type Output = SessionDigest;
-    type JsValue = SessionDigest;
-
-    fn compute(&mut self) -> Result<SessionDigest> {
-        guarded(|| {
-            let mut digest = Digest::from_json(&self.state);
-            if let Some(earlier) = &self.earlier {
-                digest.set_earlier(earlier);
-            }
-            digest.add(&self.messages);
-            Ok(SessionDigest { state: digest.to_json(), text: digest.render() })
-        })
-    }
-
-    fn resolve(&mut self, _env: Env, digest: SessionDigest) -> Result<SessionDigest> {
-        guarded(|| Ok(digest))
-    }
-}
-
-fn said(message: LetGo) -> Said {
-    let calls = message.calls.into_iter();
-    Said {
-        role: message.role.into(),
-        text: message.text,
-        calls: calls.map(|LetGoCall { id, name, arguments }| Call { id, name, arguments }).collect(),
-        call_id: message.call_id,
-        is_error: message.is_error,
-    }
-}
-
-/// A change to the store. `kind` says which fields are there: "state" (`state`), "append" (`body`, `text`),
-/// "replace" (`ids`, `body`, `state`) or "clear".
-#[napi(object)]
-pub struct StoreOperation {
-    /// What is to be done.
-    pub kind: String,
-    /// The session.
-    pub key: String,
-    /// Its state.
-    pub state: Option<String>,
-    /// The message or the summary.
-    pub body: Option<String>,
-    /// The message's words, for searching.
-    pub text: Option<String>,
-    /// Messages that give way to the summary.
-    pub ids: Option<Vec<i64>>,
-}
-
-/// What is stored of a session.
-#[napi(object)]
-pub struct StoredSession {
-    /// Its state.
-    pub state: String,
-    /// Ids of the messages it keeps, in order.
-    pub ids: Vec<i64>,
-    /// Those messages.
-    pub bodies: Vec<String>,
-}
-
-/// A message that was found.
-#[napi(object)]
-pub struct StoreHit {
-    /// Its session.
-    pub key: String,
-    /// The message.
-    pub body: String,
-    /// Whether the session still keeps it.
-    pub is_live: bool,
-}
-
-/// The file that sessions are stored in.
+/// Sessions in a file or in memory.
 #[napi]
 pub struct SessionStore {
     store: Arc<Store>,
-    set_aside: Option<String>,
 }
 
 #[napi]
-#[expect(clippy::needless_pass_by_value, reason = "napi hands strings over by value")]
 impl SessionStore {
-    /// Opens or makes the file.
+    /// Opens nothing yet; refuses a path that cannot be one.
     #[napi(constructor)]
-    pub fn new(path: String) -> Result<Self> {
+    pub fn new(location: String) -> Result<Self> {
         guarded(|| {
-            let (store, set_aside) = Store::open(&path).map_err(|error| coded(&error))?;
-            Ok(Self { store: Arc::new(store), set_aside })
+            check_place(&location)?;
+            Ok(Self { store: Arc::new(Store::new(&location)) })
         })
     }
 
-    /// Where a damaged file was put.
-    #[napi(getter)]
-    pub fn set_aside(&self) -> Result<Option<String>> {
-        guarded(|| Ok(self.set_aside.clone()))
+    /// Answers a request, as JSON, on a worker thread.
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn ask(&self, request: String) -> Result<Promise<String>> {
+        let store = self.store.clone();
+        task(move || answer(&store, parsed(&request)?, When::Later))
     }
 
-    /// Commits all operations or none, on a worker thread. For each the id of the message it made, or -1.
-    #[napi(ts_return_type = "Promise<number[]>")]
-    pub fn apply(&self, operations: Vec<StoreOperation>) -> Result<AsyncTask<ApplyTask>> {
-        guarded(|| {
-            let operations = operations.into_iter().map(operation).collect();
-            Ok(AsyncTask::new(ApplyTask { store: self.store.clone(), operations }))
+    /// Answers a short request here.
+    #[napi]
+    pub fn ask_now(&self, request: String) -> Result<String> {
+        guarded(|| answer(&self.store, parsed(&request)?, When::Now))
+    }
+
+    /// Changes when another process has written.
+    #[napi]
+    pub fn foreign_writes(&self) -> Result<f64> {
+        guarded(|| Ok(self.store.foreign_writes()? as f64))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Now,
+    Later,
+}
+
+fn answer(store: &Store, request: Request, when: When) -> Result<String> {
+    let is_now = when == When::Now;
+    match request {
+        Request::Open => written(store.open()),
+        Request::Apply(operations) if is_now => written(store.apply_now(&operations)),
+        Request::Apply(operations) => written(store.apply(&operations)),
+        Request::Load(namespace, key) => written(store.load(&namespace, &key)),
+        Request::Stamp(namespace, key) => written(store.stamp(&namespace, &key)),
+        Request::Read(namespace, key, page) => written(store.page(&namespace, &key, &page)),
+        Request::List(query) => written(store.list(&query)),
+        Request::Search(query) => written(store.search(&query)),
+        Request::Prune(namespace, before) => written(store.prune(&namespace, before)),
+        Request::Purge => written(store.purge()),
+        Request::Close => written(store.close()),
+    }
+}
+
+fn written<T: Serialize>(answer: std::result::Result<T, sqlite::Error>) -> Result<String> {
+    json(&answer?)
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| refused(&error))
+}
+
+fn parsed<'a, T: Deserialize<'a>>(request: &'a str) -> Result<T> {
+    serde_json::from_str(request).map_err(|error| refused(&error))
+}
+
+/// The position alone: the text beside it may be the user's.
+fn refused(error: &serde_json::Error) -> Failure {
+    Failure::invalid(format!("not understood at column {}", error.column()))
+}
+
+/// Messages of a session as they are kept.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    body: String,
+    #[serde(default)]
+    is_summary: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanRequest {
+    rows: Vec<Row>,
+    keep: usize,
+    keep_tokens: Option<usize>,
+    has_prompt: bool,
+    /// Tokens of the summariser's prompt; none is made without.
+    prompt_tokens: Option<usize>,
+    #[serde(default)]
+    answer_tokens: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Plan {
+    let_go: Vec<usize>,
+    prompt: Option<String>,
+}
+
+/// What a session may let go: indices into the rows, and the prompt for the host's summariser.
+#[napi(ts_return_type = "Promise<string>")]
+pub fn plan_compression(request: String) -> Result<Promise<String>> {
+    task(move || {
+        let request: PlanRequest = parsed(&request)?;
+        let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(&row.body)).collect();
+        let keep =
+            Keep { messages: request.keep, tokens: request.keep_tokens, has_prompt: request.has_prompt };
+        let indices = let_go(&messages, &keep);
+        let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
+        let prompt = request
+            .prompt_tokens
+            .filter(|_| !gone.is_empty())
+            .map(|tokens| summary_prompt(&gone, tokens, request.answer_tokens));
+        json(&Plan { let_go: indices, prompt })
+    })
+}
+
+#[derive(Deserialize)]
+struct SummaryRequest {
+    digest: String,
+    answer: Option<String>,
+    rows: Vec<Row>,
+    language: Language,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Made {
+    text: String,
+    is_from_host: bool,
+    digest: String,
+    tokens_saved: usize,
+}
+
+/// The summary of rows that are let go, by the host's answer or by rules.
+#[napi(ts_return_type = "Promise<string>")]
+pub fn summarise_session(request: String) -> Result<Promise<String>> {
+    task(move || {
+        let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
+        let messages: Vec<_> = rows
+            .iter()
+            .map(|row| LetGo { said: Said::from_json(&row.body), is_summary: row.is_summary })
+            .collect();
+        let made = summarise(&digest, answer.as_deref(), &messages, language);
+        json(&Made {
+            text: made.text,
+            is_from_host: made.is_from_host,
+            digest: made.digest,
+            tokens_saved: made.tokens_saved,
         })
-    }
-
-    /// What is stored of a session.
-    #[napi]
-    pub fn load(&self, key: String) -> Result<Option<StoredSession>> {
-        guarded(|| {
-            let stored = self.store.load(&key).map_err(|error| coded(&error))?;
-            Ok(stored.map(|stored| {
-                let (ids, bodies) = stored.messages.into_iter().unzip();
-                StoredSession { state: stored.state, ids, bodies }
-            }))
-        })
-    }
-
-    /// The keys of all sessions, the oldest first.
-    #[napi]
-    pub fn keys(&self) -> Result<Vec<String>> {
-        guarded(|| self.store.keys().map_err(|error| coded(&error)))
-    }
-
-    /// The newest messages that hold all of `query`, the newest first.
-    #[napi]
-    pub fn search(&self, query: String, key: Option<String>, limit: u32) -> Result<Vec<StoreHit>> {
-        guarded(|| {
-            let hits = self.store.search(&query, key.as_deref(), limit).map_err(|error| coded(&error))?;
-            Ok(hits
-                .into_iter()
-                .map(|hit| StoreHit { key: hit.key, body: hit.body, is_live: hit.is_live })
-                .collect())
-        })
-    }
-
-    /// Changes when another process has written; null while this one is writing.
-    #[napi]
-    pub fn foreign_writes(&self) -> Result<Option<i64>> {
-        guarded(|| self.store.foreign_writes().map_err(|error| coded(&error)))
-    }
-
-    /// Closes the file.
-    #[napi]
-    pub fn close(&self) -> Result<()> {
-        guarded(|| self.store.close().map_err(|error| coded(&error)))
-    }
+    })
 }
 
-/// Writing under way.
-pub struct ApplyTask {
-    store: Arc<Store>,
-    operations: Vec<Operation>,
+#[derive(Deserialize)]
+struct GroupsRequest {
+    rows: Vec<Row>,
+    indices: Vec<usize>,
 }
 
-impl Task for ApplyTask {
-    type Output = Vec<i64>;
-    type JsValue = Vec<i64>;
-
-    fn compute(&mut self) -> Result<Vec<i64>> {
-        guarded(|| apply(&self.store, &self.operations))
-    }
-
-    fn resolve(&mut self, _env: Env, ids: Vec<i64>) -> Result<Vec<i64>> {
-        guarded(|| Ok(ids))
-    }
+/// Indices of the rows that go with those at `indices`: calls and their results together.
+#[napi(ts_return_type = "Promise<string>")]
+pub fn groups_of(request: String) -> Result<Promise<String>> {
+    task(move || {
+        let GroupsRequest { rows, indices } = parsed(&request)?;
+        let messages: Vec<_> = rows.iter().map(|row| Said::from_json(&row.body)).collect();
+        json(&with_groups(&messages, &indices))
+    })
 }
 
-fn apply(store: &Store, operations: &[Operation]) -> Result<Vec<i64>> {
-    let made = store.apply(operations).map_err(|error| coded(&error))?;
-    Ok(made.into_iter().map(|id| id.unwrap_or(-1)).collect())
+/// The words of a text as every store's search sees them.
+#[napi]
+pub fn search_form(text: String) -> Result<String> {
+    guarded(|| Ok(search::search_form(&text)))
 }
 
-fn operation(operation: StoreOperation) -> Operation {
-    let StoreOperation { kind, key, state, body, text, ids } = operation;
-    let (state, body) = (state.unwrap_or_default(), body.unwrap_or_default());
-    match kind.as_str() {
-        "append" => Operation::Append { key, body, text: text.unwrap_or_default() },
-        "replace" => Operation::Replace { key, ids: ids.unwrap_or_default(), body, state },
-        "clear" => Operation::Clear { key },
-        _ => Operation::SetState { key, state },
-    }
+/// What a text has to hold that answers a query.
+#[napi]
+pub fn search_phrases(query: String) -> Result<Vec<String>> {
+    guarded(|| Ok(search::search_phrases(&query)))
+}
+
+fn task(work: impl FnOnce() -> Result<String> + Send + 'static) -> Result<Promise<String>> {
+    guarded(|| Ok(blocking(None, move |_| work())))
 }

@@ -28,7 +28,7 @@ pub(super) fn sentence(error: &serde_json::Error) -> String {
 }
 
 /// The text with lone surrogates and broken UTF-8 replaced; `None` if there was neither.
-pub(super) fn mend(line: &[u8]) -> Option<String> {
+pub(crate) fn mend(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
     let mended = replace_lone_surrogates(&text);
     let changed = matches!(text, Cow::Owned(_)) || mended.len() != text.len() || mended != *text;

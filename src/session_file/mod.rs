@@ -25,6 +25,8 @@ use self::timeline::Timeline;
 pub use self::timeline::{Cause, Stretch};
 use crate::fault;
 
+pub(crate) use json::mend as mend_json;
+
 /// Which recorder wrote the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {

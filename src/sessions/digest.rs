@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::language::{Language, Words};
+use super::message::Said;
 use super::names::{Target, files_in};
 use crate::fault;
 
@@ -27,32 +29,6 @@ const EARLIER_CHARS: usize = 2000;
 /// How a line begins, in lower case, that reports an error.
 const ERROR_STARTS: &[&str] =
     &["error", "fatal", "traceback", "exception", "panic", "failed", "fail:", "错误", "失败", "异常"];
-
-/// A message that is let go.
-#[derive(Clone, Debug)]
-pub struct Said {
-    /// `user`, `assistant`, `tool`; anything else is counted as none of these.
-    pub role: Box<str>,
-    /// Its text.
-    pub text: String,
-    /// Tool calls it makes.
-    pub calls: Vec<Call>,
-    /// The call it answers.
-    pub call_id: Option<String>,
-    /// Whether the tool said that it failed; `None` if it said nothing of the kind.
-    pub is_error: Option<bool>,
-}
-
-/// A tool call.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// Its id.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// Its arguments as JSON.
-    pub arguments: String,
-}
 
 /// What is known of the messages a session has let go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +74,7 @@ impl Digest {
         for message in messages {
             fault::step();
             self.messages += 1;
-            match &*message.role {
+            match message.role.as_str() {
                 "user" => {
                     self.users += 1;
                     if self.requests.len() < REQUESTS && !message.text.trim().is_empty() {
@@ -109,7 +85,7 @@ impl Digest {
                 "tool" => self.tools += 1,
                 _ => {}
             }
-            if &*message.role != "tool" {
+            if message.role != "tool" {
                 files_in(&message.text).for_each(|file| push_newest(&mut self.files, file, FILES));
             }
             for call in &message.calls {
@@ -158,42 +134,28 @@ impl Digest {
         }
     }
 
-    /// The fixed readable form; a part that has nothing to say is left out.
+    /// The fixed readable form, in `language`; a part that has nothing to say is left out.
     #[must_use]
-    pub fn render(&self) -> String {
-        let Self { messages, users, assistants, tools, .. } = self;
-        let mut text = format!("已压缩 {messages} 条消息：用户 {users}，助手 {assistants}，工具 {tools}。");
+    pub fn render(&self, language: Language) -> String {
+        let Self { messages, users, assistants, tools, .. } = *self;
+        let words = Words::of(language.or_that_of(self.requests.iter().chain([&self.earlier])));
+        let mut text = words.counts(messages, users, assistants, tools);
         let requests = self.requests.iter().enumerate().map(|(i, request)| format!("{}. {request}", i + 1));
-        write_lines(&mut text, "最初的用户消息", requests);
+        words.write_lines(&mut text, words.requests, requests);
         let used = self.used.iter().map(|(name, times)| format!("{name} ×{times}"));
-        write_list(&mut text, "使用的工具", used);
-        write_list(&mut text, "涉及的文件", self.files.iter().cloned());
-        write_lines(&mut text, "执行的命令", self.commands.iter().map(|command| format!("- {command}")));
-        let errors = self.errors.iter().map(|OpenError { tool, target, line }| match &**target {
-            "" => format!("- {tool}：{line}"),
-            _ => format!("- {tool}（{target}）：{line}"),
-        });
-        write_lines(&mut text, "未解决的错误", errors);
+        words.write_list(&mut text, words.tools, used);
+        words.write_list(&mut text, words.files, self.files.iter().cloned());
+        words.write_lines(
+            &mut text,
+            words.commands,
+            self.commands.iter().map(|command| format!("- {command}")),
+        );
+        let errors = self.errors.iter().map(|error| words.error(&error.tool, &error.target, &error.line));
+        words.write_lines(&mut text, words.errors, errors);
         if !self.earlier.is_empty() {
-            let _ = write!(text, "\n先前的总结：{}", self.earlier);
+            let _ = write!(text, "\n{}{}{}", words.earlier, words.colon, self.earlier);
         }
         text
-    }
-}
-
-fn write_list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
-    let items = items.collect::<Vec<_>>().join("、");
-    if !items.is_empty() {
-        let _ = write!(text, "\n{title}：{items}");
-    }
-}
-
-fn write_lines(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
-    for (i, line) in lines.enumerate() {
-        if i == 0 {
-            let _ = write!(text, "\n{title}：");
-        }
-        let _ = write!(text, "\n{line}");
     }
 }
 
@@ -230,10 +192,11 @@ fn clip(text: &str, max_chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sessions::message::Call;
     use proptest::prelude::*;
 
     fn said(role: &str, text: &str) -> Said {
-        Said { role: role.into(), text: text.into(), calls: Vec::new(), call_id: None, is_error: None }
+        Said { role: role.into(), text: text.into(), ..Said::default() }
     }
 
     fn call(id: &str, name: &str, arguments: &str) -> Said {
@@ -266,7 +229,7 @@ mod tests {
         let mut digest = Digest::default();
         digest.add(&sample());
         assert_eq!(
-            digest.render(),
+            digest.render(Language::Zh),
             "已压缩 11 条消息：用户 4，助手 4，工具 3。\n\
              最初的用户消息：\n1. Fix the build in src/lib.rs\n2. Now the tests\n3. third\n\
              使用的工具：bash ×2、read ×1\n\
@@ -275,7 +238,18 @@ mod tests {
              未解决的错误：\n- bash（cargo build）：error[E0308]: mismatched types\n\
              - bash（cargo test）：Error: no such target"
         );
-        assert_eq!(Digest::default().render(), "已压缩 0 条消息：用户 0，助手 0，工具 0。");
+        assert_eq!(
+            digest.render(Language::Auto),
+            "11 messages compressed: 4 from the user, 4 from the assistant, 3 from tools.\n\
+             First user messages:\n1. Fix the build in src/lib.rs\n2. Now the tests\n3. third\n\
+             Tools used: bash ×2, read ×1\n\
+             Files: src/lib.rs, src/text.rs\n\
+             Commands run:\n- cargo build\n- cargo test\n\
+             Errors still open:\n- bash (cargo build): error[E0308]: mismatched types\n\
+             - bash (cargo test): Error: no such target"
+        );
+        let none = Digest::default();
+        assert_eq!(none.render(Language::Zh), "已压缩 0 条消息：用户 0，助手 0，工具 0。");
     }
 
     #[test]
@@ -283,7 +257,7 @@ mod tests {
         let mut digest = Digest::default();
         digest.add(&sample());
         digest.add(&[call("9", "bash", r#"{"command":"cargo build"}"#), result("9", "Finished", None)]);
-        let text = digest.render();
+        let text = digest.render(Language::Zh);
         assert!(!text.contains("E0308") && text.contains("no such target"), "{text}");
     }
 
@@ -293,7 +267,7 @@ mod tests {
         digest.set_earlier("first");
         digest.set_earlier("second");
         digest.add(&sample());
-        let text = digest.render();
+        let text = digest.render(Language::Zh);
         assert!(text.ends_with("先前的总结：second") && !text.contains("first"), "{text}");
     }
 
@@ -341,7 +315,7 @@ mod tests {
         fn a_digest_is_bounded(messages in prop::collection::vec(any_message(), 0..200)) {
             let mut digest = Digest::default();
             digest.add(&messages);
-            prop_assert!(digest.render().chars().count() < 20_000);
+            prop_assert!(digest.render(Language::Zh).chars().count() < 20_000);
             prop_assert_eq!(digest.messages, messages.len());
         }
     }

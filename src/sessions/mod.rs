@@ -1,7 +1,12 @@
-//! Sessions: what one remembers of messages it no longer keeps, by rules alone, and the file that sessions are stored
-//! in. When a session is compressed, and what its messages are, is decided elsewhere: here they are text.
+//! Sessions: what may go when one is compressed, what is remembered of it, how its messages are found, and the SQLite
+//! database they are kept in. Other stores keep the same rows; every decision about them is taken here.
 
+pub mod cut;
 pub mod digest;
+pub mod language;
+pub mod message;
 mod names;
+pub mod prompt;
 pub mod search;
 pub mod store;
+pub mod summary;

@@ -1,28 +1,71 @@
-//! Text as the full-text index sees it. Chinese and Japanese have no spaces, so each character is a word of its own and
-//! what was typed together is a phrase: any part of a sentence is found, and no dictionary can disagree with itself.
+//! Text as every store's search sees it: words in lower case without accents, one space between. Chinese and Japanese have
+//! no spaces, so each character is a word of its own and what was typed together is a phrase: any part of a sentence is
+//! found, and no dictionary can disagree with itself.
 
-/// `text` with each Chinese or Japanese character between spaces.
+use unicode_normalization::char::decompose_canonical;
+
+/// Letters that may carry accents worth ignoring: Latin, Greek and Cyrillic. Elsewhere a mark is a part of the letter.
+fn may_be_accented(character: char) -> bool {
+    matches!(character, '\u{c0}'..='\u{52f}' | '\u{1e00}'..='\u{1fff}')
+}
+
+/// Accents that stand by themselves after their letter.
+const ACCENTS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
+
+/// The words of `text`, folded, one space between.
+///
+/// ```
+/// assert_eq!(pi_strata::sessions::search::search_form("Café: 数据a.b"), "cafe 数 据 a b");
+/// ```
 #[must_use]
-pub fn index_form(text: &str) -> String {
+pub fn search_form(text: &str) -> String {
     let mut form = String::with_capacity(text.len());
+    let mut is_in_word = false;
     for character in text.chars() {
-        if stands_alone(character) {
-            form.extend([' ', character, ' ']);
-        } else {
-            form.push(character);
+        if ACCENTS.contains(&character) {
+            continue;
         }
+        if !character.is_alphanumeric() {
+            is_in_word = false;
+            continue;
+        }
+        let stands_alone = stands_alone(character);
+        if (stands_alone || !is_in_word) && !form.is_empty() {
+            form.push(' ');
+        }
+        push_folded(&mut form, character);
+        is_in_word = !stands_alone;
     }
     form
 }
 
-/// The query for FTS5: every part between spaces must occur, as a phrase, its last word as a beginning. `None` if
-/// there is nothing to look for.
+/// What has to be in the form of a text that answers `query`: a phrase for each part between spaces, the last word of
+/// each as a beginning. Empty if there is nothing to look for.
 #[must_use]
-pub fn match_query(query: &str) -> Option<String> {
-    let parts = query.split_whitespace().filter(|part| part.chars().any(char::is_alphanumeric));
-    let phrases: Vec<_> =
-        parts.map(|part| format!("\"{}\"*", index_form(part).replace(['"', '\0'], " "))).collect();
-    (!phrases.is_empty()).then(|| phrases.join(" "))
+pub fn search_phrases(query: &str) -> Vec<String> {
+    query.split_whitespace().map(search_form).filter(|phrase| !phrase.is_empty()).collect()
+}
+
+/// Phrases as FTS5 wants them: letters and digits alone, so nothing in them is an operator.
+pub(super) fn match_query(phrases: &[String]) -> Option<String> {
+    let quoted: Vec<_> = phrases
+        .iter()
+        .filter(|phrase| phrase.chars().any(char::is_alphanumeric))
+        .map(|phrase| format!("\"{}\"*", phrase.replace(['"', '\0'], " ")))
+        .collect();
+    (!quoted.is_empty()).then(|| quoted.join(" "))
+}
+
+fn push_folded(form: &mut String, character: char) {
+    if !may_be_accented(character) {
+        form.extend(character.to_lowercase());
+        return;
+    }
+    decompose_canonical(character, |part| {
+        if !ACCENTS.contains(&part) {
+            form.extend(part.to_lowercase().filter(|lower| !ACCENTS.contains(lower)));
+        }
+    });
 }
 
 /// Kana and Chinese characters; Korean has spaces.
@@ -34,16 +77,32 @@ fn stands_alone(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn each_chinese_character_is_a_word() {
-        assert_eq!(index_form("修复bug：数据"), " 修  复 bug： 数  据 ");
+        assert_eq!(search_form("修复bug：数据"), "修 复 bug 数 据");
+    }
+
+    #[test]
+    fn case_and_accents_are_gone() {
+        assert_eq!(search_form("ÜNÏ-cödé e\u{301}té İ Ελλάδα"), "uni code ete i ελλαδα");
     }
 
     #[test]
     fn a_query_is_phrases() {
-        assert_eq!(match_query("time 数据").as_deref(), Some("\"time\"* \" 数  据 \"*"));
-        assert_eq!(match_query("a\"b OR*").as_deref(), Some("\"a b\"* \"OR*\"*"));
-        assert_eq!(match_query(" ... \" * "), None);
+        assert_eq!(search_phrases("Time 数据 a\"b"), ["time", "数 据", "a b"]);
+        assert!(search_phrases(" ... \" * ").is_empty());
+        assert_eq!(match_query(&search_phrases("a\"b OR*")).as_deref(), Some("\"a b\"* \"or\"*"));
+        assert_eq!(match_query(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn folding_is_done_once(text in "\\PC{0,60}") {
+            let form = search_form(&text);
+            prop_assert!(!form.contains("  ") && form.trim() == form);
+            prop_assert_eq!(search_form(&form), form);
+        }
     }
 }

@@ -31,6 +31,10 @@ pub enum Kind {
     BadPath,
     /// The database was closed before.
     Closed,
+    /// A newer version of this package made the tables.
+    Version,
+    /// A cursor that no page gave.
+    BadCursor,
     /// The disk failed.
     Disk,
     /// Anything else; a defect here rather than a condition of the host's.
@@ -50,6 +54,8 @@ impl Kind {
             Self::CannotOpen => "ERR_DATABASE_CANNOT_OPEN",
             Self::BadPath => "ERR_DATABASE_BAD_PATH",
             Self::Closed => "ERR_DATABASE_CLOSED",
+            Self::Version => "ERR_DATABASE_VERSION",
+            Self::BadCursor => "ERR_BAD_CURSOR",
             Self::Disk => "ERR_DATABASE_DISK",
             Self::Other => "ERR_DATABASE",
         }
@@ -67,6 +73,10 @@ impl Kind {
             }
             Self::BadPath => "the path of the database must be a file name without NUL, or \":memory:\"",
             Self::Closed => "the database was closed; make a new object to go on",
+            Self::Version => {
+                "a newer version of pi-strata made the tables of this database; update this one to use it"
+            }
+            Self::BadCursor => "the cursor is none that a list gave; begin without one",
             Self::Disk => "the disk failed while the database was used; nothing of this write was stored",
             Self::Other => "the database failed",
         }
@@ -80,7 +90,7 @@ impl Error {
         self.kind
     }
 
-    pub(super) fn foreign(detail: impl Into<String>) -> Self {
+    pub(crate) fn foreign(detail: impl Into<String>) -> Self {
         Self { kind: Kind::Foreign, detail: detail.into() }
     }
 

@@ -47,6 +47,28 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf, Error> {
     Ok(target)
 }
 
+/// A copy of a database and its log, to be read without changing it.
+pub(super) fn copy_to_read(path: &Path) -> Result<PathBuf, Error> {
+    let copy = with_suffix(path, ".reading");
+    create_private(&copy)?;
+    fs::copy(path, &copy)?;
+    let log = with_suffix(path, "-wal");
+    if log.exists() {
+        fs::copy(log, with_suffix(&copy, "-wal"))?;
+    }
+    Ok(copy)
+}
+
+/// Removes a copy and what was made beside it.
+pub(super) fn remove_all(path: &Path) {
+    for name in
+        std::iter::once(path.to_owned()).chain(COMPANIONS.iter().map(|suffix| with_suffix(path, suffix)))
+    {
+        // A copy that stays behind takes room and no more.
+        let _ = fs::remove_file(name);
+    }
+}
+
 fn free_name(path: &Path) -> Result<PathBuf, Error> {
     (1..=MAX_SET_ASIDE)
         .map(|number| with_suffix(path, &format!(".corrupt-{number}")))

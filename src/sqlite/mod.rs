@@ -6,11 +6,13 @@
 
 mod error;
 mod file;
+mod salvage;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use self::error::{Error, Kind};
+pub use self::salvage::salvage;
 use rusqlite::OpenFlags;
 pub use rusqlite::{self, Connection};
 
@@ -28,17 +30,17 @@ const PAGE_CACHE_KIB: i32 = 8 * 1024;
 /// share at nearly every batch: with a million rows that took most of the time of appending.
 const CHECKPOINT_PAGES: i32 = 4000;
 /// Marks files made here ("pist" in ASCII), so that those of other programs are told apart.
-const APPLICATION_ID: i32 = 0x7069_7374;
+pub(crate) const APPLICATION_ID: i32 = 0x7069_7374;
 /// Files up to this size are checked page by page when opened: some tenths of a second at most.
 const FULL_CHECK_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What a caller needs of a database.
 #[derive(Clone, Copy, Debug)]
-pub struct Schema {
+pub struct Schema<'a> {
     /// Tables with the columns each must have, at least.
-    pub tables: &'static [(&'static str, &'static [&'static str])],
+    pub tables: &'a [(&'a str, &'a [&'a str])],
     /// Makes what is not there yet: `CREATE … IF NOT EXISTS` only.
-    pub create: &'static str,
+    pub create: &'a str,
     /// Whether the tables may live in a database that another program made.
     pub joins_others: bool,
 }
@@ -50,17 +52,19 @@ pub struct Opened {
     pub connection: Connection,
     /// Where a damaged file was put before this one was made in its place.
     pub set_aside: Option<PathBuf>,
+    /// Rows of the damaged file that could be read; they are in this one.
+    pub salvaged: u64,
 }
 
-/// Opens or makes the database at `location` with the tables of `schema`.
+/// Opens or makes the database at `location` with the tables of `schema`, and looks whether it is sound.
 ///
-/// A damaged file is renamed to `*.corrupt-N` together with its log and an empty one takes its place. A file that
-/// this process may only read is opened for reading while another process, which may write, has it open: its log
-/// cannot be made here.
+/// A damaged file is renamed to `*.corrupt-N` together with its log; a new one takes its place, with every row that could
+/// still be read. A file that this process may only read is opened for reading while another process, which may write,
+/// has it open: its log cannot be made here.
 ///
 /// # Errors
 /// [`Kind`] says which: locked, read-only, full, of another program, or not to be opened at all.
-pub fn open(location: &str, schema: &Schema) -> Result<Opened, Error> {
+pub fn open(location: &str, schema: &Schema<'_>) -> Result<Opened, Error> {
     open_within(location, schema, BUSY_TIMEOUT)
 }
 
@@ -68,21 +72,67 @@ pub fn open(location: &str, schema: &Schema) -> Result<Opened, Error> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_within(location: &str, schema: &Schema, busy_timeout: Duration) -> Result<Opened, Error> {
+pub fn open_within(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
+    let opened = open_unchecked(location, schema, busy_timeout)?;
+    match check(&opened.connection, location) {
+        Ok(()) => Ok(opened),
+        Err(error) if error.kind() == Kind::Corrupt => {
+            drop(opened);
+            replace_damaged(location, schema, busy_timeout)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// `open` without the look at every page, which takes a second for each gigabyte: what is damaged is found out when it is
+/// used, or by [`check`].
+///
+/// # Errors
+/// As [`open`].
+pub fn open_unchecked(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     if location == IN_MEMORY {
         let connection = Connection::open_in_memory()?;
         prepare(&connection, schema, busy_timeout)?;
-        return Ok(Opened { connection, set_aside: None });
+        return Ok(Opened { connection, set_aside: None, salvaged: 0 });
     }
     let path = file::absolute(location)?;
     match attempt(&path, schema, busy_timeout) {
-        Err(error) if error.kind() == Kind::Corrupt => {
-            let set_aside = Some(file::set_aside(&path)?);
-            attempt(&path, schema, busy_timeout).map(|connection| Opened { connection, set_aside })
-        }
-        outcome => outcome.map(|connection| Opened { connection, set_aside: None }),
+        Err(error) if error.kind() == Kind::Corrupt => replace_damaged(location, schema, busy_timeout),
+        outcome => outcome
+            .map(|connection| Opened { connection, set_aside: None, salvaged: 0 })
+            .map_err(|error| told_apart(error, &path).at(&path)),
     }
-    .map_err(|error| told_apart(error, &path).at(&path))
+}
+
+/// Looks at every page of a file of up to 64 MB.
+///
+/// # Errors
+/// [`Kind::Corrupt`] where one is damaged, and what reading fails with.
+pub fn check(connection: &Connection, location: &str) -> Result<(), Error> {
+    if location == IN_MEMORY {
+        return Ok(());
+    }
+    let size = std::fs::metadata(location).map_or(0, |metadata| metadata.len());
+    if size > FULL_CHECK_MAX_BYTES { Ok(()) } else { check_pages(connection) }
+}
+
+/// Sets a damaged file aside and makes a new one of what can be read of it. Nobody here may have it open.
+///
+/// # Errors
+/// As [`open`].
+pub fn replace_damaged(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
+    let path = file::absolute(location)?;
+    let replaced = (|| {
+        let set_aside = file::set_aside(&path)?;
+        let connection = attempt(&path, schema, busy_timeout)?;
+        let tables: Vec<_> = schema.tables.iter().map(|(table, _)| *table).collect();
+        let transaction =
+            rusqlite::Transaction::new_unchecked(&connection, rusqlite::TransactionBehavior::Immediate)?;
+        let salvaged = salvage(&set_aside, &transaction, &tables)?;
+        transaction.commit()?;
+        Ok(Opened { connection, set_aside: Some(set_aside), salvaged })
+    })();
+    replaced.map_err(|error: Error| told_apart(error, &path).at(&path))
 }
 
 /// A file that can be read but not opened as a database misses what `SQLite` writes beside it.
@@ -91,20 +141,16 @@ fn told_apart(error: Error, path: &Path) -> Error {
     if error.kind() == Kind::CannotOpen && is_readable { Kind::ReadOnly.into() } else { error }
 }
 
-fn attempt(path: &Path, schema: &Schema, busy_timeout: Duration) -> Result<Connection, Error> {
+fn attempt(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Connection, Error> {
     file::create_private(path)?;
     // The path is absolute, so it can never be taken for a `file:` URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     prepare(&connection, schema, busy_timeout)?;
-    let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    if size <= FULL_CHECK_MAX_BYTES {
-        check_pages(&connection)?;
-    }
     Ok(connection)
 }
 
-fn prepare(connection: &Connection, schema: &Schema, busy_timeout: Duration) -> Result<(), Error> {
+fn prepare(connection: &Connection, schema: &Schema<'_>, busy_timeout: Duration) -> Result<(), Error> {
     connection.busy_timeout(busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     if connection.is_readonly("main")? {
@@ -131,7 +177,7 @@ fn use_write_ahead_log(connection: &Connection) -> Result<(), Error> {
 }
 
 /// In one transaction, so that of two processes one creates and the other finds.
-fn create_tables(connection: &Connection, schema: &Schema) -> Result<(), Error> {
+fn create_tables(connection: &Connection, schema: &Schema<'_>) -> Result<(), Error> {
     if absent(connection, schema)?.is_none() {
         return Ok(());
     }
@@ -159,7 +205,7 @@ fn create_tables(connection: &Connection, schema: &Schema) -> Result<(), Error> 
 }
 
 /// The first table of `schema` that is not there with all its columns.
-fn absent(connection: &Connection, schema: &Schema) -> Result<Option<&'static str>, Error> {
+fn absent<'a>(connection: &Connection, schema: &Schema<'a>) -> Result<Option<&'a str>, Error> {
     let mut columns = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
     for (table, wanted) in schema.tables {
         let found = columns.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;

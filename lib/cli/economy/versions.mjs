@@ -14,7 +14,7 @@ const IDENTIFIER_MAX_CHARS = 120;
 /** Chinese, Japanese and Korean write no spaces between words: every four characters in a row stand for one. */
 const CJK_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{4,}/gu;
 const CJK_CHARS = 4;
-const CJK_START = /^[\u3040-\ud7af]/;
+const CJK_START = /^[\u0300-\uffff]/;
 
 /** Versions of messages; two messages with the same content share one. */
 export class Versions {

@@ -1,13 +1,14 @@
-//! The store on real files, and against a plain list of messages as its oracle.
+//! The store in memory and on real files, and against a plain list of messages as its oracle.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::sessions::search::search_phrases;
 
 struct Folder(PathBuf);
 
@@ -20,8 +21,14 @@ impl Folder {
         Self(path)
     }
 
+    fn file(&self) -> String {
+        self.0.join("s.db").to_str().expect("UTF-8").to_owned()
+    }
+
     fn open(&self) -> Store {
-        Store::open(self.0.join("s.db").to_str().expect("UTF-8")).expect("opens").0
+        let store = Store::new(&self.file());
+        store.open().expect("opens");
+        store
     }
 }
 
@@ -31,70 +38,289 @@ impl Drop for Folder {
     }
 }
 
-fn append(key: &str, text: &str) -> Operation {
-    Operation::Append { key: key.into(), body: text.into(), text: text.into() }
+fn body(text: &str) -> String {
+    serde_json::json!({ "role": "user", "content": text }).to_string()
 }
 
-fn bodies(store: &Store, key: &str) -> Vec<String> {
-    let stored = store.load(key).expect("loads");
-    stored.map(|stored| stored.messages.into_iter().map(|(_, body)| body).collect()).unwrap_or_default()
+fn append(key: &str, texts: &[&str]) -> Operation {
+    let messages = texts.iter().map(|text| NewMessage { id: (*text).to_owned(), body: body(text) });
+    (String::new(), key.to_owned(), Change::Append { messages: messages.collect() })
+}
+
+fn compress(key: &str, head: Stamp, let_go: &[&str], summary: &str) -> Operation {
+    let change = Change::Compress {
+        session: head.session,
+        revision: head.revision,
+        let_go: let_go.iter().map(|id| (*id).to_owned()).collect(),
+        forget: false,
+        summary: SummaryRow { id: summary.to_owned(), body: body(summary) },
+        digest: "{}".to_owned(),
+        tokens_saved: 7,
+    };
+    (String::new(), key.to_owned(), change)
+}
+
+fn clear(key: &str) -> Operation {
+    (String::new(), key.to_owned(), Change::Clear {})
+}
+
+fn one(store: &Store, operation: Operation) -> Outcome {
+    store.apply(&[operation]).expect("writes").remove(0)
+}
+
+fn stamp(store: &Store, key: &str) -> Stamp {
+    store.stamp("", key).expect("reads").expect("a session")
+}
+
+fn ids(store: &Store, key: &str) -> Vec<String> {
+    let stored = store.load("", key).expect("loads");
+    stored.map(|stored| stored.messages.into_iter().map(|message| message.id).collect()).unwrap_or_default()
 }
 
 fn found(store: &Store, query: &str, key: Option<&str>) -> Vec<String> {
-    store.search(query, key, 10).expect("searches").into_iter().map(|hit| hit.body).collect()
+    let query = SearchQuery {
+        namespace: String::new(),
+        key: key.map(str::to_owned),
+        phrases: search_phrases(query),
+        limit: 10,
+    };
+    store.search(&query).expect("searches").into_iter().map(|hit| hit.id).collect()
+}
+
+fn keys(store: &Store, order: Order) -> Vec<String> {
+    let (mut keys, mut cursor) = (Vec::new(), None);
+    loop {
+        let query = ListQuery { namespace: String::new(), order, limit: 2, cursor };
+        let page = store.list(&query).expect("lists");
+        keys.extend(page.sessions.into_iter().map(|session| session.key));
+        match page.cursor {
+            Some(next) => cursor = Some(next),
+            None => return keys,
+        }
+    }
+}
+
+fn both(test: impl Fn(&Store)) {
+    test(&Store::new(IN_MEMORY));
+    test(&Folder::new().open());
 }
 
 #[test]
 fn words_parts_of_chinese_sentences_and_odd_queries_are_found() {
-    let folder = Folder::new();
-    let store = folder.open();
-    let texts = ["请修复数据库连接超时的错误", "The connection timed out in src/main.rs", "Café déjà-vu"];
-    store.apply(&texts.map(|text| append("a", text))).expect("writes");
-    store.apply(&[append("b", "数据 connection")]).expect("writes");
-    let cases: &[(&str, Option<&str>, &[&str])] = &[
-        ("数据库", None, &[texts[0]]),
-        ("据", None, &["数据 connection", texts[0]]),
-        ("超时 连接", None, &[texts[0]]),
-        ("connect", Some("a"), &[texts[1]]),
-        ("CAFE deja", None, &[texts[2]]),
-        ("main.rs", None, &[texts[1]]),
-        ("nection", None, &[]),
-        ("库数", None, &[]),
-        ("\"", None, &[]),
-        ("a\0b NEAR(", None, &[]),
-    ];
-    for (query, key, expected) in cases {
-        assert_eq!(found(&store, query, *key), *expected, "{query:?}");
-    }
+    both(|store| {
+        let texts = ["请修复数据库连接超时的错误", "The connection timed out in src/main.rs", "Café déjà-vu"];
+        one(store, append("a", &texts));
+        one(store, append("b", &["数据 connection"]));
+        let cases: &[(&str, Option<&str>, &[&str])] = &[
+            ("数据库", None, &[texts[0]]),
+            ("据", None, &["数据 connection", texts[0]]),
+            ("超时 连接", None, &[texts[0]]),
+            ("connect", Some("a"), &[texts[1]]),
+            ("CAFE deja", None, &[texts[2]]),
+            ("main.rs", None, &[texts[1]]),
+            ("nection", None, &[]),
+            ("库数", None, &[]),
+            ("\"", None, &[]),
+            ("a\0b NEAR(", None, &[]),
+        ];
+        for (query, key, expected) in cases {
+            assert_eq!(found(store, query, *key), *expected, "{query:?}");
+        }
+        one(store, append("a", &["timed again"]));
+        assert_eq!(found(store, "timed", None), ["timed again", texts[1]]);
+    });
 }
 
 #[test]
 fn what_was_let_go_is_found_but_not_loaded() {
-    let folder = Folder::new();
-    let store = folder.open();
-    let made = store.apply(&["one", "two", "three"].map(|text| append("a", text))).expect("writes");
-    let ids: Vec<_> = made.into_iter().take(2).flatten().collect();
-    let replace = Operation::Replace { key: "a".into(), ids, body: "sum".into(), state: "{1}".into() };
-    assert!(store.apply(std::slice::from_ref(&replace)).expect("writes")[0].is_some());
-    store.apply(&[append("a", "four")]).expect("writes");
-    assert_eq!(bodies(&store, "a"), ["sum", "three", "four"]);
-    assert_eq!(found(&store, "two", None), ["two"]);
-    assert_eq!(store.apply(&[replace]).expect("writes"), [None], "a second process comes too late");
-    assert_eq!(bodies(&store, "a"), ["sum", "three", "four"]);
-    store.apply(&[Operation::Clear { key: "a".into() }]).expect("writes");
-    assert!(found(&store, "two", None).is_empty() && store.keys().expect("keys").is_empty());
+    both(|store| {
+        one(store, append("a", &["one", "two", "three"]));
+        let before = stamp(store, "a");
+        let made = one(store, compress("a", before, &["one", "two"], "sum"));
+        assert!(made.applied && made.stamp.expect("a stamp").revision == before.revision + 1);
+        one(store, append("a", &["four"]));
+        assert_eq!(ids(store, "a"), ["sum", "three", "four"]);
+        assert_eq!(found(store, "two", None), ["two"]);
+        let late = one(store, compress("a", before, &["one", "two"], "again"));
+        assert!(!late.applied, "a second process comes too late");
+        assert_eq!(ids(store, "a"), ["sum", "three", "four"]);
+        let page = |page: &Page| {
+            store.page("", "a", page).expect("reads").into_iter().map(|m| m.id).collect::<Vec<_>>()
+        };
+        assert_eq!(page(&Page { after: Some(1), limit: 2, newest: false }), ["two", "three"]);
+        assert_eq!(page(&Page { after: None, limit: 2, newest: true }), ["sum", "four"]);
+        one(store, clear("a"));
+        assert!(found(store, "two", None).is_empty() && keys(store, Order::Created).is_empty());
+        one(store, append("a", &["new"]));
+        let early = one(store, compress("a", before, &["one"], "old"));
+        assert!(!early.applied, "it was worked out for the session before");
+        assert_eq!(ids(store, "a"), ["new"]);
+    });
 }
 
 #[test]
-fn another_process_is_noticed_and_ones_own_writes_are_not() {
+fn a_message_of_the_same_id_is_stored_once() {
+    both(|store| {
+        let first = one(store, append("a", &["x", "y"])).seqs;
+        let again = one(store, append("a", &["y", "z"])).seqs;
+        assert_eq!((first, again), (Some(vec![1, 2]), Some(vec![2, 3])));
+        assert_eq!(ids(store, "a"), ["x", "y", "z"]);
+    });
+}
+
+#[test]
+fn fields_change_one_by_one_and_only_one_prompt_is_set() {
+    both(|store| {
+        let set = |fields: &[(&str, Option<&str>)], prompt: Option<&str>| {
+            let fields =
+                fields.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned))).collect();
+            let prompt = prompt.map(str::to_owned);
+            let change = Change::Fields { fields, prompt, prompt_if_absent: true };
+            one(store, (String::new(), "a".to_owned(), change)).prompt
+        };
+        assert_eq!(set(&[("goal", Some("1"))], Some("A")).as_deref(), Some("A"));
+        assert_eq!(set(&[("plan", Some("2"))], Some("B")).as_deref(), Some("A"));
+        set(&[("goal", None)], None);
+        let stored = store.load("", "a").expect("loads").expect("a session");
+        assert_eq!(stored.fields.into_iter().collect::<Vec<_>>(), [("plan".to_owned(), "2".to_owned())]);
+        assert_eq!((stored.prompt.as_deref(), stored.stamp.version), (Some("A"), 3));
+    });
+}
+
+#[test]
+fn lists_come_in_pages_and_old_sessions_are_pruned() {
+    both(|store| {
+        for key in ["a", "b", "c", "d", "e"] {
+            one(store, append(key, &["x"]));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        one(store, append("b", &["y"]));
+        assert_eq!(keys(store, Order::Created), ["a", "b", "c", "d", "e"]);
+        assert_eq!(keys(store, Order::Updated), ["b", "e", "d", "c", "a"]);
+        let before = stamp(store, "b").updated_at;
+        one(store, compress("b", stamp(store, "b"), &["x"], "sum"));
+        let pruned = store.prune("", before).expect("prunes");
+        assert_eq!(pruned, Pruned { sessions: 4, messages: 5 });
+        assert_eq!(
+            (ids(store, "b"), found(store, "x", None)),
+            (vec!["sum".to_owned(), "y".to_owned()], vec![])
+        );
+        let query =
+            ListQuery { namespace: String::new(), order: Order::Created, limit: 1, cursor: Some("?".into()) };
+        assert_eq!(store.list(&query).map_err(|error| error.kind()), Err(Kind::BadCursor));
+    });
+}
+
+#[test]
+fn what_was_cleared_leaves_no_word_in_the_file() {
     let folder = Folder::new();
-    let (one, other) = (folder.open(), folder.open());
-    let before = one.foreign_writes().expect("a number");
-    one.apply(&[append("a", "x")]).expect("writes");
-    assert_eq!(one.foreign_writes().expect("a number"), before);
-    other.apply(&[append("a", "y")]).expect("writes");
-    assert_ne!(one.foreign_writes().expect("a number"), before);
-    assert_eq!(bodies(&one, "a"), ["x", "y"]);
+    let store = folder.open();
+    one(&store, append("a", &["card 4111 secretword"]));
+    one(&store, append("b", &["stays"]));
+    let cleared = store.apply_now(&[clear("a")]).expect("clears");
+    assert!(cleared[0].applied && ids(&store, "a").is_empty() && found(&store, "4111", None).is_empty());
+    store.purge().expect("purges");
+    store.close().expect("closes");
+    let bytes = fs::read(folder.file()).expect("a file");
+    for word in ["4111", "secretword"] {
+        assert!(!bytes.windows(word.len()).any(|window| window == word.as_bytes()), "{word}");
+    }
+}
+
+#[test]
+fn what_a_process_cleared_before_it_died_is_deleted_when_opened_again() {
+    let folder = Folder::new();
+    let store = folder.open();
+    one(&store, append("a", &["secretword"]));
+    store.apply_now(&[clear("a")]).expect("clears");
+    drop(store);
+    let again = folder.open();
+    let rows = again.read(|reader| {
+        Ok(reader.query_row("SELECT count(*) FROM messages", [], |row| row.get::<_, i64>(0))?)
+    });
+    assert_eq!(rows.expect("reads"), 0);
+}
+
+#[test]
+fn another_process_is_noticed_and_ones_own_writes_are_not_lost_on_it() {
+    let folder = Folder::new();
+    let (here, other) = (folder.open(), folder.open());
+    let before = here.foreign_writes().expect("a number");
+    one(&other, append("a", &["y"]));
+    assert_ne!(here.foreign_writes().expect("a number"), before);
+    one(&here, append("a", &["x"]));
+    assert_eq!(ids(&other, "a"), ["y", "x"]);
+}
+
+#[test]
+fn a_file_of_version_1_is_taken_over() {
+    let folder = Folder::new();
+    {
+        let old = Connection::open(folder.file()).expect("opens");
+        old.execute_batch(
+            r#"PRAGMA application_id = 1885959028;
+            CREATE TABLE session(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, state TEXT NOT NULL);
+            CREATE TABLE message(id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL,
+                position INTEGER NOT NULL, live INTEGER NOT NULL, body TEXT NOT NULL);
+            CREATE VIRTUAL TABLE message_text USING fts5(text, content='');
+            INSERT INTO session VALUES (3, '"s"', '{"metadata":{"goal":"ship","createdAt":"2026-01-01T00:00:00.000Z"},"compressions":1,"tokensSaved":5,"digest":"{}"}');
+            INSERT INTO message VALUES
+                (1, 3, 1, 1, '{"message":{"role":"system","content":"Be brief."},"isSummary":false}'),
+                (2, 3, 2, 0, '{"message":{"role":"user","content":"old \ud800"},"isSummary":false}'),
+                (3, 3, 3, 1, '{"message":{"role":"user","content":"kept"},"isSummary":false}'),
+                (4, 3, 2, 1, '{"message":{"role":"assistant","content":"sum"},"isSummary":true}');"#,
+        )
+        .expect("makes an old file");
+    }
+    let store = folder.open();
+    let stored = store.load("", "\"s\"").expect("loads").expect("a session");
+    assert_eq!(stored.messages.iter().map(|m| &*m.id).collect::<Vec<_>>(), ["v1-4", "v1-3"]);
+    assert!(stored.prompt.is_some_and(|prompt| prompt.contains("Be brief.")));
+    assert_eq!(stored.fields.get("goal").map(String::as_str), Some("\"ship\""));
+    assert_eq!(
+        (stored.compressions, stored.tokens_saved, stored.stamp.created_at),
+        (1, 5, 1_767_225_600_000)
+    );
+    assert_eq!(found(&store, "old", None), ["v1-2"]);
+    one(&store, append("\"s\"", &["next"]));
+    assert_eq!(ids(&store, "\"s\""), ["v1-4", "v1-3", "next"]);
+}
+
+#[test]
+fn a_newer_version_is_refused() {
+    let folder = Folder::new();
+    folder.open().close().expect("closes");
+    Connection::open(folder.file())
+        .expect("opens")
+        .execute("UPDATE session_schema SET version = 99", [])
+        .expect("writes");
+    assert_eq!(Store::new(&folder.file()).open().map_err(|error| error.kind()), Err(Kind::Version));
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_file_is_there_again() {
+    let folder = Folder::new();
+    let texts: Vec<_> = (0..2000).map(|n| format!("message {n} {}", "x".repeat(200))).collect();
+    {
+        let store = folder.open();
+        for text in &texts {
+            one(&store, append("a", &[text]));
+        }
+        store.close().expect("closes");
+    }
+    let mut bytes = fs::read(folder.file()).expect("a file");
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 9000].fill(0xAA);
+    fs::write(folder.file(), &bytes).expect("writes");
+    let store = Store::new(&folder.file());
+    let replaced = store.open().expect("opens");
+    assert!(replaced.moved_to.is_some() && replaced.salvaged > 1000, "{replaced:?}");
+    let kept = ids(&store, "a");
+    assert_eq!(kept.len() as u64, replaced.salvaged);
+    assert!(kept.is_sorted_by_key(|id| texts.iter().position(|text| text == id)));
+    assert_eq!(found(&store, "1999", None), [texts[1999].clone()]);
+    one(&store, append("a", &["next"]));
+    assert_eq!(ids(&store, "a").last().map(String::as_str), Some("next"));
 }
 
 #[test]
@@ -102,7 +328,7 @@ fn closed_is_an_error_and_closing_twice_is_none() {
     let store = Folder::new().open();
     store.close().expect("closes");
     store.close().expect("closes");
-    assert_eq!(store.keys().map_err(|error| error.kind()), Err(Kind::Closed));
+    assert_eq!(store.load("", "a").map_err(|error| error.kind()), Err(Kind::Closed));
     assert_eq!(store.apply(&[]).map_err(|error| error.kind()), Err(Kind::Closed));
 }
 
@@ -110,38 +336,38 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn sessions_are_lists_of_messages(steps in prop::collection::vec((0u8..10, "[ab\0'\"./]{0,3}", "\\PC{0,20}"), 0..30)) {
+    fn sessions_are_lists_of_messages(steps in prop::collection::vec((0u8..10, "[ab\0'\"./]{0,3}"), 0..40)) {
         let folder = Folder::new();
         let mut store = folder.open();
         let mut oracle: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (kind, key, body) in steps {
+        for (step, (kind, key)) in steps.into_iter().enumerate() {
+            let id = format!("m{step}");
             match kind {
                 0 => {
-                    store.apply(&[Operation::Clear { key: key.clone() }]).expect("writes");
+                    one(&store, clear(&key));
                     oracle.remove(&key);
                 }
                 1 => {
-                    let stored = store.load(&key).expect("loads").map(|stored| stored.messages).unwrap_or_default();
-                    if stored.len() < 2 { continue; }
-                    let ids = stored.iter().take(stored.len() - 1).map(|(id, _)| *id).collect();
-                    let replace = Operation::Replace { key: key.clone(), ids, body: body.clone(), state: "{}".into() };
-                    store.apply(&[replace]).expect("writes");
+                    let there = ids(&store, &key);
+                    if there.len() < 2 { continue; }
+                    let gone: Vec<_> = there[..there.len() - 1].iter().map(String::as_str).collect();
+                    one(&store, compress(&key, stamp(&store, &key), &gone, &id));
                     if let Some(messages) = oracle.get_mut(&key) {
-                        messages.splice(..messages.len() - 1, [body]);
+                        messages.splice(..messages.len() - 1, [id]);
                     }
                 }
                 2 => store = folder.open(),
                 _ => {
-                    store.apply(&[append(&key, &body)]).expect("writes");
-                    oracle.entry(key).or_default().push(body);
+                    one(&store, append(&key, &[&id]));
+                    oracle.entry(key).or_default().push(id);
                 }
             }
         }
         for (key, messages) in &oracle {
-            prop_assert_eq!(&bodies(&store, key), messages);
+            prop_assert_eq!(&ids(&store, key), messages);
         }
-        let mut keys = store.keys().expect("keys");
-        keys.sort();
-        prop_assert_eq!(keys, oracle.into_keys().collect::<Vec<_>>());
+        let mut listed = keys(&store, Order::Created);
+        listed.sort();
+        prop_assert_eq!(listed, oracle.into_keys().collect::<Vec<_>>());
     }
 }

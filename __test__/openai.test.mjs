@@ -1,0 +1,279 @@
+// Messages to and from OpenAI's chat format: both ways back are exact, arguments and images included.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import strata from "../index.js";
+
+const { fromOpenAIMessages, toOpenAIMessages } = strata;
+const call1 = { id: "1", name: "read", arguments: { path: "a" } };
+const call2 = { id: "2", name: "read", arguments: { path: "b" } };
+const openAICall = (id, text) => ({
+  role: "assistant",
+  content: null,
+  tool_calls: [{ id, type: "function", function: { name: "f", arguments: text } }],
+});
+
+describe("OpenAI's shapes", () => {
+  const plain = { noNullPrototype: true };
+  const record = (model, constraints = {}) => fc.record(model, { ...plain, ...constraints });
+  const id = fc.string({ minLength: 1 });
+  /** What a model may write: JSON in its own spelling, half of it, or anything. */
+  const argumentText = fc.oneof(
+    fc.json(),
+    fc.jsonValue().map((value) => JSON.stringify(value, null, 1)),
+    fc.json().map((text) => text.slice(1)),
+    fc.bigInt().map(String),
+    fc.double().map((number) => `{"n":${number}}`),
+    fc.string(),
+  );
+
+  describe("from OpenAI and back", () => {
+    const url = fc.oneof(
+      fc.base64String().map((data) => `data:image/png;base64,${data}`),
+      fc.constantFrom("https://example.org/a.png", "data:text/plain,a", "data:;base64,"),
+    );
+    const part = fc.oneof(
+      record({ type: fc.constant("text"), text: fc.string() }),
+      record({
+        type: fc.constant("image_url"),
+        image_url: record({ url, detail: fc.constantFrom("low", "high") }, { requiredKeys: ["url"] }),
+      }),
+      record({
+        type: fc.constant("input_audio"),
+        input_audio: record({ data: fc.string(), format: fc.string() }),
+      }),
+      record({ type: fc.constant("refusal"), refusal: fc.string() }),
+    );
+    const content = fc.oneof(fc.string(), fc.array(part), fc.constant(null));
+    const openCall = fc.oneof(
+      record({
+        id,
+        type: fc.constant("function"),
+        function: record({ name: fc.string(), arguments: argumentText }),
+      }),
+      record({ id, type: fc.constant("custom"), custom: record({ name: fc.string(), input: fc.string() }) }),
+    );
+    const spoken = record(
+      { role: fc.constantFrom("system", "developer", "user"), content, name: fc.string() },
+      { requiredKeys: ["role", "content"] },
+    );
+    const answered = record(
+      { role: fc.constant("assistant"), content, refusal: fc.string(), tool_calls: fc.array(openCall) },
+      { requiredKeys: ["role"] },
+    );
+    const result = record({ role: fc.constant("tool"), tool_call_id: id, content });
+
+    test("every message is where it was, as it was", () => {
+      fc.assert(
+        fc.property(fc.array(fc.oneof(spoken, answered, result)), (messages) => {
+          const ours = fromOpenAIMessages(messages);
+          assert.deepEqual(toOpenAIMessages(ours), messages);
+          assert.deepEqual(toOpenAIMessages(JSON.parse(JSON.stringify(ours))), messages);
+        }),
+      );
+    });
+  });
+
+  describe("to OpenAI and back", () => {
+    const value = fc
+      .json()
+      .map((json) => JSON.parse(json))
+      .map((json) => JSON.parse(JSON.stringify(json)))
+      .filter((json) => typeof json !== "string" && isShort(json));
+    const call = record({ id, name: fc.string(), arguments: value });
+    const text = record({ type: fc.constant("text"), text: fc.string({ minLength: 1 }) });
+    const image = record({
+      type: fc.constant("image"),
+      mimeType: fc.constantFrom("image/png", "image/jpeg"),
+      data: fc.base64String(),
+    });
+    const blocks = fc
+      .tuple(fc.array(text, { maxLength: 1 }), fc.array(image, { minLength: 1 }))
+      .map((all) => all.flat())
+      .map((all) => ({ content: all.flatMap(({ text: words }) => words ?? []).join(), blocks: all }));
+    const said = record({ role: fc.constantFrom("system", "user", "assistant"), content: fc.string() });
+    const shown = blocks.map((content) => ({ role: "user", ...content }));
+    const answer = fc.oneof(
+      fc.string().map((content) => ({ content })),
+      blocks,
+    );
+    const turn = fc
+      .tuple(
+        fc.string(),
+        fc.uniqueArray(call, { minLength: 1, maxLength: 4, selector: ({ id: name }) => name }),
+      )
+      .chain(([content, toolCalls]) =>
+        fc
+          .tuple(...toolCalls.map(() => answer))
+          .map((contents) => [
+            { role: "assistant", content, toolCalls },
+            ...contents.map((given, i) => ({ role: "tool", ...given, toolCallId: toolCalls[i].id })),
+          ]),
+      );
+
+    test("every message is where it was, as it was", () => {
+      const one = fc.oneof(said, shown).map((message) => [message]);
+      fc.assert(
+        fc.property(
+          fc.array(fc.oneof(one, turn)).map((all) => all.flat()),
+          (messages) => assert.deepEqual(fromOpenAIMessages(toOpenAIMessages(messages)), messages),
+        ),
+      );
+    });
+  });
+
+  test("a pi conversation becomes a request", () => {
+    const image = { type: "image", mimeType: "image/png", data: "AAAA" };
+    const messages = [
+      { role: "system", content: "s" },
+      { role: "user", content: [{ type: "text", text: "look" }, image] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm" },
+          { type: "toolCall", id: "1", name: "read", arguments: { path: "a" } },
+        ],
+        stopReason: "toolUse",
+      },
+      { role: "toolResult", toolCallId: "1", toolName: "read", content: [{ type: "text", text: "text" }] },
+      {
+        role: "assistant",
+        content: [{ type: "toolCall", id: "2", name: "read", arguments: {} }],
+        stopReason: "aborted",
+      },
+      { role: "toolResult", toolCallId: "2", toolName: "read", content: [] },
+      { role: "compactionSummary", summary: "before" },
+      { role: "bashExecution", command: "ls", output: "a" },
+      { role: "bashExecution", command: "pwd", output: "/", excludeFromContext: true },
+    ];
+    assert.deepEqual(toOpenAIMessages(messages), [
+      { role: "system", content: "s" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+        ],
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "1", type: "function", function: { name: "read", arguments: '{"path":"a"}' } }],
+      },
+      { role: "tool", tool_call_id: "1", content: "text" },
+      { role: "user", content: "before" },
+      { role: "user", content: "$ ls\na" },
+    ]);
+  });
+
+  test("arguments that are no JSON stay as the model wrote them", () => {
+    const broken = [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{oops" } }],
+      },
+    ];
+    const [message] = fromOpenAIMessages(broken);
+    assert.deepEqual(message, {
+      role: "assistant",
+      content: "",
+      toolCalls: [{ id: "1", name: "f", arguments: "{oops" }],
+    });
+    assert.deepEqual(toOpenAIMessages([message]), broken);
+    for (const [odd, shown] of [
+      [{ role: "function", content: "" }, '"function"'],
+      [{}, "undefined"],
+      [null, "undefined"],
+    ]) {
+      const refused = `fromOpenAIMessages: the role of message 1 is ${shown}; it must be "system"`;
+      assert.throws(
+        () => fromOpenAIMessages([broken[0], odd]),
+        (error) => error instanceof TypeError && error.message.startsWith(refused),
+      );
+    }
+    const developer = { role: "developer", content: [{ type: "text", text: "a" }] };
+    assert.deepEqual(fromOpenAIMessages([developer]), [
+      { role: "system", content: "a", original: developer },
+    ]);
+  });
+
+  test("arguments keep every character", () => {
+    const given = [
+      "12345678901234567890",
+      '{"id":12345678901234567890}',
+      '{"id": 1.0, "x": 1e400}',
+      '"a string"',
+      '{ "spaced" : [1,  2] }',
+      '{"b":1,"a":2,"1":3}',
+      '{"a":1,"a":2}',
+      "null",
+      "",
+      '{"n":-0}',
+      `${"[".repeat(50_000)}${"]".repeat(50_000)}`,
+    ];
+    const messages = given.map((text, i) => openAICall(`c${i}`, text));
+    const ours = fromOpenAIMessages(messages);
+    assert.deepEqual(toOpenAIMessages(ours), messages);
+    const kept = ours.map(({ toolCalls }) => toolCalls[0].arguments);
+    assert.deepEqual(kept.slice(0, 5), [
+      "12345678901234567890",
+      '{"id":12345678901234567890}',
+      '{"id": 1.0, "x": 1e400}',
+      '"a string"',
+      { spaced: [1, 2] },
+    ]);
+    // What a host changes since is what is sent, with everything else as it was.
+    const [changed] = fromOpenAIMessages([{ ...openAICall("c", '{ "a": 1 }'), name: "planner" }]);
+    changed.toolCalls[0].arguments = { a: 2 };
+    assert.deepEqual(toOpenAIMessages([changed]), [{ ...openAICall("c", '{"a":2}'), name: "planner" }]);
+  });
+
+  test("images of a tool's answer follow its answers, and come back", () => {
+    const image = (data) => ({ type: "image", mimeType: "image/png", data });
+    const messages = [
+      { role: "assistant", content: "", toolCalls: [call1, call2] },
+      { role: "tool", toolCallId: "1", content: "", blocks: [image("AAAA"), image("BBBB")] },
+      {
+        role: "tool",
+        toolCallId: "2",
+        content: "two",
+        blocks: [{ type: "text", text: "two" }, image("CCCC")],
+      },
+      { role: "user", content: "and?" },
+    ];
+    const sent = toOpenAIMessages(messages);
+    assert.deepEqual(
+      sent.map(({ role, content }) => [
+        role,
+        Array.isArray(content) ? content.map(({ type }) => type) : content,
+      ]),
+      [
+        ["assistant", null],
+        ["tool", "(see attached image)"],
+        ["tool", "two"],
+        ["user", ["text", "image_url", "image_url", "text", "image_url"]],
+        ["user", "and?"],
+      ],
+    );
+    assert.deepEqual(fromOpenAIMessages(sent), messages);
+  });
+
+  test("pi's sections are part of the prompt", () => {
+    const leading = {
+      role: "system",
+      content: "base",
+      sections: { tools: "<tools>", gone: null, style: "brief" },
+    };
+    const later = { role: "system", content: "", sections: { style: "long", tools: null } };
+    const [first, , last] = toOpenAIMessages([leading, { role: "user", content: "a" }, later]);
+    assert.equal(first.content, "base\n\n<tools>\n\nbrief");
+    assert.match(last.content, /"style" .* now:\n\nlong\n\n.*"tools" .* no longer/s);
+  });
+});
+
+/** Whether JavaScript's numbers say all of it: longer ones stay text. */
+function isShort(value) {
+  const numbers = JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"/g, "");
+  return !/\d{16}|\de|\.\d{14}/.test(numbers);
+}

@@ -1,0 +1,65 @@
+// Tool calls between OpenAI's shape and ours. OpenAI writes arguments as text, and that text is what the model said:
+// it is taken apart only where nothing of it is lost.
+"use strict";
+
+const { json } = require("../snapshot.js");
+
+/** Digits that a number of JavaScript always keeps (IEEE 754, Number.MAX_SAFE_INTEGER has 16). */
+const SAFE_DIGITS = 15;
+const STRING = /"(?:[^"\\]|\\.)*"/gs;
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** The calls of a pi message (blocks) or of a neutral one (`toolCalls`), each with id, name and arguments. */
+function callsOf({ content, toolCalls }) {
+  const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
+  const calls = Array.isArray(toolCalls) ? toolCalls.map(fromOpenAICall) : [];
+  return [...blocks, ...calls];
+}
+
+function toOpenAICall(call) {
+  if (isForeign(call)) return call;
+  const { id, name, arguments: args } = call;
+  return {
+    id,
+    type: "function",
+    function: { name, arguments: typeof args === "string" ? args : json(args === undefined ? {} : args) },
+  };
+}
+
+/** A call in our shape; one that has it already, or that is of a kind we do not know, is left as it is. */
+function fromOpenAICall(call) {
+  if (call?.function === undefined) return call;
+  const { name, arguments: args } = call.function;
+  return { id: call.id, name, arguments: parsed(args) };
+}
+
+/** Such as OpenAI's custom tools, whose input is free text. */
+function isForeign(call) {
+  return typeof call?.type === "string" && !["function", "toolCall"].includes(call.type);
+}
+
+/**
+ * Arguments as a value; the text itself where a model wrote no JSON, a bare string (whose quotes would be lost) or
+ * numbers longer than JavaScript's.
+ */
+function parsed(text) {
+  if (typeof text !== "string") return text;
+  try {
+    const value = JSON.parse(text);
+    const isSayable = typeof value !== "string" && json(value) !== "";
+    return isSayable && keepsNumbers(text) ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function keepsNumbers(text) {
+  return (text.replace(STRING, "").match(NUMBER) ?? []).every((literal) => {
+    const value = Number(literal);
+    const digits = literal.replace(/\D/g, "");
+    if (digits.length > SAFE_DIGITS) return String(value) === literal;
+    return Number.isFinite(value) && (value !== 0 || !/^[^eE]*[1-9]/.test(literal));
+  });
+}
+
+module.exports = { callsOf, fromOpenAICall, toOpenAICall };

@@ -1,0 +1,69 @@
+// The content of messages between OpenAI's parts and our blocks: text, images, and parts that only OpenAI has.
+"use strict";
+
+/** Parts of OpenAI's that have no block of ours, and go through as they are. */
+const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);
+const DATA_URL = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/;
+
+/** Whether text alone cannot say a block. */
+function isMedia(block) {
+  return block?.type === "image" || FOREIGN_PARTS.has(block?.type);
+}
+
+/** Blocks as OpenAI's parts; thinking and calls are none. */
+function partsOf(content) {
+  return content.flatMap((block) => {
+    if (FOREIGN_PARTS.has(block?.type)) return [block];
+    if (block?.type === "image") return [imagePart(block)];
+    return typeof block?.text === "string" ? [{ type: "text", text: block.text }] : [];
+  });
+}
+
+function imagePart({ mimeType, data, detail }) {
+  const url = `data:${mimeType};base64,${data}`;
+  return { type: "image_url", image_url: { url, ...(detail !== undefined && { detail }) } };
+}
+
+/** OpenAI's content as ours: its words, and blocks beside them where there is more. */
+function contentFrom(content) {
+  const words = { content: textOf(content) };
+  if (!Array.isArray(content) || !content.some(isMedia)) return words;
+  return { ...words, blocks: content.map(blockOf) };
+}
+
+function blockOf(part) {
+  if (part?.type === "text") return { type: "text", text: part.text };
+  const [, mimeType, data] = DATA_URL.exec(part?.image_url?.url) ?? [];
+  if (part?.type !== "image_url" || mimeType === undefined) return part;
+  const { detail } = part.image_url;
+  return { type: "image", mimeType, data, ...(detail !== undefined && { detail }) };
+}
+
+/** What a message says, as a string or as blocks. Where its words were changed since, they hold, with its images. */
+function contentOf({ content, blocks }) {
+  if (!Array.isArray(blocks)) return content;
+  if (textOf(blocks) === textOf(content)) return blocks;
+  const text = textOf(content);
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...blocks.filter(isMedia)];
+}
+
+function textOf(content) {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const texts = content.filter((block) => typeof block?.text === "string").map(({ text }) => text);
+  return texts.join("\n");
+}
+
+/** pi's system messages: the first declares named sections, later ones replace or remove them. */
+function systemText({ content, sections }, isLeading) {
+  const text = textOf(content);
+  if (typeof sections !== "object" || sections === null) return text;
+  const named = Object.entries(sections).flatMap(([name, section]) => {
+    if (isLeading) return section === null ? [] : [String(section)];
+    if (section === null) return [`The section "${name}" of the system prompt no longer holds.`];
+    return [`The section "${name}" of the system prompt is now:\n\n${section}`];
+  });
+  return [text, ...named].filter((part) => part !== "").join("\n\n");
+}
+
+module.exports = { isMedia, partsOf, contentFrom, contentOf, textOf, systemText };

@@ -1,0 +1,110 @@
+// Messages of a pipeline as rows of a table, and back: role and text in columns that anyone may read, tool calls,
+// results and images beside them as JSON. Checks what a host hands over; reads and writes nothing itself.
+"use strict";
+
+const { checkOptions, count, show } = require("../options.js");
+
+const ROLES = ["system", "user", "assistant", "tool"];
+const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
+/** UTF-16 units of a chat's name: with an index over it, every database takes that. */
+const MAX_CHAT_ID_CHARS = 256;
+
+const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+const tableName = {
+  allowed: "the name of a table: letters, digits and _, at most 63",
+  accepts: (value) => typeof value === "string" && TABLE_NAME.test(value),
+};
+
+/** A chat's name: a whole number, or a text; one that writes a whole number is that number. */
+function checkChatId(method, chatId) {
+  if (Number.isSafeInteger(chatId)) return chatId;
+  const isName = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
+  if (!isName || !isStorable(chatId)) {
+    throw new TypeError(
+      `${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
+    );
+  }
+  const number = Number(chatId);
+  return Number.isSafeInteger(number) && String(number) === chatId ? number : chatId;
+}
+
+function checkLimit(method, limit) {
+  if (count.accepts(limit)) return;
+  throw new TypeError(`${method}: limit is ${show(limit)}; it must be ${count.allowed}`);
+}
+
+/** A message as `{ role, text, extra }`; `extra` is null where the text says it all. */
+function toRow(method, message) {
+  const { role, content, blocks, toolCalls, toolCallId, isError, original } = message ?? {};
+  if (!ROLES.includes(role) || typeof content !== "string") {
+    throw new TypeError(
+      `${method}: message must be { role: ${ROLES.join(" | ")}, content: string }; its role is ${show(role)}`,
+    );
+  }
+  const extra = {
+    ...(Array.isArray(blocks) && { blocks }),
+    ...(Array.isArray(toolCalls) && toolCalls.length > 0 && { toolCalls }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(isError === true && { isError }),
+    ...(original !== undefined && { original }),
+  };
+  return {
+    role,
+    text: content,
+    extra: Object.keys(extra).length > 0 ? written(method, extra) : undefined,
+  };
+}
+
+function written(method, extra) {
+  try {
+    return JSON.stringify(extra);
+  } catch {
+    throw new TypeError(`${method}: the calls or blocks of the message cannot be written as JSON`);
+  }
+}
+
+/** The message of a row; undefined for a row that is none. */
+function fromRow({ role, text, extra }) {
+  if (typeof role !== "string" || typeof text !== "string") return undefined;
+  if (extra === undefined || extra === null) return { role, content: text };
+  try {
+    const { content = text, ...more } = JSON.parse(extra);
+    return { role, content, ...more };
+  } catch {
+    return undefined;
+  }
+}
+
+function checkCompression(method, fields) {
+  const row = {};
+  for (const name of COMPRESSION_FIELDS) {
+    const value = fields?.[name];
+    if (!count.accepts(value)) {
+      throw new TypeError(`${method}: ${name} is ${show(value)}; it must be ${count.allowed}`);
+    }
+    row[name] = value;
+  }
+  return row;
+}
+
+/** Whether any database's text can hold it. */
+function isStorable(text) {
+  return !text.includes("\0") && text.isWellFormed();
+}
+
+/** `text` as any database takes it. */
+function storable(text) {
+  return text.toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+module.exports = {
+  checkChatId,
+  checkCompression,
+  checkLimit,
+  checkOptions,
+  fromRow,
+  isStorable,
+  storable,
+  tableName,
+  toRow,
+};

@@ -1,0 +1,108 @@
+// What a Postgres server or the way to it can answer, as a stable code and a sentence that says what to do. Nothing of
+// a statement's values, of the connection string or of a password ever gets into either.
+"use strict";
+
+const { DatabaseError } = require("../database-error.js");
+
+/** Codes of SQLSTATE (Postgres, appendix A), or their first two characters, and Node's; the first that fits. */
+const KINDS = [
+  [
+    ["28", "EAUTH"],
+    "ERR_DATABASE_AUTH",
+    "the server refused the user or the password; check the connection string",
+  ],
+  [
+    ["3D000", "3F000"],
+    "ERR_DATABASE_CANNOT_OPEN",
+    "the server has no such database or schema; create it first",
+  ],
+  [["25006"], "ERR_DATABASE_READ_ONLY", "the server takes no writes; connect to the primary"],
+  [["53100", "53200"], "ERR_DATABASE_FULL", "the server is out of space; nothing of this write was stored"],
+  [
+    ["57014", "25P03", "ETIMEOUT"],
+    "ERR_DATABASE_TIMEOUT",
+    "the server took too long; nothing of this write was stored",
+  ],
+  [
+    ["40", "55P03"],
+    "ERR_DATABASE_LOCKED",
+    "the rows are locked by others; nothing of this write was stored, try again",
+  ],
+  [["42501"], "ERR_DATABASE_PERMISSION", "the user may not do this; grant it the rights on the tables"],
+  [["42"], "ERR_DATABASE_FOREIGN", "the tables have another shape"],
+  [
+    ["58", "XX001", "XX002"],
+    "ERR_DATABASE_DISK",
+    "the server's disk failed; nothing of this write was stored",
+  ],
+  [["54", "22"], "ERR_DATABASE_VALUE", "the server cannot hold this value; nothing of this write was stored"],
+];
+/** Classes whose own message names tables, columns and users, never values. */
+const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
+
+/** States in which the server is not there: trying again later may help. 08: connection, 53300: too many clients. */
+const UNAVAILABLE = ["08", "53300", "57P"];
+/** What goes away if the transaction is run again at once. */
+const CONFLICTS = ["40001", "40P01"];
+
+/** Codes of Node's sockets and resolver. */
+const NETWORK = /^E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL|NOENT|ACCES)/;
+/** What the driver says without a code when a connection ends, does not come about, or speaks another protocol. */
+const BROKEN =
+  /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|timeout (?:exceeded|expired)|unexpected message|SSL/i;
+
+const begins = (code, prefixes) => prefixes.some((prefix) => code.startsWith(prefix));
+const codeOf = (error) => (typeof error?.code === "string" ? error.code : "");
+const textOf = (error) => String(error?.message ?? "");
+
+/** Whether the server is out of reach or about to be, so that the connection is of no more use. */
+function isUnavailable(error) {
+  const code = codeOf(error);
+  if (begins(code, UNAVAILABLE)) return true;
+  if (isState(error)) return false;
+  return NETWORK.test(code) || BROKEN.test(textOf(error));
+}
+
+/** Whether the server itself answered with an error: then it rolled the statement back. */
+function isState(error) {
+  return /^[0-9A-Z]{5}$/.test(codeOf(error)) && typeof error.severity === "string";
+}
+
+function isConflict(error) {
+  return CONFLICTS.includes(codeOf(error));
+}
+
+function isDuplicate(error) {
+  return codeOf(error) === "23505";
+}
+
+/** The error as a host gets it. Its cause stays here: the driver's errors carry values and addresses. */
+function publicError(error) {
+  if (error instanceof DatabaseError) return error;
+  const code = authentication(error) ? "EAUTH" : isReadTimeout(error) ? "ETIMEOUT" : codeOf(error);
+  if (code !== "EAUTH" && code !== "ETIMEOUT" && isUnavailable(error)) {
+    return new DatabaseError(
+      "ERR_DATABASE_UNAVAILABLE",
+      `the server cannot be reached (${code || "the connection broke"}); nothing of this write was stored`,
+    );
+  }
+  const [, kind, sentence] = KINDS.find(([codes]) => begins(code, codes)) ?? [
+    [],
+    "ERR_DATABASE",
+    "the server failed",
+  ];
+  if (code.startsWith("ERR_INVALID")) return new DatabaseError(kind, sentence);
+  const detail = SAFE_MESSAGE.test(code) ? `${code}: ${textOf(error)}` : code;
+  return new DatabaseError(kind, detail === "" ? sentence : `${sentence} (${detail})`);
+}
+
+/** The driver's own complaint about a password that is missing or no text. */
+function authentication(error) {
+  return codeOf(error) === "" && /^SASL|password must be/.test(textOf(error));
+}
+
+function isReadTimeout(error) {
+  return codeOf(error) === "" && /^Query read timeout/.test(textOf(error));
+}
+
+module.exports = { isConflict, isDuplicate, isReadTimeout, isState, isUnavailable, publicError };

@@ -1,0 +1,98 @@
+// Writes on their way to a store: in the order they came, what waits is committed together, and each is acknowledged
+// when its transaction is. Where a store takes several transactions at once, those of one session stay in one lane.
+"use strict";
+
+/** Writes committed in one transaction: enough to spread its cost, few enough to answer soon. */
+const BATCH = 1000;
+/** Failures that may be one operation's own: the others of its batch are tried by themselves. */
+const MAY_BE_ONES_OWN = new Set([
+  "ERR_DATABASE",
+  "ERR_DATABASE_FULL",
+  "ERR_DATABASE_VALUE",
+  "ERR_INVALID_INPUT",
+]);
+
+class WriteQueue {
+  #store;
+  #ready;
+  #lanes;
+
+  /** `ready` settles when the store is open, or cannot be. */
+  constructor(store, ready) {
+    this.#store = store;
+    this.#ready = ready;
+    this.#lanes = Array.from({ length: store.parallel ?? 1 }, () => ({ waiting: [], running: undefined }));
+  }
+
+  /** Resolves with the outcome once it is stored. */
+  write(operation) {
+    // In memory there is nothing to wait for.
+    if (this.#store.forgets && this.#store.sync !== undefined) return this.#writeHere(operation);
+    return new Promise((resolve, reject) => {
+      const lane = this.#lanes[laneOf(operation.key, this.#lanes.length)];
+      lane.waiting.push({ operation, resolve, reject });
+      lane.running ??= this.#run(lane);
+    });
+  }
+
+  async #writeHere(operation) {
+    return this.#store.sync.apply([operation])[0];
+  }
+
+  /** Commits `operation` at once, after all that waits. False where that cannot be: it was not written then. */
+  writeNow(operation) {
+    const [lane, ...others] = this.#lanes;
+    const { sync } = this.#store;
+    if (sync === undefined || others.length > 0 || lane.committing) return false;
+    const waiting = lane.waiting.splice(0);
+    try {
+      const outcomes = sync.apply([...waiting.map((write) => write.operation), operation]);
+      for (const [index, { resolve }] of waiting.entries()) resolve(outcomes[index]);
+      return true;
+    } catch {
+      lane.waiting.unshift(...waiting);
+      return false;
+    }
+  }
+
+  /** Resolves when all that was written so far is stored, or was refused. */
+  async drained() {
+    await Promise.all(this.#lanes.map((lane) => lane.running));
+  }
+
+  async #run(lane) {
+    await this.#ready.catch(() => {});
+    while (lane.waiting.length > 0) {
+      const batch = lane.waiting.splice(0, BATCH);
+      lane.committing = true;
+      await this.#commit(batch);
+      lane.committing = false;
+    }
+    lane.running = undefined;
+  }
+
+  async #commit(batch) {
+    try {
+      await this.#ready;
+      const outcomes = await this.#store.apply(batch.map(({ operation }) => operation));
+      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]);
+    } catch (error) {
+      if (batch.length > 1 && MAY_BE_ONES_OWN.has(error?.code)) {
+        for (const write of batch) await this.#commit([write]);
+      } else {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+  }
+}
+
+function laneOf(key, lanes) {
+  if (lanes === 1) return 0;
+  let hash = 0;
+  for (let at = Math.max(0, key.length - 64); at < key.length; at += 1) {
+    hash = (Math.imul(hash, 31) + key.charCodeAt(at)) >>> 0;
+  }
+  return hash % lanes;
+}
+
+module.exports = { WriteQueue };

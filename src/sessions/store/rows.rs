@@ -1,0 +1,284 @@
+//! What goes into the store and comes out of it, in the shape JavaScript writes and reads (`lib/store/store.d.ts`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One change to one session: namespace, key, change.
+pub type Operation = (String, String, Change);
+
+/// What is changed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Change {
+    /// Messages at the end; those whose id is there already are not stored again.
+    Append {
+        /// In this order.
+        messages: Vec<NewMessage>,
+    },
+    /// Each field by itself; `None` removes it.
+    Fields {
+        /// By name.
+        #[serde(default)]
+        fields: BTreeMap<String, Option<String>>,
+        /// The system prompt.
+        prompt: Option<String>,
+        /// Set it only where there is none.
+        #[serde(default)]
+        prompt_if_absent: bool,
+    },
+    /// A summary in place of messages, if session and revision are these still.
+    Compress {
+        /// Number of the session: a successor of the same key has another.
+        session: i64,
+        /// What the compression was worked out from.
+        revision: i64,
+        /// Ids of the messages.
+        let_go: Vec<String>,
+        /// Delete them instead of keeping them for search.
+        forget: bool,
+        /// What takes their place.
+        summary: SummaryRow,
+        /// The digest from now on.
+        digest: String,
+        /// Added to what was saved before.
+        tokens_saved: i64,
+    },
+    /// Messages that are gone for good.
+    Delete {
+        /// Their ids.
+        ids: Vec<String>,
+    },
+    /// The session is gone for good.
+    Clear {},
+    /// A whole session, where there is none of that key.
+    Import {
+        /// What it is besides its messages.
+        state: ImportedState,
+        /// With the seqs and places they had.
+        messages: Vec<ImportedMessage>,
+    },
+}
+
+/// A message to be appended.
+#[derive(Clone, Debug, Deserialize)]
+pub struct NewMessage {
+    /// Unique in its session.
+    pub id: String,
+    /// The message as JSON.
+    pub body: String,
+}
+
+/// The summary of a compression.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SummaryRow {
+    /// Unique in its session.
+    pub id: String,
+    /// The message as JSON.
+    pub body: String,
+}
+
+/// A message of an import.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedMessage {
+    /// Unique in its session.
+    pub id: String,
+    /// The message as JSON.
+    pub body: String,
+    /// Order of appending.
+    pub seq: i64,
+    /// Order among those kept.
+    pub place: i64,
+    /// Whether the session keeps it.
+    pub is_live: bool,
+    /// Whether it is a summary, which is not searched.
+    pub is_summary: bool,
+}
+
+/// A session but for its messages.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedState {
+    /// The system prompt.
+    pub prompt: Option<String>,
+    /// By name.
+    pub fields: BTreeMap<String, String>,
+    /// Of the messages let go.
+    pub digest: String,
+    /// How often.
+    pub compressions: i64,
+    /// By all of them.
+    pub tokens_saved: i64,
+}
+
+/// Tells one state of a session from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stamp {
+    /// Never given to another session.
+    pub session: i64,
+    /// Grows by one with every change.
+    pub version: i64,
+    /// Grows with compressions and deletions.
+    pub revision: i64,
+    /// ms since 1970.
+    pub created_at: i64,
+    /// ms since 1970.
+    pub updated_at: i64,
+}
+
+/// What became of an operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// False where nothing was to be changed.
+    pub applied: bool,
+    /// The session afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<Stamp>,
+    /// Where appended messages stand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seqs: Option<Vec<i64>>,
+    /// The prompt that is there now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+/// A session with what it keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stored {
+    /// Its state.
+    pub stamp: Stamp,
+    /// The system prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// By name.
+    pub fields: BTreeMap<String, String>,
+    /// Of the messages let go.
+    pub digest: String,
+    /// How often.
+    pub compressions: i64,
+    /// By all of them.
+    pub tokens_saved: i64,
+    /// In order.
+    pub messages: Vec<StoredMessage>,
+}
+
+/// A message in the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredMessage {
+    /// Unique in its session.
+    pub id: String,
+    /// Order of appending.
+    pub seq: i64,
+    /// Order among those kept.
+    pub place: i64,
+    /// Whether the session keeps it.
+    pub is_live: bool,
+    /// Whether it is a summary.
+    pub is_summary: bool,
+    /// As JSON.
+    pub body: String,
+    /// ms since 1970.
+    pub at: i64,
+}
+
+/// A page of a session's messages.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Page {
+    /// Only later ones.
+    pub after: Option<i64>,
+    /// How many.
+    pub limit: i64,
+    /// The last ones instead of the first.
+    #[serde(default)]
+    pub newest: bool,
+}
+
+/// Order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// The oldest first.
+    Created,
+    /// The one changed last first.
+    Updated,
+}
+
+/// A page of sessions.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ListQuery {
+    /// Whose.
+    pub namespace: String,
+    /// Which first.
+    pub order: Order,
+    /// How many.
+    pub limit: i64,
+    /// What the page before gave.
+    pub cursor: Option<String>,
+}
+
+/// Sessions, and where to go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sessions {
+    /// In order.
+    pub sessions: Vec<Listed>,
+    /// `None` at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// Its key.
+    pub key: String,
+    /// ms since 1970.
+    pub created_at: i64,
+    /// ms since 1970.
+    pub updated_at: i64,
+    /// Those it keeps.
+    pub messages: i64,
+    /// By name.
+    pub fields: BTreeMap<String, String>,
+}
+
+/// What to search.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SearchQuery {
+    /// Where.
+    pub namespace: String,
+    /// In this session alone.
+    pub key: Option<String>,
+    /// All of them must occur.
+    pub phrases: Vec<String>,
+    /// How many messages.
+    pub limit: i64,
+}
+
+/// A message that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hit {
+    /// Its session.
+    pub key: String,
+    /// Its id.
+    pub id: String,
+    /// As JSON.
+    pub body: String,
+    /// Whether the session still keeps it.
+    pub is_live: bool,
+}
+
+/// What retention took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    /// Whole sessions.
+    pub sessions: i64,
+    /// Their messages, and those that others let go before.
+    pub messages: i64,
+}

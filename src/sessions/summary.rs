@@ -1,0 +1,91 @@
+//! A summary in place of messages: the host's, or the digest's by rules. The digest is kept up to date in either case,
+//! so that a later summary by rules knows everything; summaries never nest.
+
+use super::digest::Digest;
+use super::language::Language;
+use super::message::{Said, Texts};
+
+/// What opens a summary in a session.
+pub const SUMMARY_LABEL: &str = "[上下文总结]";
+/// Longest summary taken from a summariser, in characters; 500 tokens were asked for.
+const SUMMARY_CHARS: usize = 8000;
+
+/// What a compression comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The summary, with its label.
+    pub text: String,
+    /// Whether the host's summariser made it.
+    pub is_from_host: bool,
+    /// The digest from now on, as JSON.
+    pub digest: String,
+    /// Tokens of what is let go, less those of the summary.
+    pub tokens_saved: usize,
+}
+
+/// A message that is let go, and whether it is the summary of the last time.
+#[derive(Clone, Debug)]
+pub struct LetGo {
+    /// The message.
+    pub said: Said,
+    /// Summaries are in the digest already.
+    pub is_summary: bool,
+}
+
+/// The summary of `messages`, by what the host answered or else by rules.
+#[must_use]
+pub fn summarise(digest: &str, answer: Option<&str>, messages: &[LetGo], language: Language) -> Summary {
+    let mut digest = Digest::from_json(digest);
+    let answer = answer.map(without_label).filter(|text| !text.is_empty());
+    if let Some(answer) = &answer {
+        digest.set_earlier(answer);
+    }
+    let fresh: Vec<_> = messages.iter().filter(|m| !m.is_summary).map(|m| m.said.clone()).collect();
+    digest.add(&fresh);
+    let is_from_host = answer.is_some();
+    let text = format!("{SUMMARY_LABEL} {}", answer.unwrap_or_else(|| digest.render(language)));
+    let said: Vec<_> = messages.iter().map(|message| message.said.clone()).collect();
+    let tokens_before: usize = Texts::of(&said).tokens().iter().sum();
+    let own = Said { role: "assistant".to_owned(), text: text.clone(), ..Said::default() };
+    let tokens_after: usize = Texts::of(&[own]).tokens().iter().sum();
+    let tokens_saved = tokens_before.saturating_sub(tokens_after);
+    Summary { text, is_from_host, digest: digest.to_json(), tokens_saved }
+}
+
+fn without_label(answer: &str) -> String {
+    let mut text = answer.trim();
+    while let Some(rest) = text.strip_prefix(SUMMARY_LABEL) {
+        text = rest.trim_start();
+    }
+    match text.char_indices().nth(SUMMARY_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> LetGo {
+        LetGo { said: Said { role: "user".into(), text: text.into(), ..Said::default() }, is_summary: false }
+    }
+
+    #[test]
+    fn the_hosts_words_are_taken_and_labelled_once() {
+        let answer = format!("{SUMMARY_LABEL} {SUMMARY_LABEL}\n the goal ");
+        let made = summarise("", Some(&answer), &[said("a")], Language::Auto);
+        assert_eq!((made.text.as_str(), made.is_from_host), ("[上下文总结] the goal", true));
+        let rules = summarise(&made.digest, Some(" "), &[said("b")], Language::En);
+        assert!(rules.text.starts_with("[上下文总结] 2 messages compressed") && !rules.is_from_host);
+        assert!(rules.text.ends_with("Earlier summary: the goal"), "{}", rules.text);
+    }
+
+    #[test]
+    fn a_summary_is_not_counted_as_a_message_again() {
+        let first = summarise("", None, &[said("a"), said("b")], Language::En);
+        let old = LetGo { is_summary: true, ..said(&first.text) };
+        let next = summarise(&first.digest, None, &[old, said("c")], Language::En);
+        assert!(next.text.contains(" 3 messages compressed"), "{}", next.text);
+    }
+}

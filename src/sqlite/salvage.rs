@@ -1,0 +1,110 @@
+//! What can still be read of a damaged database: row by row, past the pages that cannot.
+
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params_from_iter};
+
+use super::error::Error;
+use super::file;
+
+/// Rows looked for one by one behind one that cannot be read, before the next is sought at twice the distance.
+const PATIENCE: i64 = 64;
+/// Farthest row number sought where the file does not say which was the last.
+const MAX_ROW: i64 = i64::MAX / 4;
+
+/// Copies the rows of `tables` that can be read in the damaged file at `aside` into `into`, which has the same tables.
+/// Says how many rows that were; none where the file is no database at all.
+///
+/// # Errors
+/// Only those of `into`: what cannot be read is left out.
+pub fn salvage(aside: &Path, into: &Connection, tables: &[&str]) -> Result<u64, Error> {
+    // Reading takes the log in, which would change the file: it is kept as it was found.
+    let Ok(copy) = file::copy_to_read(aside) else { return Ok(0) };
+    let outcome = (|| {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let Ok(damaged) = Connection::open_with_flags(&copy, flags) else { return Ok(0) };
+        let mut rows = 0;
+        for table in tables {
+            rows += copy_table(&damaged, into, table)?;
+        }
+        Ok(rows)
+    })();
+    file::remove_all(&copy);
+    outcome
+}
+
+fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u64, Error> {
+    let wanted = columns(into, table)?;
+    let found = columns(damaged, table).unwrap_or_default();
+    let shared: Vec<_> = wanted.into_iter().filter(|column| found.contains(column)).collect();
+    if shared.is_empty() {
+        return Ok(0);
+    }
+    let quoted: Vec<_> = shared.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
+    let list = quoted.join(", ");
+    let places = vec!["?"; shared.len()].join(", ");
+    let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({list}) VALUES ({places})"))?;
+    // NOT INDEXED: a damaged index must not hide a sound row.
+    let next = format!(
+        "SELECT rowid, {list} FROM {table} NOT INDEXED WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1"
+    );
+    let last = last_row(damaged, table);
+    let mut copied = 0;
+    let (mut after, mut misses) = (0i64, 0i64);
+    while after < last {
+        match row_after(damaged, &next, after, last, shared.len()) {
+            // Of a row whose number is damaged, the tree does not know: it must not lead past sound ones.
+            Ok(Some((row, values))) if row == after + 1 || is_at(damaged, table, row) => {
+                // A row may have been read in part: one that the tables' own rules refuse is none.
+                copied += insert.execute(params_from_iter(values)).map_or(0, |rows| rows as u64);
+                (after, misses) = (row, 0);
+            }
+            _ => {
+                misses += 1;
+                let doublings = (misses / PATIENCE).min(60) as u32;
+                after = after.saturating_add(1i64 << doublings);
+            }
+        }
+    }
+    Ok(copied)
+}
+
+type Row = (i64, Vec<Value>);
+
+fn row_after(
+    damaged: &Connection,
+    sql: &str,
+    after: i64,
+    last: i64,
+    columns: usize,
+) -> Result<Option<Row>, rusqlite::Error> {
+    damaged
+        .prepare_cached(sql)?
+        .query_row([after, last], |row| {
+            let values = (1..=columns).map(|column| row.get::<_, Value>(column)).collect::<Result<_, _>>()?;
+            Ok((row.get(0)?, values))
+        })
+        .optional()
+}
+
+fn is_at(damaged: &Connection, table: &str, row: i64) -> bool {
+    let sql = format!("SELECT count(*) FROM {table} NOT INDEXED WHERE rowid = ?1");
+    let count =
+        damaged.prepare_cached(&sql).and_then(|mut exact| exact.query_row([row], |found| found.get(0)));
+    count == Ok(1i64)
+}
+
+fn last_row(damaged: &Connection, table: &str) -> i64 {
+    let told =
+        damaged.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table], |row| row.get(0));
+    let newest = || damaged.query_row(&format!("SELECT max(rowid) FROM {table}"), [], |row| row.get(0));
+    told.or_else(|_| newest()).unwrap_or(MAX_ROW)
+}
+
+fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, rusqlite::Error> {
+    connection
+        .prepare("SELECT name FROM pragma_table_info(?1)")?
+        .query_map([table], |row| row.get(0))?
+        .collect()
+}
