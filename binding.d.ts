@@ -23,9 +23,14 @@ export declare class Engine {
    *
    * The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
    */
-  plan(slots: Uint32Array, contextWindow: number, overheadTokens: number | undefined | null, byMessage: boolean, flag?: CancelFlag | undefined | null): Promise<Float64Array>
+  plan(slots: Uint32Array, contextWindow: number, overheadTokens: number | undefined | null, maxPromptTokens: number | undefined | null, byMessage: boolean, flag?: CancelFlag | undefined | null): Promise<Float64Array>
   /** The text that replaces a tool result. */
   shortened(slot: number): string | null
+  /**
+   * The marker lines for gaps of `omitted` lines in a tool result, the first and the last saying more. `own` are the
+   * host's, if it makes its own.
+   */
+  gapMarkers(slot: number, omitted: Uint32Array, own?: Array<string> | undefined | null): Array<string>
   /** Frees the facts of a message that is gone. */
   release(slot: number): void
   /** An engine whose facts are those the guard needs. */
@@ -173,6 +178,8 @@ export interface EngineOptions {
   cacheWrite: number
   /** Seconds a cache entry lives unread. */
   cacheTtlSeconds: number
+  /** Whether those three are learned from the transcript, as far as it tells them. */
+  learnsPrices: boolean
   /** Share of the window above which sticky moves whatever that costs. */
   highWater: number
   /** Share of the window where a token of context is worth its ordinary price. */

@@ -112,14 +112,26 @@ export interface TransformContextOptions {
   /**
    * When the layers may move. "everyCall" recomputes them at each call, which breaks the provider's prompt cache at each
    * call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is sticky as
-   * soon as the transcript shows a working cache (`usage.cacheRead > 0`), else every call.
+   * soon as the transcript shows a working cache (`usage.cacheRead > 0`), else every call. A batch may keep of an old
+   * tool result only the lines worth their tokens, word for word and in order, with a marker line for each gap.
    */
   schedule?: "auto" | "everyCall" | "sticky";
   /**
-   * The provider's prompt cache: prices relative to input (`read` 0.1, `write` 1.25) and seconds an entry lives unread
-   * (`ttlSeconds` 300). The defaults are Anthropic's; OpenAI: read 0.1 to 0.5, write 1.
+   * The provider's prompt cache: prices relative to input (`read`, `write`) and seconds an entry lives unread
+   * (`ttlSeconds`). "auto" (default) learns them from the transcript's own `usage.cost`, `usage.cacheWrite1h` and cache
+   * reads, per model; what those do not tell comes from a table by the names of provider and model, else Anthropic's
+   * prices (0.1, 1.25, 300). An object sets them, with those three for what it leaves out, and nothing is learned.
    */
-  cache?: { read?: number; write?: number; ttlSeconds?: number };
+  cache?: "auto" | { read?: number; write?: number; ttlSeconds?: number };
+  /**
+   * Most tokens a prompt should have, whatever the window, or a function that says it at each call: for models that
+   * charge every token more above a size, set it just below. Default: none. Nothing fails above it; batches and the
+   * sliding window act there as they do at their shares of the window.
+   *
+   * @example
+   * createTransformContext({ contextWindow: 1_000_000, maxPromptTokens: 195_000 });
+   */
+  maxPromptTokens?: number | (() => number);
   /**
    * How sticky weighs the bill against memory: it sets the high and the low water. Default "balanced"; try others
    * with `pi-strata replay --cost`.
@@ -229,7 +241,10 @@ export interface Explanation {
   edits: {
     index: number;
     layer: 1 | 2 | 3 | 4;
-    action: "summarize" | "stripThinking" | "drop" | "truncate";
+    /** `keepLines`: of a tool result only the lines in `ranges` stay, word for word. */
+    action: "summarize" | "keepLines" | "stripThinking" | "drop" | "truncate";
+    /** For `keepLines`: the lines that stay, as `[first, after the last]`, counted from 0. */
+    ranges?: [number, number][];
     reason: string;
     tokensSaved: number;
   }[];

@@ -4,9 +4,11 @@
 
 const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
-const { amount, askedWindow, checkHookOptions } = require("./options.js");
+const { amount, askedWindow, checkHookOptions, positive } = require("./options.js");
 const { Plan } = require("./plan.js");
 const { Reporter, scheduleOf } = require("./events.js");
+const { keptLines } = require("./kept-lines.js");
+const { joinedText } = require("./snapshot.js");
 
 class InputError extends Error {
   code = "ERR_INVALID_INPUT";
@@ -59,9 +61,13 @@ class Hook {
     const { slots, facts } = read;
     // A message that the host changed after it was read stays: its edit would be about other content.
     const isAsRead = (i) => !call.wasAway || (facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]));
-    const shortened = (index) => this.#shortened(facts[index]);
-    const edited = plan.apply(list, isAsRead, shortened);
-    const charsAfter = (index) => shortened(index).length;
+    const texts = {
+      shortened: (index) => this.#shortened(facts[index]),
+      ofLines: (index, ranges) => this.#ofLines(list[index], facts[index], ranges),
+    };
+    const edited = plan.apply(list, isAsRead, texts);
+    const charsAfter = ({ index, ranges }) =>
+      (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, ranges)).length;
     this.#facts.keep(list, read);
     const outcome = {
       list,
@@ -107,13 +113,12 @@ class Hook {
     }
   }
 
-  /** Tokens the host sends beside the messages; undefined where it does not say, or says no number from 0 on. */
-  #overheadTokens() {
-    const { overheadTokens } = this.#policy.options;
-    if (typeof overheadTokens !== "function") return overheadTokens;
+  /** What an option says now that may be a function; undefined where that throws, or says nothing `rule` accepts. */
+  #asked(option, rule) {
+    if (typeof option !== "function") return option;
     try {
-      const tokens = overheadTokens();
-      return amount.accepts(tokens) ? tokens : undefined;
+      const value = option();
+      return rule.accepts(value) ? value : undefined;
     } catch {
       return undefined;
     }
@@ -122,13 +127,35 @@ class Hook {
   /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
   async #plan({ slots, isUnchanged }, contextWindow, call, isByMessage) {
     const { readings } = this.#facts;
-    const overheadTokens = this.#overheadTokens();
-    const asked = { buffer: slots.buffer, length: slots.length, contextWindow, overheadTokens, readings, isByMessage };
+    const { options } = this.#policy;
+    const overheadTokens = this.#asked(options.overheadTokens, amount);
+    const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
+    const { buffer, length } = slots;
+    const asked = { buffer, length, contextWindow, overheadTokens, maxPromptTokens, readings, isByMessage };
     if (isUnchanged && isEqual(asked, this.#lastPlan?.asked)) return new Plan(this.#lastPlan.numbers);
-    const plan = this.#engine.plan(slots, contextWindow, overheadTokens, isByMessage, call.flag);
+    const plan = this.#engine.plan(
+      slots,
+      contextWindow,
+      overheadTokens,
+      maxPromptTokens,
+      isByMessage,
+      call.flag,
+    );
     const numbers = await call.away(plan);
     if (!call.isCancelled) this.#lastPlan = { asked, numbers };
     return new Plan(numbers);
+  }
+
+  /** The text of a tool result of which only these ranges of lines stay. */
+  #ofLines(message, { slot }, ranges) {
+    const { marker } = this.#policy.options;
+    return keptLines(joinedText(message.content), ranges, (gaps, chars) =>
+      this.#engine.gapMarkers(
+        slot,
+        new Uint32Array(gaps),
+        typeof marker === "function" ? gaps.map((omitted) => marker(omitted, chars)) : undefined,
+      ),
+    );
   }
 
   #shortened(facts) {
@@ -276,6 +303,7 @@ function engineOptions(options) {
     cacheRead: options.cache.read,
     cacheWrite: options.cache.write,
     cacheTtlSeconds: options.cache.ttlSeconds,
+    learnsPrices: options.cache.learnsPrices,
     ...watersOf(options),
   };
 }

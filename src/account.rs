@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cuts::Level;
-use crate::plan::{Action, Edit, Layer, Plan, Reason};
+use crate::plan::{Action, Edit, KeptLines, Layer, Plan, Reason};
 use crate::tokens::estimate::Size;
 use crate::transcript::{Body, Link, Message, Transcript};
 
@@ -16,6 +16,8 @@ use crate::transcript::{Body, Link, Message, Transcript};
 pub enum Form {
     /// As it came.
     Whole,
+    /// A tool result of which some lines stay, and so many cl100k tokens of the whole message.
+    Lines(u32),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
     /// With its texts cut to this level.
@@ -30,9 +32,10 @@ impl Form {
     fn precedes(self, later: Self) -> bool {
         let rank = |form| match form {
             Self::Whole => (0, 0),
-            Self::Edited => (1, 0),
-            Self::Cut(Level(level)) => (2, u8::MAX - level),
-            Self::Gone => (3, 0),
+            Self::Lines(tokens) => (1, u32::MAX - tokens),
+            Self::Edited => (2, 0),
+            Self::Cut(Level(level)) => (3, u32::from(u8::MAX - level)),
+            Self::Gone => (4, 0),
         };
         rank(self) < rank(later)
     }
@@ -49,6 +52,8 @@ pub struct Row {
     pub call: usize,
     /// How it is sent, and by which rule of which layer where it is not whole.
     pub edit: (Form, Layer, Reason),
+    /// The lines that stay, where it was ever cut by line.
+    pub kept_lines: Option<Arc<KeptLines>>,
     /// Whether the sliding window passed it by: then it is not sent, whatever its form.
     is_slid: bool,
     next_in_group: Option<usize>,
@@ -71,6 +76,15 @@ impl Row {
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.message.tokens_as(self.form())
+    }
+
+    /// What brings the message into its form; `None` where it is sent as it came.
+    #[must_use]
+    pub fn action(&self) -> Option<Action> {
+        match self.form() {
+            Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
+            form => self.message.action(form),
+        }
     }
 
     /// Whether it is a tool result that answers no call.
@@ -140,6 +154,7 @@ impl Account {
             group,
             call: transcript.call_position(index),
             edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
+            kept_lines: None,
             is_slid: false,
             next_in_group: None,
             newest_in_group: index,
@@ -311,6 +326,14 @@ impl Account {
         }
     }
 
+    /// Leaves of a tool result only these lines, if that is less than is sent of it now.
+    pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
+        let form = Form::Lines(kept.tokens);
+        let Some(row) = self.rows.get_mut(index).filter(|row| row.edit.0.precedes(form)) else { return };
+        row.kept_lines = Some(Arc::new(kept));
+        self.put(index, (form, layer, reason));
+    }
+
     /// Brings a whole group out of the request.
     pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
         let mut member = Some(start);
@@ -376,7 +399,7 @@ impl Account {
     #[must_use]
     pub fn plan(&self) -> Plan {
         let edits = self.rows.iter().enumerate().filter_map(|(index, row)| {
-            let action = row.message.action(row.form())?;
+            let action = row.action()?;
             let (layer, reason) = row.cause();
             Some(Edit {
                 index,
@@ -414,6 +437,7 @@ impl Message {
             (Form::Edited, Body::Assistant(assistant)) => {
                 self.tokens.saturating_sub(assistant.thinking.map_or(0, |thinking| thinking.tokens))
             }
+            (Form::Lines(tokens), _) => self.tokens.min(tokens as usize),
             (Form::Cut(level), _) => self.tokens.saturating_sub(self.cuts.saved_at(level)),
             (Form::Whole | Form::Edited, _) => self.tokens,
         }
@@ -423,7 +447,7 @@ impl Message {
     #[must_use]
     pub fn action(&self, form: Form) -> Option<Action> {
         match form {
-            Form::Whole => None,
+            Form::Whole | Form::Lines(_) => None,
             Form::Edited if self.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
             Form::Cut(level) => Some(Action::Truncate(self.cuts.at(level).collect())),

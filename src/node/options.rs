@@ -58,6 +58,8 @@ pub struct EngineOptions {
     pub cache_write: f64,
     /// Seconds a cache entry lives unread.
     pub cache_ttl_seconds: f64,
+    /// Whether those three are learned from the transcript, as far as it tells them.
+    pub learns_prices: bool,
     /// Share of the window above which sticky moves whatever that costs.
     pub high_water: f64,
     /// Share of the window where a token of context is worth its ordinary price.
@@ -126,6 +128,7 @@ impl From<&EngineOptions> for Policy {
                 ttl_seconds: options.cache_ttl_seconds,
             },
             waters: Waters { high: options.high_water, low: options.low_water },
+            learns_prices: options.learns_prices,
             calibrate: options.calibrate,
         }
     }
