@@ -19,11 +19,11 @@ export declare class Engine {
   readAsync(numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
    * Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
-   * and tools; without it, it is learned.
+   * and tools; without it, it is learned. Messages dropped side by side are one edit unless `by_message`.
    *
    * The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
    */
-  plan(slots: Uint32Array, contextWindow: number, overheadTokens?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<Float64Array>
+  plan(slots: Uint32Array, contextWindow: number, overheadTokens: number | undefined | null, byMessage: boolean, flag?: CancelFlag | undefined | null): Promise<Float64Array>
   /** The text that replaces a tool result. */
   shortened(slot: number): string | null
   /** Frees the facts of a message that is gone. */

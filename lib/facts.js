@@ -147,6 +147,14 @@ function isCall(block) {
   return block?.type === "toolCall";
 }
 
+/** Room for so many slots: that of the last call as long as it is enough, so that a long conversation is not copied. */
+function roomFor(length, slots = new Uint32Array(0)) {
+  if (slots.length >= length) return slots;
+  const room = new Uint32Array(length + (length >> 2));
+  room.set(slots);
+  return room;
+}
+
 /**
  * A conversation as one call saw it. It is kept by its newest message: it lives as long as the host holds that one, and
  * gives way to what the next call sees.
@@ -220,17 +228,16 @@ class FactStore {
       // What another call was reading may have failed or been cancelled there: then it is read here.
       if (waits.length > 0) [survey.at, survey.next] = from;
     }
-    this.#keep(messages, survey);
-    return { slots, facts };
+    return { ...survey, slots: slots.subarray(0, messages.length) };
   }
 
   /** What is known of `messages` from the last call, and which of them are to be looked at. */
   #begin(messages) {
-    const last = this.#lastSeen(messages);
+    const last = this.#takeLastSeen(messages);
     const shared = last?.sharedWith(messages) ?? 0;
-    const slots = new Uint32Array(messages.length);
-    if (last !== undefined) slots.set(last.slots.subarray(0, shared));
-    const facts = last?.facts.slice(0, shared) ?? [];
+    const slots = roomFor(messages.length, last?.slots);
+    const facts = last?.facts ?? [];
+    facts.length = shared;
     const renewals = this.#renewals;
     const newest = last?.renewals === renewals ? Math.max(0, shared - WATCHED_MESSAGES) : 0;
     const turn = last === undefined || last.watchFrom >= newest ? 0 : last.watchFrom;
@@ -249,23 +256,28 @@ class FactStore {
       look(newest, shared);
     } catch {
       // A getter of the host's threw: reading from the beginning finds out which, and says so.
-      return { last, slots, facts: [], queue: [], at: 0, next: 0, watchFrom: 0, renewals };
+      return { slots, facts: [], queue: [], at: 0, next: 0, watchFrom: 0, renewals, isUnchanged: false };
     }
-    return { last, slots, facts, queue, at: 0, next: shared, watchFrom: turnEnd, renewals };
+    const isUnchanged = queue.length === 0 && shared === messages.length && shared === last?.messages.length;
+    return { slots, facts, queue, at: 0, next: shared, watchFrom: turnEnd, renewals, isUnchanged };
   }
 
-  #lastSeen(messages) {
+  /** What the last call saw, if that was of this conversation; from now on it is this call's alone. */
+  #takeLastSeen(messages) {
     for (let i = messages.length - 1; i >= 0 && i >= messages.length - NEW_MESSAGES; i -= 1) {
       const seen = this.#seen.get(messages[i]);
-      if (seen !== undefined) return seen;
+      if (seen !== undefined) {
+        this.#seen.delete(messages[i]);
+        return seen;
+      }
     }
     return undefined;
   }
 
-  #keep(messages, survey) {
+  /** Keeps what a call read for the next one. The call is over: from now on `read` may change. */
+  keep(messages, read) {
     const newest = messages.at(-1);
-    if (survey.last !== undefined) this.#seen.delete(survey.last.messages.at(-1));
-    if (typeof newest === "object" && newest !== null) this.#seen.set(newest, new Seen(messages, survey));
+    if (typeof newest === "object" && newest !== null) this.#seen.set(newest, new Seen(messages, read));
   }
 
   /**

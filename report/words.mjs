@@ -211,6 +211,7 @@ const zh = {
     "moved: the cache is cold": "移动：缓存已冷",
     "moved: carrying has cost as much as rewriting": "移动：携带的花费已抵得上重写",
     "moved: high water passed": "移动：超过高水位",
+    "moved: over the window": "移动：超出窗口",
   },
   cell: (number, what, tokens) => `#${number} ${what}，${tokens} token`,
   since: (action, call, saved, why) => `自第 ${call} 次调用起${action}，节省 ${saved} token：${why}`,

@@ -77,7 +77,7 @@ class WatchedHook {
       ...(typeof contextWindow === "function" && {
         contextWindow: () => {
           const tokens = contextWindow();
-          if (tokens > 0 && Number.isFinite(tokens)) this.#contextWindow = tokens;
+          this.#contextWindow = tokens > 0 && Number.isFinite(tokens) ? tokens : DEFAULT_WINDOW;
           return tokens;
         },
       }),

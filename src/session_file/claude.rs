@@ -259,12 +259,12 @@ fn path(nodes: &[Node]) -> Vec<bool> {
             _ => break,
         }
         current = nodes.get(index).and_then(|node| match (&node.parent, node.boundary()) {
-            (Parent::Root, Some(Boundary { after: Some(uuid), .. })) => at(uuid, index),
-            (Parent::Root, Some(_)) => index.checked_sub(1),
+            (Parent::Uuid(uuid), _) | (Parent::Root, Some(Boundary { after: Some(uuid), .. })) => {
+                at(uuid, index)
+            }
+            (Parent::Previous, _) | (Parent::Root, Some(_)) => index.checked_sub(1),
             (Parent::Root, None) if node.is_bare_summary() => index.checked_sub(1),
             (Parent::Root, None) => None,
-            (Parent::Uuid(uuid), _) => at(uuid, index),
-            (Parent::Previous, _) => index.checked_sub(1),
         });
     }
     on_path
@@ -382,7 +382,7 @@ struct Item {
 /// The messages of one stretch, line by line.
 #[derive(Default)]
 struct Items {
-    items: Vec<Item>,
+    list: Vec<Item>,
     /// Position of each response's message.
     responses: HashMap<Id, usize>,
     summary: Option<Place>,
@@ -413,7 +413,7 @@ impl Items {
     }
 
     fn add_response(&mut self, line: Place, response: Option<Id>, calls: &[Id]) {
-        let open = response.and_then(|id| self.responses.get(&id)).and_then(|&at| self.items.get_mut(at));
+        let open = response.and_then(|id| self.responses.get(&id)).and_then(|&at| self.list.get_mut(at));
         if let Some(item) = open {
             if let Recipe::Response(lines) = &mut item.recipe
                 && !lines.contains(&line)
@@ -423,21 +423,21 @@ impl Items {
             item.calls.extend(calls);
             return;
         }
-        self.responses.extend(response.map(|id| (id, self.items.len())));
+        self.responses.extend(response.map(|id| (id, self.list.len())));
         self.push(Recipe::Response(vec![line]), calls.to_vec(), None);
     }
 
     fn push(&mut self, recipe: Recipe, calls: Vec<Id>, answers: Option<Id>) {
-        self.items.push(Item { recipe, calls, answers, is_own: self.is_open });
+        self.list.push(Item { recipe, calls, answers, is_own: self.is_open });
     }
 
     /// Each response's results right behind it: that is how they were sent, though the transcript may have what the
     /// user typed meanwhile between them.
     fn ordered(self) -> Vec<Item> {
-        let called: HashSet<Id> = self.items.iter().flat_map(|item| &item.calls).copied().collect();
+        let called: HashSet<Id> = self.list.iter().flat_map(|item| &item.calls).copied().collect();
         let mut results: HashMap<Id, Vec<Item>> = HashMap::new();
-        let mut others = Vec::with_capacity(self.items.len());
-        for item in self.items {
+        let mut others = Vec::with_capacity(self.list.len());
+        for item in self.list {
             match item.answers.filter(|id| called.contains(id)) {
                 Some(id) => results.entry(id).or_default().push(item),
                 None => others.push(item),

@@ -29,8 +29,25 @@ export async function compare(sessions, { contextWindow, prices, policies = POLI
 }
 
 function rowOf(session, policy, score) {
-  const { calls, tokens, peak, overflows, dollars } = score;
-  return { session, policy, calls, tokens, peak, overflows, dollars, ...ratesOf(score) };
+  const { calls, tokens, peak, overflows } = score;
+  const { dollarsWithRereads, ...rates } = ratesOf(score);
+  const dollars = { prefix: cents(score.dollars.prefix), breakpoint: cents(score.dollars.breakpoint) };
+  return {
+    session,
+    policy,
+    calls,
+    tokens,
+    peak,
+    overflows,
+    dollars,
+    dollarsWithRereads: cents(dollarsWithRereads),
+    ...rates,
+  };
+}
+
+/** Dollars to ten thousandths of a cent: what is behind is noise of adding up. */
+function cents(dollars) {
+  return Math.round(dollars * 1e6) / 1e6;
 }
 
 const HEADS = [
