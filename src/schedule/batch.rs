@@ -226,7 +226,7 @@ impl Batch<'_> {
 
     fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
         show_anew(self.account, self.held, self.ledger, &[index], |account| {
-            account.set(index, form, layer, reason)
+            account.set(index, form, layer, reason);
         });
     }
 }
