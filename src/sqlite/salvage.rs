@@ -42,12 +42,12 @@ fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u6
         return Ok(0);
     }
     let quoted: Vec<_> = shared.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
-    let list = quoted.join(", ");
+    let names = quoted.join(", ");
     let places = vec!["?"; shared.len()].join(", ");
-    let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({list}) VALUES ({places})"))?;
+    let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({names}) VALUES ({places})"))?;
     // NOT INDEXED: a damaged index must not hide a sound row.
     let next = format!(
-        "SELECT rowid, {list} FROM {table} NOT INDEXED WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1"
+        "SELECT rowid, {names} FROM {table} NOT INDEXED WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1"
     );
     let last = last_row(damaged, table);
     let mut copied = 0;
