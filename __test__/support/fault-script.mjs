@@ -186,17 +186,13 @@ async function questionsAt(seed) {
     () => binding.estimateMessages(...batch, 1200),
     () => binding.parseSession(Buffer.from(line)),
     () => binding.recall(...batch, told),
-<<<<<<< HEAD
     () => binding.planCompression(plan),
     () => binding.summariseSession(summary),
     () => binding.groupsOf(JSON.stringify({ rows, indices: [0] })),
     () => binding.searchForm("Café"),
     () => binding.searchPhrases("Café"),
-=======
-    () => binding.digestSession("", "earlier", letGo),
     () => binding.countTextAsync("text", new binding.CancelFlag()),
     () => new binding.CancelFlag().cancel(),
->>>>>>> main
     () => binding.reasons(),
     () => binding.verdicts(),
     () => binding.watersOf("thrifty"),

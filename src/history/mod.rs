@@ -1,14 +1,9 @@
 //! Conversations in a database of the host's: appended in order, read back newest first.
 //!
-<<<<<<< HEAD
 //! What becomes of the messages (compressing, assembling) is the business of whoever asks. A host may have made the
 //! tables itself, under other names and with more columns: only what is read or written must be there.
 
 mod tables;
-=======
-//! The tables are `history` and `events`. Compressing and assembling what was read is the caller's business. A host may
-//! have made `history` itself, with more columns than these.
->>>>>>> main
 
 use crate::fault;
 use crate::sqlite::{self, Error, rusqlite};
