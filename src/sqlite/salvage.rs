@@ -90,12 +90,14 @@ fn row_after(
 
 fn is_at(damaged: &Connection, table: &str, row: i64) -> bool {
     let sql = format!("SELECT count(*) FROM {table} NOT INDEXED WHERE rowid = ?1");
-    let count = damaged.prepare_cached(&sql).and_then(|mut exact| exact.query_row([row], |found| found.get(0)));
+    let count =
+        damaged.prepare_cached(&sql).and_then(|mut exact| exact.query_row([row], |found| found.get(0)));
     count == Ok(1i64)
 }
 
 fn last_row(damaged: &Connection, table: &str) -> i64 {
-    let told = damaged.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table], |row| row.get(0));
+    let told =
+        damaged.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table], |row| row.get(0));
     let newest = || damaged.query_row(&format!("SELECT max(rowid) FROM {table}"), [], |row| row.get(0));
     told.or_else(|_| newest()).unwrap_or(MAX_ROW)
 }

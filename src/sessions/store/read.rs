@@ -145,8 +145,8 @@ impl Store {
         let indexed = self.indexed.load(Ordering::Relaxed);
         let mut newest = indexed;
         {
-            let mut rest =
-                transaction.prepare_cached("SELECT row, body, summary FROM messages WHERE row > ?1 ORDER BY row")?;
+            let mut rest = transaction
+                .prepare_cached("SELECT row, body, summary FROM messages WHERE row > ?1 ORDER BY row")?;
             let mut rest = rest.query([indexed])?;
             while let Some(row) = rest.next()? {
                 fault::step();
