@@ -15,6 +15,8 @@ const BATCH = 500;
 const PARALLEL = 2;
 /** Messages of a session in the filled table. */
 const SESSION_MESSAGES = 1_000;
+/** Of so many messages one has a rare word. */
+const RARE = 10_000;
 /** Rows that one statement fills in. */
 const FILL = 100_000;
 const READS = 200;
@@ -28,7 +30,7 @@ const FILL_ROWS = `
     '{"role":"user","content":"Message ' || n || ': please look at src/module_' || n % 97 || '.rs, 然后修复第 ' || n ||
       ' 个错误 and run the tests again.","timestamp":"1970-01-01T00:00:00.000Z"}',
     ' message ' || n || ' please look at src module ' || n % 97 || ' rs 然 后 修 复 第 ' || n ||
-      ' 个 错 误 and run the tests again'
+      ' 个 错 误 and run the tests again' || CASE WHEN n % ${RARE} = ${RARE} - 1 THEN ' xylophone 木 琴' ELSE '' END
   FROM generate_series($1::bigint, $2::bigint) n ORDER BY n`;
 const FILL_SESSIONS = `
   INSERT INTO strata_session (namespace, key, key_hash, version, revision, last_seq, fields, digest, compressions,
@@ -116,8 +118,9 @@ async function report(client, rows, isSearchable) {
   print(`${name}: the 50 a session keeps, at the server`, await serverMs(client, LIVE, sessions));
   if (!isSearchable) return;
   for (const [what, pattern] of [
-    ["a rare word", `% message ${rows - 7}%`],
-    ["a rare Chinese phrase", `% 修 复 第 ${rows - 7} 个 错%`],
+    ["a rare word", "% xyloph%"],
+    ["a rare Chinese word", "% 木 琴%"],
+    ["one number among as many", `% message ${rows - 7}%`],
     ["a word in one of 97", "% module 13%"],
     ["a word in every message", "% 错 误%"],
   ]) {
