@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { PostgresServer } from "../../__test__/support/postgres.mjs";
+import { cpuMsOf } from "./cpu.mjs";
 import { megabytes, print, rate } from "./print.mjs";
 
 const WRITER = fileURLToPath(new URL("postgres-writer.mjs", import.meta.url));
@@ -54,6 +55,8 @@ export async function postgres({ largest, searchable }) {
   }
 }
 
+const micros = (ms) => Math.round((ms * 1000) / MESSAGES);
+
 async function appends(server, processes) {
   const url = await server.newDatabase();
   const each = MESSAGES / processes;
@@ -64,16 +67,20 @@ async function appends(server, processes) {
   const logged = async () =>
     Number((await server.query("SELECT pg_current_wal_lsn() - '0/0' AS n", url))[0].n);
   const before = await logged();
+  const cpuBefore = cpuMsOf(server.pid);
   const start = performance.now();
   const done = Promise.all(writers.map((child) => once(child, "message")));
   for (const child of writers) child.send("go");
-  await done;
+  const clientMs = (await done).reduce((sum, [cpuMs]) => sum + cpuMs, 0);
   const ms = performance.now() - start;
+  const serverMs = cpuMsOf(server.pid) - cpuBefore;
   await Promise.all(writers.map(async (child) => child.exitCode ?? once(child, "exit")));
   const [{ n }] = await server.query("SELECT count(*)::int AS n FROM strata_message", url);
   if (n !== MESSAGES) throw new Error(`${n} of ${MESSAGES} messages are there`);
   const name = `postgres: messages appended from ${processes} process${processes > 1 ? "es" : ""}`;
-  print(name, `${rate(MESSAGES, ms)}/s`);
+  const cpu = `${rate(MESSAGES, clientMs + serverMs)} per second of CPU`;
+  const shares = `client ${micros(clientMs)}, server ${micros(serverMs)}`;
+  print(name, `${rate(MESSAGES, ms)}/s (${cpu}; µs a message: ${shares})`);
   print(`${name}, log written`, `${Math.round(((await logged()) - before) / MESSAGES)} bytes a message`);
 }
 
