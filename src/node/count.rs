@@ -1,11 +1,14 @@
 //! Counting for JavaScript: strings and messages, on its thread or off it.
 
-use napi::bindgen_prelude::{Array, AsyncTask, Float64ArraySlice};
-use napi::{Env, JsString, JsValue, Result, Task};
+use napi::bindgen_prelude::{Array, Float64ArraySlice};
+use napi::{JsString, JsValue};
 use napi_derive::napi;
 
+use super::blocking::{CancelFlag, Promise, blocking};
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use super::read::{Batch, append_string};
+use crate::cancel::Cancel;
 use crate::measure::{Counting, Rules, count};
 use crate::tokens;
 
@@ -18,7 +21,9 @@ pub fn count_text(text: JsString<'_>) -> Result<u32> {
 /// Tokens of messages, described as `lib/snapshot.js` does.
 #[napi]
 pub fn count_messages(numbers: Float64ArraySlice<'_>, strings: Array<'_>, image_tokens: f64) -> Result<f64> {
-    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Exact))
+    guarded(|| {
+        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Exact, &Cancel::default())
+    })
 }
 
 /// Tokens of messages by the length of their texts.
@@ -28,13 +33,18 @@ pub fn estimate_messages(
     strings: Array<'_>,
     image_tokens: f64,
 ) -> Result<f64> {
-    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars))
+    guarded(|| {
+        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars, &Cancel::default())
+    })
 }
 
 /// `countText` off the main thread.
 #[napi(ts_return_type = "Promise<number>")]
-pub fn count_text_async(text: JsString<'_>) -> Result<AsyncTask<CountText>> {
-    guarded(|| Ok(AsyncTask::new(CountText(units(&text)?))))
+pub fn count_text_async(text: JsString<'_>, flag: Option<&CancelFlag>) -> Result<Promise<u32>> {
+    guarded(|| {
+        let units = units(&text)?;
+        Ok(blocking(flag, move |_| Ok(tokens::count_utf16(&units) as u32)))
+    })
 }
 
 /// `countMessages` off the main thread.
@@ -43,10 +53,11 @@ pub fn count_messages_async(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
     image_tokens: f64,
-) -> Result<AsyncTask<CountMessages>> {
+    flag: Option<&CancelFlag>,
+) -> Result<Promise<f64>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        Ok(AsyncTask::new(CountMessages { batch, image_tokens }))
+        Ok(blocking(flag, move |cancel| tokens_of(&batch, image_tokens, Counting::Exact, cancel)))
     })
 }
 
@@ -69,51 +80,19 @@ pub fn encode(text: JsString<'_>) -> Result<Vec<u32>> {
 #[napi]
 pub fn decode(tokens: Vec<u32>) -> Result<String> {
     guarded(|| {
-        let bytes = tokens::decode(&tokens)
-            .map_err(|error| napi::Error::new(napi::Status::InvalidArg, error.to_string()))?;
+        let bytes = tokens::decode(&tokens).map_err(|error| Failure::invalid(error.to_string()))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     })
 }
 
-/// A count under way.
-pub struct CountText(Vec<u16>);
-
-impl Task for CountText {
-    type Output = u32;
-    type JsValue = u32;
-
-    fn compute(&mut self) -> Result<u32> {
-        guarded(|| Ok(tokens::count_utf16(&self.0) as u32))
-    }
-
-    fn resolve(&mut self, _env: Env, tokens: u32) -> Result<u32> {
-        guarded(|| Ok(tokens))
-    }
-}
-
-/// A count of messages under way.
-pub struct CountMessages {
-    batch: Batch,
-    image_tokens: f64,
-}
-
-impl Task for CountMessages {
-    type Output = f64;
-    type JsValue = f64;
-
-    fn compute(&mut self) -> Result<f64> {
-        guarded(|| tokens_of(&self.batch, self.image_tokens, Counting::Exact))
-    }
-
-    fn resolve(&mut self, _env: Env, tokens: f64) -> Result<f64> {
-        guarded(|| Ok(tokens))
-    }
-}
-
-fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting) -> Result<f64> {
+fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting, cancel: &Cancel) -> Result<f64> {
     let rules = Rules { image_tokens: image_tokens as usize, counting, ..Rules::default() };
-    let messages = batch.messages()?;
-    Ok(messages.iter().map(|message| count(&message.raw, &rules)).sum::<usize>() as f64)
+    let mut tokens = 0;
+    for message in batch.messages()? {
+        cancel.check()?;
+        tokens += count(&message.raw, &rules);
+    }
+    Ok(tokens as f64)
 }
 
 pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {

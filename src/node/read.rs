@@ -4,17 +4,23 @@
 //! agree. Texts cross once, as UTF-16 into one arena: that is a plain copy for V8's two-byte strings and a widening
 //! one for its one-byte strings, where UTF-8 would transcode.
 
+use std::ops::Range;
+
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
-use napi::{Error, JsValue, Result, Status, sys};
+use napi::{JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
+use super::contract::{Block, Role};
+use super::failure::{Failure, Result};
 use crate::fault;
 use crate::measure::{Part, Raw, RawRole};
 use crate::transcript::Usage;
 
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
+/// How many numbers the usage of an assistant message takes: before all others of its own.
+const USAGE_NUMBERS: usize = 9;
 /// Room made before the strings are read; more is made as they come.
 const MAX_RESERVED_UNITS: usize = 1 << 26;
 
@@ -100,8 +106,8 @@ fn check(status: sys::napi_status) -> Result<()> {
     if status == sys::Status::napi_ok { Ok(()) } else { Err(malformed()) }
 }
 
-fn malformed() -> Error {
-    Error::new(Status::InvalidArg, "the description of a message is malformed")
+fn malformed() -> Failure {
+    Failure::internal("the description of a message is malformed")
 }
 
 /// Reads the rows one field after the other.
@@ -115,35 +121,39 @@ impl<'a> Cursor<'a> {
     fn message(&mut self) -> Result<Slotted<'a>> {
         let slot = self.count()?;
         let (first_number, first_string) = (self.number, self.string);
-        let role = self.count()?;
+        let role = Role::at(self.count()?).ok_or_else(malformed)?;
         let is_sent = self.number()? != 0.0;
         let timestamp_ms = finite(self.number()?);
         let part_count = self.count()?;
+        let usage =
+            self.number..self.number + if matches!(role, Role::Assistant) { USAGE_NUMBERS } else { 0 };
         let role = self.role(role)?;
         let parts = (0..part_count).map(|_| self.part()).collect::<Result<Vec<_>>>()?;
-        let fingerprint = self.fingerprint(first_number, first_string);
-        Ok(Slotted { slot, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint } })
+        let fingerprint = self.fingerprint(first_number, first_string, 0..0);
+        let identity =
+            if usage.is_empty() { fingerprint } else { self.fingerprint(first_number, first_string, usage) };
+        Ok(Slotted { slot, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity } })
     }
 
-    fn role(&mut self, role: usize) -> Result<RawRole<'a>> {
+    fn role(&mut self, role: Role) -> Result<RawRole<'a>> {
         Ok(match role {
-            0 => RawRole::System,
-            1 => RawRole::User,
-            2 => RawRole::Assistant {
+            Role::System => RawRole::System,
+            Role::User => RawRole::User,
+            Role::Assistant => RawRole::Assistant {
                 usage: self.usage()?,
                 has_text_id: self.number()? != 0.0,
                 api: self.text()?,
                 provider: self.text()?,
                 model: self.text()?,
             },
-            3 => {
+            Role::ToolResult => {
                 let has_marker = self.number()? != 0.0;
                 let (call_id, tool_name) = (self.text()?, self.text()?);
                 let marker = if has_marker { Some(self.text()?) } else { None };
                 RawRole::ToolResult { call_id, tool_name, marker }
             }
-            4 => RawRole::Summary,
-            _ => RawRole::Other,
+            Role::Summary => RawRole::Summary,
+            Role::Other => RawRole::Other,
         })
     }
 
@@ -163,29 +173,34 @@ impl<'a> Cursor<'a> {
     }
 
     fn part(&mut self) -> Result<Part<'a>> {
-        Ok(match self.count()? {
-            0 => Part::Text(self.text()?),
-            1 => Part::Thinking { text: self.text()?, signature: self.text()? },
-            2 => Part::Call {
+        Ok(match Block::at(self.count()?).ok_or_else(malformed)? {
+            Block::Text => Part::Text(self.text()?),
+            Block::Thinking => Part::Thinking { text: self.text()?, signature: self.text()? },
+            Block::ToolCall => Part::Call {
                 is_signed: self.number()? != 0.0,
                 id: self.text()?,
                 name: self.text()?,
                 arguments: self.text()?,
             },
-            3 => Part::Image,
-            4 => Part::Counted(self.text()?),
-            _ => Part::Unknown,
+            Block::Image => Part::Image,
+            Block::Counted => Part::Counted(self.text()?),
+            Block::Unknown => Part::Unknown,
         })
     }
 
-    /// Equal content, equal fingerprint: the texts, where each ends, and the numbers beside them.
-    fn fingerprint(&self, first_number: usize, first_string: usize) -> u128 {
-        let numbers = self.batch.numbers.get(first_number..self.number).unwrap_or_default();
+    /// Equal content, equal fingerprint: the texts, where each ends, and the numbers beside them but for those `left_out`.
+    fn fingerprint(&self, first_number: usize, first_string: usize, left_out: Range<usize>) -> u128 {
+        let numbers = |range: Range<usize>| self.batch.numbers.get(range).unwrap_or_default();
+        let (before, after) = if left_out.is_empty() {
+            (numbers(first_number..self.number), [].as_slice())
+        } else {
+            (numbers(first_number..left_out.start), numbers(left_out.end..self.number))
+        };
         let start = self.text_start(first_string);
         let ends = self.batch.ends.get(first_string..self.string).unwrap_or_default();
-        let seed = ends.iter().fold(xxh3_64_with_seed(cast_slice(numbers), 0), |seed, end| {
-            xxh3_64_with_seed(&(end - start).to_le_bytes(), seed)
-        });
+        let of_numbers = xxh3_64_with_seed(cast_slice(after), xxh3_64_with_seed(cast_slice(before), 0));
+        let seed =
+            ends.iter().fold(of_numbers, |seed, end| xxh3_64_with_seed(&(end - start).to_le_bytes(), seed));
         let units = self.batch.units.get(start..self.text_start(self.string)).unwrap_or_default();
         xxh3_128_with_seed(cast_slice(units), seed)
     }

@@ -1,9 +1,10 @@
 //! Recorded sessions for the command-line tool: bytes in, messages out as JSON.
 
-use napi::bindgen_prelude::{AsyncTask, Uint8ArraySlice};
-use napi::{Env, Error, Result, Status, Task};
+use napi::bindgen_prelude::Uint8ArraySlice;
 use napi_derive::napi;
 
+use super::blocking::{Promise, blocking};
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::session_file::{Format, Session, parse};
 
@@ -29,24 +30,11 @@ pub struct LineProblem {
 
 /// Reads a recorded session, on a worker thread.
 #[napi(ts_return_type = "Promise<RecordedSession>")]
-pub fn parse_session(bytes: Uint8ArraySlice<'_>) -> Result<AsyncTask<ParseTask>> {
-    guarded(|| Ok(AsyncTask::new(ParseTask(bytes.to_vec()))))
-}
-
-/// Reading under way.
-pub struct ParseTask(Vec<u8>);
-
-impl Task for ParseTask {
-    type Output = RecordedSession;
-    type JsValue = RecordedSession;
-
-    fn compute(&mut self) -> Result<RecordedSession> {
-        guarded(|| recorded(parse(&self.0)))
-    }
-
-    fn resolve(&mut self, _env: Env, session: RecordedSession) -> Result<RecordedSession> {
-        guarded(|| Ok(session))
-    }
+pub fn parse_session(bytes: Uint8ArraySlice<'_>) -> Result<Promise<RecordedSession>> {
+    guarded(|| {
+        let bytes = bytes.to_vec();
+        Ok(blocking(None, move |_| recorded(parse(&bytes))))
+    })
 }
 
 fn recorded(session: Session) -> Result<RecordedSession> {
@@ -55,8 +43,8 @@ fn recorded(session: Session) -> Result<RecordedSession> {
         Format::ClaudeCode => "Claude Code transcript".to_owned(),
         Format::Messages => "messages".to_owned(),
     };
-    let messages = serde_json::to_string(&session.messages)
-        .map_err(|error| Error::new(Status::GenericFailure, error.to_string()))?;
+    let messages =
+        serde_json::to_string(&session.messages).map_err(|error| Failure::internal(error.to_string()))?;
     let problems = session
         .problems
         .into_iter()

@@ -1,7 +1,7 @@
 //! Strings that find mistakes in a tokenizer, from a seed.
 //!
-//! Each kind of string aims at one thing the cl100k pattern or the merges can get wrong; a seed and a number flow in, the
-//! same string flows out on every machine.
+//! Each kind of string aims at one thing the cl100k pattern or the merges can get wrong. A seed gives the same string on
+//! every machine.
 
 #![expect(
     clippy::indexing_slicing,
