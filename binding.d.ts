@@ -254,7 +254,7 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 /** Reads a recorded session, on a worker thread. */
 export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
 
-/** What a session may let go: indices into the rows, and the prompt for the host's summariser. */
+/** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
 
 /** A message that breaks a rule. */

@@ -187,7 +187,7 @@ impl Units {
         });
         let images = std::iter::repeat_n(Part::Image, self.images);
         let parts = std::iter::once(Part::Text(&self.text)).chain(calls).chain(images).collect();
-        Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0 }
+        Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
     }
 }
 
