@@ -14,9 +14,9 @@ use crate::sessions::cut::{Keep, let_go, with_groups};
 use crate::sessions::language::Language;
 use crate::sessions::message::Said;
 use crate::sessions::prompt::summary_prompt;
+use crate::sessions::search;
 use crate::sessions::store::{ListQuery, Operation, Page, SearchQuery, Store, check_place};
 use crate::sessions::summary::{LetGo, Summary, summarise};
-use crate::sessions::search;
 use crate::sqlite;
 
 /// What is asked of the store.

@@ -145,7 +145,11 @@ impl Digest {
         let used = self.used.iter().map(|(name, times)| format!("{name} ×{times}"));
         words.write_list(&mut text, words.tools, used);
         words.write_list(&mut text, words.files, self.files.iter().cloned());
-        words.write_lines(&mut text, words.commands, self.commands.iter().map(|command| format!("- {command}")));
+        words.write_lines(
+            &mut text,
+            words.commands,
+            self.commands.iter().map(|command| format!("- {command}")),
+        );
         let errors = self.errors.iter().map(|error| words.error(&error.tool, &error.target, &error.line));
         words.write_lines(&mut text, words.errors, errors);
         if !self.earlier.is_empty() {

@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_long_one_is_clipped_to_what_was_asked() {
-        let messages: Vec<_> = (0..400).map(|n| said(&format!("{n} {}", "数据 words ".repeat(400)))).collect();
+        let messages: Vec<_> =
+            (0..400).map(|n| said(&format!("{n} {}", "数据 words ".repeat(400)))).collect();
         for limit in [300, 1000, 8000, 30_000] {
             let tokens = tokens_of(&summary_prompt(&messages, limit, 500));
             assert!(tokens <= limit, "{tokens} of {limit}");

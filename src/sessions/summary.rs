@@ -68,10 +68,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> LetGo {
-        LetGo {
-            said: Said { role: "user".into(), text: text.into(), ..Said::default() },
-            is_summary: false,
-        }
+        LetGo { said: Said { role: "user".into(), text: text.into(), ..Said::default() }, is_summary: false }
     }
 
     #[test]

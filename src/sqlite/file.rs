@@ -61,7 +61,9 @@ pub(super) fn copy_to_read(path: &Path) -> Result<PathBuf, Error> {
 
 /// Removes a copy and what was made beside it.
 pub(super) fn remove_all(path: &Path) {
-    for name in std::iter::once(path.to_owned()).chain(COMPANIONS.iter().map(|suffix| with_suffix(path, suffix))) {
+    for name in
+        std::iter::once(path.to_owned()).chain(COMPANIONS.iter().map(|suffix| with_suffix(path, suffix)))
+    {
         // A copy that stays behind takes room and no more.
         let _ = fs::remove_file(name);
     }

@@ -49,11 +49,11 @@ fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u6
     let next = format!(
         "SELECT rowid, {list} FROM {table} NOT INDEXED WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1"
     );
-    let last = last_row(damaged, table);
+    let end = last_row(damaged, table);
     let mut copied = 0;
     let (mut after, mut misses) = (0i64, 0i64);
-    while after < last {
-        match row_after(damaged, &next, after, last, shared.len()) {
+    while after < end {
+        match row_after(damaged, &next, after, end, shared.len()) {
             // Of a row whose number is damaged, the tree does not know: it must not lead past sound ones.
             Ok(Some((row, values))) if row == after + 1 || is_at(damaged, table, row) => {
                 // A row may have been read in part: one that the tables' own rules refuse is none.
@@ -90,12 +90,14 @@ fn row_after(
 
 fn is_at(damaged: &Connection, table: &str, row: i64) -> bool {
     let sql = format!("SELECT count(*) FROM {table} NOT INDEXED WHERE rowid = ?1");
-    let count = damaged.prepare_cached(&sql).and_then(|mut exact| exact.query_row([row], |found| found.get(0)));
+    let count =
+        damaged.prepare_cached(&sql).and_then(|mut exact| exact.query_row([row], |found| found.get(0)));
     count == Ok(1i64)
 }
 
 fn last_row(damaged: &Connection, table: &str) -> i64 {
-    let told = damaged.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table], |row| row.get(0));
+    let told =
+        damaged.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table], |row| row.get(0));
     let newest = || damaged.query_row(&format!("SELECT max(rowid) FROM {table}"), [], |row| row.get(0));
     told.or_else(|_| newest()).unwrap_or(MAX_ROW)
 }

@@ -9,7 +9,9 @@ use super::write::index_words;
 use super::{Error, is_there, now_ms};
 use crate::fault;
 use crate::sessions::message::Said;
-use crate::sqlite::rusqlite::{self, Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use crate::sqlite::rusqlite::{
+    self, Connection, OptionalExtension as _, Transaction, TransactionBehavior, params,
+};
 use crate::sqlite::{Kind, salvage};
 
 /// Of the tables in `lib/store/sqlite.sql`.
@@ -101,8 +103,7 @@ fn from_1(transaction: &Transaction<'_>) -> Result<(), Error> {
         fault::step();
         session_from_1(transaction, session)?;
     }
-    transaction
-        .execute_batch("DROP TABLE IF EXISTS message_text; DROP TABLE message; DROP TABLE session")?;
+    transaction.execute_batch("DROP TABLE IF EXISTS message_text; DROP TABLE message; DROP TABLE session")?;
     Ok(())
 }
 
@@ -131,14 +132,15 @@ fn session_from_1(transaction: &Transaction<'_>, old: &Old) -> Result<(), rusqli
             updated
         ],
     )?;
-    let mut messages =
-        transaction.prepare_cached("SELECT id, position, live, body FROM message WHERE session = ?1 ORDER BY id")?;
+    let mut messages = transaction
+        .prepare_cached("SELECT id, position, live, body FROM message WHERE session = ?1 ORDER BY id")?;
     let mut messages = messages.query([old.id])?;
     let mut last = 0;
     let mut prompt: Option<String> = None;
     while let Some(row) = messages.next()? {
         let (id, position, live): (i64, i64, bool) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let Ok(entry) = serde_json::from_str::<Entry<'_>>(row.get_ref(3)?.as_str().unwrap_or_default()) else {
+        let Ok(entry) = serde_json::from_str::<Entry<'_>>(row.get_ref(3)?.as_str().unwrap_or_default())
+        else {
             continue;
         };
         let is_summary = entry.is_summary;
@@ -153,16 +155,7 @@ fn session_from_1(transaction: &Transaction<'_>, old: &Old) -> Result<(), rusqli
                 "INSERT OR IGNORE INTO messages(session, id, seq, place, live, summary, at, body)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?
-            .execute(params![
-                old.id,
-                format!("v1-{id}"),
-                id,
-                position,
-                live,
-                is_summary,
-                updated,
-                body
-            ])?;
+            .execute(params![old.id, format!("v1-{id}"), id, position, live, is_summary, updated, body])?;
         last = last.max(position);
         if !is_summary {
             index_words(transaction, transaction.last_insert_rowid(), &body)?;

@@ -104,7 +104,7 @@ impl Store {
                     Ok((listed, row.get::<_, i64>(4)?))
                 })?
                 .collect::<Result<Vec<_>, _>>()?;
-            let is_full = rows.len() as i64 >= query.limit;
+            let is_full = i64::try_from(rows.len()).is_ok_and(|count| count >= query.limit);
             let cursor = rows
                 .last()
                 .filter(|_| is_full)
@@ -145,8 +145,8 @@ impl Store {
         let indexed = self.indexed.load(Ordering::Relaxed);
         let mut newest = indexed;
         {
-            let mut rest =
-                transaction.prepare_cached("SELECT row, body, summary FROM messages WHERE row > ?1 ORDER BY row")?;
+            let mut rest = transaction
+                .prepare_cached("SELECT row, body, summary FROM messages WHERE row > ?1 ORDER BY row")?;
             let mut rest = rest.query([indexed])?;
             while let Some(row) = rest.next()? {
                 fault::step();

@@ -144,7 +144,9 @@ fn what_was_let_go_is_found_but_not_loaded() {
         let late = one(store, compress("a", before, &["one", "two"], "again"));
         assert!(!late.applied, "a second process comes too late");
         assert_eq!(ids(store, "a"), ["sum", "three", "four"]);
-        let page = |page: &Page| store.page("", "a", page).expect("reads").into_iter().map(|m| m.id).collect::<Vec<_>>();
+        let page = |page: &Page| {
+            store.page("", "a", page).expect("reads").into_iter().map(|m| m.id).collect::<Vec<_>>()
+        };
         assert_eq!(page(&Page { after: Some(1), limit: 2, newest: false }), ["two", "three"]);
         assert_eq!(page(&Page { after: None, limit: 2, newest: true }), ["sum", "four"]);
         one(store, clear("a"));
@@ -170,7 +172,8 @@ fn a_message_of_the_same_id_is_stored_once() {
 fn fields_change_one_by_one_and_only_one_prompt_is_set() {
     both(|store| {
         let set = |fields: &[(&str, Option<&str>)], prompt: Option<&str>| {
-            let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned))).collect();
+            let fields =
+                fields.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned))).collect();
             let prompt = prompt.map(str::to_owned);
             let change = Change::Fields { fields, prompt, prompt_if_absent: true };
             one(store, (String::new(), "a".to_owned(), change)).prompt
@@ -198,8 +201,12 @@ fn lists_come_in_pages_and_old_sessions_are_pruned() {
         one(store, compress("b", stamp(store, "b"), &["x"], "sum"));
         let pruned = store.prune("", before).expect("prunes");
         assert_eq!(pruned, Pruned { sessions: 4, messages: 5 });
-        assert_eq!((ids(store, "b"), found(store, "x", None)), (vec!["sum".to_owned(), "y".to_owned()], vec![]));
-        let query = ListQuery { namespace: String::new(), order: Order::Created, limit: 1, cursor: Some("?".into()) };
+        assert_eq!(
+            (ids(store, "b"), found(store, "x", None)),
+            (vec!["sum".to_owned(), "y".to_owned()], vec![])
+        );
+        let query =
+            ListQuery { namespace: String::new(), order: Order::Created, limit: 1, cursor: Some("?".into()) };
         assert_eq!(store.list(&query).map_err(|error| error.kind()), Err(Kind::BadCursor));
     });
 }
@@ -270,7 +277,10 @@ fn a_file_of_version_1_is_taken_over() {
     assert_eq!(stored.messages.iter().map(|m| &*m.id).collect::<Vec<_>>(), ["v1-4", "v1-3"]);
     assert!(stored.prompt.is_some_and(|prompt| prompt.contains("Be brief.")));
     assert_eq!(stored.fields.get("goal").map(String::as_str), Some("\"ship\""));
-    assert_eq!((stored.compressions, stored.tokens_saved, stored.stamp.created_at), (1, 5, 1_767_225_600_000));
+    assert_eq!(
+        (stored.compressions, stored.tokens_saved, stored.stamp.created_at),
+        (1, 5, 1_767_225_600_000)
+    );
     assert_eq!(found(&store, "old", None), ["v1-2"]);
     one(&store, append("\"s\"", &["next"]));
     assert_eq!(ids(&store, "\"s\""), ["v1-4", "v1-3", "next"]);

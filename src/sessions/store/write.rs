@@ -27,7 +27,8 @@ impl Store {
     /// [`Kind`] says which; nothing is changed then.
     pub fn apply(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
         let outcomes = self.write(|transaction| self.apply_all(transaction, operations, Clearing::Whole))?;
-        if operations.iter().any(|(_, _, change)| matches!(change, Change::Clear {} | Change::Delete { .. })) {
+        if operations.iter().any(|(_, _, change)| matches!(change, Change::Clear {} | Change::Delete { .. }))
+        {
             self.checkpoint();
         }
         Ok(outcomes)
@@ -47,7 +48,13 @@ impl Store {
         operations: &[Operation],
         clearing: Clearing,
     ) -> Result<Vec<Outcome>, Error> {
-        let change = Changing { transaction, now: now_ms(), indexes: !self.is_in_memory(), indexed: self.indexed(), clearing };
+        let change = Changing {
+            transaction,
+            now: now_ms(),
+            indexes: !self.is_in_memory(),
+            indexed: self.indexed(),
+            clearing,
+        };
         let outcomes = operations.iter().map(|(namespace, key, operation)| {
             fault::step();
             change.apply(namespace, key, operation)
@@ -60,8 +67,9 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which.
     pub fn purge(&self) -> Result<(), Error> {
-        let is_needed =
-            |c: &rusqlite::Connection| c.query_row("SELECT count(*) > 0 FROM sessions WHERE key IS NULL", [], |r| r.get(0));
+        let is_needed = |c: &rusqlite::Connection| {
+            c.query_row("SELECT count(*) > 0 FROM sessions WHERE key IS NULL", [], |r| r.get(0))
+        };
         if !self.read(|reader| Ok(is_needed(reader)?))? {
             return Ok(());
         }
@@ -146,12 +154,14 @@ impl Changing<'_> {
                 let head = self.or_new(head, namespace, key)?;
                 self.set_fields(head, fields, prompt.as_deref(), *prompt_if_absent)
             }
-            Change::Compress { session, revision, let_go, forget, summary, digest, tokens_saved } => match head {
-                Some(head) if (head.stamp.session, head.stamp.revision) == (*session, *revision) => {
-                    self.compress(head, let_go, *forget, summary, digest, *tokens_saved)
+            Change::Compress { session, revision, let_go, forget, summary, digest, tokens_saved } => {
+                match head {
+                    Some(head) if (head.stamp.session, head.stamp.revision) == (*session, *revision) => {
+                        self.compress(head, let_go, *forget, summary, digest, *tokens_saved)
+                    }
+                    _ => Ok(unchanged(head)),
                 }
-                _ => Ok(unchanged(head)),
-            },
+            }
             Change::Delete { ids } => match head {
                 Some(head) => self.delete(head, ids),
                 None => Ok(Outcome::default()),
@@ -196,8 +206,7 @@ impl Changing<'_> {
             )?
             .execute(params![namespace, key, self.now])?;
         let session = self.transaction.last_insert_rowid();
-        let stamp =
-            Stamp { session, version: 0, revision: 0, created_at: self.now, updated_at: self.now };
+        let stamp = Stamp { session, version: 0, revision: 0, created_at: self.now, updated_at: self.now };
         Ok(Head { stamp, last_seq: 0 })
     }
 
@@ -233,7 +242,16 @@ impl Changing<'_> {
 
     /// False if the id is there already.
     #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
-    fn insert(&self, head: &Head, id: &str, seq: i64, place: i64, flags: Flags, at: i64, body: &str) -> Sql<bool> {
+    fn insert(
+        &self,
+        head: &Head,
+        id: &str,
+        seq: i64,
+        place: i64,
+        flags: Flags,
+        at: i64,
+        body: &str,
+    ) -> Sql<bool> {
         let inserted = self
             .transaction
             .prepare_cached(
@@ -299,7 +317,9 @@ impl Changing<'_> {
             if forget {
                 delete_row(self.transaction, row, self.indexed)?;
             } else {
-                self.transaction.prepare_cached("UPDATE messages SET live = 0 WHERE row = ?1")?.execute([row])?;
+                self.transaction
+                    .prepare_cached("UPDATE messages SET live = 0 WHERE row = ?1")?
+                    .execute([row])?;
             }
         }
         head.last_seq += 1;
@@ -418,7 +438,9 @@ fn delete_row(transaction: &Transaction<'_>, row: i64, indexed: i64) -> Sql<()> 
     if let Some((body, false)) = found.filter(|_| row <= indexed) {
         let words = search_form(&Said::from_json(&body).text);
         transaction
-            .prepare_cached("INSERT INTO message_words(message_words, rowid, words) VALUES ('delete', ?1, ?2)")?
+            .prepare_cached(
+                "INSERT INTO message_words(message_words, rowid, words) VALUES ('delete', ?1, ?2)",
+            )?
             .execute(params![row, words])?;
     }
     transaction.prepare_cached("DELETE FROM messages WHERE row = ?1")?.execute([row])?;
