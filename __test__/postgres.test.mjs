@@ -124,7 +124,14 @@ describe("PostgresStore", { skip: server === undefined && "there is no Postgres 
 
   test("waits for a slow statement as long as it is told", async () => {
     const connectionString = await server.newDatabase();
-    await withStore({ connectionString, statementTimeoutMs: 200, retryMs: 200 }, async (store) => {
+    const migrating = new pg.Client(connectionString);
+    await migrating.connect();
+    await migrating.query("SELECT pg_advisory_lock($1)", [0x737472617461]);
+    const opened = withStore({ connectionString, statementTimeoutMs: 1500 }, () => "open");
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await migrating.end();
+    assert.equal(await opened, "open", "a migration is no statement to hurry");
+    await withStore({ connectionString, statementTimeoutMs: 1500, retryMs: 200 }, async (store) => {
       const other = new pg.Client(connectionString);
       await other.connect();
       await other.query("BEGIN; LOCK TABLE strata_session");
@@ -160,6 +167,40 @@ describe("PostgresStore", { skip: server === undefined && "there is no Postgres 
     await server.query("INSERT INTO strata_schema VALUES (99)", url);
     const error = await failure(withStore(url, () => {}));
     assert.deepEqual([error.code, /version 99/.test(error.message)], ["ERR_DATABASE_VERSION", true]);
+  });
+
+  test("works on tables partitioned by namespace", async () => {
+    const url = await server.newDatabase();
+    const sql = readFileSync(require.resolve("pi-strata/postgres.sql"), "utf8");
+    const whole = sql.slice(sql.indexOf("-- @migration 1"), sql.indexOf("-- @history"));
+    const partitioned = whole.replaceAll(/^\)(?: WITH \(.*\))?;$/gm, ") PARTITION BY HASH (namespace);");
+    const parts = ["strata_session", "strata_message"].flatMap((table) =>
+      [0, 1].map(
+        (i) =>
+          `CREATE TABLE ${table}_${i} PARTITION OF ${table} FOR VALUES WITH (MODULUS 2, REMAINDER ${i});`,
+      ),
+    );
+    const versions =
+      "CREATE TABLE strata_schema (version int PRIMARY KEY); INSERT INTO strata_schema VALUES (1), (2)";
+    await server.query(`${partitioned} ${parts.join(" ")} ${versions}`, url);
+    await withStore(url, async (store) => {
+      const tenants = Array.from("abcdefgh", (namespace) => ({ ...where, namespace }));
+      await store.apply(tenants.map((tenant) => ({ ...append("1", "2"), ...tenant })));
+      for (const { namespace } of tenants) {
+        const { stamp, messages } = await store.load(namespace, where.key);
+        assert.deepEqual([stamp.version, messages.length], [1, 2]);
+        const hits = await store.search({ namespace, phrases: ["text of 1"], limit: 9 });
+        assert.deepEqual(
+          hits.map(({ id }) => id),
+          ["1"],
+        );
+      }
+      await store.apply([{ ...tenants[0], kind: "clear" }]);
+      assert.equal(await store.load("a", where.key), undefined);
+      assert.ok(await store.load("b", where.key));
+    });
+    const [{ n }] = await server.query("SELECT count(DISTINCT tableoid)::int AS n FROM strata_message", url);
+    assert.equal(n, 2);
   });
 
   test("uses its indexes", async () => {
