@@ -19,11 +19,11 @@ export declare class Engine {
   readAsync(numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
    * Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
-   * and tools; without it, it is learned.
+   * and tools; without it, it is learned. Messages dropped side by side are one edit unless `by_message`.
    *
    * The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
    */
-  plan(slots: Uint32Array, contextWindow: number, overheadTokens?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<Float64Array>
+  plan(slots: Uint32Array, contextWindow: number, overheadTokens: number | undefined | null, byMessage: boolean, flag?: CancelFlag | undefined | null): Promise<Float64Array>
   /** The text that replaces a tool result. */
   shortened(slot: number): string | null
   /** Frees the facts of a message that is gone. */
@@ -46,6 +46,24 @@ export declare class HistoryStore {
   close(): Promise<void>
   /** Where a damaged file was put, once. */
   takeSetAside(): string | null
+}
+
+/** A recorded session in a file that stays open. */
+export declare class SessionFile {
+  /** Who wrote it, in words. */
+  get format(): string
+  /** How many messages it holds. */
+  get length(): number
+  /** The lines that were left out. */
+  get problems(): Array<LineProblem>
+  /** The stretches of the conversation. */
+  get stretches(): Array<RecordedStretch>
+  /** Numbers of the messages the model answered with. */
+  get answers(): Array<number>
+  /** The calls that are recorded in the file but not part of the conversation. */
+  get unplayed(): UnplayedCalls
+  /** Message number `number` as JSON, in pi's shape, read from the file. */
+  message(number: number): string
 }
 
 /** Sessions in a file or in memory. */
@@ -251,8 +269,8 @@ export declare function mends(numbers: Float64Array, strings: unknown[], api?: s
 /** `mends` off the main thread. */
 export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
 
-/** Reads a recorded session, on a worker thread. */
-export declare function parseSession(bytes: Uint8Array): Promise<RecordedSession>
+/** Opens a recorded session and finds its messages, on a worker thread. */
+export declare function openSession(path: string): Promise<SessionFile>
 
 /** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
@@ -299,14 +317,16 @@ export interface RecallQuery {
   pattern?: string
 }
 
-/** A recorded session. */
-export interface RecordedSession {
-  /** Who wrote it, in words. */
-  format: string
-  /** A JSON array of messages in pi's shapes. */
-  messages: string
-  /** The lines that were left out. */
-  problems: Array<LineProblem>
+/** Messages that grew one after the other, from one rewriting of the past to the next. */
+export interface RecordedStretch {
+  /** "start", "compaction" or "edit". */
+  cause: string
+  /** Numbers of the messages it opens with. */
+  opening: Array<number>
+  /** Number of the first message that came in it. */
+  from: number
+  /** One more than the number of the last one. */
+  to: number
 }
 
 /** The words of a text as every store's search sees them. */
@@ -320,6 +340,14 @@ export declare function summariseSession(request: string): Promise<string>
 
 /** Whether a string has at most `limit` tokens; stops counting when it has more. */
 export declare function textFits(text: string, limit: number): boolean
+
+/** Recorded calls that are no part of the conversation. */
+export interface UnplayedCalls {
+  /** On branches that were left. */
+  abandoned: number
+  /** Made by sub-agents. */
+  subAgents: number
+}
 
 /** The words for the verdicts of the sticky schedule that a plan names by number. */
 export declare function verdicts(): Array<string>

@@ -1,5 +1,8 @@
-// Errors of the embedded database as JavaScript sees them: the native side sends "CODE: sentence".
+// Errors of the embedded database as a host sees them: one class, the native side's code and sentence.
 "use strict";
+
+/** Codes of the native side that are not the database's own but come of what it was asked. */
+const OF_REQUESTS = ["ERR_BAD_CURSOR", "ERR_INVALID_INPUT"];
 
 class DatabaseError extends Error {
   constructor(code, message, cause) {
@@ -18,10 +21,14 @@ async function withCode(work) {
   }
 }
 
-/** A failure with its stable `code`, if it is one of ours. */
+/** A failure as a `DatabaseError`, if its code says that it is one. */
 function coded(error) {
-  const [, code, sentence] = /^(ERR_[A-Z_]+): (.*)$/s.exec(error?.message) ?? [];
-  return code === undefined ? error : new DatabaseError(code, sentence, error);
+  if (error instanceof DatabaseError || !isDatabaseCode(error?.code)) return error;
+  return new DatabaseError(error.code, error.message, error);
+}
+
+function isDatabaseCode(code) {
+  return typeof code === "string" && (code.startsWith("ERR_DATABASE") || OF_REQUESTS.includes(code));
 }
 
 module.exports = { DatabaseError, coded, withCode };

@@ -72,14 +72,15 @@ class Reporter {
 /** Dropped neighbours taken together. */
 function runsOf(drops) {
   const runs = [];
-  for (const { index, tokensSaved } of drops) {
+  for (const { index, count, tokensSaved } of drops) {
     const last = runs.at(-1);
+    const to = index + count - 1;
     if (last?.to === index - 1) {
-      last.to = index;
-      last.count += 1;
+      last.to = to;
+      last.count += count;
       last.tokensSaved += tokensSaved;
     } else {
-      runs.push({ from: index, to: index, count: 1, tokensSaved });
+      runs.push({ from: index, to, count, tokensSaved });
     }
   }
   return runs;

@@ -27,6 +27,12 @@ const NEW_MESSAGES = 64;
 /** Stands for the role of a message whose reading failed: it looks changed, so the next call reads it again. */
 const UNREAD = Symbol("unread");
 
+/**
+ * A property that says a message never changes: then its values are not kept to compare it with. Only recordings, which
+ * are ours, say so.
+ */
+const SETTLED = Symbol("settled");
+
 /** Blocks of a content that is no list. */
 const NO_LIST = -1;
 
@@ -55,22 +61,29 @@ class Facts {
   }
 
   remember(message) {
-    const { role, content } = message;
+    const { role } = message;
+    this.role = role;
+    /** Replacement text of a summarised tool result, once it was asked for. */
+    this.shortened = undefined;
+    this.isSettled = message[SETTLED] === true;
+    if (!this.isSettled) this.#rememberValues(message, role);
+  }
+
+  #rememberValues(message, role) {
+    const { content } = message;
     const blocks = Array.isArray(content) ? content.slice() : undefined;
     this.content = content;
-    this.role = role;
     this.count = blocks?.length ?? NO_LIST;
     this.first = blocks?.[0];
     this.value = textOf(this.first);
     this.others = this.count > 1 ? blocks.slice(1).map((block) => new KnownBlock(block)) : undefined;
     this.call = isCall(this.first) ? new KnownBlock(this.first) : undefined;
     this.rest = restOf(message, role);
-    /** Replacement text of a summarised tool result, once it was asked for. */
-    this.shortened = undefined;
   }
 
   /** True if the host changed the message in place since it was read. */
   isStale(message) {
+    if (this.isSettled) return this.role === UNREAD;
     const { content, role } = message;
     if (content !== this.content || role !== this.role || this.#isRestStale(message, role)) return true;
     const { count } = this;
@@ -132,6 +145,14 @@ function textOf(block) {
 
 function isCall(block) {
   return block?.type === "toolCall";
+}
+
+/** Room for so many slots: that of the last call as long as it is enough, so that a long conversation is not copied. */
+function roomFor(length, slots = new Uint32Array(0)) {
+  if (slots.length >= length) return slots;
+  const room = new Uint32Array(length + (length >> 2));
+  room.set(slots);
+  return room;
 }
 
 /**
@@ -207,17 +228,16 @@ class FactStore {
       // What another call was reading may have failed or been cancelled there: then it is read here.
       if (waits.length > 0) [survey.at, survey.next] = from;
     }
-    this.#keep(messages, survey);
-    return { slots, facts };
+    return { ...survey, slots: slots.subarray(0, messages.length) };
   }
 
   /** What is known of `messages` from the last call, and which of them are to be looked at. */
   #begin(messages) {
-    const last = this.#lastSeen(messages);
+    const last = this.#takeLastSeen(messages);
     const shared = last?.sharedWith(messages) ?? 0;
-    const slots = new Uint32Array(messages.length);
-    if (last !== undefined) slots.set(last.slots.subarray(0, shared));
-    const facts = last?.facts.slice(0, shared) ?? [];
+    const slots = roomFor(messages.length, last?.slots);
+    const facts = last?.facts ?? [];
+    facts.length = shared;
     const renewals = this.#renewals;
     const newest = last?.renewals === renewals ? Math.max(0, shared - WATCHED_MESSAGES) : 0;
     const turn = last === undefined || last.watchFrom >= newest ? 0 : last.watchFrom;
@@ -236,23 +256,28 @@ class FactStore {
       look(newest, shared);
     } catch {
       // A getter of the host's threw: reading from the beginning finds out which, and says so.
-      return { last, slots, facts: [], queue: [], at: 0, next: 0, watchFrom: 0, renewals };
+      return { slots, facts: [], queue: [], at: 0, next: 0, watchFrom: 0, renewals, isUnchanged: false };
     }
-    return { last, slots, facts, queue, at: 0, next: shared, watchFrom: turnEnd, renewals };
+    const isUnchanged = queue.length === 0 && shared === messages.length && shared === last?.messages.length;
+    return { slots, facts, queue, at: 0, next: shared, watchFrom: turnEnd, renewals, isUnchanged };
   }
 
-  #lastSeen(messages) {
+  /** What the last call saw, if that was of this conversation; from now on it is this call's alone. */
+  #takeLastSeen(messages) {
     for (let i = messages.length - 1; i >= 0 && i >= messages.length - NEW_MESSAGES; i -= 1) {
       const seen = this.#seen.get(messages[i]);
-      if (seen !== undefined) return seen;
+      if (seen !== undefined) {
+        this.#seen.delete(messages[i]);
+        return seen;
+      }
     }
     return undefined;
   }
 
-  #keep(messages, survey) {
+  /** Keeps what a call read for the next one. The call is over: from now on `read` may change. */
+  keep(messages, read) {
     const newest = messages.at(-1);
-    if (survey.last !== undefined) this.#seen.delete(survey.last.messages.at(-1));
-    if (typeof newest === "object" && newest !== null) this.#seen.set(newest, new Seen(messages, survey));
+    if (typeof newest === "object" && newest !== null) this.#seen.set(newest, new Seen(messages, read));
   }
 
   /**
@@ -386,4 +411,4 @@ class FactStore {
   }
 }
 
-module.exports = { FactStore };
+module.exports = { FactStore, SETTLED };

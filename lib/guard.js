@@ -129,7 +129,7 @@ function summaryOf({ list, plan, charsAfter }) {
   const drops = plan.edits.filter((edit) => edit.action === "drop");
   const cuts = plan.edits.filter((edit) => edit.action === "summarize");
   return {
-    dropped: drops.length,
+    dropped: drops.reduce((sum, edit) => sum + edit.count, 0),
     droppedTokens: drops.reduce((sum, edit) => sum + edit.tokensSaved, 0),
     truncated: cuts.map(({ index }) => ({
       toolName: nameOf(list[index]),

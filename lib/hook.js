@@ -54,7 +54,7 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, read } = await this.planFor(list, contextWindow, call);
+    const { plan, read } = await this.planFor(list, contextWindow, call, false);
     if (call.isCancelled) return undefined;
     const { slots, facts } = read;
     // A message that the host changed after it was read stays: its edit would be about other content.
@@ -62,6 +62,7 @@ class Hook {
     const shortened = (index) => this.#shortened(facts[index]);
     const edited = plan.apply(list, isAsRead, shortened);
     const charsAfter = (index) => shortened(index).length;
+    this.#facts.keep(list, read);
     const outcome = {
       list,
       edited: edited === list ? messages : edited,
@@ -89,13 +90,17 @@ class Hook {
     return tokens;
   }
 
-  /** What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. */
-  async planFor(list, contextWindow, call) {
+  /**
+   * What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. Messages
+   * dropped side by side are one edit unless every message is to have its own.
+   */
+  async planFor(list, contextWindow, call, isByMessage = true) {
     this.#start();
     const number = this.#facts.enter();
     try {
       const read = await this.#facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(read.slots, contextWindow, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(read, contextWindow, call, isByMessage);
+      if (isByMessage && plan !== undefined) this.#facts.keep(list, read);
       return { read, plan };
     } finally {
       this.#facts.leave(number);
@@ -115,17 +120,14 @@ class Hook {
   }
 
   /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
-  async #plan(slots, contextWindow, call) {
+  async #plan({ slots, isUnchanged }, contextWindow, call, isByMessage) {
     const { readings } = this.#facts;
     const overheadTokens = this.#overheadTokens();
-    const last = this.#lastPlan;
-    const isSame =
-      last?.readings === readings &&
-      last.contextWindow === contextWindow &&
-      last.overheadTokens === overheadTokens;
-    if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
-    const numbers = await call.away(this.#engine.plan(slots, contextWindow, overheadTokens, call.flag));
-    if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
+    const asked = { buffer: slots.buffer, length: slots.length, contextWindow, overheadTokens, readings, isByMessage };
+    if (isUnchanged && isEqual(asked, this.#lastPlan?.asked)) return new Plan(this.#lastPlan.numbers);
+    const plan = this.#engine.plan(slots, contextWindow, overheadTokens, isByMessage, call.flag);
+    const numbers = await call.away(plan);
+    if (!call.isCancelled) this.#lastPlan = { asked, numbers };
     return new Plan(numbers);
   }
 
@@ -135,10 +137,8 @@ class Hook {
   }
 }
 
-function isEqual(some, others) {
-  if (some.length !== others.length) return false;
-  for (let i = 0; i < some.length; i += 1) if (some[i] !== others[i]) return false;
-  return true;
+function isEqual(some, other) {
+  return other !== undefined && Object.keys(some).every((name) => some[name] === other[name]);
 }
 
 /** The policy of the transformContext hook: the layers and their events. */

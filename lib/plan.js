@@ -8,7 +8,10 @@ const { summarize: SUMMARIZE, stripThinking: STRIP_THINKING, drop: DROP } = posi
 
 const HEADER_NUMBERS = 13;
 const ARITHMETIC_AT = 7;
-const EDIT_NUMBERS = 6;
+const EDIT_NUMBERS = 7;
+/** Where in an edit stand the number of its cuts, and of the messages it is about. */
+const CUTS_AT = 5;
+const COUNT_AT = 6;
 const CUT_NUMBERS = 3;
 
 /**
@@ -62,6 +65,8 @@ class Plan {
         layer: numbers[at + 2],
         reason: numbers[at + 3],
         tokensSaved: numbers[at + 4],
+        /** Messages from `index` on that are dropped by one rule; 1 for every other edit. */
+        count: numbers[at + COUNT_AT],
       });
       at = endOfEdit(numbers, at);
     }
@@ -83,7 +88,7 @@ class Plan {
       const action = whole(numbers[at + 1]);
       if (action === DROP || isAsRead(index)) {
         for (; from < index; from += 1) edited.push(messages[from]);
-        from += 1;
+        from += whole(numbers[at + COUNT_AT]);
         if (action !== DROP) edited.push(applyEdit(messages[index], numbers, at, shortenedText));
       } else {
         this.#undone.add(index);
@@ -98,7 +103,7 @@ class Plan {
 
 /** Where the edit after the one at `at` begins. */
 function endOfEdit(numbers, at) {
-  return at + EDIT_NUMBERS + whole(numbers[at + EDIT_NUMBERS - 1]) * CUT_NUMBERS;
+  return at + EDIT_NUMBERS + whole(numbers[at + CUTS_AT]) * CUT_NUMBERS;
 }
 
 /** As V8 likes an index: one that came as a float is looked up several times slower. */
@@ -108,7 +113,7 @@ function whole(number) {
 
 /** The cuts of the edit at `at`. */
 function readCuts(numbers, at) {
-  const count = numbers[at + EDIT_NUMBERS - 1];
+  const count = numbers[at + CUTS_AT];
   return Array.from({ length: count }, (_, i) => {
     const cut = at + EDIT_NUMBERS + i * CUT_NUMBERS;
     return { textBlock: numbers[cut], head: numbers[cut + 1], tail: numbers[cut + 2] };

@@ -26,7 +26,15 @@ const ROOT_FILES = [
   /^pi-extension\/[\w.-]+\.(mjs|d\.mts)$/,
 ];
 /** What it may not do without. */
-const ROOT_NEEDS = ["index.js", "index.d.ts", "lib/cli/report/page.html", "LICENSE", "README.md"];
+const ROOT_NEEDS = [
+  "entry.js",
+  "index.js",
+  "index.d.ts",
+  "lib/cli/report/page.html",
+  "lib/inspector/page.html",
+  "LICENSE",
+  "README.md",
+];
 
 /** What is wrong with a file that was built where it was packed, and with no other. */
 const LOCAL_ONLY = /: (asks for glibc \d|with its symbols)/;

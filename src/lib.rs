@@ -12,7 +12,7 @@
 //! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move; [`guard`]: a cap and a budget, for hosts that want no more
 //! - [`recall`]: reading back what was summarised
-//! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
+//! - [`session_file`]: recorded sessions, read for the replay from what it is given to read; it knows none of the others
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
 //! - [`history`]: the conversations of hosts that keep their own
 //! - [`sessions`]: what a session may let go and what is said of it; the SQLite database that sessions are kept in

@@ -3,7 +3,7 @@
 // sees, and prints how many panics that were. If the process dies, so has the product.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -166,7 +166,8 @@ async function questionsAt(seed) {
   const rows = [1, 2, 3].map((n) => ({ body: JSON.stringify({ role: "user", content: `fix src/${n}.rs` }) }));
   const plan = JSON.stringify({ rows, keep: 0, hasPrompt: true, promptTokens: 900, answerTokens: 500 });
   const summary = JSON.stringify({ digest: "", answer: "earlier", rows, language: "auto" });
-  const line = JSON.stringify({ role: "user", content: "go" });
+  const recorded = newFile();
+  writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));
   const questions = [
     () => strata.countTokens("text"),
     () => strata.countTokens([texts]),
@@ -184,15 +185,15 @@ async function questionsAt(seed) {
     () => strata.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
     () => binding.clipText("text", 2),
     () => binding.estimateMessages(...batch, 1200),
-    () => binding.parseSession(Buffer.from(line)),
+    async () => (await binding.openSession(recorded)).message(0),
     () => binding.recall(...batch, told),
+    () => binding.countTextAsync("text", new binding.CancelFlag()),
+    () => new binding.CancelFlag().cancel(),
     () => binding.planCompression(plan),
     () => binding.summariseSession(summary),
     () => binding.groupsOf(JSON.stringify({ rows, indices: [0] })),
     () => binding.searchForm("Café"),
     () => binding.searchPhrases("Café"),
-    () => binding.countTextAsync("text", new binding.CancelFlag()),
-    () => new binding.CancelFlag().cancel(),
     () => binding.reasons(),
     () => binding.verdicts(),
     () => binding.watersOf("thrifty"),
@@ -236,22 +237,24 @@ async function sessionFileAt() {
 
 /** The pipeline's history, likewise. */
 async function historyAt() {
-  const store = new binding.HistoryStore(newFile());
-  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", content: text + half }));
+  const open = () => new binding.HistoryStore(newFile(), "history", "events");
+  const store = open();
+  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", text: text + half }));
+  const newest = async (limit) => (await store.newest(1, limit)).rows;
   await atEveryStep(
     (step) => store.append(rows(`a${step}`)),
     async (outcome, step) => {
       assertPlainError(outcome);
-      assert.equal((await store.newest(1, 10_000)).length % 2, 0, "both or none");
+      assert.equal((await newest(10_000)).length % 2, 0, "both or none");
       await store.append(rows(`b${step}`));
-      assert.equal((await store.newest(1, 1))[0].content, `b${step}2`);
+      assert.equal((await newest(1))[0].text, `b${step}2`);
     },
   );
   const jobs = [
-    () => store.newest(1, 5),
-    () => store.record("context.compressed", "{}"),
+    () => newest(5),
+    () => store.record("context.compressed", 1, "{}"),
     () => store.takeSetAside(),
-    () => new binding.HistoryStore(newFile()).newest(1, 5),
+    () => open().newest(1, 5),
   ];
   for (const job of jobs) await atEveryStep(job, assertPlainError);
   await atEveryStep(() => store.close(), assertPlainError);

@@ -103,7 +103,7 @@ impl Engine {
     }
 
     /// Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
-    /// and tools; without it, it is learned.
+    /// and tools; without it, it is learned. Messages dropped side by side are one edit unless `by_message`.
     ///
     /// The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
     #[napi(ts_return_type = "Promise<Float64Array>")]
@@ -112,6 +112,7 @@ impl Engine {
         slots: Uint32ArraySlice<'_>,
         context_window: f64,
         overhead_tokens: Option<f64>,
+        by_message: bool,
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<Numbers>> {
         guarded(|| {
@@ -121,7 +122,7 @@ impl Engine {
             Ok(blocking(flag, move |cancel| {
                 let transcript = Transcript::new(slots.get(&wanted)?);
                 cancel.check()?;
-                Ok(Numbers(planned(&planner, &transcript, &limits, overhead_tokens)))
+                Ok(Numbers(planned(&planner, &transcript, &limits, overhead_tokens, by_message)))
             }))
         })
     }
@@ -190,6 +191,7 @@ fn planned(
     transcript: &Transcript,
     limits: &Limits,
     overhead_tokens: Option<f64>,
+    by_message: bool,
 ) -> Vec<f64> {
     let Decision { plan, floor, estimate, arithmetic } = planner.decide(transcript, limits, overhead_tokens);
     fault::step();
@@ -202,7 +204,7 @@ fn planned(
         scale: estimate.scale,
         arithmetic,
     };
-    encode(&header, &plan)
+    encode(&header, &plan, by_message)
 }
 
 /// Measures what is new; equal content that was measured under equal rules is looked up.

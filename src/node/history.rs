@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{AsyncTask, Either};
-use napi::{Env, Error, Result, Status, Task};
+use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 use parking_lot::Mutex;
 
+use super::blocking::{Promise, blocking};
+use super::failure::Result;
 use super::guarded::guarded;
 use crate::history::{ChatId, History, NewRow, Tables};
 use crate::sqlite;
@@ -90,7 +91,7 @@ impl HistoryStore {
 
     /// Stores messages in one transaction; resolves with their ids.
     #[napi(ts_return_type = "Promise<number[]>")]
-    pub fn append(&self, entries: Vec<HistoryEntry>) -> Result<AsyncTask<HistoryTask>> {
+    pub fn append(&self, entries: Vec<HistoryEntry>) -> Result<Promise<Answer>> {
         guarded(|| {
             let rows = entries.into_iter().map(|entry| NewRow {
                 chat_id: chat_id(entry.chat_id),
@@ -104,7 +105,7 @@ impl HistoryStore {
 
     /// The newest messages of a conversation, oldest first.
     #[napi(ts_return_type = "Promise<HistoryRows>")]
-    pub fn newest(&self, chat: Either<f64, String>, limit: u32) -> Result<AsyncTask<HistoryTask>> {
+    pub fn newest(&self, chat: Either<f64, String>, limit: u32) -> Result<Promise<Answer>> {
         guarded(|| Ok(self.task(Job::Newest { chat_id: chat_id(chat), limit })))
     }
 
@@ -115,13 +116,13 @@ impl HistoryStore {
         kind: String,
         chat: Option<Either<f64, String>>,
         payload: String,
-    ) -> Result<AsyncTask<HistoryTask>> {
+    ) -> Result<Promise<Answer>> {
         guarded(|| Ok(self.task(Job::Record { kind, chat_id: chat.map(chat_id), payload })))
     }
 
     /// Closes the file; whatever is asked afterwards fails.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn close(&self) -> Result<AsyncTask<HistoryTask>> {
+    pub fn close(&self) -> Result<Promise<Answer>> {
         guarded(|| Ok(self.task(Job::Close)))
     }
 
@@ -131,28 +132,10 @@ impl HistoryStore {
         guarded(|| Ok(self.state.lock().set_aside.take()))
     }
 
-    fn task(&self, job: Job) -> AsyncTask<HistoryTask> {
-        AsyncTask::new(HistoryTask { state: self.state.clone(), job })
-    }
-}
-
-/// A job under way.
-pub struct HistoryTask {
-    state: Arc<Mutex<State>>,
-    job: Job,
-}
-
-impl Task for HistoryTask {
-    type Output = Outcome;
-    type JsValue = Option<Either<Vec<i64>, HistoryRows>>;
-
-    fn compute(&mut self) -> Result<Outcome> {
-        guarded(|| self.state.lock().run(&self.job).map_err(|error| coded(&error)))
-    }
-
-    fn resolve(&mut self, _env: Env, outcome: Outcome) -> Result<Self::JsValue> {
-        guarded(|| {
-            Ok(match outcome {
+    fn task(&self, job: Job) -> Promise<Answer> {
+        let state = self.state.clone();
+        blocking(None, move |_| {
+            Ok(match state.lock().run(&job)? {
                 Outcome::Ids(ids) => Some(Either::A(ids)),
                 Outcome::Rows(rows) => Some(Either::B(rows)),
                 Outcome::Done => None,
@@ -160,6 +143,9 @@ impl Task for HistoryTask {
         })
     }
 }
+
+/// An outcome as JavaScript gets it.
+type Answer = Option<Either<Vec<i64>, HistoryRows>>;
 
 impl State {
     fn run(&mut self, job: &Job) -> std::result::Result<Outcome, sqlite::Error> {
@@ -203,9 +189,4 @@ fn chat_id(given: Either<f64, String>) -> ChatId {
         Either::A(number) => ChatId::Number(number as i64),
         Either::B(text) => ChatId::Text(text),
     }
-}
-
-/// An error as `lib/database-error.js` takes it apart: the code, then the sentence.
-pub(super) fn coded(error: &sqlite::Error) -> Error {
-    Error::new(Status::GenericFailure, format!("{}: {error}", error.kind().code()))
 }

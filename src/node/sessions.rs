@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
-use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 
+use super::blocking::{Promise, blocking};
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use super::history::coded;
 use crate::sessions::cut::{Keep, let_go, with_groups};
 use crate::sessions::language::Language;
 use crate::sessions::message::Said;
@@ -47,14 +46,14 @@ impl SessionStore {
     #[napi(constructor)]
     pub fn new(location: String) -> Result<Self> {
         guarded(|| {
-            check_place(&location).map_err(|error| coded(&error))?;
+            check_place(&location)?;
             Ok(Self { store: Arc::new(Store::new(&location)) })
         })
     }
 
     /// Answers a request, as JSON, on a worker thread.
     #[napi(ts_return_type = "Promise<string>")]
-    pub fn ask(&self, request: String) -> Result<AsyncTask<JsonTask>> {
+    pub fn ask(&self, request: String) -> Result<Promise<String>> {
         let store = self.store.clone();
         task(move || answer(&store, parsed(&request)?, When::Later))
     }
@@ -68,7 +67,7 @@ impl SessionStore {
     /// Changes when another process has written.
     #[napi]
     pub fn foreign_writes(&self) -> Result<f64> {
-        guarded(|| Ok(self.store.foreign_writes().map_err(|error| coded(&error))? as f64))
+        guarded(|| Ok(self.store.foreign_writes()? as f64))
     }
 }
 
@@ -96,7 +95,7 @@ fn answer(store: &Store, request: Request, when: When) -> Result<String> {
 }
 
 fn written<T: Serialize>(answer: std::result::Result<T, sqlite::Error>) -> Result<String> {
-    json(&answer.map_err(|error| coded(&error))?)
+    json(&answer?)
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String> {
@@ -108,8 +107,8 @@ fn parsed<'a, T: Deserialize<'a>>(request: &'a str) -> Result<T> {
 }
 
 /// The position alone: the text beside it may be the user's.
-fn refused(error: &serde_json::Error) -> Error {
-    Error::new(Status::InvalidArg, format!("ERR_INVALID_INPUT: not understood at column {}", error.column()))
+fn refused(error: &serde_json::Error) -> Failure {
+    Failure::invalid(format!("not understood at column {}", error.column()))
 }
 
 /// Messages of a session as they are kept.
@@ -152,7 +151,7 @@ struct Plan {
 
 /// What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
 #[napi(ts_return_type = "Promise<string>")]
-pub fn plan_compression(request: String) -> Result<AsyncTask<JsonTask>> {
+pub fn plan_compression(request: String) -> Result<Promise<String>> {
     task(move || {
         let request: PlanRequest = parsed(&request)?;
         let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(&row.body)).collect();
@@ -199,7 +198,7 @@ impl From<Summary> for Made {
 
 /// The summary of rows that are let go, by the host's answer or by rules.
 #[napi(ts_return_type = "Promise<string>")]
-pub fn summarise_session(request: String) -> Result<AsyncTask<JsonTask>> {
+pub fn summarise_session(request: String) -> Result<Promise<String>> {
     task(move || {
         let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
         let messages: Vec<_> = rows
@@ -218,7 +217,7 @@ struct GroupsRequest {
 
 /// Indices of the rows that go with those at `indices`: calls and their results together.
 #[napi(ts_return_type = "Promise<string>")]
-pub fn groups_of(request: String) -> Result<AsyncTask<JsonTask>> {
+pub fn groups_of(request: String) -> Result<Promise<String>> {
     task(move || {
         let GroupsRequest { rows, indices } = parsed(&request)?;
         let messages: Vec<_> = rows.iter().map(|row| Said::from_json(&row.body)).collect();
@@ -238,27 +237,6 @@ pub fn search_phrases(query: String) -> Result<Vec<String>> {
     guarded(|| Ok(search::search_phrases(&query)))
 }
 
-/// Work that ends in a text.
-pub struct JsonTask(Option<Work>);
-
-type Work = Box<dyn FnOnce() -> Result<String> + Send>;
-
-fn task(work: impl FnOnce() -> Result<String> + Send + 'static) -> Result<AsyncTask<JsonTask>> {
-    guarded(|| Ok(AsyncTask::new(JsonTask(Some(Box::new(work))))))
-}
-
-impl Task for JsonTask {
-    type Output = String;
-    type JsValue = String;
-
-    fn compute(&mut self) -> Result<String> {
-        guarded(|| match self.0.take() {
-            Some(work) => work(),
-            None => Err(Error::new(Status::GenericFailure, "the work was done before")),
-        })
-    }
-
-    fn resolve(&mut self, _env: Env, text: String) -> Result<String> {
-        guarded(|| Ok(text))
-    }
+fn task(work: impl FnOnce() -> Result<String> + Send + 'static) -> Result<Promise<String>> {
+    guarded(|| Ok(blocking(None, move |_| work())))
 }

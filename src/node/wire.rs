@@ -1,6 +1,6 @@
 //! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
 //!
-//! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts`, each cut as
+//! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts, number of messages`, each cut as
 //! `text block, head, tail`.
 
 use super::contract::{number_of, number_of_layer};
@@ -28,8 +28,10 @@ pub(super) struct Header {
 /// Stands for the verdict where the layers were recomputed.
 const NO_VERDICT: f64 = -1.0;
 
-/// The plan and what else the boundary must know, as numbers.
-pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
+/// The plan and what else the boundary must know, as numbers. Of a long conversation most is dropped, so messages dropped
+/// side by side by one rule are one edit, unless `by_message`.
+pub(super) fn encode(header: &Header, plan: &Plan, by_message: bool) -> Vec<f64> {
+    let runs: Vec<&[Edit]> = plan.edits.chunk_by(|a, b| !by_message && is_one_run(a, b)).collect();
     let mut numbers = vec![
         header.tokens_before.round(),
         header.tokens_after.round(),
@@ -37,7 +39,7 @@ pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
         header.budget,
         header.threshold,
         header.scale,
-        plan.edits.len() as f64,
+        runs.len() as f64,
     ];
     numbers.extend(header.arithmetic.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0], |of| {
         let verdict = Verdict::ALL.iter().position(|&verdict| verdict == of.verdict);
@@ -50,13 +52,21 @@ pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
             of.frontier as f64,
         ]
     }));
-    for edit in &plan.edits {
-        encode_edit(edit, &mut numbers);
+    for run in runs {
+        encode_run(run, header.scale, &mut numbers);
     }
     numbers
 }
 
-fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
+fn is_one_run(edit: &Edit, next: &Edit) -> bool {
+    let is_drop = edit.action == Action::Drop && next.action == Action::Drop;
+    is_drop && next.index == edit.index + 1 && next.layer == edit.layer && next.reason == edit.reason
+}
+
+/// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
+fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
+    let Some(edit) = run.first() else { return };
+    let tokens_saved: usize = run.iter().map(|edit| edit.tokens_saved).sum();
     let cuts = match &edit.action {
         Action::Truncate(cuts) => cuts.as_slice(),
         Action::Summarize | Action::StripThinking | Action::Drop => &[],
@@ -67,8 +77,9 @@ fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
         number_of(&edit.action) as f64,
         number_of_layer(edit.layer) as f64,
         reason as f64,
-        edit.tokens_saved as f64,
+        (tokens_saved as f64 * scale).round(),
         cuts.len() as f64,
+        run.len() as f64,
     ]);
     for cut in cuts {
         numbers.extend([cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);

@@ -6,6 +6,8 @@ import { commonRun } from "../../../lib/cli/live/same.mjs";
 
 /** How far what the event says was sent may be from what was sent, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
+/** The same in a conversation whose past was edited in place: its older reports are of what is there no more. */
+const MOST_EDITED_ERROR = 0.06;
 /** What changed since the last report can be known no better than the provider's scale: this far off before reports */
 const UNLEARNED_ERROR = 0.3;
 /** and half as far once they have shown this many tokens of text. */
@@ -25,6 +27,7 @@ export class Invariants {
   /** By model, since it came into use: how many reports, tokens of text they have shown, the request of the last one. */
   #reports = new Map();
   #lastModel;
+  #isEdited = false;
 
   /** @param isTruthful whether the provider's reports can be relied on, by and large */
   constructor(loop, { isTruthful = true, ...waters } = {}) {
@@ -33,8 +36,9 @@ export class Invariants {
     this.#isTruthful = isTruthful;
   }
 
-  /** As the judge's. */
-  hostChanged(change) {
+  /** As the judge's; `isEdit` where messages were changed in place. */
+  hostChanged({ isEdit = false, ...change } = {}) {
+    this.#isEdited ||= isEdit;
     this.#judge.hostChanged(change);
     this.#reports.clear();
   }
@@ -72,7 +76,8 @@ export class Invariants {
     const window = this.#loop.provider.contextWindow;
     const figures = `estimate ${Math.round(estimate)}, sent ${prompt}, window ${window}; ${reason}`;
     const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
-    const allowed = MOST_ERROR + (blur * this.#changedTokens(record, last)) / prompt;
+    const allowed =
+      (this.#isEdited ? MOST_EDITED_ERROR : MOST_ERROR) + (blur * this.#changedTokens(record, last)) / prompt;
     if (isKnown && Math.abs(error) > allowed)
       yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;

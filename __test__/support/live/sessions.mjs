@@ -47,7 +47,7 @@ class Session {
   #window;
   #compactsAt;
   #isLate;
-  #isHonest;
+  #isTruthful;
   #callsSinceChange = 0;
   /** pi compacts after a refusal. */
   #wasRefused = false;
@@ -92,9 +92,8 @@ class Session {
       view: clones ? structuredClone : (messages) => messages,
       endsAtRefusal: true,
     });
-    this.#isHonest = lie === "none";
-    const isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
-    this.#invariants = new Invariants(this.#loop, { isTruthful });
+    this.#isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
+    this.#invariants = new Invariants(this.#loop, { isTruthful: this.#isTruthful });
     this.habits = JSON.stringify({
       window,
       scale,
@@ -193,7 +192,7 @@ class Session {
     const tokens = contextTokens(messages);
     if (!(this.#wasRefused || tokens > this.#compactsAt)) return;
     const summary = this.#scribe.summary(100 + this.#roll(400), tokens);
-    if (this.#roll(4) === 0 && this.#isHonest) summary.timestamp = messages[0].timestamp;
+    if (this.#roll(4) === 0 && !this.#isTruthful) summary.timestamp = messages[0].timestamp;
     const system = messages.filter(({ role }) => role === "system");
     const others = messages.slice(system.length);
     this.#loop.messages = [...system, ...compacted(others, this.#window / 10, summary)];
@@ -233,6 +232,6 @@ class Session {
     }
     this.#provider.forget(result);
     this.#callsSinceChange = 0;
-    this.#invariants.hostChanged({ isNew: false });
+    this.#invariants.hostChanged({ isNew: false, isEdit: true });
   }
 }

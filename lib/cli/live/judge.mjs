@@ -79,7 +79,9 @@ export class Judge {
 
   #lost({ given, sent, events, schedule, reason, model }, share) {
     if (!events.some(({ type }) => type === "messagesDropped" || type === "shrunk")) return 0;
-    const isPaying = /cold|carrying has/.test(reason) && share > this.#lowWater[schedule];
+    // After a change of the list all is decided anew, the moves of earlier calls among it.
+    const hasMoved = this.#isChanged || /cold|carrying has/.test(reason);
+    const isPaying = hasMoved && share > this.#lowWater[schedule];
     const mayDrop = isPaying || share > this.#highWater[schedule];
     let lost = 0;
     for (const message of droppedOf(given, sent)) {
