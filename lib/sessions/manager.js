@@ -232,6 +232,7 @@ class ContextManager {
   async prune({ maxAgeDays } = {}) {
     this.#assertOpen();
     check("prune", "maxAgeDays", maxAgeDays, positive);
+    await this.#ready;
     await this.#queue.drained();
     const pruned = await this.#store.prune(this.#options.namespace, Date.now() - maxAgeDays * DAY_MS);
     this.#sessions.distrust();
@@ -241,6 +242,7 @@ class ContextManager {
   /** The lines of one session, or of all. */
   async *export(sessionId) {
     this.#assertOpen();
+    await this.#ready;
     await this.#queue.drained();
     const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
     yield* exportSessions(this.#store, this.#options.namespace, key);
