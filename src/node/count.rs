@@ -55,21 +55,22 @@ pub fn count_messages_async(
 pub fn text_fits(text: JsString<'_>, limit: f64) -> Result<bool> {
     guarded(|| {
         let text = String::from_utf16_lossy(&units(&text)?);
-        Ok(tokens::count_till_limit(&text, limit as usize).is_some())
+        Ok(tokens::Tokenizer::cl100k().count_till_limit(&text, limit as usize).is_some())
     })
 }
 
 /// The tokens of a string.
 #[napi]
 pub fn encode(text: JsString<'_>) -> Result<Vec<u32>> {
-    guarded(|| Ok(tokens::encode(&String::from_utf16_lossy(&units(&text)?))))
+    guarded(|| Ok(tokens::Tokenizer::cl100k().encode(&String::from_utf16_lossy(&units(&text)?))))
 }
 
 /// The text of tokens; bytes that are no UTF-8 become U+FFFD.
 #[napi]
 pub fn decode(tokens: Vec<u32>) -> Result<String> {
     guarded(|| {
-        let bytes = tokens::decode(&tokens)
+        let bytes = tokens::Tokenizer::cl100k()
+            .decode(&tokens)
             .map_err(|error| napi::Error::new(napi::Status::InvalidArg, error.to_string()))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     })
