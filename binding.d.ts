@@ -67,22 +67,28 @@ export declare class SessionStore {
 export declare function clipText(text: string, max: number): string
 
 /** Tokens of messages, described as `lib/snapshot.js` does. */
-export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
+export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): number
 
 /** `countMessages` off the main thread. */
-export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number): Promise<number>
+export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): Promise<number>
 
-/** Tokens of a string. */
-export declare function countText(text: string): number
+/** Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one. */
+export declare function countText(text: string, encoding?: number | undefined | null): number
 
 /** `countText` off the main thread. */
-export declare function countTextAsync(text: string): Promise<number>
+export declare function countTextAsync(text: string, encoding?: number | undefined | null): Promise<number>
+
+/** Tokens of a string if they are at most `limit`; stops counting when they are more. */
+export declare function countWithin(text: string, limit: number, encoding?: number | undefined | null): number | null
 
 /** Head and tail of a text over `max` UTF-16 units; nothing if it is not cut. */
 export declare function cutToEnds(text: string, max: number, head: number, tail: number): string | null
 
-/** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
-export declare function decode(tokens: Array<number>): string
+/** The text of the first `count` tokens of an array; bytes that are no UTF-8 become U+FFFD. */
+export declare function decode(tokens: Uint32Array, count: number, encoding: number): string
+
+/** The bytes of such tokens, each as the character of its number. */
+export declare function decodeBytes(tokens: Uint32Array, count: number, encoding: number): string
 
 /** Goes on with the digest `state`, on a worker thread. `earlier` is a summary of the host's own to be carried along. */
 export declare function digestSession(state: string, earlier: string | undefined | null, messages: Array<LetGo>): Promise<SessionDigest>
@@ -95,8 +101,14 @@ export interface EconomyWaters {
   low: number
 }
 
-/** The tokens of a string. */
-export declare function encode(text: string): Array<number>
+/**
+ * Writes the tokens of a string to `tokens` and gives their number. Where they are too many nothing is written, and
+ * `takeEncoded` has them.
+ */
+export declare function encode(text: string, tokens: Uint32Array, encoding: number): number
+
+/** The encoding of a name, as the other functions want it; none for a name there is not. */
+export declare function encodingNumber(name: string): number | null
 
 /** The hook's options, already checked by `lib/options.js`. */
 export interface EngineOptions {
@@ -302,6 +314,9 @@ export interface SessionDigest {
   text: string
 }
 
+/** The special tokens of an encoding: an object's JSON, ids by their texts. */
+export declare function specialTokens(encoding: number): string
+
 /** What is stored of a session. */
 export interface StoredSession {
   /** Its state. */
@@ -341,8 +356,8 @@ export interface StoreOperation {
   ids?: Array<number>
 }
 
-/** Whether a string has at most `limit` tokens; stops counting when it has more. */
-export declare function textFits(text: string, limit: number): boolean
+/** Writes the tokens that did not fit when `encode` was called last. */
+export declare function takeEncoded(tokens: Uint32Array): void
 
 /** The words for the verdicts of the sticky schedule that a plan names by number. */
 export declare function verdicts(): Array<string>

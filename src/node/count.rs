@@ -4,21 +4,30 @@ use napi::bindgen_prelude::{Array, AsyncTask, Float64ArraySlice};
 use napi::{Env, JsString, JsValue, Result, Task};
 use napi_derive::napi;
 
+use super::encode::tokenizer;
 use super::guarded::guarded;
 use super::read::{Batch, append_string};
 use crate::measure::{Counting, Rules, count};
-use crate::tokens;
+use crate::tokens::Tokenizer;
 
-/// Tokens of a string.
+/// Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one.
 #[napi]
-pub fn count_text(text: JsString<'_>) -> Result<u32> {
-    guarded(|| Ok(tokens::count_utf16(&units(&text)?) as u32))
+pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
+    guarded(|| Ok(tokenizer(encoding)?.count_utf16(&units(&text)?) as u32))
 }
 
 /// Tokens of messages, described as `lib/snapshot.js` does.
 #[napi]
-pub fn count_messages(numbers: Float64ArraySlice<'_>, strings: Array<'_>, image_tokens: f64) -> Result<f64> {
-    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Exact))
+pub fn count_messages(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    image_tokens: f64,
+    encoding: Option<f64>,
+) -> Result<f64> {
+    guarded(|| {
+        let counting = Counting::Exact(tokenizer(encoding)?);
+        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, counting)
+    })
 }
 
 /// Tokens of messages by the length of their texts.
@@ -33,8 +42,8 @@ pub fn estimate_messages(
 
 /// `countText` off the main thread.
 #[napi(ts_return_type = "Promise<number>")]
-pub fn count_text_async(text: JsString<'_>) -> Result<AsyncTask<CountText>> {
-    guarded(|| Ok(AsyncTask::new(CountText(units(&text)?))))
+pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<AsyncTask<CountText>> {
+    guarded(|| Ok(AsyncTask::new(CountText(units(&text)?, tokenizer(encoding)?))))
 }
 
 /// `countMessages` off the main thread.
@@ -43,48 +52,33 @@ pub fn count_messages_async(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
     image_tokens: f64,
+    encoding: Option<f64>,
 ) -> Result<AsyncTask<CountMessages>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        Ok(AsyncTask::new(CountMessages { batch, image_tokens }))
+        let counting = Counting::Exact(tokenizer(encoding)?);
+        Ok(AsyncTask::new(CountMessages { batch, image_tokens, counting }))
     })
 }
 
-/// Whether a string has at most `limit` tokens; stops counting when it has more.
+/// Tokens of a string if they are at most `limit`; stops counting when they are more.
 #[napi]
-pub fn text_fits(text: JsString<'_>, limit: f64) -> Result<bool> {
+pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Result<Option<u32>> {
     guarded(|| {
-        let text = String::from_utf16_lossy(&units(&text)?);
-        Ok(tokens::Tokenizer::cl100k().count_till_limit(&text, limit as usize).is_some())
-    })
-}
-
-/// The tokens of a string.
-#[napi]
-pub fn encode(text: JsString<'_>) -> Result<Vec<u32>> {
-    guarded(|| Ok(tokens::Tokenizer::cl100k().encode(&String::from_utf16_lossy(&units(&text)?))))
-}
-
-/// The text of tokens; bytes that are no UTF-8 become U+FFFD.
-#[napi]
-pub fn decode(tokens: Vec<u32>) -> Result<String> {
-    guarded(|| {
-        let bytes = tokens::Tokenizer::cl100k()
-            .decode(&tokens)
-            .map_err(|error| napi::Error::new(napi::Status::InvalidArg, error.to_string()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let count = tokenizer(encoding)?.count_utf16_till_limit(&units(&text)?, limit as usize);
+        Ok(count.map(|count| count as u32))
     })
 }
 
 /// A count under way.
-pub struct CountText(Vec<u16>);
+pub struct CountText(Vec<u16>, &'static Tokenizer);
 
 impl Task for CountText {
     type Output = u32;
     type JsValue = u32;
 
     fn compute(&mut self) -> Result<u32> {
-        guarded(|| Ok(tokens::count_utf16(&self.0) as u32))
+        guarded(|| Ok(self.1.count_utf16(&self.0) as u32))
     }
 
     fn resolve(&mut self, _env: Env, tokens: u32) -> Result<u32> {
@@ -96,6 +90,7 @@ impl Task for CountText {
 pub struct CountMessages {
     batch: Batch,
     image_tokens: f64,
+    counting: Counting,
 }
 
 impl Task for CountMessages {
@@ -103,7 +98,7 @@ impl Task for CountMessages {
     type JsValue = f64;
 
     fn compute(&mut self) -> Result<f64> {
-        guarded(|| tokens_of(&self.batch, self.image_tokens, Counting::Exact))
+        guarded(|| tokens_of(&self.batch, self.image_tokens, self.counting))
     }
 
     fn resolve(&mut self, _env: Env, tokens: f64) -> Result<f64> {

@@ -11,6 +11,7 @@ use crate::layers::tool_results::{Cap, Shortening};
 use crate::layers::{Limits, Overflow};
 use crate::measure::{Counting, Rules};
 use crate::text::{Utf16Len, clip};
+use crate::tokens::Tokenizer;
 
 /// The guard's options, already checked by `lib/guard.js`.
 #[napi(object)]
@@ -41,7 +42,7 @@ impl Engine {
                     head: Utf16Len(options.truncate_head_chars as usize),
                     tail: Utf16Len(options.truncate_tail_chars as usize),
                 }),
-                counting: if options.counts_chars { Counting::Chars } else { Counting::Exact },
+                counting: if options.counts_chars { Counting::Chars } else { Counting::Exact(Tokenizer::cl100k()) },
                 ..Rules::default()
             };
             Ok(Self::with(limits, Planner::Guard, rules))

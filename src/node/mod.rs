@@ -9,6 +9,7 @@
 
 mod content_cache;
 pub mod count;
+pub mod encode;
 pub mod engine;
 #[cfg(feature = "fault-injection")]
 mod fault;

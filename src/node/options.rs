@@ -13,6 +13,7 @@ use crate::measure::{Counting, Rules};
 use crate::schedule::Mode;
 use crate::schedule::economy::{Economy, Policy, Prices, Waters};
 use crate::text::Utf16Len;
+use crate::tokens::Tokenizer;
 
 /// The hook's options, already checked by `lib/options.js`.
 #[napi(object)]
@@ -140,7 +141,7 @@ impl From<EngineOptions> for Rules {
             }),
             marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
             names_handle: options.names_handle,
-            counting: Counting::Exact,
+            counting: Counting::Exact(Tokenizer::cl100k()),
             exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
             image_tokens: options.image_tokens as usize,
         }

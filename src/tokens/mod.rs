@@ -73,7 +73,12 @@ mod spans;
 mod utf16;
 mod vocabulary;
 
-use std::{cell::Cell, error::Error, fmt};
+use std::{
+    cell::Cell,
+    error::Error,
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 pub use self::ends::Scanner;
 use self::{
@@ -247,6 +252,20 @@ impl Tokenizer {
         // A thread that is ending has no place to keep it.
         let _ = KEPT.try_with(|all| all.get(number).map(|cell| cell.set(Some(kept))));
         result
+    }
+}
+
+impl PartialEq for Tokenizer {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Tokenizer {}
+
+impl Hash for Tokenizer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
     }
 }
 
