@@ -28,8 +28,11 @@ export const transformContext: TransformContext;
 export function createTransformContext(options?: TransformContextOptions): TransformContext;
 
 export interface TransformContextOptions {
-  /** The model's context window in tokens, or a function asked at each call. Default 200 000; give the function. */
-  contextWindow?: number | (() => number);
+  /**
+   * The model's context window in tokens, or a function asked at each call. Default 200 000, also where the function
+   * names none; give the function.
+   */
+  contextWindow?: number | (() => number | undefined);
   /**
    * Share of the window above which the oldest groups are dropped. Default 0.75; lower it for models that fade
    * early.
@@ -75,10 +78,17 @@ export interface TransformContextOptions {
   /** When the request would not fit even so: "shrink" on (default), or "keep" it, where the host compacts by itself. */
   overflow?: "shrink" | "keep";
   /**
-   * Tokens of the window kept free for the answer. Default 8192; take your `maxTokens`. Ignored where it leaves no
-   * room at all.
+   * Tokens of the window kept free for the answer. Default 8192; take your `maxTokens`. At most a quarter of the window
+   * is kept free, whatever stands here.
    */
   reserveTokens?: number;
+  /**
+   * Provider tokens of what you send beside the messages: system prompt and tools. A function is asked at every call; what
+   * is no number from 0 on counts as not said. Without it they are learned from the first reported usage, and until then
+   * taken for 0. Messages of role "system" count by themselves.
+   * @example createTransformContext({ overheadTokens: countTokens(systemPrompt) + countTokens(JSON.stringify(tools)) })
+   */
+  overheadTokens?: number | (() => number | undefined);
   /** Tokens one image is counted as. Default 1200; take what your provider bills. */
   imageTokens?: number;
   /**
@@ -164,6 +174,8 @@ export type StrataEvent =
   | { type: "contextOverflow"; tokens: number; contextWindow: number; floorTokens: number }
   /** Something that would brick the session was left out. */
   | { type: "repaired"; index: number; rule: string }
+  /** `contextWindow()` threw or named no number above 0: once per hook, with the cause and the window taken instead. */
+  | { type: "contextWindowUnknown"; contextWindow: number; message: string }
   /** The hook resolved with its input. Codes: ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT, ERR_INTERNAL. */
   | { type: "failed"; code: string; message: string };
 
@@ -398,13 +410,21 @@ export interface Problem {
 /** A model's context window in tokens; 200 000 where it names none. */
 export function getContextWindow(model: { contextWindow?: number }): number;
 
-/** Whether the native addon is loaded; if not, what is wrong and how to mend it. Never throws. */
+/**
+ * Whether the native addon is loaded; if not, what is wrong and how to mend it. Never throws.
+ * @example const { native, error, hint } = status(); if (!native) console.error(`${error}. ${hint}`);
+ */
 export function status(): {
   native: boolean;
   version: string;
+  /** System and processor, such as "linux-x64". */
   platform: string;
+  /** What the system said when the file was loaded, in one line. Only where `native` is false. */
   error?: string;
+  /** What to do about it. Only where `native` is false. */
   hint?: string;
+  /** The package that holds this machine's native file. Only where `native` is false; absent where there is none. */
+  package?: string;
 };
 
 // ── guard ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -421,7 +441,7 @@ export function estimateTokens(
 
 export interface GuardOptions {
   /** The model's context window in tokens, or a function asked at each call. */
-  contextWindow: number | (() => number);
+  contextWindow: number | (() => number | undefined);
   /** Takes the place of `contextWindow` unless null. Default null. */
   contextWindowOverride?: number | null;
   /** Tokens of the window kept free for the answer. Default 8192; ignored where it leaves no room at all. */
@@ -451,6 +471,7 @@ export type GuardEvent =
     }
   | { level: "warn"; type: "messagesDropped"; message: string; dropped: number; droppedTokens: number }
   /** The hook resolved with its input. */
+  | { level: "warn"; type: "contextWindowUnknown"; message: string; contextWindow: number }
   | { level: "warn"; type: "failed"; message: string; code: string };
 
 /**

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countTokens, createTransformContext, validate } from "../index.js";
+import { countTokens, createContextGuard, createTransformContext, validate } from "../index.js";
 
 const user = (content) => ({ role: "user", content });
 const call = (id, parameters) => ({
@@ -202,16 +202,50 @@ test("an aborted signal, and things that are no signal", async () => {
   assert.equal(await tight()(messages, hostile), messages);
 });
 
-test("a contextWindow function that throws or answers nonsense", async () => {
-  const messages = [user("go")];
-  const bad = [
-    () => Number.NaN,
-    () => -1,
-    () => "9",
-    () => undefined,
-    () => {
-      throw new Error("no");
-    },
-  ];
-  for (const contextWindow of bad) assert.equal(await tight({ contextWindow })(messages), messages);
+const NO_WINDOWS = {
+  "returned undefined": () => undefined,
+  "returned 0": () => 0,
+  "returned NaN": () => Number.NaN,
+  "returned -1": () => -1,
+  'returned "200000"': () => "200000",
+  "threw TypeError: Cannot read properties of undefined (reading 'contextWindow')": () =>
+    undefined.contextWindow,
+  "threw something unreadable": () => {
+    throw Object.create(null);
+  },
+};
+
+for (const [cause, contextWindow] of Object.entries(NO_WINDOWS)) {
+  test(`a contextWindow() that ${cause}: the hook works on with 200 000, and says so once`, async () => {
+    const events = [];
+    const onEvent = (event) => events.push(event);
+    const hook = createTransformContext({ contextWindow, onEvent, schedule: "everyCall" });
+    const calls = Array.from({ length: 8 }, (_, i) => [
+      call(`c${i}`, {}),
+      result(`c${i}`, "line\n".repeat(400)),
+    ]);
+    const messages = [user("go"), ...calls.flat()];
+    for (let i = 0; i < 3; i += 1) assert.notEqual(await hook(messages), messages);
+    const told = events.filter(({ type }) => type === "contextWindowUnknown" || type === "failed");
+    assert.deepEqual(told, [
+      {
+        type: "contextWindowUnknown",
+        contextWindow: 200_000,
+        message: `contextWindow() ${cause}; a window of 200000 tokens is taken instead`,
+      },
+    ]);
+    assert.equal(events.filter(({ type }) => type === "transformed").length, 3);
+  });
+}
+
+test("a guard whose contextWindow() names none takes 200 000, too", async () => {
+  const events = [];
+  const guard = createContextGuard({ contextWindow: () => 0, onEvent: (event) => events.push(event) });
+  const messages = [user("go"), call("a", {}), result("a", "x".repeat(60_000))];
+  const sent = await guard(messages);
+  assert.notEqual(sent, messages);
+  assert.deepEqual(events.map(({ type, message }) => [type, message]).at(0), [
+    "contextWindowUnknown",
+    "Context guard: contextWindow() returned 0; a window of 200000 tokens is taken instead",
+  ]);
 });

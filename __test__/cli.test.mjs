@@ -182,6 +182,23 @@ test("replay --cost compares policies per session and over all, and follows the 
   assert.equal(table.split("\n").filter((line) => line.startsWith("everyCall ")).length, 1);
 });
 
+test("replay --live says what was sent, believed and reported", () => {
+  const file = fileOf("live.jsonl", asPiFile(sessionWithTools(30)));
+  const live = (...args) => run(["replay", "--live", "--context-window", "9000", ...args, file]);
+  const { calls, summary, provider } = JSON.parse(live("--json", "--base-prompt", "2000").stdout);
+  assert.equal(provider.basePrompt, 2000);
+  assert.equal(calls.length, 31);
+  assert.ok(calls[0].tokensSent > 2000 && calls[0].tokensSent < 2100);
+  assert.equal(summary.calls, 31);
+  assert.ok(summary.tokensSent < 31 * 9000 && summary.dollars > 0 && summary.cachedShare > 0.5);
+  const scaled = JSON.parse(live("--json", "--base-prompt", "2000", "--scale", "2").stdout).calls[0];
+  assert.ok(scaled.tokensSent > calls[0].tokensSent);
+  const { status, stdout } = live("--every", "10");
+  assert.equal(status, 0);
+  assert.equal(stdout.split("\n").filter((line) => /^ +\d+ /.test(line)).length, 3);
+  assert.match(stdout, /^estimate off by +median .* %$/m);
+});
+
 test("colours only where they are wanted", () => {
   const env = { ...process.env, FORCE_COLOR: "1" };
   delete env.NO_COLOR;
@@ -213,6 +230,8 @@ for (const [what, args, input, message] of [
     /session has 2; name/,
   ],
   ["two sessions without --cost", ["replay", "a", "b"], "", /one session at a time/],
+  ["a scale of nothing", ["replay", "--scale", "0", "-"], "", /must be a number above 0/],
+  ["--live with --html", ["replay", "--live", "--html", "a", "-"], "", /leave --html away/],
   ["a wrong price", ["replay", "--price-read", "-1", "-"], "", /must be a number from 0 on/],
   ["a folder", ["replay", "/"], "", /^Cannot read \/: that is a folder; name a file in it\.\n$/],
   ["a wrong number", ["replay", "--every", "0", "-"], "", /must be a whole number above 0/],

@@ -30,7 +30,9 @@ for (const how of ["import", "require"]) {
     assert.ok(files.some((file) => file.endsWith(".node")));
     assert.deepEqual(
       files.filter((file) => file.startsWith("lib/")).toSorted(),
-      ["count", "native-file", "native", "options", "snapshot"].map((name) => `lib/${name}.js`),
+      ["addon", "count", "native-file", "native", "options", "platform", "snapshot"].map(
+        (name) => `lib/${name}.js`,
+      ),
     );
   });
 

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { needingMissingLibrary, needingNewerGlibc } from "./support/spoiled-addon.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const { status } = createRequire(import.meta.url)("../index.js");
@@ -71,28 +72,57 @@ describe("the packed package", () => {
     rmSync(native);
   });
 
+  /** What was done to the file; what the status then says went wrong; what it advises. */
   const broken = {
-    missing: () => {},
-    "cut to a page": () => cutTo(4096),
-    "cut in half": (size) => cutTo(size / 2),
-    "cut by a byte": (size) => cutTo(size - 1),
-    empty: () => writeFileSync(native, ""),
-    "for another platform": () => writeFileSync(native, Buffer.from("cffaedfe0c00000100000000", "hex")),
-    "a folder": () => mkdirSync(native),
+    missing: [() => {}, /^Cannot find module '/, /npm left pi-strata-\S+ out.*npm install pi-strata-\S+@\d/s],
+    "cut to a page": [() => cutTo(4096), /is incomplete/, /cut short.*Delete node_modules/s],
+    "cut in half": [(size) => cutTo(size / 2), /is incomplete/, /cut short/],
+    "cut by a byte": [(size) => cutTo(size - 1), /is incomplete/, /cut short/],
+    empty: [() => writeFileSync(native, ""), /file too short/, /for another machine, or damaged/],
+    "for another platform": [
+      () => writeFileSync(native, Buffer.from("cffaedfe0c00000100000000", "hex")),
+      /invalid ELF header|file too short/,
+      /for another machine, or damaged/,
+    ],
+    "a folder": [() => mkdirSync(native), /Cannot (read|find)|cannot read|Is a directory/i, /install again/],
+    "for a newer glibc": [
+      () => writeFileSync(native, needingNewerGlibc(readFileSync(path.join(ROOT, nativeName())))),
+      /version `GLIBC_2\.99' not found/,
+      /C library is older than the file asks for/,
+      "glibc",
+    ],
+    "in need of a library": [
+      () => writeFileSync(native, needingMissingLibrary(readFileSync(path.join(ROOT, nativeName())))),
+      /libgcc_s\.so\.9/,
+      /lacks this library.*apk add libgcc/,
+      "glibc",
+    ],
   };
-  for (const [name, arrange] of Object.entries(broken)) {
-    test(`passes through where it is ${name}`, () => {
+  for (const [name, [arrange, error, hint, libc]] of Object.entries(broken)) {
+    const skip = libc !== undefined && process.platform !== "linux" ? "made from a Linux file" : false;
+    test(`passes through where it is ${name}`, { skip }, () => {
       rmSync(native, { recursive: true, force: true });
       arrange(statSync(path.join(ROOT, nativeName())).size);
-      assertUnavailable(probe());
+      assertUnavailable(probe(), { error, hint });
       rmSync(native, { recursive: true, force: true });
     });
   }
 
   test("passes through where loading native code is forbidden", () => {
     copyFileSync(path.join(ROOT, nativeName()), native);
-    assertUnavailable(probe(["--no-addons"]));
+    assertUnavailable(probe(["--no-addons"]), { error: /disabled/, hint: /--no-addons/ });
     rmSync(native);
+  });
+
+  test("a platform without a package is told so, and not to reinstall", () => {
+    writeFileSync(
+      path.join(folder, "elsewhere.cjs"),
+      'Object.defineProperty(process, "arch", { value: "s390x" });',
+    );
+    const seen = probe(["--require", "./elsewhere.cjs"]);
+    assertUnavailable(seen, { error: /^there is no native file for \S+-s390x/, hint: /does not help.*Rust/ });
+    assert.equal(seen.status.package, undefined);
+    assert.doesNotMatch(seen.status.hint, /Delete node_modules/);
   });
 
   test("carries no install script", () => {
@@ -101,7 +131,7 @@ describe("the packed package", () => {
   });
 });
 
-function assertUnavailable({ isInput, events, rejected, count, encode, valid, status }) {
+function assertUnavailable({ isInput, events, rejected, count, encode, valid, status }, expected) {
   assert.deepEqual(isInput, [true, true, true]);
   assert.deepEqual(
     events.map(({ type, code }) => [type, code]),
@@ -111,10 +141,14 @@ function assertUnavailable({ isInput, events, rejected, count, encode, valid, st
   assert.deepEqual(rejected, ["ERR_NATIVE_UNAVAILABLE"]);
   for (const [code, message] of [count, encode, valid]) {
     assert.equal(code, "ERR_NATIVE_UNAVAILABLE");
-    assert.match(message, /[Rr]einstall/);
+    assert.ok(message.includes(status.error) && message.includes(status.hint), message);
   }
   assert.equal(status.native, false);
-  assert.ok(status.error.length > 0 && status.hint.length > 0);
+  assert.match(status.error, expected.error);
+  assert.match(status.hint, expected.hint);
+  assert.doesNotMatch(status.error, /\n|Cannot find native binding/);
+  if (status.package !== undefined)
+    assert.match(nativeName(), new RegExp(status.package.slice("pi-strata-".length)));
 }
 
 /** The file this machine loads, by what the running package says of itself. */

@@ -1,6 +1,7 @@
 // `npm run reliability`: runs what proves that the hook never fails and loses nothing, and prints one table with the
-// counts really run. `--full` makes a million calls of what else is a hundred thousand, and judges 40 000 request bodies
-// in place of 2000. Exits with 1 if a row fails. A row that cannot be run here says so and counts as neither.
+// counts really run. `--full` makes a million calls of what else is a hundred thousand or less, and judges 40 000
+// request bodies in place of 2000. Exits with 1 if a row fails. A row that cannot be run here says so and counts as
+// neither.
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -17,6 +18,12 @@ const ROWS = [
     test: "properties",
     env: { PI_STRATA_CALLS: String(calls) },
     said: /# (\d+ calls, .*)/,
+  },
+  {
+    claim: "closed loop: what is said to be sent is sent, frozen bytes stay, never over the window unsaid",
+    test: "live-sessions",
+    env: { PI_STRATA_LIVE_CALLS: String(isFull ? 1_000_000 : 50_000) },
+    said: /# (\d+ calls of .*)/,
   },
   {
     claim: "requests by real pi-ai of three versions, judged by the providers' rules",

@@ -8,6 +8,8 @@ import { PRICES } from "../lib/cli/economy/caches.mjs";
 import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
 import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/economy/policies.mjs";
 import { explainCall, explanationText } from "../lib/cli/explain.mjs";
+import { PROVIDER } from "../lib/cli/live/provider.mjs";
+import { LIVE_HEADER, liveLine, liveTable, replayLive, summarizeLive } from "../lib/cli/live/replay.mjs";
 import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
 import { callsOf, replay, summarize } from "../lib/cli/replay.mjs";
@@ -24,6 +26,12 @@ function positiveInteger(text) {
   const number = Number(text);
   if (!Number.isInteger(number) || number <= 0)
     throw new InvalidArgumentError("It must be a whole number above 0.");
+  return number;
+}
+
+function factor(text) {
+  const number = Number(text);
+  if (!Number.isFinite(number) || number <= 0) throw new InvalidArgumentError("It must be a number above 0.");
   return number;
 }
 
@@ -50,6 +58,7 @@ async function runReplay(files, options) {
   if (options.cost) return runCost(files, { ...options, prices });
   if (files.length > 1)
     throw new UsageError("Replay takes one session at a time; only --cost takes several.");
+  if (options.live) return runLive(files[0], { ...options, prices });
   return runCalls(files[0], { ...options, prices });
 }
 
@@ -97,6 +106,25 @@ async function runCalls(file, { contextWindow, schedule, json, every, html, pric
   if (!json && page !== undefined) console.log(`\nThe report is in ${html}; open it in any browser.`);
 }
 
+async function runLive(file, { contextWindow, schedule, basePrompt, scale, json, every, html, prices }) {
+  if (html !== undefined) throw new UsageError("--live makes no report; leave --html away.");
+  const session = await load(file);
+  const bar = progressBar(callsOf(session.messages).length);
+  const provider = { contextWindow, basePrompt, scale, prices };
+  const reports = [];
+  if (!json) console.log(LIVE_HEADER);
+  for await (const report of replayLive(session.messages, { schedule, cache: cacheOf(prices) }, provider)) {
+    reports.push(report);
+    if (!json && report.call % every === 0) bar.print(liveLine(report));
+    bar.advance();
+  }
+  bar.stop();
+  const summary = summarizeLive(reports);
+  const { format, problems } = session;
+  if (json) console.log(JSON.stringify({ format, problems, provider, calls: reports, summary }));
+  else console.log(`\n${liveTable(session, summary)}`);
+}
+
 async function runCost(files, { contextWindow, prices, json }) {
   const sessions = [];
   for (const file of files) sessions.push({ name: file, ...(await load(file)) });
@@ -137,6 +165,7 @@ const program = new Command("pi-strata")
 Examples:
   pi-strata replay session.jsonl                      what each call would have saved
   pi-strata replay --html report.html session.jsonl   the same as a page with charts
+  pi-strata replay --live session.jsonl               the same against a provider that counts
   pi-strata replay --cost *.jsonl                     dollars and recall under each policy
   pi-strata explain --call 120 session.jsonl          every edit before one call, and why
   pi-strata count README.md                           exact tokens, by cl100k_base or --model
@@ -155,6 +184,14 @@ program
   .option("--json", "print one JSON document instead of the tables")
   .option("--every <n>", "print every n-th call only", positiveInteger, 1)
   .option("--html <file>", "also write a report: one page with charts that needs no network")
+  .option("--live", "instead, against a simulated provider that reports what it is really sent")
+  .option(
+    "--base-prompt <tokens>",
+    "with --live: tokens of system prompt and tools",
+    positiveInteger,
+    PROVIDER.basePrompt,
+  )
+  .option("--scale <factor>", "with --live: provider tokens per cl100k token", factor, PROVIDER.scale)
   .option("--cost", "instead, compare what policies cost and keep")
   .option("--price-input <dollars>", "price of a million input tokens", price, PRICES.input)
   .option(
@@ -175,6 +212,7 @@ Examples:
   pi-strata replay ~/.pi/agent/sessions/project/session.jsonl
   pi-strata replay --context-window 64000 --every 20 session.jsonl
   pi-strata replay --html report.html session.jsonl
+  pi-strata replay --live --base-prompt 20000 --scale 1.4 session.jsonl
   pi-strata replay --cost --price-input 3 *.jsonl
   cat session.jsonl | pi-strata replay --json - | jq .summary`,
   )

@@ -16,6 +16,7 @@ const FAILURES = {
 class Reporter {
   #listener;
   #saidUnavailable = false;
+  #saidWindow = false;
 
   constructor(listener) {
     this.#listener = listener;
@@ -42,6 +43,17 @@ class Reporter {
       this.#saidUnavailable = true;
     }
     this.emit({ type: "failed", code, message: FAILURES[code] });
+  }
+
+  /** A host whose function cannot name the window will not name it at the next call either: that is said once. */
+  windowUnknown(contextWindow, cause) {
+    if (this.#saidWindow) return;
+    this.#saidWindow = true;
+    this.emit({
+      type: "contextWindowUnknown",
+      contextWindow,
+      message: `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`,
+    });
   }
 
   /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */
@@ -118,9 +130,9 @@ function reasonOf(edit) {
 }
 
 /** Which schedule decided, and why it moved or waits. */
-function scheduleOf({ account }) {
-  if (account === undefined) return { mode: "everyCall", why: "recomputed at every call" };
-  return { mode: "sticky", why: wordsOf().verdicts[account.verdict] };
+function scheduleOf({ arithmetic }) {
+  if (arithmetic === undefined) return { mode: "everyCall", why: "recomputed at every call" };
+  return { mode: "sticky", why: wordsOf().verdicts[arithmetic.verdict] };
 }
 
 module.exports = { Reporter, reasonOf, scheduleOf, LAYERS };

@@ -13,7 +13,7 @@ async function explain(messages, options) {
   const hook = new Hook(new Layers(checkHookOptions("explain", options)));
   const list = messages.slice();
   const { plan } = await hook.planFor(list, hook.contextWindow(), new Call());
-  const { verdict, ...arithmetic } = plan.account ?? NO_ACCOUNT;
+  const { verdict, ...arithmetic } = plan.arithmetic ?? NO_ARITHMETIC;
   return {
     tokensBefore: plan.tokensBefore,
     tokensAfter: plan.tokensAfter,
@@ -31,6 +31,6 @@ async function explain(messages, options) {
 }
 
 /** Recomputing at every call weighs nothing. */
-const NO_ACCOUNT = { frontier: 0, removableTokens: 0, carriedCost: 0, rewriteCost: 0, cacheCold: false };
+const NO_ARITHMETIC = { frontier: 0, removableTokens: 0, carriedCost: 0, rewriteCost: 0, cacheCold: false };
 
 module.exports = { explain };

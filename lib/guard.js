@@ -86,6 +86,10 @@ class Guard {
     this.#reporter.failed(error);
   }
 
+  windowUnknown(tokens, cause) {
+    this.#reporter.windowUnknown(tokens, cause);
+  }
+
   report(outcome) {
     if (!this.#reporter.isListening) return;
     const { truncated, dropped, droppedTokens } = summaryOf(outcome);

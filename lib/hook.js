@@ -4,10 +4,9 @@
 
 const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
-const { checkHookOptions, positive } = require("./options.js");
+const { amount, askedWindow, checkHookOptions } = require("./options.js");
 const { Plan } = require("./plan.js");
 const { Reporter, scheduleOf } = require("./events.js");
-const { Batch } = require("./snapshot.js");
 
 class InputError extends Error {
   code = "ERR_INVALID_INPUT";
@@ -20,7 +19,7 @@ function createTransformContext(options) {
 
 /**
  * What every hook has in common. Its policy says the rest: `options`, `createEngine()`, and what the host is told by
- * `report` and `failed`.
+ * `report`, `failed` and `windowUnknown`.
  */
 class Hook {
   #policy;
@@ -82,9 +81,8 @@ class Hook {
   contextWindow() {
     const { contextWindow } = this.#policy.options;
     if (typeof contextWindow !== "function") return contextWindow;
-    const tokens = contextWindow();
-    if (!positive.accepts(tokens))
-      throw new InputError("contextWindow() must return a finite number above 0");
+    const { tokens, cause } = askedWindow(contextWindow);
+    if (cause !== undefined) this.#policy.windowUnknown(tokens, cause);
     return tokens;
   }
 
@@ -94,34 +92,39 @@ class Hook {
     const number = this.#facts.enter();
     try {
       const slots = await this.#facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(list, slots, contextWindow, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(slots, contextWindow, call);
       return { slots, plan };
     } finally {
       this.#facts.leave(number);
     }
   }
 
-  /** A plan follows from the facts and the window alone: for those of the last plan it is that one again. */
-  async #plan(list, slots, contextWindow, call) {
-    const { readings } = this.#facts;
-    const last = this.#lastPlan;
-    if (last?.readings === readings && last.contextWindow === contextWindow && isEqual(last.slots, slots)) {
-      return new Plan(last.numbers);
+  /** Tokens the host sends beside the messages; undefined where it does not say, or says no number from 0 on. */
+  #overheadTokens() {
+    const { overheadTokens } = this.#policy.options;
+    if (typeof overheadTokens !== "function") return overheadTokens;
+    try {
+      const tokens = overheadTokens();
+      return amount.accepts(tokens) ? tokens : undefined;
+    } catch {
+      return undefined;
     }
-    const numbers = await this.#planned(list, slots, contextWindow, call);
-    if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, readings };
-    return new Plan(numbers);
   }
 
-  /** The plan's numbers; where it has to cut texts, it says which, and gets them. */
-  async #planned(list, slots, contextWindow, call) {
+  /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
+  async #plan(slots, contextWindow, call) {
+    const { readings } = this.#facts;
+    const overheadTokens = this.#overheadTokens();
+    const last = this.#lastPlan;
+    const isSame =
+      last?.readings === readings &&
+      last.contextWindow === contextWindow &&
+      last.overheadTokens === overheadTokens;
+    if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
     const wanted = new Uint32Array(slots);
-    const numbers = await call.away(this.#engine.plan(wanted, contextWindow));
-    const { wantedTexts } = new Plan(numbers);
-    if (wantedTexts.length === 0 || call.isCancelled) return numbers;
-    const texts = new Batch();
-    for (const index of wantedTexts) texts.addReadable(index, list[index]);
-    return call.away(this.#engine.plan(wanted, contextWindow, texts.numbers, texts.strings));
+    const numbers = await call.away(this.#engine.plan(wanted, contextWindow, overheadTokens));
+    if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
+    return new Plan(numbers);
   }
 
   /** False if the host changed the message after it was read: then its edit would be about other content. */
@@ -159,6 +162,10 @@ class Layers {
 
   failed(error) {
     this.#reporter.failed(error);
+  }
+
+  windowUnknown(tokens, cause) {
+    this.#reporter.windowUnknown(tokens, cause);
   }
 
   report({ list, edited, plan, contextWindow, charsAfter }, call) {

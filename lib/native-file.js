@@ -3,8 +3,10 @@
 // file must be. Other systems refuse such a file themselves.
 "use strict";
 
-const { closeSync, existsSync, fstatSync, openSync, readSync } = require("node:fs");
+const { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } = require("node:fs");
+const { createRequire } = require("node:module");
 const path = require("node:path");
+const { platformKeys } = require("./platform.js");
 
 /** Bytes of the ELF64 header, and where it says what stands at the file's end: the table of sections. */
 const HEADER_BYTES = 64;
@@ -14,7 +16,7 @@ const TABLE_OFFSET_AT = 0x28;
 const ENTRY_BYTES_AT = 0x3a;
 const ENTRIES_AT = 0x3c;
 
-/** Throws if a file that binding.js may load is there and cut short. */
+/** Throws if a file that lib/addon.js may load is there and cut short. */
 function refuseCutFiles() {
   if (process.platform !== "linux") return;
   for (const file of candidates()) {
@@ -22,22 +24,31 @@ function refuseCutFiles() {
   }
 }
 
-/** The files binding.js may find, where it looks for them. */
+/** The files lib/addon.js may find, where it looks for them. */
 function candidates() {
+  const [key] = platformKeys();
+  const name = `pi-strata.${key}.node`;
+  const packaged = path.join(`pi-strata-${key}`, name);
+  const folders = module.paths ?? [];
+  const places = [path.join(__dirname, "..", name), ...folders.map((folder) => path.join(folder, packaged))];
+  const found = [...places.filter((file) => existsSync(file)), ...copied(`pi-strata.${key}`)];
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
-  const names = ["gnu", "musl"].map((libc) => `${process.platform}-${process.arch}-${libc}`);
-  const own = names.map((name) => path.join(__dirname, "..", `pi-strata.${name}.node`));
-  const packaged = names.map((name) => path.join(`pi-strata-${name}`, `pi-strata.${name}.node`));
-  const beside = module.paths.flatMap((folder) => packaged.map((file) => path.join(folder, file)));
-  const found = [...own, ...beside].filter((file) => existsSync(file));
-  if (chosen !== undefined) found.push(...resolved(chosen));
+  if (chosen) found.push(...resolved(chosen));
   // Only an unusual installer puts them elsewhere, and asking Node where takes longer than loading the file.
-  return found.length > 0 ? found : packaged.flatMap(resolved);
+  return found.length > 0 ? found : resolved(packaged);
+}
+
+/** What a bundler copied beside its bundle, under a name of its own making. */
+function copied(beginning) {
+  const isCopy = (name) => name.startsWith(beginning) && name.endsWith(".node");
+  return readdirSync(__dirname)
+    .filter(isCopy)
+    .map((name) => path.join(__dirname, name));
 }
 
 function resolved(request) {
   try {
-    return [require.resolve(request)];
+    return [createRequire(path.join(__dirname, "index.js")).resolve(request)];
   } catch {
     return [];
   }

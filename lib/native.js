@@ -1,7 +1,8 @@
 // Loads the native addon on first use, so that importing the package never fails. Where it cannot be loaded,
-// `native()` throws one error with a code, and `status()` says what is wrong and how to mend it.
+// `native()` throws one error with a code, and `status()` says why, which package is wanted and what to do.
 "use strict";
 
+const { loadAddon } = require("./addon.js");
 const { refuseCutFiles } = require("./native-file.js");
 
 let loaded;
@@ -10,7 +11,7 @@ function load() {
   if (loaded === undefined) {
     try {
       refuseCutFiles();
-      loaded = { binding: require("../binding.js") };
+      loaded = { addon: loadAddon() };
     } catch (error) {
       loaded = { error };
     }
@@ -18,34 +19,41 @@ function load() {
   return loaded;
 }
 
-const HINT =
-  "Reinstall on this machine without --omit=optional (npm sometimes skips optional dependencies: delete " +
-  "node_modules and the lock file first); in Electron, keep the .node file outside the asar archive.";
-
 class NativeUnavailableError extends Error {
-  constructor(cause) {
-    super(`pi-strata's native addon could not be loaded for ${platform()}. ${HINT}`, { cause });
+  constructor(error) {
+    super(`pi-strata's native addon could not be loaded: ${causeOf(error)}. ${advice().adviceFor(error)}`, {
+      cause: error,
+    });
     this.name = "NativeUnavailableError";
     this.code = "ERR_NATIVE_UNAVAILABLE";
   }
 }
 
-function platform() {
-  return `${process.platform}-${process.arch}`;
+/** Loaded only where something went wrong. */
+function advice() {
+  return require("./native-advice.js");
+}
+
+/** Node adds the files that asked, line by line; the first line says what happened. */
+function causeOf(error) {
+  return String(error?.message ?? error).split("\n", 1)[0];
 }
 
 /** The native functions; throws `ERR_NATIVE_UNAVAILABLE` where there are none. */
 function native() {
-  const { binding, error } = load();
+  const { addon, error } = load();
   if (error !== undefined) throw new NativeUnavailableError(error);
-  return binding;
+  return addon;
 }
 
 function status() {
   const { error } = load();
   const { version } = require("../package.json");
-  const base = { native: error === undefined, version, platform: platform() };
-  return error === undefined ? base : { ...base, error: String(error?.message ?? error), hint: HINT };
+  const base = { native: error === undefined, version, platform: `${process.platform}-${process.arch}` };
+  if (error === undefined) return base;
+  const { adviceFor, isUnsupported, packageWanted } = advice();
+  const wanted = isUnsupported(error) ? {} : { package: packageWanted() };
+  return { ...base, ...wanted, error: causeOf(error), hint: adviceFor(error) };
 }
 
 module.exports = { native, status };

@@ -11,6 +11,9 @@ const SUMMARY_TAIL_LINES = 2;
 /** Tokens; that of the Claude models. */
 const CONTEXT_WINDOW = 200_000;
 
+/** UTF-16 units of another's error that are passed on. */
+const MAX_CAUSE_LENGTH = 200;
+
 /** Greatest whole-number option: what fits an unsigned 32-bit integer, far beyond any sense. */
 const MAX_COUNT = 0xffff_ffff;
 
@@ -73,6 +76,7 @@ const HOOK_OPTIONS = {
   thinkingScope: ["all", oneOf("all", "closedTurns")],
   overflow: ["shrink", oneOf("shrink", "keep")],
   reserveTokens: [8192, amount],
+  overheadTokens: [undefined, orFunction(amount)],
   imageTokens: [1200, count],
   calibrate: [true, flag],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
@@ -125,7 +129,31 @@ function getContextWindow(model) {
   return model?.contextWindow ?? CONTEXT_WINDOW;
 }
 
+/**
+ * The window a host's function names, in tokens. Where it names none (an Agent without a model says 0, and a function
+ * may throw), the default stands in and `cause` says why.
+ */
+function askedWindow(contextWindow) {
+  try {
+    const tokens = contextWindow();
+    if (positive.accepts(tokens)) return { tokens };
+    return { tokens: CONTEXT_WINDOW, cause: `returned ${show(tokens)}` };
+  } catch (error) {
+    return { tokens: CONTEXT_WINDOW, cause: `threw ${thrownBy(error)}` };
+  }
+}
+
+/** What was thrown, in a line; a host may throw anything, even what cannot be looked at. */
+function thrownBy(error) {
+  try {
+    return String(error).slice(0, MAX_CAUSE_LENGTH);
+  } catch {
+    return "something unreadable";
+  }
+}
+
 module.exports = {
+  askedWindow,
   count,
   amount,
   flag,

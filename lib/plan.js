@@ -5,8 +5,8 @@
 const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
 const [SUMMARIZE, STRIP_THINKING, DROP] = ACTIONS.keys();
 
-const HEADER_NUMBERS = 14;
-const ACCOUNT_AT = 8;
+const HEADER_NUMBERS = 13;
+const ARITHMETIC_AT = 7;
 const EDIT_NUMBERS = 6;
 const CUT_NUMBERS = 3;
 
@@ -34,16 +34,10 @@ class Plan {
     return this.#numbers[6];
   }
 
-  /** Indices of messages whose texts the native side must see before it can plan to the end. */
-  get wantedTexts() {
-    const count = this.#numbers[7];
-    return count === 0 ? [] : Array.from(this.#numbers.subarray(-count));
-  }
-
   /** The arithmetic of the sticky schedule; undefined where the layers were recomputed. */
-  get account() {
+  get arithmetic() {
     const [verdict, isCold, removableTokens, carriedCost, rewriteCost, frontier] = this.#numbers.subarray(
-      ACCOUNT_AT,
+      ARITHMETIC_AT,
       HEADER_NUMBERS,
     );
     if (verdict < 0) return undefined;
@@ -169,7 +163,7 @@ function withCuts(content, cuts) {
   });
 }
 
-/** Head and tail around a note of what is missing, as `cut_text` in src/layers/shrink.rs counts it. */
+/** Head and tail around a note of what is missing, as `cut_text` in src/cuts.rs counts it. */
 function cutText(text, { head, tail }) {
   const omitted = text.length - head - tail;
   return `${text.slice(0, head)}\n\n... [${omitted} characters truncated] ...\n\n${text.slice(text.length - tail)}`;

@@ -24,6 +24,10 @@ const UNKNOWN = 5;
 /** Longest thinking signature that can be the name of a wire field (WIRE_FIELD_MAX_LEN in src/measure.rs). */
 const WIRE_FIELD_MAX_LEN = 64;
 
+/** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/transcript.rs. */
+const USAGE_NUMBERS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "output"];
+const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output"];
+
 /** Stop reasons after which pi does not send an assistant message again. */
 const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
 
@@ -68,8 +72,8 @@ class Batch {
   }
 
   #addAssistant({ usage, api, provider, model, content }) {
-    const cacheRead = number(usage?.cacheRead);
-    this.#rows.push(number(usage?.input) + (cacheRead || 0) + (number(usage?.cacheWrite) || 0), cacheRead);
+    for (const name of USAGE_NUMBERS) this.#rows.push(number(usage?.[name]));
+    for (const name of COST_NUMBERS) this.#rows.push(number(usage?.cost?.[name]));
     this.#rows.push(hasTextId(content) ? 1 : 0);
     this.#addString(api);
     this.#addString(provider);

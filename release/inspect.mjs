@@ -21,21 +21,14 @@ export function budgetOf({ name, cpu = [] }) {
 
 /** What the root package may hold. */
 const ROOT_FILES = [
-  /^(package\.json|README(\.zh-CN)?\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|binding\.js)$/,
+  /^(package\.json|README(\.zh-CN)?\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts)$/,
   /^bin\/pi-strata\.mjs$/,
   /^lib\/[\w./-]+\.(js|mjs|d\.ts)$/,
   /^lib\/cli\/report\/page\.html$/,
   /^pi-extension\/[\w.-]+\.(mjs|d\.mts)$/,
 ];
 /** What it may not do without. */
-const ROOT_NEEDS = [
-  "index.js",
-  "index.d.ts",
-  "binding.js",
-  "lib/cli/report/page.html",
-  "LICENSE",
-  "README.md",
-];
+const ROOT_NEEDS = ["index.js", "index.d.ts", "lib/cli/report/page.html", "LICENSE", "README.md"];
 
 /** `{ tarballs, problems }` of a folder of tarballs. */
 export function inspect(folder, { isPartial = false } = {}) {

@@ -4,7 +4,9 @@
 //!
 //! - [`text`]: UTF-16 lengths, lines and cuts; [`tokens`]: exact cl100k counts and the estimate made of them
 //! - [`traits`]: what a message is about, as hashes
+//! - [`cuts`]: how a long text can be cut to its ends
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
+//! - [`account`]: what is sent of each message, and the sum: the one place where that is told
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move; [`guard`]: a cap and a budget, for hosts that want no more
@@ -16,6 +18,8 @@
 //! - `fault`: where builds made for that alone can be made to panic; every room may name it
 //! - [`node`]: the only room that knows Node
 
+pub mod account;
+pub mod cuts;
 mod fault;
 pub mod guard;
 pub mod history;

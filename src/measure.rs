@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::cuts::CutTable;
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::recall;
 use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
@@ -12,7 +13,7 @@ use crate::tokens::{Tokenizer, estimate::by_length};
 use crate::traits::identifiers::{Collector, Identifier};
 use crate::traits::target::Target;
 use crate::traits::{Traits, hash_of_text};
-use crate::transcript::{Assistant, Body, Message, Shortened, Source, Thinking, ToolResult};
+use crate::transcript::{Assistant, Body, Message, Shortened, Source, Thinking, ToolResult, Usage};
 
 /// Tokens an image is taken for: what Anthropic charges for about 900 000 pixels (width × height / 750).
 pub const IMAGE_TOKENS: usize = 1200;
@@ -102,10 +103,8 @@ pub enum RawRole<'a> {
         provider: &'a [u16],
         /// Model id.
         model: &'a [u16],
-        /// Tokens of its prompt, where the provider said.
-        prompt_tokens: Option<f64>,
-        /// Those of them that came from the cache.
-        cache_read_tokens: Option<f64>,
+        /// What the provider reported.
+        usage: Usage,
         /// Whether one of its texts carries the id the provider gave it.
         has_text_id: bool,
     },
@@ -164,7 +163,22 @@ pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
 /// The facts of a message. Each text is counted once.
 #[must_use]
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
-    with_counts(raw, rules, Counts::of(&raw.parts, rules))
+    Message { cuts: cuts(raw, rules), ..with_counts(raw, rules, Counts::of(&raw.parts, rules)) }
+}
+
+/// How its texts can be cut: what tools answered, unless the host excluded the tool, and what people or the host said.
+fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
+    let is_cuttable = match raw.role {
+        RawRole::ToolResult { tool_name, .. } => !rules.exclude_tools.contains(&text(tool_name)),
+        RawRole::User | RawRole::Summary | RawRole::Other => true,
+        RawRole::System | RawRole::Assistant { .. } => false,
+    };
+    let is_wanted = is_cuttable && raw.is_sent && matches!(rules.shortening, Shortening::Lines(_));
+    let texts = raw.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(*text),
+        _ => None,
+    });
+    if is_wanted { CutTable::of(texts) } else { CutTable::default() }
 }
 
 /// The facts of a message that need no counting: its role, ids and kinds of blocks.
@@ -181,17 +195,14 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         RawRole::User => Body::User,
         RawRole::Summary => Body::Summary,
         RawRole::Other => Body::Other,
-        RawRole::Assistant { api, provider, model, prompt_tokens, cache_read_tokens, has_text_id } => {
-            Body::Assistant(Assistant {
-                source: Source { api: text(api), provider: text(provider), model: text(model) },
-                prompt_tokens: prompt_tokens.and_then(token_count),
-                cache_read_tokens: cache_read_tokens.and_then(token_count).unwrap_or(0),
-                call_ids: raw.call_ids(),
-                thinking: raw.thinking(counts.thinking),
-                has_other_content: raw.parts.iter().any(Part::stands_alone),
-                has_text_id,
-            })
-        }
+        RawRole::Assistant { api, provider, model, usage, has_text_id } => Body::Assistant(Assistant {
+            source: Source { api: text(api), provider: text(provider), model: text(model) },
+            usage,
+            call_ids: raw.call_ids(),
+            thinking: raw.thinking(counts.thinking),
+            has_other_content: raw.parts.iter().any(Part::stands_alone),
+            has_text_id,
+        }),
         RawRole::ToolResult { call_id, tool_name, marker } => {
             let joined = raw.joined_text();
             let tool_name = text(tool_name);
@@ -214,6 +225,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         timestamp_ms: raw.timestamp_ms,
         fingerprint: raw.fingerprint,
         traits,
+        cuts: CutTable::default(),
     }
 }
 
@@ -361,12 +373,6 @@ impl Part<'_> {
 
 fn text(units: &[u16]) -> Box<str> {
     String::from_utf16_lossy(units).into()
-}
-
-/// A usable number of tokens: finite and positive, below what a count can hold exactly.
-fn token_count(tokens: f64) -> Option<u64> {
-    const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
-    (tokens > 0.0 && tokens <= MAX_EXACT).then_some(tokens as u64)
 }
 
 /// `reasoning_content` and its like; a real signature is long and mixed.

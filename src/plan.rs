@@ -1,11 +1,10 @@
 //! The answer of the core: at most one edit per message, and what it saves.
 //!
-//! Decisions flow in through `Draft`, a `Plan` flows out; the boundary applies it to the host's own objects. An
-//! edit can shorten tool-result text, remove thinking, drop a message or, when nothing else fits, cut a text; no
-//! edit can add, reorder or rewrite anything else.
+//! The boundary applies it to the host's own objects. An edit can shorten tool-result text, remove thinking, drop a
+//! message or, when nothing else fits, cut a text; no edit can add, reorder or rewrite anything else.
 
-use crate::text::Utf16Len;
-use crate::transcript::{Message, Transcript};
+use crate::cuts::Cut;
+use crate::tokens::estimate::Size;
 
 /// What happens to one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,19 +17,6 @@ pub enum Action {
     Drop,
     /// Its text blocks are cut, each as said; a block not named stays whole.
     Truncate(Vec<Cut>),
-}
-
-/// A text block of which only head and tail stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// Position of the block among the message's text blocks.
-    pub text_block: usize,
-    /// How much of its beginning stays.
-    pub head: Utf16Len,
-    /// How much of its end stays.
-    pub tail: Utf16Len,
-    /// Tokens this cut saves.
-    pub tokens_saved: usize,
 }
 
 /// Which rule of the product asked for an edit.
@@ -142,98 +128,8 @@ pub struct Edit {
 pub struct Plan {
     /// The edits, by index; at most one per message.
     pub edits: Vec<Edit>,
-    /// cl100k tokens of the transcript as it came.
-    pub tokens_before: usize,
-    /// cl100k tokens of what will be sent.
-    pub tokens_after: usize,
-}
-
-/// A plan in the making.
-#[derive(Clone, Debug)]
-pub struct Draft<'a> {
-    transcript: &'a Transcript,
-    edits: Vec<Option<Edit>>,
-    tokens: usize,
-}
-
-impl<'a> Draft<'a> {
-    /// Starts with every message kept.
-    #[must_use]
-    pub fn new(transcript: &'a Transcript) -> Self {
-        Self { transcript, edits: vec![None; transcript.len()], tokens: transcript.tokens() }
-    }
-
-    /// The transcript the draft is about.
-    #[must_use]
-    pub fn transcript(&self) -> &'a Transcript {
-        self.transcript
-    }
-
-    /// cl100k tokens of what would be sent now.
-    #[must_use]
-    pub fn tokens(&self) -> usize {
-        self.tokens
-    }
-
-    /// True if the message at `index` is left out.
-    #[must_use]
-    pub fn is_dropped(&self, index: usize) -> bool {
-        self.edit(index).is_some_and(|edit| edit.action == Action::Drop)
-    }
-
-    /// The decision about the message at `index` so far.
-    #[must_use]
-    pub fn edit(&self, index: usize) -> Option<&Edit> {
-        self.edits.get(index).and_then(Option::as_ref)
-    }
-
-    /// Decides about a message; a later decision replaces an earlier one, but nothing brings back what is dropped.
-    pub fn apply(&mut self, index: usize, layer: Layer, action: Action, reason: Reason) {
-        let Some(message) = self.transcript.get(index) else { return };
-        if self.is_dropped(index) {
-            return;
-        }
-        let tokens_saved = message.tokens_saved_by(&action);
-        if let Some(slot) = self.edits.get_mut(index) {
-            let saved_before = slot.as_ref().map_or(0, |edit| edit.tokens_saved);
-            self.tokens = (self.tokens + saved_before).saturating_sub(tokens_saved);
-            *slot = Some(Edit { index, layer, action, reason, tokens_saved });
-        }
-    }
-
-    /// Leaves out a whole group: the message at `start` and the tool results that answer it.
-    pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
-        for index in self.transcript.group(start) {
-            self.apply(index, layer, Action::Drop, reason);
-        }
-    }
-
-    /// Closes the draft.
-    #[must_use]
-    pub fn finish(self) -> Plan {
-        Plan {
-            edits: self.edits.into_iter().flatten().collect(),
-            tokens_before: self.transcript.tokens(),
-            tokens_after: self.tokens,
-        }
-    }
-}
-
-impl Message {
-    /// Tokens that `action` would save on this message.
-    #[must_use]
-    pub fn tokens_saved_by(&self, action: &Action) -> usize {
-        match action {
-            Action::Summarize => {
-                let shortened = self.tool_result().and_then(|result| result.shortened.as_ref());
-                shortened.map_or(0, |shortened| self.tokens.saturating_sub(shortened.message_tokens))
-            }
-            Action::StripThinking => {
-                let thinking = self.assistant().and_then(|assistant| assistant.thinking);
-                thinking.map_or(0, |thinking| thinking.tokens.min(self.tokens))
-            }
-            Action::Drop => self.tokens,
-            Action::Truncate(cuts) => cuts.iter().map(|cut| cut.tokens_saved).sum::<usize>().min(self.tokens),
-        }
-    }
+    /// The size of the transcript as it came.
+    pub before: Size,
+    /// The size of what will be sent.
+    pub after: Size,
 }

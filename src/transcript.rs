@@ -3,8 +3,10 @@
 //! Measured messages flow in (`measure` makes them), groups and turns flow out. Nothing here counts tokens or
 //! decides anything.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::cuts::CutTable;
 use crate::text::Utf16Len;
 use crate::traits::Traits;
 
@@ -12,7 +14,17 @@ use crate::traits::Traits;
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     messages: Vec<Arc<Message>>,
-    links: Vec<Link>,
+    links: Vec<Linked>,
+}
+
+/// A link with what finding the rest of its group takes.
+#[derive(Clone, Copy, Debug)]
+struct Linked {
+    link: Link,
+    /// Of a result, the position of its call among the calls of its assistant message.
+    call: usize,
+    /// The next result of the same group.
+    next: Option<usize>,
 }
 
 /// How a message belongs to its neighbours.
@@ -41,6 +53,8 @@ pub struct Message {
     pub fingerprint: u128,
     /// What it is about.
     pub traits: Traits,
+    /// How its long texts can be cut; empty where they may not be.
+    pub cuts: CutTable,
 }
 
 /// A message by role.
@@ -65,10 +79,8 @@ pub enum Body {
 pub struct Assistant {
     /// Wire protocol, provider and model that made it.
     pub source: Source,
-    /// Tokens of the prompt as the provider counted them (input + cache read + cache write), where known.
-    pub prompt_tokens: Option<u64>,
-    /// Tokens of that prompt which came from the provider's cache.
-    pub cache_read_tokens: u64,
+    /// What the provider reported of the call it answers.
+    pub usage: Usage,
     /// Ids of its tool calls, in order.
     pub call_ids: Vec<Box<str>>,
     /// Its thinking blocks, where it has any.
@@ -77,6 +89,46 @@ pub struct Assistant {
     pub has_other_content: bool,
     /// Whether one of its texts carries the id the provider gave it.
     pub has_text_id: bool,
+}
+
+/// What a provider reported of one call: tokens, and dollars where the host priced them. `None` where nothing usable was
+/// said.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Prompt tokens that were neither read from the cache nor written to it.
+    pub input: Option<f64>,
+    /// Prompt tokens read from the cache.
+    pub cache_read: Option<f64>,
+    /// Prompt tokens written to the cache.
+    pub cache_write: Option<f64>,
+    /// Those of them written to live for an hour.
+    pub cache_write_1h: Option<f64>,
+    /// Tokens of the answer.
+    pub output: Option<f64>,
+    /// Dollars for `input`.
+    pub cost_input: Option<f64>,
+    /// Dollars for `cache_read`.
+    pub cost_cache_read: Option<f64>,
+    /// Dollars for `cache_write`.
+    pub cost_cache_write: Option<f64>,
+    /// Dollars for `output`.
+    pub cost_output: Option<f64>,
+}
+
+impl Usage {
+    /// Tokens of the prompt: input + cache read + cache write; `None` unless that is a usable count.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> Option<f64> {
+        const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
+        let tokens = self.input? + self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0);
+        (tokens > 0.0 && tokens <= MAX_EXACT).then_some(tokens)
+    }
+
+    /// Whether any of the prompt came from the cache.
+    #[must_use]
+    pub fn shows_cache(&self) -> bool {
+        self.cache_read.is_some_and(|tokens| tokens > 0.0)
+    }
 }
 
 /// Who made an assistant message.
@@ -133,15 +185,6 @@ impl Transcript {
         Self { messages, links }
     }
 
-    /// The transcript before the message at `end`.
-    #[must_use]
-    pub fn up_to(&self, end: usize) -> Self {
-        let end = end.min(self.len());
-        let messages = self.messages.get(..end).unwrap_or_default().to_vec();
-        let links = self.links.get(..end).unwrap_or_default().to_vec();
-        Self { messages, links }
-    }
-
     /// The messages, oldest first.
     #[must_use]
     pub fn messages(&self) -> &[Arc<Message>] {
@@ -175,7 +218,13 @@ impl Transcript {
     /// How the message at `index` belongs to its neighbours.
     #[must_use]
     pub fn link(&self, index: usize) -> Link {
-        self.links.get(index).copied().unwrap_or(Link::Own)
+        self.links.get(index).map_or(Link::Own, |linked| linked.link)
+    }
+
+    /// Of a tool result, the position of its call among those of the assistant message it answers.
+    #[must_use]
+    pub fn call_position(&self, index: usize) -> usize {
+        self.links.get(index).map_or(0, |linked| linked.call)
     }
 
     /// Index of the message that opens the group of the message at `index`.
@@ -188,13 +237,8 @@ impl Transcript {
     }
 
     /// The group that opens at `start`: that message and the tool results that answer it.
-    ///
-    /// Results follow their call closely, so only the messages up to the next assistant are looked at.
     pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        let results = (start + 1..self.len())
-            .take_while(|&i| !matches!(self.get(i).map(|m| &m.body), Some(Body::Assistant(_))))
-            .filter(move |&i| self.link(i) == Link::ResultOf(start));
-        std::iter::once(start).chain(results)
+        std::iter::successors(Some(start), |&index| self.links.get(index)?.next)
     }
 
     /// Index of the first user message.
@@ -238,6 +282,12 @@ impl Message {
         self.assistant().filter(|_| self.is_sent)
     }
 
+    /// Whether it is the same message, or one of equal content.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || self.fingerprint == other.fingerprint
+    }
+
     /// Whether a provider sees it as a turn, if nothing else keeps it from being sent.
     #[must_use]
     pub fn is_turn(&self) -> bool {
@@ -260,7 +310,7 @@ impl Message {
             }
             _ => 0,
         };
-        size_of::<Self>() + owned + self.traits.heap_bytes()
+        size_of::<Self>() + owned + self.traits.heap_bytes() + self.cuts.heap_bytes()
     }
 
     /// The tool result's facts, for role `toolResult`.
@@ -276,32 +326,51 @@ impl Message {
 /// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
 /// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
 /// role may be one the host never sends, so it does not count as speaking.
-fn link(messages: &[Arc<Message>]) -> Vec<Link> {
-    let mut open: Option<(usize, Vec<&str>)> = None;
-    let mut links = Vec::with_capacity(messages.len());
+fn link(messages: &[Arc<Message>]) -> Vec<Linked> {
+    let mut open: Option<OpenCalls<'_>> = None;
+    let mut links: Vec<Linked> = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
-        links.push(match &message.body {
-            Body::Assistant(assistant) => {
-                let ids = if message.is_sent { assistant.call_ids.as_slice() } else { &[] };
-                open = Some((index, ids.iter().map(AsRef::as_ref).collect()));
-                Link::Own
-            }
-            Body::ToolResult(result) => match &mut open {
-                Some((call, unanswered)) => match unanswered.iter().position(|id| **id == *result.call_id) {
-                    Some(position) => {
-                        unanswered.swap_remove(position);
-                        Link::ResultOf(*call)
+        let mut linked = Linked { link: Link::Own, call: 0, next: None };
+        match &message.body {
+            Body::Assistant(assistant) => open = message.is_sent.then(|| OpenCalls::of(index, assistant)),
+            Body::ToolResult(result) => {
+                let answered =
+                    open.as_mut().and_then(|calls| calls.take(&result.call_id).map(|at| (calls, at)));
+                linked.link = Link::Orphan;
+                if let Some((calls, call)) = answered {
+                    linked = Linked { link: Link::ResultOf(calls.message), call, next: None };
+                    if let Some(before) = links.get_mut(calls.newest_member) {
+                        before.next = Some(index);
                     }
-                    None => Link::Orphan,
-                },
-                None => Link::Orphan,
-            },
-            Body::User | Body::Summary => {
-                open = None;
-                Link::Own
+                    calls.newest_member = index;
+                }
             }
-            Body::System | Body::Other => Link::Own,
-        });
+            Body::User | Body::Summary => open = None,
+            Body::System | Body::Other => {}
+        }
+        links.push(linked);
     }
     links
+}
+
+/// The calls of the newest assistant message that have no result yet.
+struct OpenCalls<'a> {
+    message: usize,
+    newest_member: usize,
+    /// Positions by id, the first call of an id last.
+    unanswered: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> OpenCalls<'a> {
+    fn of(message: usize, assistant: &'a Assistant) -> Self {
+        let mut unanswered: HashMap<&str, Vec<usize>> = HashMap::with_capacity(assistant.call_ids.len());
+        for (position, id) in assistant.call_ids.iter().enumerate().rev() {
+            unanswered.entry(id).or_default().push(position);
+        }
+        Self { message, newest_member: message, unanswered }
+    }
+
+    fn take(&mut self, id: &str) -> Option<usize> {
+        self.unanswered.get_mut(id)?.pop()
+    }
 }

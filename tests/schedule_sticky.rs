@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
+use pi_strata::account::Account;
 use pi_strata::layers::{Limits, Overflow, window};
 use pi_strata::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::plan::{Action, Edit};
 use pi_strata::schedule::economy::{Economy, Policy};
-use pi_strata::schedule::sticky::{Account, Sticky, Verdict};
+use pi_strata::schedule::sticky::{Arithmetic, Sticky, Verdict};
 use pi_strata::schedule::{Memo, Mode, decide};
-use pi_strata::transcript::{Body, Link, Message, Transcript};
+use pi_strata::transcript::{Body, Link, Message, Transcript, Usage};
 use proptest::prelude::*;
 
 /// One turn of a made-up conversation.
@@ -133,8 +134,7 @@ impl Maker {
             api: &api,
             provider: &provider,
             model: &model,
-            prompt_tokens: prompt,
-            cache_read_tokens: None,
+            usage: Usage { input: prompt, ..Usage::default() },
             has_text_id: false,
         };
         self.push(role, turn.ok, parts);
@@ -181,13 +181,13 @@ fn policy(economy: Economy) -> Policy {
     Policy { waters: economy.waters(), ..Policy::default() }
 }
 
-fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Account) {
+fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
     let transcript = Transcript::new(messages.to_vec());
-    let (draft, account) = sticky.draft(&transcript);
-    (draft.finish().edits, account)
+    let (plan, _, arithmetic) = sticky.plan(&transcript);
+    (plan.edits, arithmetic)
 }
 
-fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Account) {
+fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
     plan(&mut Sticky::new(policy(Economy::Balanced), limits()), messages)
 }
 
@@ -270,7 +270,7 @@ proptest! {
             let dropped = |index: usize| edits.iter().any(|edit| edit.index == index && edit.action == Action::Drop);
             let now_gone = (0..at).filter(|&index| messages[index].is_user() && dropped(index)).count();
             if now_gone > users_gone && account.verdict != Verdict::Wait {
-                let tail = window::tail_start(&Transcript::new(messages[..at].to_vec()), &limits());
+                let tail = window::tail_start(&Account::of(&Transcript::new(messages[..at].to_vec())), &limits());
                 let left = (1..tail).find(|&index| messages[index].assistant().is_some() && !dropped(index));
                 prop_assert_eq!(left, None, "user text went before this");
             }
@@ -303,8 +303,8 @@ proptest! {
         let shorter = &messages[..cut.index(messages.len())];
         for messages in [&conversation(&other), &messages, shorter, &messages] {
             let transcript = Transcript::new(messages.to_vec());
-            let decision = decide(&transcript, Mode::Sticky, &policy(Economy::Balanced), &limits(), &memo);
-            prop_assert_eq!((decision.draft.finish().edits, decision.account), (fresh(messages).0, Some(fresh(messages).1)));
+            let decision = decide(&transcript, Mode::Sticky, &policy(Economy::Balanced), &limits(), None, &memo);
+            prop_assert_eq!((decision.plan.edits, decision.arithmetic), (fresh(messages).0, Some(fresh(messages).1)));
         }
     }
 
@@ -374,10 +374,10 @@ fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
     let calls = calls(&messages);
     for &at in &calls {
         let transcript = Transcript::new(messages[..at].to_vec());
-        let (draft, account) = sticky.draft(&transcript);
+        let (plan, _, account) = sticky.plan(&transcript);
         moves += usize::from(account.verdict != Verdict::Wait);
         carried += usize::from(account.verdict == Verdict::Carried);
-        assert!(sticky.estimate().tokens(draft.tokens()) <= limits.threshold());
+        assert!(sticky.estimate().tokens(plan.after) <= limits.threshold());
     }
     assert!(carried > 0, "no batch was due to what carrying had cost");
     assert!(moves > 1 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());

@@ -11,7 +11,7 @@ import { conversation } from "./transcripts.mjs";
 
 const require = createRequire(import.meta.url);
 const strata = require("../../index.js");
-const binding = require("../../binding.js");
+const binding = require("../../lib/native.js").native();
 const { Batch } = require("../../lib/snapshot.js");
 
 const PANICS = Number(process.argv[2]);

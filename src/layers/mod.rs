@@ -1,6 +1,6 @@
 //! The documented layers, one pure function each: what may be edited, never when.
 //!
-//! A transcript and the limits flow in, edits on a draft flow out.
+//! Each reads and edits the account of what is sent.
 
 pub mod shrink;
 pub mod thinking;
@@ -19,6 +19,9 @@ pub const KEEP_RECENT_MESSAGES: usize = 20;
 pub const CONTEXT_WINDOW: f64 = 200_000.0;
 /// Tokens kept free for the model's answer. Documented default of the hook and of the guard.
 pub const RESERVE_TOKENS: f64 = 8192.0;
+
+/// Most of the window that is kept free for the answer: a reserve made for large windows leaves small ones their room.
+pub const MAX_RESERVE_SHARE: f64 = 0.25;
 
 /// How much the layers may take, as the host set it.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,10 +90,9 @@ impl Limits {
         self.keep_recent_messages.max(1)
     }
 
-    /// Tokens a request may have at all. A reserve that leaves no room cannot be meant: then it is the threshold.
+    /// Tokens a request may have at all: the window without the reserve, which is never more than a quarter of it.
     #[must_use]
     pub fn budget(&self) -> f64 {
-        let budget = self.context_window - self.reserve_tokens;
-        if budget > 0.0 { budget } else { self.threshold() }
+        self.context_window - self.reserve_tokens.min(self.context_window * MAX_RESERVE_SHARE)
     }
 }

@@ -1,7 +1,8 @@
 //! Layer 2, old thinking: which assistant messages may lose their thinking blocks, whole or not at all.
 
 use super::{Limits, ThinkingScope};
-use crate::transcript::{Assistant, Message, Transcript};
+use crate::account::Account;
+use crate::transcript::Assistant;
 
 /// Protocols on which a function call, or a text with an id, is refused without the reasoning item before it.
 const REASONING_ITEM_APIS: [&str; 3] =
@@ -9,39 +10,46 @@ const REASONING_ITEM_APIS: [&str; 3] =
 /// The protocol on which some models want their reasoning field beside every tool call.
 const WIRE_FIELD_API: &str = "openai-completions";
 
-/// Indices of the messages that may lose their thinking: all but the newest that have any.
+/// The index before which thinking is old: that of the oldest of the newest messages that keep theirs.
 ///
-/// A message pi does not send uses up none of the kept ones. The step under way keeps its thinking in any case.
-pub fn strippable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterator<Item = usize> + 'a {
-    let keep = limits.keep_recent_thinking;
+/// A message pi does not send uses up none of the kept ones.
+#[must_use]
+pub fn old_before(account: &Account, limits: &Limits) -> usize {
     let end = match limits.thinking_scope {
-        ThinkingScope::All => transcript.len(),
-        ThinkingScope::ClosedTurns => transcript.last_user().unwrap_or(0),
+        ThinkingScope::All => account.len(),
+        ThinkingScope::ClosedTurns => account.last_user().unwrap_or(0),
     };
-    let step = step_under_way(transcript.messages().iter().map(AsRef::as_ref).enumerate().rev());
     let mut kept = 0;
-    transcript.messages().iter().enumerate().rev().filter_map(move |(index, message)| {
-        let assistant = message.assistant()?;
-        assistant.thinking?;
-        if kept < keep {
-            kept += usize::from(message.is_sent);
-            return None;
-        }
-        (index < end && Some(index) != step && may_lose_thinking(assistant)).then_some(index)
-    })
+    let keeps = account.thinkers().iter().rev().copied().take_while(|&index| {
+        let is_kept = kept < limits.keep_recent_thinking;
+        kept += usize::from(account.message(index).is_some_and(|message| message.is_sent));
+        is_kept
+    });
+    keeps.last().unwrap_or(account.len()).min(end)
+}
+
+/// Whether the thinking of the message at `index` may go, old as it is: the step under way keeps its own, and so does
+/// what a provider would refuse without it.
+#[must_use]
+pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {
+    let assistant = account.message(index).and_then(|message| message.assistant());
+    Some(index) != step
+        && assistant.is_some_and(|assistant| assistant.thinking.is_some() && may_lose_thinking(assistant))
 }
 
 /// The newest assistant message sent, if it made calls: as long as the tool loop goes on the provider wants its
 /// thinking back.
-pub fn step_under_way<'a>(newest_first: impl IntoIterator<Item = (usize, &'a Message)>) -> Option<usize> {
-    let sent = |(index, message): (usize, &'a Message)| Some((index, message.sent_assistant()?));
-    let (index, newest) = newest_first.into_iter().find_map(sent)?;
+#[must_use]
+pub fn step_under_way(account: &Account) -> Option<usize> {
+    let newest_first = account.rows().iter().enumerate().rev();
+    let (index, newest) =
+        newest_first.into_iter().find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
     (!newest.call_ids.is_empty()).then_some(index)
 }
 
 /// False where the provider would refuse the message without its thinking, or nothing would be left of it.
 #[must_use]
-pub fn may_lose_thinking(assistant: &Assistant) -> bool {
+fn may_lose_thinking(assistant: &Assistant) -> bool {
     let api = &*assistant.source.api;
     let has_call = !assistant.call_ids.is_empty();
     let names_field = assistant.thinking.is_some_and(|thinking| thinking.names_wire_field);

@@ -3,9 +3,9 @@
 //! Positions count from the end of the transcript, not by turn: one question can set off dozens of calls.
 
 use super::Limits;
-use super::shrink::cut_text;
+use crate::account::Account;
+use crate::cuts::cut_text;
 use crate::text::{Utf16Len, clip, first_lines, last_lines, line_count};
-use crate::transcript::Transcript;
 
 /// Lines kept from the beginning of a summarised result. Documented default of the hook.
 pub const SUMMARY_HEAD_LINES: usize = 3;
@@ -82,7 +82,7 @@ impl Form {
         text: &[u16],
         marker: impl FnOnce(usize, Utf16Len) -> Vec<u16>,
     ) -> Option<Vec<u16>> {
-        if text.len() <= self.min_len.0 {
+        if text.len() <= self.min_len.0 || self.is_summary(text) {
             return None;
         }
         let omitted = line_count(text).saturating_sub(self.head_lines + self.tail_lines);
@@ -93,6 +93,30 @@ impl Form {
         let summary = lines.join(&NEWLINE);
         (summary.len() < text.len()).then_some(summary)
     }
+}
+
+impl Form {
+    /// Whether `text` is a summary of this form that came back: its marker says that the original was longer.
+    fn is_summary(&self, text: &[u16]) -> bool {
+        let most = self.head_lines + self.tail_lines + 1;
+        let mut lines = text.split(|&unit| unit == NEWLINE);
+        let marked = lines.by_ref().take(self.head_lines + 1).find_map(original_len);
+        marked.is_some_and(|original| original > Utf16Len(text.len())) && line_count(text) <= most
+    }
+}
+
+/// The original length that a marker line states; `None` for any other line.
+fn original_len(line: &[u16]) -> Option<Utf16Len> {
+    /// Twice as long as any marker with a handle.
+    const LONGEST_MARKER: usize = 120;
+    let line = String::from_utf16(line.get(..line.len().min(LONGEST_MARKER))?).ok()?;
+    let words = line.strip_prefix("[... ")?;
+    let rest = match words.strip_prefix("已省略 ") {
+        Some(zh) => zh.split_once(" 行，原始 ")?.1,
+        None => words.split_once(" lines omitted, ")?.1,
+    };
+    let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
+    digits.parse().ok().map(Utf16Len)
 }
 
 /// The marker line, in one of the two languages it comes in.
@@ -127,14 +151,11 @@ impl MarkerLanguage {
     }
 }
 
-/// Indices of the results that may be summarised: all but the newest, where that makes them shorter.
-pub fn summarizable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterator<Item = usize> + 'a {
-    let messages = transcript.messages().iter().enumerate().rev();
-    messages
-        .filter_map(|(index, message)| message.tool_result().map(|result| (index, result)))
-        .skip(limits.keep_recent_tool_results)
-        .filter(|(_, result)| result.shortened.is_some())
-        .map(|(index, _)| index)
+/// The old tool results: all but the newest, in order.
+#[must_use]
+pub fn old<'a>(account: &'a Account, limits: &Limits) -> &'a [usize] {
+    let results = account.results();
+    results.get(..results.len().saturating_sub(limits.keep_recent_tool_results)).unwrap_or_default()
 }
 
 #[cfg(test)]

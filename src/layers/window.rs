@@ -1,61 +1,76 @@
-//! Layer 3, the sliding window: which groups may be dropped, oldest first.
+//! Layer 3, the sliding window: which groups it may pass by, oldest first.
 //!
-//! Protected are the system messages, the summaries before the first user message, that message itself, and the
-//! newest messages, stretched back so that no tool result is cut from its call. Protected is also what the
-//! conversation opens with: without it a reply could come first, which providers refuse.
+//! Protected is what [`Account::is_protected`] names, and the newest messages, stretched back so that no tool result is
+//! cut from its call.
 
 use super::Limits;
-use crate::transcript::{Body, Link, Message, Transcript};
+use crate::account::{Account, Form};
+use crate::tokens::estimate::Estimate;
 
 /// Index from which on everything is protected.
 #[must_use]
-pub fn tail_start(transcript: &Transcript, limits: &Limits) -> usize {
-    let messages = transcript.messages().iter().enumerate().rev();
-    let newest = messages.filter(|(_, message)| !message.is_system()).map(|(index, _)| index);
-    let start = newest.take(limits.recent_messages()).last().unwrap_or(transcript.len());
-    (start..transcript.len()).map(|index| transcript.group_start(index)).min().unwrap_or(start)
+pub fn tail_start(account: &Account, limits: &Limits) -> usize {
+    let rows = account.rows();
+    let newest = rows.iter().enumerate().rev().filter(|(_, row)| !row.message.is_system());
+    let start = newest.take(limits.recent_messages()).last().map_or(rows.len(), |(index, _)| index);
+    rows.iter().skip(start).map(|row| row.group).min().unwrap_or(start)
 }
 
-/// The opening messages of the droppable groups, oldest first.
-pub fn droppable<'a>(transcript: &'a Transcript, limits: &Limits) -> impl Iterator<Item = usize> + 'a {
-    let head = Head::of(transcript);
-    (0..tail_start(transcript, limits)).filter(move |&index| {
-        !matches!(transcript.link(index), Link::ResultOf(_)) && !head.protects(transcript, index)
-    })
+/// Whether the group that opens at `index` may go: it is there, and nothing protects it.
+#[must_use]
+pub fn is_droppable(account: &Account, index: usize) -> bool {
+    let is_there = account.row(index).is_some_and(|row| row.opens_group(index) && row.edit.0 != Form::Gone);
+    is_there && !account.is_protected(index)
 }
 
-/// What a conversation opens with: the first of what a provider sees as turns, unless that is a reply.
-pub fn opening<'a>(turns: impl IntoIterator<Item = (usize, &'a Message)>) -> Option<usize> {
-    let (index, first) = turns.into_iter().next()?;
-    first.assistant().is_none().then_some(index)
+/// How far the window has slid. From call to call it goes on where it stood, in either direction.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// The groups passed by, oldest first.
+    slid: Vec<usize>,
+    /// Everything before it was passed by or is protected.
+    cursor: usize,
+    /// The user message that was the last one: it loses that protection to the next.
+    last_user: Option<usize>,
 }
 
-/// Where a conversation begins: what no layer drops, however old it is.
-#[derive(Clone, Copy, Debug)]
-pub struct Head {
-    /// See [`opening`].
-    opening: Option<usize>,
-    first_user: Option<usize>,
-}
-
-impl Head {
-    /// The head of a transcript.
-    #[must_use]
-    pub fn of(transcript: &Transcript) -> Self {
-        let messages = transcript.messages().iter().map(AsRef::as_ref).enumerate();
-        let turns = messages.filter(|(index, message): &(usize, &Message)| {
-            message.is_turn() && transcript.link(*index) != Link::Orphan
-        });
-        Self { opening: opening(turns), first_user: transcript.first_user() }
+impl Window {
+    /// Passes by as many of the oldest groups as it takes to come under the threshold, and no more.
+    pub fn slide(&mut self, account: &mut Account, limits: &Limits, estimate: &Estimate) {
+        let tail = tail_start(account, limits);
+        self.take_back_what_changed(account, tail);
+        let is_over = |size| estimate.tokens(size) > limits.threshold();
+        while self.cursor < tail && is_over(account.sent()) {
+            if is_droppable(account, self.cursor) {
+                account.slide_group(self.cursor, true);
+                self.slid.push(self.cursor);
+            }
+            self.cursor += 1;
+        }
+        while let Some(&newest) = self.slid.last()
+            && !is_over(account.sent_with(newest))
+        {
+            self.take_back(account);
+        }
     }
 
-    /// True for the system messages, the opening, the first user message and the summaries before it.
-    #[must_use]
-    pub fn protects(&self, transcript: &Transcript, index: usize) -> bool {
-        match transcript.get(index).map(|message| &message.body) {
-            Some(Body::System) | None => true,
-            Some(Body::Summary) if self.first_user.is_none_or(|first| index < first) => true,
-            Some(_) => Some(index) == self.opening || Some(index) == self.first_user,
+    /// A message can lose its protection, and a late result can bring its group back among the newest messages.
+    fn take_back_what_changed(&mut self, account: &mut Account, tail: usize) {
+        let mut end = tail;
+        if self.last_user != account.last_user() {
+            end = end.min(self.last_user.unwrap_or(tail));
+            self.last_user = account.last_user();
+        }
+        while self.slid.last().is_some_and(|&newest| newest >= end) {
+            self.take_back(account);
+        }
+        self.cursor = self.cursor.min(end);
+    }
+
+    fn take_back(&mut self, account: &mut Account) {
+        if let Some(newest) = self.slid.pop() {
+            account.slide_group(newest, false);
+            self.cursor = newest;
         }
     }
 }

@@ -16,11 +16,10 @@ use super::options::{EngineOptions, mode};
 use super::read::Batch;
 use super::wire::{Header, encode};
 use crate::fault;
-use crate::guard;
-use crate::layers::shrink::{self, Texts};
-use crate::layers::{Limits, Overflow};
-use crate::measure::{Part, Rules};
-use crate::plan::{Draft, Reason};
+use crate::guard::guard;
+use crate::layers::Limits;
+use crate::measure::Rules;
+use crate::plan::Reason;
 use crate::schedule::economy::Policy;
 use crate::schedule::sticky::Verdict;
 use crate::schedule::{Decision, Memo, Mode, decide};
@@ -46,12 +45,14 @@ pub(super) enum Planner {
 }
 
 impl Planner {
-    fn decide<'a>(&self, transcript: &'a Transcript, limits: &Limits) -> Decision<'a> {
+    fn decide(&self, transcript: &Transcript, limits: &Limits, overhead_tokens: Option<f64>) -> Decision {
         match self {
-            Self::Layers(mode, policy, memo) => decide(transcript, *mode, policy, limits, memo),
+            Self::Layers(mode, policy, memo) => {
+                decide(transcript, *mode, policy, limits, overhead_tokens, memo)
+            }
             Self::Guard => {
-                let draft = guard::draft(transcript, limits);
-                Decision { draft, estimate: Estimate::PLAIN, account: None }
+                let plan = guard(transcript, limits).plan();
+                Decision { floor: plan.after, plan, estimate: Estimate::PLAIN, arithmetic: None }
             }
         }
     }
@@ -94,26 +95,22 @@ impl Engine {
         })
     }
 
-    /// Plans over the messages in these slots, on a worker thread. `texts` answers a plan that wanted some.
+    /// Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
+    /// and tools; without it, it is learned.
     #[napi(ts_return_type = "Promise<Float64Array>")]
     pub fn plan(
         &self,
         slots: Uint32ArraySlice<'_>,
         context_window: f64,
-        text_numbers: Option<Float64ArraySlice<'_>>,
-        text_strings: Option<Array<'_>>,
+        overhead_tokens: Option<f64>,
     ) -> Result<AsyncTask<PlanTask>> {
         guarded(|| {
-            let texts = match (text_numbers, text_strings) {
-                (Some(numbers), Some(strings)) => Some(Batch::take(&numbers, &strings)?),
-                _ => None,
-            };
             Ok(AsyncTask::new(PlanTask {
                 wanted: slots.to_vec(),
                 slots: self.slots.clone(),
                 limits: Limits { context_window, ..self.limits.clone() },
+                overhead_tokens,
                 planner: self.planner.clone(),
-                texts,
             }))
         })
     }
@@ -203,8 +200,8 @@ pub struct PlanTask {
     wanted: Vec<u32>,
     slots: Arc<Slots>,
     limits: Limits,
+    overhead_tokens: Option<f64>,
     planner: Planner,
-    texts: Option<Batch>,
 }
 
 impl<'a> ScopedTask<'a> for PlanTask {
@@ -214,7 +211,7 @@ impl<'a> ScopedTask<'a> for PlanTask {
     fn compute(&mut self) -> Result<Vec<f64>> {
         guarded(|| {
             let transcript = Transcript::new(self.slots.get(&self.wanted)?);
-            self.plan(&transcript)
+            Ok(self.plan(&transcript))
         })
     }
 
@@ -224,52 +221,22 @@ impl<'a> ScopedTask<'a> for PlanTask {
 }
 
 impl PlanTask {
-    fn plan(&self, transcript: &Transcript) -> Result<Vec<f64>> {
+    fn plan(&self, transcript: &Transcript) -> Vec<f64> {
         let limits = &self.limits;
-        let Decision { draft, estimate, account } = self.planner.decide(transcript, limits);
+        let Decision { plan, floor, estimate, arithmetic } =
+            self.planner.decide(transcript, limits, self.overhead_tokens);
         fault::step();
-        let kept = (limits.overflow == Overflow::Keep).then(|| draft.clone());
-        let (least, wanted) = self.least(draft, &estimate)?;
-        let floor = estimate.tokens(least.tokens());
-        let draft = kept.unwrap_or(least);
         let header = Header {
-            tokens_before: estimate.tokens(transcript.tokens()),
-            tokens_after: estimate.tokens(draft.tokens()),
-            tokens_at_least: floor,
+            tokens_before: estimate.tokens(plan.before),
+            tokens_after: estimate.tokens(plan.after),
+            tokens_at_least: estimate.tokens(floor),
             budget: limits.budget(),
             threshold: limits.threshold(),
             scale: estimate.scale,
-            account,
+            arithmetic,
         };
-        Ok(encode(&header, &draft.finish(), &wanted))
+        encode(&header, &plan)
     }
-
-    /// The draft after layer 4, or after what layer 4 would do if it might, and the texts that would take it further.
-    fn least<'t>(&self, mut draft: Draft<'t>, estimate: &Estimate) -> Result<(Draft<'t>, Vec<usize>)> {
-        if matches!(self.planner, Planner::Guard) {
-            return Ok((draft, Vec::new()));
-        }
-        let limits = Limits { overflow: Overflow::Shrink, ..self.limits.clone() };
-        shrink::shrink(&mut draft, &limits, estimate);
-        let Some(batch) = &self.texts else {
-            let wanted = shrink::wanted_texts(&draft, &limits, estimate);
-            return Ok((draft, wanted));
-        };
-        shrink::cut_texts(&mut draft, &limits, estimate, &texts_of(batch)?);
-        Ok((draft, Vec::new()))
-    }
-}
-
-/// Texts to cut come as messages whose slot is their position in the transcript.
-fn texts_of(batch: &Batch) -> Result<Vec<Texts>> {
-    let messages = batch.messages()?.into_iter().map(|message| {
-        let blocks = message.raw.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.to_vec()),
-            _ => None,
-        });
-        Texts { index: message.slot, blocks: blocks.collect() }
-    });
-    Ok(messages.collect())
 }
 
 /// Measures what is new; equal content that was measured under equal rules is looked up.

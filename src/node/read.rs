@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use crate::fault;
 use crate::measure::{Part, Raw, RawRole};
+use crate::transcript::Usage;
 
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
@@ -129,8 +130,7 @@ impl<'a> Cursor<'a> {
             0 => RawRole::System,
             1 => RawRole::User,
             2 => RawRole::Assistant {
-                prompt_tokens: finite(self.number()?),
-                cache_read_tokens: finite(self.number()?),
+                usage: self.usage()?,
                 has_text_id: self.number()? != 0.0,
                 api: self.text()?,
                 provider: self.text()?,
@@ -144,6 +144,21 @@ impl<'a> Cursor<'a> {
             }
             4 => RawRole::Summary,
             _ => RawRole::Other,
+        })
+    }
+
+    fn usage(&mut self) -> Result<Usage> {
+        let mut next = || self.number().map(|number| finite(number).filter(|&number| number >= 0.0));
+        Ok(Usage {
+            input: next()?,
+            cache_read: next()?,
+            cache_write: next()?,
+            cache_write_1h: next()?,
+            output: next()?,
+            cost_input: next()?,
+            cost_cache_read: next()?,
+            cost_cache_write: next()?,
+            cost_output: next()?,
         })
     }
 

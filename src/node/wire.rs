@@ -1,10 +1,10 @@
 //! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
 //!
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts`, each cut as
-//! `text block, head, tail`; then the indices of messages whose texts are wanted.
+//! `text block, head, tail`.
 
 use crate::plan::{Action, Edit, Plan, Reason};
-use crate::schedule::sticky::{Account, Verdict};
+use crate::schedule::sticky::{Arithmetic, Verdict};
 
 /// What stands before the edits.
 pub(super) struct Header {
@@ -21,14 +21,14 @@ pub(super) struct Header {
     /// Provider tokens per cl100k token.
     pub(super) scale: f64,
     /// The arithmetic of the sticky schedule, if that decided.
-    pub(super) account: Option<Account>,
+    pub(super) arithmetic: Option<Arithmetic>,
 }
 
 /// Stands for the verdict where the layers were recomputed.
 const NO_VERDICT: f64 = -1.0;
 
 /// The plan and what else the boundary must know, as numbers.
-pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Vec<f64> {
+pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
     let mut numbers = vec![
         header.tokens_before.round(),
         header.tokens_after.round(),
@@ -37,23 +37,21 @@ pub(super) fn encode(header: &Header, plan: &Plan, wanted_texts: &[usize]) -> Ve
         header.threshold,
         header.scale,
         plan.edits.len() as f64,
-        wanted_texts.len() as f64,
     ];
-    numbers.extend(header.account.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0], |account| {
-        let verdict = Verdict::ALL.iter().position(|&verdict| verdict == account.verdict);
+    numbers.extend(header.arithmetic.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0], |of| {
+        let verdict = Verdict::ALL.iter().position(|&verdict| verdict == of.verdict);
         [
             verdict.unwrap_or_default() as f64,
-            f64::from(u8::from(account.is_cold)),
-            account.removable,
-            account.carried,
-            account.rewrite,
-            account.frontier as f64,
+            f64::from(u8::from(of.is_cold)),
+            of.removable,
+            of.carried,
+            of.rewrite,
+            of.frontier as f64,
         ]
     }));
     for edit in &plan.edits {
         encode_edit(edit, &mut numbers);
     }
-    numbers.extend(wanted_texts.iter().map(|&index| index as f64));
     numbers
 }
 

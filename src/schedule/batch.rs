@@ -1,6 +1,6 @@
 //! One batch of edits: which of what may go goes, the least useful for its tokens first.
 //!
-//! The held messages and the ledger flow in and are edited in place; the context's new size flows out. Useful means
+//! Useful means
 //! expected later uses of identifiers that nothing else in the context shows, so that the choice is one of coverage:
 //! each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
 //! at again when its turn comes and put back if it is no longer the least.
@@ -9,145 +9,122 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::economy::Policy;
-use super::held::{Form, Held};
+use super::held::Held;
 use super::ledger::Ledger;
-use crate::layers::thinking::{may_lose_thinking, step_under_way};
-use crate::layers::{Limits, ThinkingScope};
-use crate::plan::Reason;
-use crate::tokens::estimate::Estimate;
+use crate::account::{Account, Form, Row};
+use crate::layers::{Limits, thinking, tool_results, window};
+use crate::plan::{Layer, Reason};
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 use crate::transcript::Body;
 
-/// Tokens a provider counts around each message, in cl100k: role and delimiters.
-const MESSAGE_OVERHEAD_TOKENS: f64 = 4.0;
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
 /// No batch goes below this share of the low water: what is left then is the latest work.
 const FLOOR_SHARE: f64 = 0.3;
 
-/// Where a batch may cut, and how deep.
-#[derive(Clone, Copy, Debug)]
-pub struct Scope {
-    /// What the conversation opens with, unless that is a reply itself: without it a reply could come first.
-    pub opening: Option<usize>,
-    /// The first user message.
-    pub first_user: Option<usize>,
-    /// The last user message: what follows is the open turn.
-    pub last_user: Option<usize>,
-    /// Nothing from here on is dropped.
-    pub tail: usize,
-    /// No tool result from here on is summarised.
-    pub full_results: usize,
-    /// Tokens the context must come down to whatever that loses.
-    pub must: f64,
-}
+/// Of the window, what a batch that must drop user text leaves free: else the next call would drop more of it.
+const USER_TEXT_SLACK: f64 = 0.05;
 
 /// What one batch works on.
 pub struct Batch<'a> {
-    /// The messages before the call.
-    pub held: &'a mut [Held],
+    /// What is sent, and will be.
+    pub account: &'a mut Account,
+    /// What is known of each message.
+    pub held: &'a [Held],
     /// Their identifiers.
     pub ledger: &'a mut Ledger,
-    /// cl100k tokens as sent.
-    pub sent: usize,
-    /// From those to the provider's.
+    /// From cl100k tokens to the provider's.
     pub estimate: Estimate,
     /// Prices and waters.
     pub policy: &'a Policy,
     /// The layers' limits.
     pub limits: &'a Limits,
-    /// Where it may cut.
-    pub scope: Scope,
+    /// Nothing from here on is dropped.
+    pub tail: usize,
+    /// Tokens the context must come down to whatever that loses.
+    pub must: f64,
 }
 
 impl Batch<'_> {
-    /// Edits until what is left is worth its tokens; returns cl100k tokens as sent.
+    /// Edits until what is left is worth its tokens. True if it took all there was to take.
     #[must_use]
-    pub fn run(mut self) -> usize {
+    pub fn run(mut self) -> bool {
         self.drop_unsent();
         self.strip_closed_turns();
-        self.take_least_useful();
+        let took_all = self.take_least_useful();
         self.drop_users_if_nothing_else_helps();
-        self.sent
+        took_all
     }
 
     fn context(&self) -> f64 {
-        self.estimate.tokens(self.sent)
+        self.estimate.tokens(self.account.sent())
+    }
+
+    fn at(&self, index: usize) -> Option<(&Row, &Held)> {
+        self.account.row(index).zip(self.held.get(index))
     }
 
     /// A failed answer is never sent, so leaving it out changes nothing on the wire.
     fn drop_unsent(&mut self) {
-        for index in 0..self.scope.tail {
-            let is_unsent = self.held.get(index).is_some_and(|held| {
-                held.form != Form::Gone && held.message.assistant().is_some() && !held.message.is_sent
-            });
-            if is_unsent {
-                self.set(index, Form::Gone, Reason::NeverSent);
-            }
+        let is_unsent = |row: &Row| row.message.assistant().is_some() && !row.message.is_sent;
+        let live = self.account.live_before(self.tail);
+        for index in live.filter(|&index| self.account.row(index).is_some_and(is_unsent)).collect::<Vec<_>>()
+        {
+            self.set(index, Form::Gone, Layer::Window, Reason::NeverSent);
         }
     }
 
     /// Some models bind a thinking signature to all that precedes it, so when old messages change, the thinking after
     /// them goes too. Something old always changes, so all of it in closed turns does.
     fn strip_closed_turns(&mut self) {
-        for index in self.thinking(self.scope.last_user.unwrap_or(0)) {
-            self.set(index, Form::Edited, Reason::ThinkingBound);
+        let end = self.account.last_user().unwrap_or(0);
+        for index in self.thinking() {
+            if index < end {
+                self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
+            }
         }
     }
 
-    /// Messages before `end` that layer 2 lets lose their thinking and that still have it.
-    fn thinking(&self, end: usize) -> Vec<usize> {
-        let newest_first = || self.held.iter().enumerate().rev();
-        let step = step_under_way(newest_first().map(|(index, held)| (index, &*held.message)));
-        let mut kept = 0;
-        let strippable = newest_first().filter(|(index, held)| {
-            let Some(assistant) = held.message.assistant().filter(|assistant| assistant.thinking.is_some())
-            else {
-                return false;
-            };
-            if kept < self.limits.keep_recent_thinking {
-                kept += usize::from(held.message.is_sent);
-                return false;
-            }
-            let is_closed = *index < end && Some(*index) != step;
-            is_closed && held.form == Form::Whole && held.message.is_sent && may_lose_thinking(assistant)
-        });
-        strippable.map(|(index, _)| index).collect()
+    /// Messages that layer 2 lets lose their thinking and that still have it.
+    fn thinking(&self) -> Vec<usize> {
+        let account = &*self.account;
+        let (end, step) = (thinking::old_before(account, self.limits), thinking::step_under_way(account));
+        let still_has_it = |&index: &usize| {
+            account.row(index).is_some_and(|row| row.form() == Form::Whole && row.message.is_sent)
+                && thinking::is_strippable(account, index, step)
+        };
+        account.live_before(end).filter(still_has_it).collect()
     }
 
-    fn take_least_useful(&mut self) {
+    /// True if nothing was left to take.
+    fn take_least_useful(&mut self) -> bool {
         let window = self.limits.context_window;
         let floor = FLOOR_SHARE * self.policy.waters.low * window;
         let mut queue = self.candidates();
-        while self.context() > floor
-            && let Some(candidate) = queue.pop()
-        {
+        while self.context() > floor {
+            let Some(candidate) = queue.pop() else { return true };
             let Some(current) = self.weigh(candidate.cut) else { continue };
             if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price)
             {
                 queue.push(current);
                 continue;
             }
-            if current.price > self.policy.price(self.context(), window) && self.context() <= self.scope.must
-            {
-                break;
+            if current.price > self.policy.price(self.context(), window) && self.context() <= self.must {
+                return false;
             }
             self.make(candidate.cut, &mut queue);
         }
+        false
     }
 
     fn candidates(&self) -> BinaryHeap<Candidate> {
-        let open_thinking = match self.limits.thinking_scope {
-            ThinkingScope::All => self.thinking(self.held.len()),
-            ThinkingScope::ClosedTurns => Vec::new(),
+        let old_results = tool_results::old(self.account, self.limits).iter().copied();
+        let is_shortenable = |&index: &usize| {
+            let result = self.account.message(index).and_then(|message| message.tool_result());
+            result.is_some_and(|result| result.shortened.is_some())
         };
-        let results = (0..self.scope.full_results.min(self.held.len())).filter(|&index| {
-            self.held
-                .get(index)
-                .and_then(|held| held.message.tool_result())
-                .is_some_and(|r| r.shortened.is_some())
-        });
-        let edits = results.chain(open_thinking).map(Cut::Edit);
-        let groups = (1..self.scope.tail).map(Cut::Group);
+        let edits = old_results.filter(is_shortenable).chain(self.thinking()).map(Cut::Edit);
+        let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Cut::Group);
         edits.chain(groups).filter_map(|cut| self.weigh(cut)).collect()
     }
 
@@ -155,9 +132,10 @@ impl Batch<'_> {
     fn weigh(&self, cut: Cut) -> Option<Candidate> {
         let (loss, saved) = match cut {
             Cut::Edit(index) => {
-                let held = self.held.get(index).filter(|held| held.form == Form::Whole)?;
+                let (row, held) = self.at(index).filter(|(row, _)| row.form() == Form::Whole)?;
                 let loss = self.ledger.loss_of_edit(&held.numbers, held.kept.as_deref()?);
-                (held.superseded(loss), held.tokens().saturating_sub(held.edited_tokens()) as f64)
+                let saved = row.tokens().saturating_sub(row.message.tokens_as(Form::Edited));
+                (held.superseded(loss), saved as f64)
             }
             Cut::Group(start) => self.weigh_group(start)?,
         };
@@ -166,109 +144,111 @@ impl Batch<'_> {
     }
 
     fn weigh_group(&self, start: usize) -> Option<(f64, f64)> {
-        let members = self.members(start)?;
+        if !self.may_drop(start) {
+            return None;
+        }
         let mut shown: Vec<u32> = Vec::new();
         let mut saved = 0.0;
-        for held in &members {
-            shown.extend_from_slice(held.shown());
-            saved += held.tokens() as f64 + MESSAGE_OVERHEAD_TOKENS;
+        for (row, held) in self.account.group(start).filter_map(|index| self.at(index)) {
+            shown.extend_from_slice(held.shown(row));
+            saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
         }
         shown.sort_unstable();
         Some((self.ledger.loss_of_all(&shown), saved))
     }
 
-    /// The messages of the group that opens at `start`, if a batch may drop it.
+    /// Whether a batch may drop the group that opens at `start`.
     ///
     /// What an app says in the open turn stays: pi sends it as the user's words, and where those end the steps begin
     /// that Gemini 3 wants signed. Without it, calls of another model would be among them.
-    fn members(&self, start: usize) -> Option<Vec<&Held>> {
-        let opens = self.held.get(start)?;
-        let is_droppable = match opens.message.body {
+    fn may_drop(&self, start: usize) -> bool {
+        let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
-            Body::Other => self.scope.last_user.is_some_and(|last| start < last),
+            Body::Other => self.account.last_user().is_some_and(|last| start < last),
             _ => false,
-        };
-        let may_go = is_droppable
-            && opens.form != Form::Gone
-            && opens.group == start
-            && Some(start) != self.scope.opening;
-        let members: Vec<&Held> = self.group(start).filter_map(|index| self.held.get(index)).collect();
-        let is_excluded = |held: &&Held| held.message.tool_result().is_some_and(|result| result.is_excluded);
-        (may_go && !members.iter().any(is_excluded)).then_some(members)
-    }
-
-    /// Indices of a group: results follow their call before the next assistant message.
-    fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        let rest = self.held.iter().enumerate().skip(start + 1);
-        let results = rest
-            .take_while(|(_, held)| held.message.assistant().is_none())
-            .filter(move |(_, held)| held.group == start)
-            .map(|(index, _)| index);
-        std::iter::once(start).chain(results)
+        });
+        is_of_kind
+            && window::is_droppable(self.account, start)
+            && !self.account.group(start).any(|index| {
+                let result = self.account.message(index).and_then(|message| message.tool_result());
+                result.is_some_and(|result| result.is_excluded)
+            })
     }
 
     fn make(&mut self, cut: Cut, queue: &mut BinaryHeap<Candidate>) {
         match cut {
             Cut::Edit(index) => {
-                let Some(held) = self.held.get(index) else { return };
-                let group = held.group;
-                let is_thinking = held.message.assistant().is_some();
-                let reason = if is_thinking { Reason::OldThinking } else { held.why() };
-                self.set(index, Form::Edited, reason);
+                let Some((row, held)) = self.at(index) else { return };
+                let group = row.group;
+                let (layer, reason) = if row.message.assistant().is_some() {
+                    (Layer::Thinking, Reason::OldThinking)
+                } else {
+                    (Layer::ToolResults, held.why())
+                };
+                self.set(index, Form::Edited, layer, reason);
                 // The rest of the group saves less now, but may lose nothing more: it gets a new price.
-                if group < self.scope.tail {
+                if group < self.tail {
                     queue.extend(self.weigh(Cut::Group(group)));
                 }
             }
-            Cut::Group(start) => {
-                let reason = self.group_reason(start);
-                self.drop_group(start, reason);
-            }
+            Cut::Group(start) => self.drop_group(start, self.group_reason(start)),
         }
     }
 
     /// A group goes by the rule its results share, else as the least useful.
     fn group_reason(&self, start: usize) -> Reason {
-        let results = || self.group(start).skip(1).filter_map(|index| self.held.get(index));
+        let results = || self.account.group(start).skip(1).filter_map(|index| self.held.get(index));
         let first = results().next().map_or(Reason::LeastUseful, Held::why);
         if results().all(|held| held.why() == first) { first } else { Reason::LeastUseful }
     }
 
     fn drop_group(&mut self, start: usize, reason: Reason) {
-        for index in self.group(start).collect::<Vec<_>>() {
-            self.set(index, Form::Gone, reason);
+        for index in self.account.group(start).collect::<Vec<_>>() {
+            self.set(index, Form::Gone, Layer::Window, reason);
         }
     }
 
     /// The user's own text goes only when all else did not help.
     fn drop_users_if_nothing_else_helps(&mut self) {
-        let threshold = self.limits.threshold();
-        for index in 1..self.scope.tail {
-            if self.context() <= threshold {
+        if self.context() <= self.limits.threshold() {
+            return;
+        }
+        let enough = self.limits.threshold() - USER_TEXT_SLACK * self.limits.context_window;
+        for index in self.account.live_before(self.tail).collect::<Vec<_>>() {
+            if self.context() <= enough {
                 return;
             }
-            let Scope { opening, first_user, last_user, .. } = self.scope;
-            let is_free = ![opening, first_user, last_user].contains(&Some(index));
-            let goes = self.held.get(index).is_some_and(|held| {
-                let is_late_summary = matches!(held.message.body, Body::Summary)
-                    && self.scope.first_user.is_some_and(|first| index > first);
-                let is_group = matches!(held.message.body, Body::Assistant(_) | Body::User | Body::Other);
-                held.form != Form::Gone && held.group == index && (is_group || is_late_summary)
-            });
-            if is_free && goes {
+            if index > 0 && window::is_droppable(self.account, index) {
                 self.drop_group(index, Reason::OverThreshold);
             }
         }
     }
 
-    fn set(&mut self, index: usize, form: Form, reason: Reason) {
-        let Some(held) = self.held.get_mut(index).filter(|held| held.form < form) else { return };
-        let before = held.tokens();
-        self.ledger.hide(held.shown());
-        held.form = form;
-        held.reason = reason;
-        self.ledger.show(held.shown());
-        self.sent = (self.sent + held.tokens()).saturating_sub(before);
+    fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
+        show_anew(self.account, self.held, self.ledger, &[index], |account| {
+            account.set(index, form, layer, reason)
+        });
+    }
+}
+
+/// Changes how some messages are sent, and keeps the ledger of what the context shows in step.
+pub fn show_anew(
+    account: &mut Account,
+    held: &[Held],
+    ledger: &mut Ledger,
+    changed: &[usize],
+    change: impl FnOnce(&mut Account),
+) {
+    let shown = |account: &Account, index: usize| -> Vec<u32> {
+        let row = account.row(index).zip(held.get(index));
+        row.map(|(row, held)| held.shown(row).to_vec()).unwrap_or_default()
+    };
+    for &index in changed {
+        ledger.hide(&shown(account, index));
+    }
+    change(account);
+    for &index in changed {
+        ledger.show(&shown(account, index));
     }
 }
 

@@ -1,56 +1,114 @@
-//! The layers recomputed at each call: a pure function of the transcript.
+//! The layers recomputed at each call: what is sent follows from the transcript alone.
 //!
-//! The fold beside them learns from each reported prompt how the provider counts; it decides nothing.
+//! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
+//! kept of the past, for the estimate to learn from.
 
 use super::calibration::{Calibration, Sent};
 use super::fold::Fold;
-use crate::layers::{Limits, shrink, thinking, tool_results, window};
-use crate::plan::{Action, Draft, Layer, Reason};
-use crate::tokens::estimate::Estimate;
+use crate::account::{Account, Form};
+use crate::layers::window::Window;
+use crate::layers::{Limits, Overflow, shrink, thinking, tool_results};
+use crate::plan::{Layer, Plan, Reason};
+use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::{Message, Transcript};
-use crate::validity;
 
-/// Layers 1 to 3 on a fresh draft, and layer 4's first steps where even that is over the budget.
-#[must_use]
-pub fn draft<'a>(transcript: &'a Transcript, limits: &Limits, estimate: &Estimate) -> Draft<'a> {
-    let mut draft = Draft::new(transcript);
-    drop_orphans(&mut draft);
-    for index in tool_results::summarizable(transcript, limits) {
-        draft.apply(index, Layer::ToolResults, Action::Summarize, Reason::OldToolResult);
-    }
-    for index in thinking::strippable(transcript, limits) {
-        draft.apply(index, Layer::Thinking, Action::StripThinking, Reason::OldThinking);
-    }
-    let mut groups = window::droppable(transcript, limits);
-    while estimate.tokens(draft.tokens()) > limits.threshold() {
-        let Some(start) = groups.next() else { break };
-        draft.drop_group(start, Layer::Window, Reason::OverThreshold);
-    }
-    drop(groups);
-    shrink::shrink(&mut draft, limits, estimate);
-    draft
-}
-
-/// Leaves out tool results that answer no call: a provider refuses the whole request over one.
-pub fn drop_orphans(draft: &mut Draft<'_>) {
-    let transcript = draft.transcript();
-    for index in validity::orphans(transcript) {
-        draft.apply(index, Layer::Repair, Action::Drop, Reason::OrphanResult);
-    }
-}
-
-/// What the reports in a transcript teach when each call was planned by [`draft`].
+/// The layers over a growing transcript.
 pub struct EveryCall {
     limits: Limits,
-    fingerprints: Vec<u128>,
+    account: Account,
     calibration: Calibration,
+    window: Window,
+    /// How many of the tool results, and of the messages with thinking, are behind layers 1 and 2.
+    results_done: usize,
+    thinkers_done: usize,
 }
 
 impl EveryCall {
-    /// The fold before any message.
+    /// The layers before any message.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, fingerprints: Vec::new(), calibration: Calibration::default() }
+    pub fn new(limits: Limits, calibration: Calibration) -> Self {
+        Self {
+            limits,
+            account: Account::default(),
+            calibration,
+            window: Window::default(),
+            results_done: 0,
+            thinkers_done: 0,
+        }
+    }
+
+    /// What the reports so far teach.
+    pub fn calibration(&mut self) -> &mut Calibration {
+        &mut self.calibration
+    }
+
+    /// What is sent at the call that would follow `transcript`, and the least that could be.
+    #[must_use]
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size) {
+        self.advance(transcript);
+        self.settle();
+        let plan = self.account.plan();
+        let floor = if self.limits.overflow == Overflow::Keep { self.shrunk() } else { self.account.sent() };
+        self.account.end_trial();
+        (plan, floor)
+    }
+
+    /// Takes in what is new in `transcript`.
+    fn advance(&mut self, transcript: &Transcript) {
+        for (index, message) in transcript.messages().iter().enumerate().skip(self.account.len()) {
+            if let Some(assistant) = message.sent_assistant().filter(|a| a.usage.prompt_tokens().is_some()) {
+                self.settle();
+                let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
+                self.account.end_trial();
+                self.calibration.observe(assistant, message.timestamp_ms, sent);
+            }
+            self.calibration.pass(message);
+            self.account.enter(transcript, index);
+        }
+    }
+
+    /// Brings the account to what is sent now; layer 4's part of it is on trial, for it starts anew at each call.
+    fn settle(&mut self) {
+        let Self { limits, account, .. } = self;
+        let old = tool_results::old(account, limits);
+        let newly_old: Vec<usize> = old.iter().skip(self.results_done).copied().collect();
+        self.results_done += newly_old.len();
+        for index in newly_old {
+            let result = account.message(index).and_then(|message| message.tool_result());
+            if result.is_some_and(|result| result.shortened.is_some()) {
+                account.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
+            }
+        }
+        let (end, step) = (thinking::old_before(account, limits), thinking::step_under_way(account));
+        while let Some(&index) = account.thinkers().get(self.thinkers_done)
+            && index < end
+            && Some(index) != step
+        {
+            if thinking::is_strippable(account, index, step) {
+                account.set(index, Form::Edited, Layer::Thinking, Reason::OldThinking);
+            }
+            self.thinkers_done += 1;
+        }
+        let estimate = self.calibration.estimate();
+        self.window.slide(account, limits, &estimate);
+        account.begin_trial();
+        if limits.overflow == Overflow::Shrink {
+            self.shrink();
+        }
+    }
+
+    fn shrink(&mut self) {
+        let estimate = self.calibration.estimate();
+        if estimate.tokens(self.account.sent()) > self.limits.budget() {
+            let budget = self.calibration.caution() * self.limits.budget();
+            shrink::shrink(&mut self.account, &estimate, budget);
+        }
+    }
+
+    /// What layer 4 would leave.
+    fn shrunk(&mut self) -> Size {
+        self.shrink();
+        self.account.sent()
     }
 
     /// How prompts are estimated now.
@@ -58,24 +116,11 @@ impl EveryCall {
     pub fn estimate(&self) -> Estimate {
         self.calibration.estimate()
     }
-
-    /// Takes in what is new in `transcript`.
-    pub fn advance(&mut self, transcript: &Transcript) {
-        for (index, message) in transcript.messages().iter().enumerate().skip(self.fingerprints.len()) {
-            if let Some((assistant, reported)) = message.assistant().and_then(|a| Some((a, a.prompt_tokens?)))
-            {
-                let before = transcript.up_to(index);
-                let edited = draft(&before, &self.limits, &self.estimate()).tokens();
-                self.calibration.observe(&assistant.source, reported, Sent { raw: before.tokens(), edited });
-            }
-            self.fingerprints.push(message.fingerprint);
-        }
-    }
 }
 
 impl Fold for EveryCall {
     fn len(&self) -> usize {
-        self.fingerprints.len()
+        self.account.len()
     }
 
     fn limits(&self) -> &Limits {
@@ -83,10 +128,10 @@ impl Fold for EveryCall {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(self.fingerprints.as_slice())
+        self.account.bytes()
     }
 
     fn has(&self, index: usize, message: &Message) -> bool {
-        self.fingerprints.get(index) == Some(&message.fingerprint)
+        self.account.message(index).is_some_and(|known| known.is_same(message))
     }
 }

@@ -4,6 +4,7 @@
 
 use parking_lot::Mutex;
 
+use super::calibration::Known;
 use super::every_call::EveryCall;
 use super::fold::Fold;
 use super::sticky::Sticky;
@@ -22,6 +23,21 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 pub struct Memo {
     pub(super) sticky: Folds<Sticky>,
     pub(super) every_call: Folds<EveryCall>,
+    /// Of the last conversation whose reports could be believed.
+    known: Mutex<Option<Known>>,
+}
+
+impl Memo {
+    /// What was last learned of the agent.
+    pub(super) fn known(&self) -> Option<Known> {
+        self.known.lock().clone()
+    }
+
+    pub(super) fn learn(&self, known: Option<Known>) {
+        if known.is_some() {
+            *self.known.lock() = known;
+        }
+    }
 }
 
 /// Folds, the most recently used last.

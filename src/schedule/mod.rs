@@ -1,6 +1,6 @@
 //! When the layers' frontier may move.
 //!
-//! A transcript flows in, a decision flows out: a draft, and the reason for moving or waiting. `every_call` recomputes
+//! `every_call` recomputes
 //! the layers each time; `sticky` folds over the transcript and moves only when that pays. Both are pure: what a fold
 //! has learned of a transcript is kept in a [`Memo`] only so that the next call need not start over.
 
@@ -19,12 +19,13 @@ pub mod value;
 
 pub use memo::Memo;
 
+use self::calibration::Calibration;
 use self::economy::Policy;
 use self::every_call::EveryCall;
-use self::sticky::{Account, Sticky};
+use self::sticky::{Arithmetic, Sticky};
 use crate::layers::Limits;
-use crate::plan::Draft;
-use crate::tokens::estimate::Estimate;
+use crate::plan::Plan;
+use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::Transcript;
 
 /// Which schedule the host asked for.
@@ -39,23 +40,27 @@ pub enum Mode {
 }
 
 /// What is sent, and why.
-pub struct Decision<'a> {
+#[derive(Clone, Debug)]
+pub struct Decision {
     /// The edits.
-    pub draft: Draft<'a>,
-    /// How its prompt is estimated.
+    pub plan: Plan,
+    /// The size of the least that could be sent.
+    pub floor: Size,
+    /// How prompts are estimated.
     pub estimate: Estimate,
     /// The arithmetic of the sticky schedule; `None` where the layers were recomputed.
-    pub account: Option<Account>,
+    pub arithmetic: Option<Arithmetic>,
 }
 
-/// Decides about the call that would follow `transcript`.
-pub fn decide<'a>(
-    transcript: &'a Transcript,
+/// Decides about the call that would follow `transcript`. `overhead_tokens` is what the host says of its prompt and tools.
+pub fn decide(
+    transcript: &Transcript,
     mode: Mode,
     policy: &Policy,
     limits: &Limits,
+    overhead_tokens: Option<f64>,
     memo: &Memo,
-) -> Decision<'a> {
+) -> Decision {
     let is_sticky = match mode {
         Mode::EveryCall => false,
         Mode::Sticky => true,
@@ -64,27 +69,23 @@ pub fn decide<'a>(
     if is_sticky {
         let start = || Sticky::new(*policy, limits.clone());
         memo.sticky.resume(transcript, limits, start, |fold| {
-            let (draft, account) = fold.draft(transcript);
-            Decision { draft, estimate: fold.estimate(), account: Some(account) }
+            fold.calibration().expect(overhead_tokens, memo.known());
+            let (plan, floor, arithmetic) = fold.plan(transcript);
+            memo.learn(fold.calibration().known());
+            Decision { plan, floor, estimate: fold.estimate(), arithmetic: Some(arithmetic) }
         })
-    } else if policy.calibrate {
-        memo.every_call.resume(
-            transcript,
-            limits,
-            || EveryCall::new(limits.clone()),
-            |fold| {
-                fold.advance(transcript);
-                let estimate = fold.estimate();
-                Decision { draft: every_call::draft(transcript, limits, &estimate), estimate, account: None }
-            },
-        )
     } else {
-        let estimate = Estimate::PLAIN;
-        Decision { draft: every_call::draft(transcript, limits, &estimate), estimate, account: None }
+        let calibration = Calibration::new(policy.calibrate, limits.context_window);
+        let start = || EveryCall::new(limits.clone(), calibration);
+        memo.every_call.resume(transcript, limits, start, |fold| {
+            fold.calibration().expect(overhead_tokens, memo.known());
+            let (plan, floor) = fold.plan(transcript);
+            memo.learn(fold.calibration().known());
+            Decision { plan, floor, estimate: fold.estimate(), arithmetic: None }
+        })
     }
 }
 
 fn shows_cache(transcript: &Transcript) -> bool {
-    let assistants = transcript.messages().iter().filter_map(|message| message.assistant());
-    assistants.into_iter().any(|assistant| assistant.cache_read_tokens > 0)
+    transcript.messages().iter().any(|message| message.assistant().is_some_and(|of| of.usage.shows_cache()))
 }

@@ -1,53 +1,56 @@
 //! The sticky schedule: a fold over the transcript that edits old messages in batches, when that pays.
 //!
-//! Messages flow in; a draft flows out, with the arithmetic of why the frontier moved or waits. What is decided at a
+//! What is decided at a
 //! call depends on the messages before it alone, so the same transcript gives the same bytes after a restart, and an
 //! edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent with what was
 //! decided for it. The fold holds no clock and no text.
 
-use std::sync::Arc;
-
-use super::batch::{Batch, Scope};
+use super::batch::{Batch, show_anew};
 use super::calibration::{Calibration, Sent};
 use super::clock::Clock;
 use super::economy::Policy;
-use super::every_call::drop_orphans;
 use super::fold::Fold;
-use super::held::{Form, Held};
+use super::held::Held;
 use super::ledger::{Ledger, Speaker};
 use super::stale::Staleness;
+use crate::account::Account;
 use crate::fault;
-use crate::layers::window::opening;
-use crate::layers::{Limits, shrink};
-use crate::plan::{Action, Draft, Layer, Reason};
-use crate::tokens::estimate::Estimate;
+use crate::layers::{Limits, Overflow, shrink, window};
+use crate::plan::Plan;
+use crate::tokens::estimate::{Estimate, Size};
 use crate::traits::target::Target;
 use crate::transcript::{Assistant, Body, Link, Message, Transcript};
+
+/// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
+/// and what was sent would change at every call.
+const SHRUNK_SHARE: f64 = 0.9;
+/// After a batch took all there was to take, the next one waits until this share of the window was added.
+const MIN_GROWTH_SHARE: f64 = 0.03;
 
 /// The fold after some messages.
 #[derive(Clone, Debug)]
 pub struct Sticky {
     policy: Policy,
     limits: Limits,
+    account: Account,
     held: Vec<Held>,
     ledger: Ledger,
     staleness: Staleness,
     clock: Clock,
     calibration: Calibration,
-    /// cl100k tokens as they came, and as sent.
-    raw: usize,
-    sent: usize,
-    /// What `held` keeps from being freed.
+    /// What it keeps from being freed.
     bytes: usize,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
     /// Provider tokens the last batch left, or the low water if that is more.
     settled: f64,
+    /// Provider tokens at which the last batch or layer 4 found no more to take.
+    spent: f64,
 }
 
 /// The arithmetic of one call.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Account {
+pub struct Arithmetic {
     /// What was decided, and why.
     pub verdict: Verdict,
     /// Whether nothing is left in the provider's cache.
@@ -77,11 +80,13 @@ pub enum Verdict {
     Carried,
     /// The high water is passed.
     HighWater,
+    /// Else the request would not fit into the window.
+    OverWindow,
 }
 
 impl Verdict {
     /// Every verdict, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 4] = [Self::Wait, Self::Cold, Self::Carried, Self::HighWater];
+    pub const ALL: [Self; 5] = [Self::Wait, Self::Cold, Self::Carried, Self::HighWater, Self::OverWindow];
 
     /// In words.
     #[must_use]
@@ -91,6 +96,7 @@ impl Verdict {
             Self::Cold => "moved: the cache is cold",
             Self::Carried => "moved: carrying has cost as much as rewriting",
             Self::HighWater => "moved: high water passed",
+            Self::OverWindow => "moved: over the window",
         }
     }
 }
@@ -100,164 +106,182 @@ impl Sticky {
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
         let settled = policy.waters.low * limits.context_window;
+        let calibration = Calibration::new(policy.calibrate, limits.context_window);
         Self {
             policy,
             limits,
+            account: Account::default(),
             held: Vec::new(),
             ledger: Ledger::default(),
             staleness: Staleness::default(),
             clock: Clock::default(),
-            calibration: Calibration::default(),
-            raw: 0,
-            sent: 0,
+            calibration,
             bytes: 0,
             carried: 0.0,
             settled,
+            spent: 0.0,
         }
     }
 
-    /// Takes in what is new in `transcript` and decides for the call that would follow it.
+    /// What the reports so far teach.
+    pub fn calibration(&mut self) -> &mut Calibration {
+        &mut self.calibration
+    }
+
+    /// What is sent at the call that would follow `transcript`, the least that could be, and why.
     #[must_use]
-    pub fn draft<'a>(&mut self, transcript: &'a Transcript) -> (Draft<'a>, Account) {
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic) {
         self.advance(transcript);
         fault::step();
-        let account = self.weigh();
-        let mut draft = Draft::new(transcript);
-        drop_orphans(&mut draft);
+        let arithmetic = self.weigh();
         let mut moved = None;
-        if account.verdict != Verdict::Wait {
-            moved.insert(self.clone()).cut(account.verdict);
+        if arithmetic.verdict != Verdict::Wait {
+            moved.insert(self.clone()).act(arithmetic.verdict);
         }
-        let fold = moved.as_ref().unwrap_or(self);
-        for (index, held) in fold.held.iter().enumerate() {
-            apply(&mut draft, index, held);
+        let fold = moved.as_mut().unwrap_or(self);
+        let plan = fold.account.plan();
+        let frontier = fold.account.frontier();
+        (plan, fold.floor(), Arithmetic { frontier, ..arithmetic })
+    }
+
+    /// What layer 4 leaves, or would leave.
+    fn floor(&mut self) -> Size {
+        if self.limits.overflow == Overflow::Shrink {
+            return self.account.sent();
         }
-        shrink::shrink(&mut draft, &self.limits, &fold.estimate());
-        (draft, Account { frontier: fold.frontier(), ..account })
+        self.account.begin_trial();
+        shrink::shrink(&mut self.account, &self.calibration.estimate(), self.limits.budget());
+        let floor = self.account.sent();
+        self.account.end_trial();
+        floor
     }
 
     /// How prompts are estimated now.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        if self.policy.calibrate { self.calibration.estimate() } else { Estimate::PLAIN }
+        self.calibration.estimate()
     }
 
     /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
-    pub fn advance(&mut self, transcript: &Transcript) {
+    fn advance(&mut self, transcript: &Transcript) {
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
-                self.call(assistant, message.is_sent);
+                self.call(assistant, message);
             }
             self.enter(index, message, transcript);
         }
     }
 
     /// The call that this assistant message answered: decides as was decided then, and learns what it reports.
-    fn call(&mut self, assistant: &Assistant, is_sent: bool) {
-        let account = self.weigh();
-        self.carried = account.carried;
-        if account.verdict != Verdict::Wait {
-            self.cut(account.verdict);
+    fn call(&mut self, assistant: &Assistant, message: &Message) {
+        let arithmetic = self.weigh();
+        self.carried = arithmetic.carried;
+        if arithmetic.verdict != Verdict::Wait {
+            self.act(arithmetic.verdict);
         }
         let time = self.time();
-        let reached = is_sent || assistant.prompt_tokens.is_some();
+        let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.clock.tick(&assistant.source, time, reached);
-        if let Some(reported) = assistant.prompt_tokens {
-            self.calibration.observe(&assistant.source, reported, Sent { raw: self.raw, edited: self.sent });
+        if message.is_sent {
+            let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
+            self.calibration.observe(assistant, message.timestamp_ms, sent);
         }
         self.ledger.tick();
     }
 
     fn time(&self) -> Option<f64> {
-        self.held.last().and_then(|held| held.message.timestamp_ms)
+        self.account.rows().last().and_then(|row| row.message.timestamp_ms)
+    }
+
+    fn context(&self) -> f64 {
+        self.estimate().tokens(self.account.sent())
+    }
+
+    /// Tokens above which the frontier moves whatever that costs: never more than may be sent at all.
+    fn high_water(&self) -> f64 {
+        let high = self.policy.waters.high * self.limits.context_window;
+        high.min(self.limits.threshold()).min(self.limits.budget())
+    }
+
+    fn low_water(&self) -> f64 {
+        self.policy.waters.low * self.limits.context_window
     }
 
     /// The arithmetic of the next call.
-    fn weigh(&self) -> Account {
+    fn weigh(&self) -> Arithmetic {
         let window = self.limits.context_window;
-        let context = self.estimate().tokens(self.sent);
+        let context = self.context();
         let above = context - self.settled;
         let is_cold = self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds);
         let carried = self.carried + self.policy.carry(above);
         let rewrite = self.policy.rewrite(self.settled);
-        let high_water = (self.policy.waters.high * window).min(self.limits.threshold());
-        let verdict = if is_cold && context > self.policy.cold_mark(self.settled, window) {
+        let high_water = self.high_water();
+        let has_grown = context > self.spent + MIN_GROWTH_SHARE * window;
+        let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
+        let verdict = if has_grown && is_cold && context > self.policy.cold_mark(self.settled, window) {
             Verdict::Cold
-        } else if context > high_water {
+        } else if has_grown && context > high_water {
             Verdict::HighWater
-        } else if carried > rewrite && above > 0.0 {
+        } else if must_fit && context > self.spent {
+            Verdict::OverWindow
+        } else if has_grown && carried > rewrite && above > 0.0 {
             Verdict::Carried
         } else {
             Verdict::Wait
         };
         let removable = self.policy.removable(above);
-        Account { verdict, is_cold, context, removable, carried, rewrite, high_water, frontier: 0 }
+        Arithmetic { verdict, is_cold, context, removable, carried, rewrite, high_water, frontier: 0 }
     }
 
-    fn cut(&mut self, verdict: Verdict) {
-        let low = self.policy.waters.low * self.limits.context_window;
-        let scope = self.scope(verdict);
+    /// One batch, and layer 4 where that is not enough.
+    fn act(&mut self, verdict: Verdict) {
+        let high = self.high_water();
+        // Past the high water a batch must gain room for many calls, or the next one is due at once.
+        let is_full = matches!(verdict, Verdict::HighWater | Verdict::OverWindow);
         let batch = Batch {
             estimate: self.estimate(),
-            held: &mut self.held,
+            tail: window::tail_start(&self.account, &self.limits),
+            must: if is_full { f64::midpoint(self.low_water().min(high), high) } else { high },
+            account: &mut self.account,
+            held: &self.held,
             ledger: &mut self.ledger,
-            sent: self.sent,
             policy: &self.policy,
             limits: &self.limits,
-            scope,
         };
-        self.sent = batch.run();
-        self.carried = 0.0;
-        self.settled = self.estimate().tokens(self.sent).max(low);
-    }
-
-    fn scope(&self, verdict: Verdict) -> Scope {
-        let waters = self.policy.waters;
-        let high = (waters.high * self.limits.context_window).min(self.limits.threshold());
-        // Past the high water a batch must gain room for many calls, or the next one is due at once.
-        let low = waters.low * self.limits.context_window;
-        let must = if verdict == Verdict::HighWater { f64::midpoint(low, high) } else { high };
-        let is_user = |held: &Held| held.message.is_user();
-        let tail = self.tail();
-        let results =
-            self.held.iter().enumerate().rev().filter(|(_, held)| held.message.tool_result().is_some());
-        let newest = results.take(self.limits.keep_recent_tool_results).last();
-        let turns = self.held.iter().enumerate().filter(|(_, held)| held.is_turn());
-        Scope {
-            opening: opening(turns.map(|(index, held)| (index, &*held.message))),
-            first_user: self.held.iter().position(is_user),
-            last_user: self.held.iter().rposition(is_user),
-            tail,
-            full_results: newest.map_or(self.held.len(), |(index, _)| index),
-            must,
+        let took_all = batch.run();
+        let is_over = self.context() > self.limits.budget() && self.limits.overflow == Overflow::Shrink;
+        if is_over {
+            self.shrink();
         }
+        self.carried = 0.0;
+        let context = self.context();
+        self.spent = if took_all || is_over { context } else { 0.0 };
+        self.settled = context.max(self.low_water());
     }
 
-    /// Index from which on nothing is dropped: the newest messages, stretched back to whole groups.
-    fn tail(&self) -> usize {
-        let newest = self.held.iter().enumerate().rev().filter(|(_, held)| !held.message.is_system());
-        let start =
-            newest.take(self.limits.recent_messages()).last().map_or(self.held.len(), |(index, _)| index);
-        self.held.iter().skip(start).map(|held| held.group).min().unwrap_or(start)
+    fn shrink(&mut self) {
+        let estimate = self.estimate();
+        let budget = SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget();
+        let live: Vec<usize> = self.account.live().collect();
+        show_anew(&mut self.account, &self.held, &mut self.ledger, &live, |account| {
+            shrink::shrink(account, &estimate, budget);
+        });
     }
 
-    fn frontier(&self) -> usize {
-        self.held.iter().rposition(|held| held.form != Form::Whole).map_or(0, |last| last + 1)
-    }
-
-    fn enter(&mut self, index: usize, message: &Arc<Message>, transcript: &Transcript) {
+    fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
         let numbers = self.ledger.number(&message.traits.identifiers, index);
         let kept = message.traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
-        let is_orphan = transcript.link(index) == Link::Orphan;
-        let is_seen = !is_orphan && message.is_sent;
+        let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
+        self.account.enter(transcript, index);
+        self.calibration.pass(message);
         if is_seen {
             for origin in self.ledger.enter(&numbers, speaker(message)) {
                 if let Some(origin) = self.held.get_mut(origin as usize) {
                     origin.is_taken_up = true;
                 }
             }
-            if let Some(result) = message.tool_result() {
-                let target = self.target(transcript.group_start(index), &result.call_id);
+            if message.tool_result().is_some() {
+                let target = self.target(index);
                 for (older, reason) in self.staleness.enter(index, target.as_ref(), message.traits.text) {
                     if let Some(older) = self.held.get_mut(older) {
                         older.stale.get_or_insert(reason);
@@ -265,29 +289,15 @@ impl Sticky {
                 }
             }
         }
-        let (form, reason) =
-            if is_orphan { (Form::Gone, Reason::OrphanResult) } else { (Form::Whole, Reason::LeastUseful) };
-        let held = Held {
-            message: message.clone(),
-            group: transcript.group_start(index),
-            numbers: if is_seen { numbers } else { Box::default() },
-            kept: if is_seen { kept } else { None },
-            form,
-            reason,
-            is_taken_up: false,
-            stale: None,
-        };
-        self.raw += message.tokens;
-        self.sent += held.tokens();
-        self.bytes += held.bytes();
+        let held = if is_seen { Held { numbers, kept, ..Held::default() } } else { Held::default() };
+        self.bytes += held.bytes() + message.heap_bytes();
         self.held.push(held);
     }
 
-    /// What the call with this id acts on.
-    fn target(&self, call: usize, id: &str) -> Option<Target> {
-        let message = &self.held.get(call)?.message;
-        let position = message.assistant()?.call_ids.iter().position(|of| **of == *id)?;
-        message.traits.targets.get(position).copied()
+    /// What the call acts on that the result at `index` answers.
+    fn target(&self, index: usize) -> Option<Target> {
+        let row = self.account.row(index)?;
+        self.account.message(row.group)?.traits.targets.get(row.call).copied()
     }
 }
 
@@ -301,13 +311,11 @@ impl Fold for Sticky {
     }
 
     fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.account.bytes()
     }
 
     fn has(&self, index: usize, message: &Message) -> bool {
-        self.held.get(index).is_some_and(|held| {
-            std::ptr::eq(&raw const *held.message, message) || held.message.fingerprint == message.fingerprint
-        })
+        self.account.message(index).is_some_and(|known| known.is_same(message))
     }
 }
 
@@ -317,14 +325,4 @@ fn speaker(message: &Message) -> Speaker {
         Body::ToolResult(_) => Speaker::Tool,
         _ => Speaker::Other,
     }
-}
-
-fn apply(draft: &mut Draft<'_>, index: usize, held: &Held) {
-    let action = match held.form {
-        Form::Whole => return,
-        Form::Gone => Action::Drop,
-        Form::Edited if held.layer() == Layer::Thinking => Action::StripThinking,
-        Form::Edited => Action::Summarize,
-    };
-    draft.apply(index, held.layer(), action, held.reason);
 }

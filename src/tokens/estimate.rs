@@ -10,6 +10,35 @@ pub fn by_length(text: &[u16]) -> usize {
     text.len().div_ceil(CHARS_PER_TOKEN)
 }
 
+/// Tokens a provider counts around each message: role and delimiters. OpenAI documents 3, Anthropic's counts show about 4.
+pub const MESSAGE_FRAME_TOKENS: f64 = 4.0;
+
+/// What an estimate is made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// cl100k tokens of the messages.
+    pub cl100k: usize,
+    /// How many messages that is.
+    pub messages: usize,
+}
+
+impl Size {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        Self { cl100k: self.cl100k + more.cl100k, messages: self.messages + more.messages }
+    }
+
+    /// What is left without `part`.
+    #[must_use]
+    pub fn minus(self, part: Self) -> Self {
+        Self {
+            cl100k: self.cl100k.saturating_sub(part.cl100k),
+            messages: self.messages.saturating_sub(part.messages),
+        }
+    }
+}
+
 /// A linear estimate of the provider's prompt size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -17,21 +46,23 @@ pub struct Estimate {
     pub base: f64,
     /// Provider tokens per cl100k token.
     pub scale: f64,
+    /// Provider tokens around each message.
+    pub frame: f64,
 }
 
 impl Estimate {
     /// Without usage to learn from: plain cl100k.
-    pub const PLAIN: Self = Self { base: 0.0, scale: 1.0 };
+    pub const PLAIN: Self = Self { base: 0.0, scale: 1.0, frame: 0.0 };
 
-    /// Estimated prompt tokens of messages that have this many cl100k tokens.
+    /// Estimated prompt tokens of messages of this size.
     #[must_use]
-    pub fn tokens(&self, cl100k: usize) -> f64 {
-        self.base + self.scale * cl100k as f64
+    pub fn tokens(&self, size: Size) -> f64 {
+        self.base + self.scale * size.cl100k as f64 + self.frame * size.messages as f64
     }
 
-    /// cl100k tokens that fit into a prompt of `tokens`; 0 if the base alone fills it.
+    /// cl100k tokens that so many messages may have in a prompt of `tokens`; 0 if the rest alone fills it.
     #[must_use]
-    pub fn cl100k_within(&self, tokens: f64) -> usize {
-        ((tokens - self.base) / self.scale).max(0.0) as usize
+    pub fn cl100k_within(&self, tokens: f64, messages: usize) -> usize {
+        ((tokens - self.base - self.frame * messages as f64) / self.scale).max(0.0) as usize
     }
 }

@@ -12,8 +12,8 @@ mod model;
 
 use generator::{Conversation, Dice, conversation};
 use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcript};
-use pi_strata::layers::shrink::{cut_marker, last_group};
-use pi_strata::layers::window::Head;
+use pi_strata::account::Account;
+use pi_strata::cuts::{MIN_CUT_TOKENS, cut_marker};
 use pi_strata::layers::{Limits, Overflow};
 use pi_strata::plan::{Action, Layer};
 use pi_strata::schedule::Mode;
@@ -134,27 +134,26 @@ proptest! {
     }
 
     #[test]
-    fn system_messages_and_the_first_user_stay_and_layer_4_spares_the_last(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
+    fn system_messages_and_the_first_and_the_last_user_stay(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
-        let (plan, output) = run(&messages, &limits(seed), mode(seed));
+        let (_, output) = run(&messages, &limits(seed), mode(seed));
         let is_kept = |index: usize| output.iter().any(|(at, _)| *at == index);
-        let slid = |index: usize| plan.edits.iter().any(|edit| edit.index == index && edit.layer == Layer::Window);
         let users: Vec<usize> = (0..messages.len()).filter(|&at| messages[at].role == Role::User).collect();
         for index in (0..messages.len()).filter(|&at| messages[at].role == Role::System) {
             prop_assert!(is_kept(index));
         }
-        prop_assert!(users.first().is_none_or(|&at| is_kept(at)) && users.last().is_none_or(|&at| is_kept(at) || slid(at)));
+        prop_assert!(users.first().is_none_or(|&at| is_kept(at)) && users.last().is_none_or(|&at| is_kept(at)));
     }
 
     #[test]
     fn the_tokens_said_are_the_tokens_there(seed: u64, len in 1..MAX_MESSAGES, noise in 2usize..60) {
         let messages = broken(seed, len, noise).messages;
         let (plan, output) = run(&messages, &limits(seed), mode(seed));
-        prop_assert_eq!(plan.tokens_before, tokens(&messages));
-        prop_assert_eq!(plan.tokens_after, tokens(&without_origins(&output)));
-        prop_assert!(plan.tokens_after <= plan.tokens_before);
+        prop_assert_eq!(plan.before.cl100k, tokens(&messages));
+        prop_assert_eq!(plan.after.cl100k, tokens(&without_origins(&output)));
+        prop_assert!(plan.after.cl100k <= plan.before.cl100k);
         let saved: usize = plan.edits.iter().map(|edit| edit.tokens_saved).sum();
-        prop_assert_eq!(plan.tokens_before - saved, plan.tokens_after);
+        prop_assert_eq!(plan.before.cl100k - saved, plan.after.cl100k);
     }
 
     #[test]
@@ -162,22 +161,22 @@ proptest! {
         let messages = broken(seed, len, noise).messages;
         let limits = limits(seed);
         let (plan, output) = run(&messages, &limits, mode(seed));
-        if plan.tokens_after as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
+        if plan.after.cl100k as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
             return Ok(());
         }
-        let facts = transcript(&messages);
-        let (head, last_group) = (Head::of(&facts), last_group(&facts));
-        let floor = 64.max(tokens::count_utf16(&cut_marker(Utf16Len(1_000_000))));
+        let account = Account::of(&transcript(&messages));
+        let floor = MIN_CUT_TOKENS.max(tokens::count_utf16(&cut_marker(Utf16Len(1_000_000))));
         for (index, message) in &output {
-            let is_irreducible = head.protects(&facts, *index) || Some(*index) == facts.last_user()
-                || facts.group_start(*index) >= last_group;
+            let group = account.row(*index).map_or(0, |row| row.group);
+            let is_irreducible = account.is_protected(*index) || group >= account.last_group();
             prop_assert!(is_irreducible, "message {index} could go");
             if !message.is_result() && !matches!(message.role, Role::User | Role::Other) {
                 continue;
             }
-            // A summary may be shorter than each block cut by itself.
+            // A summary may be shorter than each block cut by itself, and a cut may not make a text longer.
             let blocks = messages[*index].texts().count();
-            let words: usize = message.texts().map(|text| tokens::count_utf16(&text.0)).sum();
+            let long = message.texts().filter(|text| text.0.len() > MIN_CUT_TOKENS);
+            let words: usize = long.map(|text| tokens::count_utf16(&text.0)).sum();
             prop_assert!(words <= floor * blocks, "the texts of message {index} could be cut");
         }
     }

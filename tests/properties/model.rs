@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use pi_strata::cuts::cut_text;
 use pi_strata::layers::Limits;
-use pi_strata::layers::shrink::{Texts, cut_text, cut_texts, wanted_texts};
 use pi_strata::measure::{Part, Raw, RawRole, Rules, count, measure};
 use pi_strata::plan::{Action, Edit, Plan};
 use pi_strata::schedule::economy::Policy;
 use pi_strata::schedule::{Memo, Mode, decide};
-use pi_strata::transcript::Transcript;
+use pi_strata::transcript::{Transcript, Usage};
 use pi_strata::validity::{Family, Mend, Problem, check};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +57,7 @@ impl Message {
                 api: &api.0,
                 provider: &[],
                 model: &model.0,
-                prompt_tokens: None,
-                cache_read_tokens: None,
+                usage: Usage::default(),
                 has_text_id: false,
             },
             Role::ToolResult { call_id, tool_name } => {
@@ -144,16 +143,9 @@ pub(crate) fn tokens(messages: &[Message]) -> usize {
     messages.iter().map(|message| count(&message.raw(), &Rules::default())).sum()
 }
 
-/// The plan of one call, texts handed in where it wants them.
+/// The plan of one call.
 pub(crate) fn plan(messages: &[Message], limits: &Limits, mode: Mode) -> Plan {
-    let transcript = transcript(messages);
-    let decision = decide(&transcript, mode, &Policy::default(), limits, &Memo::default());
-    let (mut draft, estimate) = (decision.draft, decision.estimate);
-    let wanted = wanted_texts(&draft, limits, &estimate);
-    if !wanted.is_empty() {
-        cut_texts(&mut draft, limits, &estimate, &texts(messages, &wanted));
-    }
-    draft.finish()
+    decide(&transcript(messages), mode, &Policy::default(), limits, None, &Memo::default()).plan
 }
 
 /// The plan and what it leaves, each message with the position it came from.
@@ -161,11 +153,6 @@ pub(crate) fn run(messages: &[Message], limits: &Limits, mode: Mode) -> (Plan, V
     let plan = plan(messages, limits, mode);
     let output = apply(messages, &transcript(messages), &plan.edits);
     (plan, output)
-}
-
-fn texts(messages: &[Message], wanted: &[usize]) -> Vec<Texts> {
-    let of = |index: usize| messages[index].texts().map(|text| text.0.clone()).collect();
-    wanted.iter().map(|&index| Texts { index, blocks: of(index) }).collect()
 }
 
 fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(usize, Message)> {

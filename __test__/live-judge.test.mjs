@@ -1,0 +1,233 @@
+// The judge of the closed loop, judged: it counts what the package counts, its provider caches as providers do, and it
+// sees what a hook does wrong.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { countTokens } from "../index.js";
+import { Judge } from "../lib/cli/live/judge.mjs";
+import { Loop } from "../lib/cli/live/loop.mjs";
+import { Provider } from "../lib/cli/live/provider.mjs";
+import { findCutPoint } from "./coding-agent/pi.mjs";
+import { compacted } from "./support/live/compaction.mjs";
+import { Invariants } from "./support/live/invariants.mjs";
+import { LIES } from "./support/live/lies.mjs";
+import { Scribe } from "./support/live/texts.mjs";
+import { conversation } from "./support/transcripts.mjs";
+
+const PLAIN = { scale: 1, basePrompt: 1000 };
+
+test("every kind of message has the size the package counts", () => {
+  const provider = new Provider({ ...PLAIN, imageTokens: 1200 });
+  for (let seed = 0; seed < 300; seed += 1) {
+    for (const message of conversation(seed, { length: 30 })) {
+      const tokens = countTokens(message);
+      assert.equal(provider.tokensOf(message), tokens === 0 ? 0 : tokens + 4, JSON.stringify(message));
+    }
+  }
+});
+
+test("a message changed in place has another size once the provider was told", () => {
+  const provider = new Provider(PLAIN);
+  const scribe = new Scribe();
+  const [result] = scribe.results(scribe.asks(), 100);
+  const before = provider.tokensOf(result);
+  result.content[0].text += " and more";
+  assert.equal(provider.tokensOf(result), before);
+  provider.forget(result);
+  assert.equal(provider.tokensOf(result), before + 2);
+});
+
+test("a prefix cache reads what is unchanged, a breakpoint cache whole requests, and both forget", () => {
+  const scribe = new Scribe();
+  const messages = Array.from({ length: 6 }, () => scribe.user(50));
+  const edited = messages.with(3, scribe.user(50));
+  const read = (cache, ...requests) => {
+    const provider = new Provider({ ...PLAIN, cache });
+    let last;
+    for (const [sent, seconds] of requests)
+      last = provider.receive(sent, { model: "m", timeMs: 1000 * seconds });
+    return last.read;
+  };
+  const prompt = (count) => new Provider(PLAIN).promptOf(messages.slice(0, count));
+  assert.equal(read("prefix", [messages, 0]), 0);
+  assert.equal(read("prefix", [messages, 0], [messages, 300]), prompt(6));
+  assert.equal(read("prefix", [messages, 0], [messages, 301]), 0);
+  assert.equal(read("prefix", [messages, 0], [messages, 200], [messages, 500]), prompt(6));
+  assert.equal(read("prefix", [messages, 0], [edited, 1]), prompt(3));
+  assert.equal(read("prefix", [messages, 0], [structuredClone(messages), 1]), prompt(6));
+  assert.equal(read("breakpoint", [messages, 0], [edited, 1]), prompt(0));
+  assert.equal(read("breakpoint", [messages.slice(0, 2), 0], [messages, 1], [edited, 2]), prompt(2));
+  assert.equal(read("none", [messages, 0], [messages, 1]), 0);
+});
+
+test("each model has its own scale and cache", () => {
+  const provider = new Provider({ ...PLAIN, models: { b: { scale: 2, basePrompt: 500 } } });
+  const sent = [new Scribe().user(100)];
+  const ask = (model) => provider.receive(sent, { model, timeMs: 0 });
+  const [first, other, again] = [ask("a"), ask("b"), ask("a")];
+  const tokens = countTokens(sent);
+  assert.deepEqual([first.tokens, other.tokens], [1000 + tokens + 4, 500 + 2 * tokens + 4]);
+  assert.deepEqual([first.read, other.read, again.read], [0, 0, again.tokens]);
+});
+
+test("usage says what was sent, wherever it came from", () => {
+  for (const cache of ["prefix", "breakpoint", "none"]) {
+    const provider = new Provider({ ...PLAIN, cache });
+    const scribe = new Scribe();
+    const sent = [];
+    for (let call = 0; call < 4; call += 1) {
+      sent.push(scribe.user(100));
+      const reply = provider.receive(sent, { model: "m", timeMs: call });
+      const { input, cacheRead, cacheWrite, cost, totalTokens, output } = provider.usageOf(
+        scribe.says(10),
+        reply,
+        "m",
+      );
+      assert.equal(input + cacheRead + cacheWrite, provider.promptOf(sent, "m"));
+      assert.equal(totalTokens, input + cacheRead + cacheWrite + output);
+      assert.ok(Math.abs(cost.total - cost.input - cost.output - cost.cacheRead - cost.cacheWrite) < 1e-12);
+    }
+  }
+});
+
+/** A loop whose hook is `transform`, which may say what it wants. */
+function loopWith(transform, settings = {}) {
+  const makeHook = ({ onEvent }) => {
+    let call = 0;
+    return async (messages) => {
+      const { sent = messages, ...said } = transform(messages, ++call) ?? {};
+      for (const type of said.also ?? []) onEvent({ type });
+      const { estimate: tokensAfter = 0, schedule = "sticky", reason = "waits: still cheaper" } = said;
+      onEvent({ type: "transformed", tokensBefore: 0, tokensAfter, schedule, reason });
+      return sent;
+    };
+  };
+  return new Loop(new Provider({ ...PLAIN, contextWindow: 20_000, ...settings }), {}, { makeHook });
+}
+
+async function converse(loop, calls, tokens) {
+  const scribe = new Scribe();
+  const judge = new Judge(loop);
+  loop.messages.push(scribe.user(50));
+  const verdicts = [];
+  for (let at = 0; at < calls; at += 1) {
+    const answer = scribe.asks();
+    const record = await loop.call(answer);
+    verdicts.push({ ...record, ...judge.look(record) });
+    loop.messages.push(...scribe.results(answer, tokens));
+  }
+  return verdicts;
+}
+
+test("the judge sees a request over the window, and whether it was foreseen", async () => {
+  const silent = await converse(
+    loopWith(() => undefined),
+    8,
+    4000,
+  );
+  const spoken = await converse(
+    loopWith(() => ({ also: ["contextOverflow"] })),
+    8,
+    4000,
+  );
+  const over = silent.filter(({ prompt }) => prompt > 20_000).length;
+  assert.ok(over > 0);
+  for (const verdicts of [silent, spoken])
+    assert.equal(verdicts.filter(({ isRefused }) => isRefused).length, over);
+  assert.equal(silent.filter(({ isUnreported }) => isUnreported).length, over);
+  assert.equal(spoken.filter(({ isUnreported }) => isUnreported).length, 0);
+});
+
+test("the judge sees bytes that change while the schedule waits, and messages dropped for nothing", async () => {
+  const drop = (messages) => [...messages.slice(0, 1), ...messages.slice(3)];
+  const dropsAt4 = (reason) => (messages, call) =>
+    call < 4 ? { reason } : { sent: drop(messages), reason, also: ["messagesDropped"] };
+  const waiting = await converse(loopWith(dropsAt4("waits: still cheaper")), 6, 100);
+  assert.deepEqual(
+    waiting.map(({ changed }) => changed),
+    [0, 0, 0, 4, 0, 0],
+  );
+  assert.deepEqual(
+    waiting.map(({ lost }) => lost),
+    [0, 0, 0, 2, 2, 2],
+  );
+  const moving = await converse(loopWith(dropsAt4("moved: high water passed")), 6, 100);
+  assert.ok(moving.every(({ changed }) => changed === 0));
+});
+
+test("a text edited by the hook is a change of bytes too, and no message lost", async () => {
+  const shorten = (messages, call) => {
+    const short = { ...messages[2], content: [{ type: "text", text: `short ${Math.max(call, 4)}` }] };
+    return { sent: call < 3 ? messages : messages.with(2, short), also: ["shrunk"] };
+  };
+  const verdicts = await converse(loopWith(shorten), 6, 100);
+  assert.deepEqual(
+    verdicts.map(({ changed, lost }) => [changed, lost]),
+    [
+      [0, 0],
+      [0, 0],
+      [1, 0],
+      [0, 0],
+      [5, 0],
+      [7, 0],
+    ],
+  );
+});
+
+test("the invariants name what is broken", async () => {
+  const kinds = async (transform, settings) => {
+    const loop = loopWith(transform, settings);
+    const invariants = new Invariants(loop);
+    const scribe = new Scribe();
+    loop.messages.push(scribe.user(50));
+    const found = new Set();
+    for (let at = 0; at < 9; at += 1) {
+      const answer = scribe.asks();
+      for (const what of invariants.check(await loop.call(answer))) found.add(/^\w+/.exec(what)[0]);
+      loop.messages.push(...scribe.results(answer, 300));
+    }
+    return [...found].sort();
+  };
+  const right = (messages) => ({ estimate: 1000 + countTokens(messages) + 4 * messages.length });
+  assert.deepEqual(await kinds(right), []);
+  assert.deepEqual(await kinds((messages) => ({ estimate: 1.06 * right(messages).estimate })), ["estimate"]);
+  assert.deepEqual(await kinds((messages) => ({ ...right(messages), also: ["contextOverflow"] })), [
+    "overflow",
+  ]);
+  assert.deepEqual(await kinds(right, { contextWindow: 2500 }), ["unreported"]);
+  const orphan = (messages) => {
+    const sent = messages.filter((_, at) => at !== 1);
+    return { ...right(sent), sent, reason: "moved: anything" };
+  };
+  assert.deepEqual(await kinds(orphan), ["invalid"]);
+  const unasked = (messages) => ({
+    ...right(messages.slice(1)),
+    sent: messages.slice(1),
+    reason: "moved: x",
+  });
+  assert.deepEqual(await kinds(unasked), ["invalid", "question"]);
+});
+
+test("the host compacts where pi does", () => {
+  const roles = new Set(["user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary"]);
+  for (let seed = 0; seed < 200; seed += 1) {
+    const messages = conversation(seed, { length: 60 }).filter(({ role }) => roles.has(role));
+    const entries = messages.map((message, at) => ({ type: "message", id: String(at), message }));
+    for (const keep of [50, 400, 2000, 1e6]) {
+      const { firstKeptEntryIndex } = findCutPoint(entries, 0, entries.length, keep);
+      const [, ...kept] = compacted(messages, keep, { role: "compactionSummary", summary: "" });
+      assert.deepEqual([seed, keep, kept.length], [seed, keep, messages.length - firstKeptEntryIndex]);
+    }
+  }
+});
+
+test("each lie is told, and the harmless ones mostly not", () => {
+  const honest = { input: 3, output: 9, cacheRead: 5000, cacheWrite: 400, totalTokens: 5412 };
+  for (const [name, make] of Object.entries(LIES)) {
+    const lie = make();
+    const told = Array.from({ length: 6 }, () => lie({ ...honest }));
+    const lies = told.filter((usage) => JSON.stringify(usage) !== JSON.stringify(honest)).length;
+    const expected = name === "none" ? 0 : name.endsWith("on some") ? 2 : name === "one call behind" ? 1 : 6;
+    assert.equal(lies, expected, name);
+  }
+});

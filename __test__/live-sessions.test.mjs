@@ -1,0 +1,31 @@
+// The closed loop over generated conversations: hosts that compact, branch, edit, clone, and providers that lie. 50 000
+// calls a run; more by PI_STRATA_LIVE_CALLS, others by PI_STRATA_FIRST, the seed of the first conversation.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { playSession } from "./support/live/sessions.mjs";
+
+const CALLS = Number(process.env.PI_STRATA_LIVE_CALLS ?? 50_000);
+const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
+const CALLS_PER_SESSION = 60;
+/** Conversations under way at once. */
+const WIDTH = 8;
+/** Broken calls that are told of. */
+const MOST_TOLD = 20;
+
+test(`${CALLS} calls of the closed loop`, async (t) => {
+  const sessions = Math.ceil(CALLS / CALLS_PER_SESSION);
+  const broken = [];
+  let seed = FIRST;
+  let calls = 0;
+  const worker = async () => {
+    while (seed < FIRST + sessions) {
+      const played = await playSession(seed++, CALLS_PER_SESSION);
+      calls += played.calls;
+      broken.push(...played.broken);
+    }
+  };
+  await Promise.all(Array.from({ length: WIDTH }, worker));
+  assert.deepEqual(broken.slice(0, MOST_TOLD), [], `${broken.length} broken of ${calls} calls`);
+  t.diagnostic(`${calls} calls of ${sessions} conversations, nothing broken`);
+});

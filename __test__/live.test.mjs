@@ -1,0 +1,288 @@
+// The smallest conversations in which the loop, once closed, went wrong: the hook reads usage of what it sent itself.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+import { countTokens, createTransformContext } from "../index.js";
+import { droppedOf, Judge } from "../lib/cli/live/judge.mjs";
+import { Loop, play } from "../lib/cli/live/loop.mjs";
+import { Provider } from "../lib/cli/live/provider.mjs";
+import { loadSession } from "../lib/cli/session.mjs";
+import { compacted, contextTokens } from "./support/live/compaction.mjs";
+import { Scribe, textOf } from "./support/live/texts.mjs";
+
+const SESSION = fileURLToPath(new URL("../../shared/data/pi-session.jsonl", import.meta.url));
+
+/** A loop with its judge; `call` sends, answers, and adds results of so many tokens. */
+function conversation(settings, options, opening = () => []) {
+  const scribe = new Scribe();
+  const loop = new Loop(new Provider(settings), options);
+  const judge = new Judge(loop);
+  loop.messages.push(...opening(scribe));
+  const call = async (tokens, answer = scribe.asks()) => {
+    const record = await loop.call(answer);
+    loop.messages.push(...scribe.results(answer, tokens));
+    return { ...record, ...judge.look(record), dropped: droppedOf(record.given, record.sent) };
+  };
+  return { scribe, loop, judge, call };
+}
+
+const percent = (share) => `${(100 * share).toFixed(2)} %`;
+
+function assertClose({ call, estimate, prompt, error }, allowed) {
+  assert.ok(
+    Math.abs(error) <= allowed,
+    `call ${call}: estimated ${Math.round(estimate)} of ${prompt} sent, ${percent(error)}`,
+  );
+}
+
+/** Plays the recorded session through `loop`; what the judge says of each call. */
+async function verdictsOf(loop, beforeCall) {
+  const { messages } = await loadSession(SESSION);
+  const judge = new Judge(loop);
+  const verdicts = [];
+  for await (const record of play(messages, loop, () => beforeCall?.(loop, judge))) {
+    verdicts.push({ ...record, ...judge.look(record) });
+  }
+  return verdicts;
+}
+
+function assertTrue(verdicts) {
+  const errors = verdicts.filter(({ isTaught }) => isTaught).map(({ error }) => Math.abs(error));
+  errors.sort((a, b) => a - b);
+  const at = (share) => errors[Math.min(errors.length - 1, Math.floor(share * errors.length))];
+  assert.ok(at(0.95) <= 0.01 && at(1) <= 0.15, `95 % within ${percent(at(0.95))}, worst ${percent(at(1))}`);
+  const sum = (key) => verdicts.reduce((total, verdict) => total + Number(verdict[key]), 0);
+  assert.deepEqual(
+    { unreported: sum("isUnreported"), changed: sum("changed"), lost: sum("lost") },
+    { unreported: 0, changed: 0, lost: 0 },
+  );
+}
+
+const steps = (scribe, count, tokens, usageAt) =>
+  Array.from({ length: count }, (_, at) => {
+    const asks = scribe.asks(1, { usage: usageAt(at) });
+    return [asks, ...scribe.results(asks, tokens)];
+  }).flat();
+const cached = (tokens) => ({ input: 3, output: 50, cacheRead: tokens - 103, cacheWrite: 100 });
+
+test("after a compaction what the host kept stays, whatever the kept answers once reported", async () => {
+  const opening = (scribe) => {
+    const kept = [scribe.user(40), ...steps(scribe, 60, 420, (at) => cached(110_000 + 700 * at))];
+    return [scribe.summary(900, 152_000), ...kept];
+  };
+  const { call } = conversation({ basePrompt: 3000 }, {}, opening);
+  for (let at = 0; at < 8; at += 1) {
+    const record = await call(300);
+    assert.equal(record.dropped.length, 0, `call ${at + 1}: ${record.dropped.length} messages are gone`);
+    if (at >= 2) assertClose(record, 0.005);
+  }
+});
+
+test("a small window after a compaction: nothing is over it, and nothing goes", async () => {
+  const opening = (scribe) => {
+    const asks = scribe.asks(1, { usage: cached(90_000) });
+    return [scribe.summary(900, 120_000), scribe.user(40), asks, ...scribe.results(asks, 3000)];
+  };
+  const { call } = conversation({ contextWindow: 32_000, basePrompt: 7000 }, {}, opening);
+  const record = await call(100);
+  assert.equal(record.sent.length, 4);
+  assert.equal(record.saysOverflow, false);
+});
+
+for (const [name, isRecorded, threshold] of [
+  ["reports of the hook's own calls", false, 60_000],
+  ["reports from before the hook was there", true, 130_000],
+]) {
+  test(`a recorded session, compacted; what is kept carries ${name}`, async () => {
+    const scribe = new Scribe();
+    let compactions = 0;
+    const tell = (usage, answer) => (isRecorded && compactions === 0 ? answer.usage : usage);
+    const loop = new Loop(new Provider({ basePrompt: 5000 }), {}, { tell });
+    const verdicts = await verdictsOf(loop, ({ messages }, judge) => {
+      if (contextTokens(messages) < threshold) return;
+      scribe.now = messages.at(-1).timestamp;
+      loop.messages = compacted(messages, 20_000, scribe.summary(1200, contextTokens(messages)));
+      judge.hostChanged();
+      compactions += 1;
+    });
+    assert.ok(compactions > 0);
+    assertTrue(
+      isRecorded ? verdicts.slice(verdicts.findIndex(({ isTaught }, at) => at > 2 && !isTaught)) : verdicts,
+    );
+  });
+}
+
+test("six large reads in one turn: what layer 4 cuts is in the account", async () => {
+  const { call } = conversation({ basePrompt: 30_000 }, {}, (scribe) => [scribe.user(60)]);
+  for (let at = 0; at < 9; at += 1) {
+    const record = await call(21_300);
+    assert.equal(record.isUnreported, false, `call ${at + 1} sends ${record.prompt} and says nothing`);
+    if (at >= 2) assertClose(record, 0.005);
+    assert.equal(record.changed, 0, `call ${at + 1} says "${record.reason}"`);
+  }
+});
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: a paste that had to be cut is in the account`, async () => {
+    const opening = (scribe) => [scribe.user(20_000)];
+    const { call } = conversation({ contextWindow: 8000, basePrompt: 500 }, { schedule }, opening);
+    for (let at = 0; at < 8; at += 1) {
+      const record = await call(30);
+      if (at >= 1) assert.equal(record.isUnreported, false, `call ${at + 1} sends ${record.prompt}`);
+      if (at >= 2) assertClose(record, 0.005);
+      assert.equal(record.changed, 0, `call ${at + 1} says "${record.reason}"`);
+    }
+  });
+}
+
+for (const [contextWindow, basePrompt] of [
+  [12_000, 2000],
+  [16_000, 2000],
+  [20_000, 2000],
+  [32_000, 20_000],
+  [64_000, 30_000],
+]) {
+  test(`a recorded session live at ${contextWindow} tokens with ${basePrompt} of prompt and tools`, async () => {
+    for (const schedule of ["sticky", "everyCall"]) {
+      assertTrue(await verdictsOf(new Loop(new Provider({ contextWindow, basePrompt }), { schedule })));
+    }
+  });
+}
+
+test("the reserve is at most a quarter of the window: no cliff at the default", async () => {
+  for (const contextWindow of [4000, 8191, 8192, 8193, 9000, 12_000, 32_000]) {
+    const opening = (scribe) =>
+      Array.from({ length: 25 }, (_, at) => (at % 2 === 0 ? scribe.user(98) : scribe.says(98)));
+    const { call } = conversation({ contextWindow, basePrompt: 0, scale: 1 }, {}, opening);
+    const record = await call(10);
+    assert.equal(record.sent.length, 25, `window ${contextWindow}`);
+    assert.equal(record.saysOverflow, false, `window ${contextWindow}`);
+  }
+});
+
+for (const [what, change] of [
+  ["the summary of a compaction", (messages) => (messages[0].summary = textOf(4000, 99))],
+  ["the command of a bash execution", (messages) => (messages[2].command = textOf(900, 99))],
+  ["the output of a bash execution", (messages) => (messages[2].output = textOf(900, 99))],
+  ["the id a result answers to", (messages) => (messages[4].toolCallId = "no-such-call")],
+  ["the id of a call", (messages) => (messages[3].content[0].id = "no-such-call")],
+  ["the name of a tool", (messages) => (messages[3].content[0].name = textOf(200, 99))],
+  ["a number in usage", (messages) => (messages[3].usage.cacheRead += 9000)],
+]) {
+  test(`changed in place, ${what} is noticed`, async () => {
+    const scribe = new Scribe();
+    const asks = scribe.asks(1, what === "a number in usage" ? { usage: cached(8000) } : {});
+    const messages = [
+      scribe.summary(300, 9000),
+      scribe.user(50),
+      scribe.bash(200, false),
+      asks,
+      ...scribe.results(asks, 700),
+    ];
+    const told = [];
+    const make = () =>
+      createTransformContext({ onEvent: ({ blockedMs, totalMs, ...event }) => told.push(event) });
+    const hook = make();
+    await hook(messages);
+    change(messages);
+    told.length = 0;
+    const sent = await hook(messages);
+    const said = told.splice(0);
+    const anew = await make()(structuredClone(messages));
+    assert.deepEqual(said, told);
+    assert.ok(isDeepStrictEqual(sent, anew), "what is sent is what another hook sends");
+  });
+}
+
+test("the question under way stays, however long its loop", async () => {
+  for (const schedule of ["everyCall", "sticky"]) {
+    const opening = (scribe) => [
+      scribe.user(300),
+      scribe.says(300),
+      scribe.user(120),
+      ...steps(scribe, 30, 600, () => undefined),
+    ];
+    const settings = { contextWindow: 16_000, basePrompt: 1000 };
+    const { call, loop } = conversation(settings, { schedule, keepRecentToolResults: 40 }, opening);
+    const question = loop.messages[2];
+    for (let at = 0; at < 4; at += 1) {
+      const { sent } = await call(500);
+      assert.ok(
+        sent.some(({ timestamp }) => timestamp === question.timestamp),
+        `${schedule}: call ${at + 1}`,
+      );
+    }
+  }
+});
+
+test("a large paste is cut before smaller messages go", async () => {
+  for (const schedule of ["everyCall", "sticky"]) {
+    const opening = (scribe) => [
+      ...Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? scribe.user(40) : scribe.says(40))),
+      scribe.user(230_000),
+      scribe.says(40),
+      scribe.user(40),
+    ];
+    const { call } = conversation({ basePrompt: 2000 }, { schedule }, opening);
+    const { dropped, sent, isOver } = await call(100);
+    assert.equal(dropped.length, 0, schedule);
+    assert.equal(isOver, false, schedule);
+    const tokens = countTokens(sent[10]);
+    assert.ok(tokens > 100_000, `${schedule}: ${tokens} tokens of it are left`);
+  }
+});
+
+test("a cut never lengthens a text", async () => {
+  const lengthOf = ({ content }) =>
+    typeof content === "string"
+      ? content.length
+      : content.reduce((sum, { text = "" }) => sum + text.length, 0);
+  for (let tokens = 20; tokens < 140; tokens += 2) {
+    const scribe = new Scribe();
+    const question = { ...scribe.user(0), content: "\u{1f600}".repeat(tokens) };
+    const asks = scribe.asks(2);
+    const messages = [question, asks, ...scribe.results(asks, tokens)];
+    const hook = createTransformContext({ contextWindow: 120, reserveTokens: 0, schedule: "everyCall" });
+    for (const message of await hook(messages)) {
+      const given = messages.find(({ timestamp }) => timestamp === message.timestamp);
+      assert.ok(lengthOf(message) <= lengthOf(given), `${message.role}, ${tokens} tokens`);
+    }
+  }
+});
+
+test("a summary that comes back as input is left alone", async () => {
+  const scribe = new Scribe();
+  const messages = [scribe.user(20), ...steps(scribe, 12, 1, () => undefined)];
+  const results = messages.filter(({ role }) => role === "toolResult");
+  for (const [at, { content }] of results.entries())
+    content[0].text = textOf(1200, at).replaceAll(/\n(.*)\n(.*)\n/g, "\n$1 $2 ");
+  for (const marker of ["zh", "en"]) {
+    const hook = () => createTransformContext({ schedule: "everyCall", marker });
+    const sent = await hook()(messages);
+    assert.ok(!isDeepStrictEqual(sent, messages), "something is summarised");
+    const again = await hook()(structuredClone(sent));
+    const changed = again.filter((message, at) => !isDeepStrictEqual(message, sent[at]));
+    assert.equal(changed.length, 0, `${marker}: ${changed.length} summaries changed`);
+  }
+});
+
+for (const overheadTokens of [30_000, () => 30_000]) {
+  test(`the first call counts the prompt and the tools it is told of, as a ${typeof overheadTokens}`, async () => {
+    const { call } = conversation({ basePrompt: 30_000 }, { overheadTokens }, (scribe) => [scribe.user(50)]);
+    assertClose(await call(100), 0.01);
+  });
+}
+
+test("what is known of the prompt and the tools is kept across a model switch and a compaction", async () => {
+  const { call, scribe, loop, judge } = conversation({ basePrompt: 20_000 }, {}, (scribe) => [
+    scribe.user(50),
+  ]);
+  for (let at = 0; at < 6; at += 1) await call(800);
+  scribe.model = "model-b";
+  for (let at = 0; at < 3; at += 1) assertClose(await call(800), 0.03);
+  loop.messages = compacted(loop.messages, 1500, scribe.summary(300, 30_000));
+  judge.hostChanged();
+  for (let at = 0; at < 3; at += 1) assertClose(await call(200), 0.03);
+});

@@ -1,0 +1,102 @@
+// What must hold at every call of the closed loop. Nothing here trusts the hook's own figures.
+
+import { validate } from "../../../index.js";
+import { Judge } from "../../../lib/cli/live/judge.mjs";
+import { commonRun } from "../../../lib/cli/live/same.mjs";
+
+/** How far what the event says was sent may be from what was sent, once there were reports to learn from. */
+export const MOST_ERROR = 0.005;
+/** What changed since the last report can be known no better than the provider's scale: this far off before reports */
+const UNLEARNED_ERROR = 0.3;
+/** and half as far once they have shown this many tokens of text. */
+const LEARNED_TOKENS = 5000;
+/** How much further than from the water a prompt must be while the provider's scale is not known yet. */
+const UNKNOWN_SCALE = 1.5;
+/** Every so many calls the providers' rules are checked where nothing moved; looking costs more than the call. */
+const VALIDATE_EVERY = 8;
+/** Reports of the model in use before its scale is known. */
+const REPORTS = 2;
+
+/** Checks the calls of one conversation, one after the other. */
+export class Invariants {
+  #loop;
+  #judge;
+  #isTruthful;
+  /** By model: how many reports there were, tokens of text they have shown, and the request of the last one. */
+  #reports = new Map();
+  #lastModel;
+
+  /** @param isTruthful whether the provider's reports can be relied on, by and large */
+  constructor(loop, { isTruthful = true, ...waters } = {}) {
+    this.#loop = loop;
+    this.#judge = new Judge(loop, waters);
+    this.#isTruthful = isTruthful;
+  }
+
+  /** To be called when the host changed what was there. */
+  hostChanged() {
+    this.#judge.hostChanged();
+    this.#reports.clear();
+  }
+
+  /** What is broken at this call, in words with figures; empty if nothing. */
+  check(record) {
+    const verdict = this.#judge.look(record);
+    const broken = [...this.#always(record, verdict)];
+    if (this.#isTruthful) broken.push(...this.#figures(record, verdict));
+    this.#note(record);
+    return broken;
+  }
+
+  *#always(record, { changed }) {
+    const { call, failure, given, sent, before, unchanged, reason } = record;
+    if (failure !== undefined) yield `failed: ${failure}`;
+    if (changed > 0) yield `frozen: ${changed} of ${before.length} messages changed, and it says "${reason}"`;
+    if (sent !== given && (unchanged < before.length || call % VALIDATE_EVERY === 0)) {
+      const [problem] = validate(sent);
+      if (problem !== undefined && validate(given).length === 0) yield `invalid: ${problem.rule}`;
+    }
+    const question = given.findLast(({ role }) => role === "user");
+    if (question !== undefined && !sent.some((message) => isSame(message, question)))
+      yield "question: the last user message is gone";
+  }
+
+  *#figures(record, { error, whole, isUnreported, lost }) {
+    const { prompt, estimate, model, saysOverflow, reason } = record;
+    const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;
+    const isKnown = count >= REPORTS && this.#lastModel === model;
+    const window = this.#loop.provider.contextWindow;
+    const figures = `estimate ${Math.round(estimate)}, sent ${prompt}, window ${window}; ${reason}`;
+    const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
+    const allowed = MOST_ERROR + (blur * this.#changedTokens(record, last)) / prompt;
+    if (isKnown && Math.abs(error) > allowed)
+      yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
+    if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;
+    if (isKnown && saysOverflow && prompt * UNKNOWN_SCALE < window)
+      yield `overflow: reported for nothing; ${figures}`;
+    if (lost > 0 && (isKnown || whole * UNKNOWN_SCALE < 0.5 * window))
+      yield `lost: ${lost} messages with room left, whole ${whole}; ${figures}`;
+  }
+
+  /** Tokens of what is new in this request since another, and of what is gone. */
+  #changedTokens({ sent, model }, last) {
+    const unchanged = commonRun(sent, last);
+    const changed = [...last.slice(unchanged), ...sent.slice(unchanged)];
+    return changed.reduce((sum, message) => sum + this.#loop.provider.tokensOf(message, model), 0);
+  }
+
+  #note(record) {
+    const { model, usage, prompt, sent } = record;
+    this.#lastModel = model;
+    if (usage === undefined || usage.input + usage.cacheRead + usage.cacheWrite !== prompt) return;
+    const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;
+    const seen = count > 0 ? this.#changedTokens(record, last) : 0;
+    this.#reports.set(model, { count: count + 1, shown: shown + seen, last: sent });
+  }
+}
+
+const NO_REPORTS = Object.freeze({ count: 0, shown: 0, last: [] });
+
+function isSame(one, other) {
+  return one.role === other.role && one.timestamp === other.timestamp;
+}

@@ -1,0 +1,48 @@
+// What the hook is worth in live use: recorded sessions played in the closed loop, each against providers of many sizes,
+// and how long calls over long lists take. `npm run bench:live -- [--only reach|compacted|lies|speed] SESSION…` prints the
+// tables; all of them together are written to bench/results/live.json.
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { loadSession } from "../lib/cli/session.mjs";
+import { badReportsTable, compactedTable, reachTable } from "./live/reach.mjs";
+import { speedTables } from "./live/speed.mjs";
+
+const RESULTS = new URL("results/", import.meta.url);
+const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
+
+const { values, positionals } = parseArgs({ options: { only: { type: "string" } }, allowPositionals: true });
+const isWanted = (part) => values.only === undefined || values.only === part;
+
+const sessions = [];
+for (const file of positionals.length > 0 ? positionals : [EXAMPLE]) {
+  sessions.push({ name: basename(file), ...(await loadSession(file)) });
+}
+const results = {};
+if (isWanted("reach")) {
+  console.log("\nClosed loop, as it grows\n");
+  results.reach = await reachTable(sessions);
+  console.table(results.reach);
+}
+if (isWanted("compacted")) {
+  console.log("\nClosed loop, compacted by the host as pi does\n");
+  results.compacted = await compactedTable(sessions);
+  console.table(results.compacted);
+}
+if (isWanted("lies")) {
+  console.log("\nClosed loop, reports that are not so\n");
+  results.badReports = await badReportsTable(sessions);
+  console.table(results.badReports);
+}
+if (isWanted("speed")) {
+  results.speed = await speedTables();
+  for (const [name, rows] of Object.entries(results.speed)) {
+    console.log(`\n${name}\n`);
+    console.table(rows);
+  }
+}
+await mkdir(RESULTS, { recursive: true });
+if (values.only === undefined)
+  await writeFile(new URL("live.json", RESULTS), `${JSON.stringify(results, null, 1)}\n`);

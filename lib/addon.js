@@ -1,0 +1,163 @@
+// Finds the native file of this machine and loads it: the one built beside the package, else that of its platform
+// package. Bundlers follow a `require` only where the name is written out, and forgive one that leads nowhere only
+// inside a `try`: hence the long table.
+"use strict";
+
+const { readdirSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const path = require("node:path");
+const { platformKeys } = require("./platform.js");
+
+/** Loaders by platform; each adds what stood in its way to `missed`. */
+const LOADERS = {
+  "linux-x64-gnu"(missed) {
+    try {
+      return require("../pi-strata.linux-x64-gnu.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-linux-x64-gnu");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "linux-arm64-gnu"(missed) {
+    try {
+      return require("../pi-strata.linux-arm64-gnu.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-linux-arm64-gnu");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "linux-x64-musl"(missed) {
+    try {
+      return require("../pi-strata.linux-x64-musl.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-linux-x64-musl");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "linux-arm64-musl"(missed) {
+    try {
+      return require("../pi-strata.linux-arm64-musl.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-linux-arm64-musl");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "darwin-universal"(missed) {
+    try {
+      return require("../pi-strata.darwin-universal.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-darwin-universal");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "darwin-x64"(missed) {
+    try {
+      return require("../pi-strata.darwin-x64.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-darwin-x64");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "darwin-arm64"(missed) {
+    try {
+      return require("../pi-strata.darwin-arm64.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-darwin-arm64");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "win32-x64-msvc"(missed) {
+    try {
+      return require("../pi-strata.win32-x64-msvc.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-win32-x64-msvc");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "win32-arm64-msvc"(missed) {
+    try {
+      return require("../pi-strata.win32-arm64-msvc.node");
+    } catch (error) {
+      missed.push(error);
+    }
+    try {
+      return require("pi-strata-win32-arm64-msvc");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+};
+
+/** The native functions; throws the error that tells most about why there are none. */
+function loadAddon() {
+  const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
+  if (chosen) return requireFrom(__dirname)(chosen);
+  const missed = [];
+  for (const key of platformKeys()) {
+    const addon = LOADERS[key]?.(missed) ?? (key in LOADERS ? undefined : ownBuild(key, missed));
+    if (addon !== undefined) return addon;
+  }
+  throw missed.find((error) => !isNotFound(error)) ?? missed.at(-1);
+}
+
+/** What was built from source for a platform that has no package. */
+function ownBuild(key, missed) {
+  const folder = path.join(__dirname, "..");
+  const file = readdirSync(folder).find(
+    (name) => name.startsWith(`pi-strata.${key}`) && name.endsWith(".node"),
+  );
+  if (file !== undefined) return requireFrom(folder)(path.join(folder, file));
+  missed.push(new UnsupportedError(key));
+  return undefined;
+}
+
+/** A bundle has no `require` that takes a path it never saw. */
+function requireFrom(folder) {
+  return createRequire(path.join(folder, "index.js"));
+}
+
+/** A file that is not there says nothing where another is and cannot be loaded. */
+function isNotFound(error) {
+  return error?.code === "MODULE_NOT_FOUND";
+}
+
+class UnsupportedError extends Error {
+  constructor(key) {
+    super(`there is no native file for ${key}`);
+    this.code = "ERR_UNSUPPORTED_PLATFORM";
+  }
+}
+
+module.exports = { SUPPORTED: Object.keys(LOADERS), loadAddon };

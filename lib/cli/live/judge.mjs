@@ -1,0 +1,120 @@
+// What went wrong at a call of the closed loop: an estimate that is off, a request over the window that nobody spoke of,
+// bytes of the last request that changed although the schedule waits, messages given up with room left.
+
+import { isSent } from "./sizes.mjs";
+
+/** The waters of the sticky schedule's three economies, and the layers' threshold. Shares of the window. */
+const HIGH_WATER = { everyCall: 0.75, sticky: 0.6 };
+const LOW_WATER = { everyCall: 0.75, sticky: 0.32 };
+
+/** From the third call on the provider's own reports have taught enough; calls that fail report nothing. */
+const CALLS_TO_TEACH = 2;
+
+/** Judges the calls of one conversation, one after the other. */
+export class Judge {
+  #loop;
+  #highWater;
+  #lowWater;
+  #schedule;
+  #window;
+  #isChanged = true;
+  /** Calls the provider was to report on since the list was changed other than by growing. */
+  #calls = 0;
+  /** What the schedule let go with reason: past the high water, or past the low one where that pays. */
+  #letGo = new Set();
+
+  constructor(loop, { highWater = HIGH_WATER, lowWater = LOW_WATER } = {}) {
+    this.#loop = loop;
+    this.#highWater = highWater;
+    this.#lowWater = lowWater;
+  }
+
+  /** To be called when the host changed what was there. */
+  hostChanged() {
+    this.#isChanged = true;
+    this.#calls = 0;
+    this.#letGo.clear();
+  }
+
+  /**
+   * What is to be said of a call: `error` of the estimate as a share, `isTaught` where it counts, and how many messages
+   * are `changed` and `lost` that should not be.
+   */
+  look(record) {
+    const { provider } = this.#loop;
+    const { prompt, estimate, model, given, schedule } = record;
+    const window = provider.contextWindow;
+    if (this.#window !== window) this.#isChanged = true;
+    const whole = provider.promptOf(given, model);
+    const isOver = prompt > window;
+    const verdict = {
+      error: (estimate - prompt) / prompt,
+      isTaught: this.#calls >= CALLS_TO_TEACH,
+      whole,
+      isOver,
+      isUnreported: isOver && !record.saysOverflow,
+      changed: this.#changed(record),
+      lost: this.#lost(record, whole / window),
+    };
+    if (!record.isLost) this.#calls += 1;
+    this.#schedule = schedule;
+    this.#window = window;
+    this.#isChanged = false;
+    return verdict;
+  }
+
+  #changed({ before, unchanged, schedule, reason }) {
+    const mayMove =
+      this.#isChanged ||
+      schedule !== this.#schedule ||
+      schedule === "everyCall" ||
+      reason?.startsWith("moved");
+    return mayMove ? 0 : before.length - unchanged;
+  }
+
+  #lost({ given, sent, events, schedule, reason, model }, share) {
+    if (!events.some(({ type }) => type === "messagesDropped" || type === "shrunk")) return 0;
+    const isPaying = /cold|carrying has/.test(reason) && share > this.#lowWater[schedule];
+    const mayDrop = isPaying || share > this.#highWater[schedule];
+    let lost = 0;
+    for (const message of droppedOf(given, sent)) {
+      if (this.#loop.provider.tokensOf(message, model) === 0) continue;
+      if (mayDrop) this.#letGo.add(nameOf(message));
+      else if (!this.#letGo.has(nameOf(message))) lost += 1;
+    }
+    return lost;
+  }
+}
+
+/** Messages of `given` that are not in `sent`, but for results whose call is not there: those no provider takes. */
+export function droppedOf(given, sent) {
+  const calls = new Set();
+  const dropped = [];
+  let at = 0;
+  for (const message of given) {
+    if (message.role === "assistant" && isSent(message)) addCalls(message, calls);
+    if (at < sent.length && isFrom(sent[at], message)) at += 1;
+    else if (message.role !== "toolResult" || calls.has(message.toolCallId)) dropped.push(message);
+  }
+  return dropped;
+}
+
+function addCalls({ content }, calls) {
+  if (Array.isArray(content))
+    for (const block of content) if (block?.type === "toolCall") calls.add(block.id);
+}
+
+/** Whether `sent` is `message`, edited or not: what no edit changes tells. */
+function isFrom(sent, message) {
+  if (sent === message) return true;
+  return (
+    sent.role === message.role &&
+    sent.timestamp === message.timestamp &&
+    sent.toolCallId === message.toolCallId &&
+    sent.usage === message.usage
+  );
+}
+
+function nameOf({ role, timestamp, toolCallId }) {
+  return `${role} ${timestamp} ${toolCallId}`;
+}

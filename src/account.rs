@@ -1,0 +1,426 @@
+//! The one account of what is sent: every message with the form it goes out in, and the sum of their tokens.
+//!
+//! Both schedules and the guard decide on it, each layer reads it and edits it, and the plan is read off it. It grows with
+//! the transcript and holds no text.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::cuts::Level;
+use crate::plan::{Action, Edit, Layer, Plan, Reason};
+use crate::tokens::estimate::Size;
+use crate::transcript::{Body, Link, Message, Transcript};
+
+/// How a message is sent. An edit only ever goes on to a later form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it came.
+    Whole,
+    /// A tool result with its shortened text, an assistant message without its thinking.
+    Edited,
+    /// With its texts cut to this level.
+    Cut(Level),
+    /// Not at all.
+    Gone,
+}
+
+impl Form {
+    /// Whether `later` takes more away.
+    #[must_use]
+    fn precedes(self, later: Self) -> bool {
+        let rank = |form| match form {
+            Self::Whole => (0, 0),
+            Self::Edited => (1, 0),
+            Self::Cut(Level(level)) => (2, u8::MAX - level),
+            Self::Gone => (3, 0),
+        };
+        rank(self) < rank(later)
+    }
+}
+
+/// A message and what became of it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its facts.
+    pub message: Arc<Message>,
+    /// The message that opens its group.
+    pub group: usize,
+    /// Its position among the calls of the message it answers.
+    pub call: usize,
+    /// How it is sent, and by which rule of which layer where it is not whole.
+    pub edit: (Form, Layer, Reason),
+    /// Whether the sliding window passed it by: then it is not sent, whatever its form.
+    is_slid: bool,
+    next_in_group: Option<usize>,
+    newest_in_group: usize,
+}
+
+impl Row {
+    /// How the message is sent.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        if self.is_slid { Form::Gone } else { self.edit.0 }
+    }
+
+    /// By which layer and rule it is not whole.
+    fn cause(&self) -> (Layer, Reason) {
+        if self.is_slid { (Layer::Window, Reason::OverThreshold) } else { (self.edit.1, self.edit.2) }
+    }
+
+    /// cl100k tokens as it is sent.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.message.tokens_as(self.form())
+    }
+
+    /// Whether it is a tool result that answers no call.
+    #[must_use]
+    pub fn is_orphan(&self) -> bool {
+        self.edit.2 == Reason::OrphanResult
+    }
+
+    /// Whether a provider sees it as a turn.
+    #[must_use]
+    pub fn is_turn(&self) -> bool {
+        self.message.is_turn() && !self.is_orphan()
+    }
+
+    /// Whether it opens a group: it is no result of another message.
+    #[must_use]
+    pub fn opens_group(&self, index: usize) -> bool {
+        self.group == index
+    }
+}
+
+/// What a conversation opens with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Opening {
+    #[default]
+    Unknown,
+    /// The first turn is a reply: nothing keeps it.
+    Reply,
+    At(usize),
+}
+
+/// All messages of a transcript so far, and what is sent of them.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    rows: Vec<Row>,
+    /// Messages that are sent in some form.
+    live: BTreeSet<usize>,
+    raw: Size,
+    sent: Size,
+    results: Vec<usize>,
+    thinkers: Vec<usize>,
+    opening: Opening,
+    first_user: Option<usize>,
+    last_user: Option<usize>,
+    /// Edits since a trial began, each as it was before.
+    trial: Option<Vec<(usize, (Form, Layer, Reason))>>,
+}
+
+impl Account {
+    /// The account of a whole transcript, nothing edited but what no provider takes.
+    #[must_use]
+    pub fn of(transcript: &Transcript) -> Self {
+        let mut account = Self::default();
+        for index in 0..transcript.len() {
+            account.enter(transcript, index);
+        }
+        account
+    }
+
+    /// Takes in the message at `index`, the next one of `transcript`. A tool result that answers no call is left out.
+    pub fn enter(&mut self, transcript: &Transcript, index: usize) {
+        let Some(message) = transcript.messages().get(index) else { return };
+        let link = transcript.link(index);
+        let group = if let Link::ResultOf(call) = link { call } else { index };
+        let row = Row {
+            message: message.clone(),
+            group,
+            call: transcript.call_position(index),
+            edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
+            is_slid: false,
+            next_in_group: None,
+            newest_in_group: index,
+        };
+        if group != index
+            && let Some(newest) =
+                self.rows.get_mut(group).map(|opens| std::mem::replace(&mut opens.newest_in_group, index))
+            && let Some(newest) = self.rows.get_mut(newest)
+        {
+            newest.next_in_group = Some(index);
+        }
+        let size = message.size_as(Form::Whole);
+        (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
+        self.rows.push(row);
+        self.live.insert(index);
+        if link == Link::Orphan {
+            self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
+        }
+        self.note(index, message);
+    }
+
+    fn note(&mut self, index: usize, message: &Message) {
+        if self.opening == Opening::Unknown && self.rows.get(index).is_some_and(Row::is_turn) {
+            self.opening = if message.assistant().is_some() { Opening::Reply } else { Opening::At(index) };
+        }
+        match &message.body {
+            Body::User => {
+                self.first_user.get_or_insert(index);
+                self.last_user = Some(index);
+            }
+            Body::ToolResult(_) => self.results.push(index),
+            Body::Assistant(assistant) if assistant.thinking.is_some() => self.thinkers.push(index),
+            _ => {}
+        }
+    }
+
+    /// How many messages were taken in.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True before any message.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// All rows, oldest first.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The row at `index`.
+    #[must_use]
+    pub fn row(&self, index: usize) -> Option<&Row> {
+        self.rows.get(index)
+    }
+
+    /// The message at `index`.
+    #[must_use]
+    pub fn message(&self, index: usize) -> Option<&Message> {
+        self.rows.get(index).map(|row| &*row.message)
+    }
+
+    /// How the message at `index` is sent; a message that is not there is not sent.
+    #[must_use]
+    pub fn form(&self, index: usize) -> Form {
+        self.rows.get(index).map_or(Form::Gone, Row::form)
+    }
+
+    /// The size of all messages as they came.
+    #[must_use]
+    pub fn raw(&self) -> Size {
+        self.raw
+    }
+
+    /// The size of what is sent.
+    #[must_use]
+    pub fn sent(&self) -> Size {
+        self.sent
+    }
+
+    /// Positions of the messages that are sent in some form, ascending.
+    pub fn live(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.live.iter().copied()
+    }
+
+    /// Those of them before `end`.
+    pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.live.range(..end).copied()
+    }
+
+    /// Positions of all tool results, ascending.
+    #[must_use]
+    pub fn results(&self) -> &[usize] {
+        &self.results
+    }
+
+    /// Positions of the assistant messages that came with thinking, ascending.
+    #[must_use]
+    pub fn thinkers(&self) -> &[usize] {
+        &self.thinkers
+    }
+
+    /// What the conversation opens with: the first of what a provider sees as turns, unless that is a reply.
+    #[must_use]
+    pub fn opening(&self) -> Option<usize> {
+        if let Opening::At(index) = self.opening { Some(index) } else { None }
+    }
+
+    /// The first user message.
+    #[must_use]
+    pub fn first_user(&self) -> Option<usize> {
+        self.first_user
+    }
+
+    /// The last user message: what follows it is the open turn.
+    #[must_use]
+    pub fn last_user(&self) -> Option<usize> {
+        self.last_user
+    }
+
+    /// True for what no layer drops, however old it is: system messages, the opening, the first and the last user
+    /// message and the summaries before the first.
+    #[must_use]
+    pub fn is_protected(&self, index: usize) -> bool {
+        match self.message(index).map(|message| &message.body) {
+            Some(Body::System) | None => true,
+            Some(Body::Summary) if self.first_user.is_none_or(|first| index < first) => true,
+            Some(_) => [self.opening(), self.first_user, self.last_user].contains(&Some(index)),
+        }
+    }
+
+    /// Where the last group opens: the newest message that is sent and no system one, with its call.
+    #[must_use]
+    pub fn last_group(&self) -> usize {
+        let newest = self
+            .rows
+            .iter()
+            .rev()
+            .find(|row| !row.message.is_system() && row.message.tokens > 0 && !row.is_orphan());
+        newest.map_or(0, |row| row.group)
+    }
+
+    /// The group that opens at `start`: that message and the results that answer it.
+    pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(Some(start), |&index| self.rows.get(index)?.next_in_group)
+    }
+
+    /// Index after the last message that is not whole.
+    #[must_use]
+    pub fn frontier(&self) -> usize {
+        self.rows.iter().rposition(|row| row.form() != Form::Whole).map_or(0, |last| last + 1)
+    }
+
+    /// Brings a message into a later form; what is in that form or a later one stays as it is.
+    pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
+        if self.rows.get(index).is_some_and(|row| row.edit.0.precedes(form)) {
+            self.put(index, (form, layer, reason));
+        }
+    }
+
+    /// Brings a whole group out of the request.
+    pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
+        let mut member = Some(start);
+        while let Some(index) = member {
+            self.set(index, Form::Gone, layer, reason);
+            member = self.rows.get(index).and_then(|row| row.next_in_group);
+        }
+    }
+
+    /// Lets the window pass a group by, or takes that back.
+    pub fn slide_group(&mut self, start: usize, is_slid: bool) {
+        let mut member = Some(start);
+        while let Some(index) = member {
+            let Some(row) = self.rows.get_mut(index) else { return };
+            let before = row.message.size_as(row.form());
+            row.is_slid = is_slid;
+            member = row.next_in_group;
+            self.settle(index, before);
+        }
+    }
+
+    /// The size of what is sent if the window takes a group back that it passed by.
+    #[must_use]
+    pub fn sent_with(&self, start: usize) -> Size {
+        let members = self.group(start).filter_map(|index| self.rows.get(index));
+        members.fold(self.sent, |sent, row| sent.plus(row.message.size_as(row.edit.0)))
+    }
+
+    /// From here on edits can be taken back by [`Self::end_trial`].
+    pub fn begin_trial(&mut self) {
+        self.trial = Some(Vec::new());
+    }
+
+    /// Takes back every edit since the trial began.
+    pub fn end_trial(&mut self) {
+        for (index, edit) in self.trial.take().unwrap_or_default().into_iter().rev() {
+            self.put(index, edit);
+        }
+    }
+
+    fn put(&mut self, index: usize, edit: (Form, Layer, Reason)) {
+        let Some(row) = self.rows.get_mut(index) else { return };
+        let before = row.message.size_as(row.form());
+        let replaced = std::mem::replace(&mut row.edit, edit);
+        if let Some(trial) = &mut self.trial {
+            trial.push((index, replaced));
+        }
+        self.settle(index, before);
+    }
+
+    /// Brings sum and live messages up to date with a row that was of size `before`.
+    fn settle(&mut self, index: usize, before: Size) {
+        let Some(row) = self.rows.get(index) else { return };
+        self.sent = self.sent.plus(row.message.size_as(row.form())).minus(before);
+        if row.form() == Form::Gone {
+            self.live.remove(&index);
+        } else {
+            self.live.insert(index);
+        }
+    }
+
+    /// Everything that is not sent as it came, oldest message first.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let edits = self.rows.iter().enumerate().filter_map(|(index, row)| {
+            let action = row.message.action(row.form())?;
+            let (layer, reason) = row.cause();
+            Some(Edit {
+                index,
+                layer,
+                action,
+                reason,
+                tokens_saved: row.message.tokens.saturating_sub(row.tokens()),
+            })
+        });
+        Plan { edits: edits.collect(), before: self.raw, after: self.sent }
+    }
+
+    /// Bytes it keeps from being freed beside the messages' own, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.rows.len() * (size_of::<Row>() + size_of::<usize>())
+    }
+}
+
+impl Message {
+    /// Its size in this form: nothing where it is not sent.
+    fn size_as(&self, form: Form) -> Size {
+        Size { cl100k: self.tokens_as(form), messages: usize::from(self.is_sent && form != Form::Gone) }
+    }
+
+    /// cl100k tokens in this form; 0 for what is never sent.
+    #[must_use]
+    pub fn tokens_as(&self, form: Form) -> usize {
+        match (form, &self.body) {
+            (Form::Gone, _) => 0,
+            (Form::Edited, Body::ToolResult(result)) => {
+                let shortened = result.shortened.as_ref();
+                shortened.map_or(self.tokens, |shortened| shortened.message_tokens.min(self.tokens))
+            }
+            (Form::Edited, Body::Assistant(assistant)) => {
+                self.tokens.saturating_sub(assistant.thinking.map_or(0, |thinking| thinking.tokens))
+            }
+            (Form::Cut(level), _) => self.tokens.saturating_sub(self.cuts.saved_at(level)),
+            (Form::Whole | Form::Edited, _) => self.tokens,
+        }
+    }
+
+    /// What brings it into this form; `None` where it is sent as it came.
+    #[must_use]
+    pub fn action(&self, form: Form) -> Option<Action> {
+        match form {
+            Form::Whole => None,
+            Form::Edited if self.assistant().is_some() => Some(Action::StripThinking),
+            Form::Edited => Some(Action::Summarize),
+            Form::Cut(level) => Some(Action::Truncate(self.cuts.at(level).collect())),
+            Form::Gone => Some(Action::Drop),
+        }
+    }
+}
