@@ -21,7 +21,7 @@ pub(crate) struct Counter {
     pub(crate) cache: PieceCache,
     pub(crate) scratch: Scratch,
     pub(crate) ends: Ends,
-    seen: Seen,
+    pub(crate) seen: Seen,
     /// Starts and lengths of those pieces of a group that were not known.
     unknown: [(usize, usize); GROUP],
 }
