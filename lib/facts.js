@@ -15,20 +15,39 @@ const INLINE_MESSAGES = 64;
 const BATCH_UNITS = 256 * 1024;
 const BATCH_MESSAGES = 512;
 
+/**
+ * Messages looked at for changes in place at every call: the newest so many, and as many of the older ones in turn. More
+ * would hold the main thread for longer than everything else together. Whatever the host changed in one of the newest is
+ * noticed at once, in an older one within a few calls.
+ */
+const WATCHED_MESSAGES = 10_000;
+/** How far back the newest message of the last call is looked for: more than one call adds. */
+const NEW_MESSAGES = 64;
+
 /** Stands for the role of a message whose reading failed: it looks changed, so the next call reads it again. */
 const UNREAD = Symbol("unread");
 
 /** Blocks of a content that is no list. */
 const NO_LIST = -1;
 
+/** What is read of a message beside its content, by role; assistants and tool results have theirs in `Facts` itself. */
+const FIELDS = {
+  __proto__: null,
+  system: ["sections", "toolsAdded"],
+  bashExecution: ["command", "output", "excludeFromContext"],
+  branchSummary: ["summary"],
+  compactionSummary: ["summary"],
+};
+const OTHER_FIELDS = ["excludeFromContext"];
+
 /**
- * The facts of one message object, valid as long as the message holds the same values. All of them are looked at on
- * every call, so the values lie side by side in one object, and only messages of several blocks need a second one.
+ * The facts of one message object, valid as long as the message holds the same values. They are looked at on every call,
+ * so the values lie side by side in one object, and only messages of several blocks need more.
  */
 class Facts {
   constructor(slot, message) {
     this.slot = slot;
-    /** The slot by itself, for who must not hold the message's values. */
+    /** The slot without the message's values: the garbage collector keeps it for longer than those. */
     this.place = { slot };
     /** Settles when the native side has the facts; undefined when it has them already. */
     this.pending = undefined;
@@ -36,17 +55,16 @@ class Facts {
   }
 
   remember(message) {
-    const { role, content, stopReason, usage } = message;
+    const { role, content } = message;
     const blocks = Array.isArray(content) ? content.slice() : undefined;
     this.content = content;
     this.role = role;
     this.count = blocks?.length ?? NO_LIST;
-    this.block = blocks?.[0];
-    this.value = textOf(this.block);
-    this.others =
-      this.count > 1 ? blocks.slice(1).map((block) => ({ block, value: textOf(block) })) : undefined;
-    this.stopReason = stopReason;
-    this.usage = usage;
+    this.first = blocks?.[0];
+    this.value = textOf(this.first);
+    this.others = this.count > 1 ? blocks.slice(1).map((block) => new KnownBlock(block)) : undefined;
+    this.call = isCall(this.first) ? new KnownBlock(this.first) : undefined;
+    this.rest = restOf(message, role);
     /** Replacement text of a summarised tool result, once it was asked for. */
     this.shortened = undefined;
   }
@@ -54,21 +72,55 @@ class Facts {
   /** True if the host changed the message in place since it was read. */
   isStale(message) {
     const { content, role } = message;
-    if (content !== this.content || role !== this.role) return true;
-    if (role === "assistant" && (message.stopReason !== this.stopReason || message.usage !== this.usage))
-      return true;
+    if (content !== this.content || role !== this.role || this.#isRestStale(message, role)) return true;
     const { count } = this;
     if (count === NO_LIST) return false;
     if (content.length !== count) return true;
     if (count === 0) return false;
-    const block = content[0];
-    if (block !== this.block || textOf(block) !== this.value) return true;
-    return count > 1 && this.others.some((known, i) => isOther(known, content[i + 1]));
+    const first = content[0];
+    if (first !== this.first || textOf(first) !== this.value || this.call?.isStale(first)) return true;
+    return count > 1 && this.others.some((known, i) => known.isStale(content[i + 1]));
+  }
+
+  #isRestStale(message, role) {
+    const { rest } = this;
+    if (role === "toolResult") return message.toolCallId !== rest.id || message.toolName !== rest.name;
+    if (role === "user") return false;
+    if (role !== "assistant") return fieldsOf(role).some((name, i) => message[name] !== rest[i]);
+    const { stopReason, usage } = message;
+    if (stopReason !== rest.stopReason || usage !== rest.usage) return true;
+    return (
+      usage?.input !== rest.input || usage?.cacheRead !== rest.cacheRead || usage?.cacheWrite !== rest.cacheWrite
+    );
   }
 }
 
-function isOther(known, block) {
-  return block !== known.block || textOf(block) !== known.value;
+/** What was read of one block. */
+class KnownBlock {
+  constructor(block) {
+    this.block = block;
+    this.value = textOf(block);
+    this.id = block?.id;
+    this.name = block?.name;
+  }
+
+  isStale(block) {
+    if (block !== this.block || textOf(block) !== this.value) return true;
+    return block?.id !== this.id || block?.name !== this.name;
+  }
+}
+
+function restOf(message, role) {
+  if (role === "toolResult") return { id: message.toolCallId, name: message.toolName };
+  if (role === "user") return undefined;
+  if (role !== "assistant") return fieldsOf(role).map((name) => message[name]);
+  const { stopReason, usage } = message;
+  const { input, cacheRead, cacheWrite } = usage ?? {};
+  return { stopReason, usage, input, cacheRead, cacheWrite };
+}
+
+function fieldsOf(role) {
+  return FIELDS[role] ?? OTHER_FIELDS;
 }
 
 /** The one value of a block that its facts come from. */
@@ -76,15 +128,46 @@ function textOf(block) {
   return block?.text ?? block?.thinking ?? block?.arguments;
 }
 
+function isCall(block) {
+  return block?.type === "toolCall";
+}
+
+/**
+ * A conversation as one call saw it. It is kept by its newest message: it lives as long as the host holds that one, and
+ * gives way to what the next call sees.
+ */
+class Seen {
+  constructor(messages, { facts, slots, watchFrom, renewals }) {
+    this.messages = messages;
+    this.facts = facts;
+    this.slots = slots;
+    /** As long as no message is read again, each keeps its slot. */
+    this.renewals = renewals;
+    /** Which of the older messages are looked at next. */
+    this.watchFrom = watchFrom;
+  }
+
+  /** How many messages `messages` opens with that were there before, the same objects in the same order. */
+  sharedWith(messages) {
+    const end = Math.min(messages.length, this.messages.length);
+    let shared = 0;
+    while (shared < end && messages[shared] === this.messages[shared]) shared += 1;
+    return shared;
+  }
+}
+
 /** All messages one hook has seen and their host still holds. */
 class FactStore {
   #engine;
   #marker;
   #known = new WeakMap();
+  #seen = new WeakMap();
   #free = [];
   #nextSlot = FIRST_SLOT;
   /** Messages read so far: as long as it stays, every slot means what it meant. */
   readings = 0;
+  /** Those of them that were read before. */
+  #renewals = 0;
   /** Calls under way by number, the oldest first, and how many there were so far. */
   #underWay = new Set();
   #calls = 0;
@@ -107,44 +190,94 @@ class FactStore {
   }
 
   /**
-   * Slots of these messages, each read if it is new or was changed. A few new ones are read at once; more are read on
-   * a worker, in batches, giving the event loop its turn between them. `call` keeps the time and may be cancelled;
-   * then the result is undefined.
+   * Slots and facts of these messages, each read if it is new or was changed. A few new ones are read at once; more are
+   * read on a worker, in batches, giving the event loop its turn between them. `call` keeps the time and may be
+   * cancelled; then the result is undefined.
    */
   async slotsOf(messages, call) {
-    const slots = new Array(messages.length);
-    for (let from = 0; from < messages.length; ) {
-      const { to, fresh, waits } = this.#survey(messages, from, slots);
+    const survey = this.#begin(messages);
+    const { slots, facts } = survey;
+    while (survey.at < survey.queue.length || survey.next < messages.length) {
+      const { fresh, waits, from } = this.#survey(messages, survey);
       if (fresh.length > 0) await this.#readAll(fresh, call);
       if (waits.length > 0) await call.away(Promise.allSettled(waits));
       if (call.isCancelled) return undefined;
       // What another call was reading may have failed or been cancelled there: then it is read here.
-      if (waits.length === 0) from = to;
+      if (waits.length > 0) [survey.at, survey.next] = from;
     }
-    return slots;
+    this.#keep(messages, survey);
+    return { slots, facts };
+  }
+
+  /** What is known of `messages` from the last call, and which of them are to be looked at. */
+  #begin(messages) {
+    const last = this.#lastSeen(messages);
+    const shared = last?.sharedWith(messages) ?? 0;
+    const slots = new Uint32Array(messages.length);
+    if (last !== undefined) slots.set(last.slots.subarray(0, shared));
+    const facts = last?.facts.slice(0, shared) ?? [];
+    const renewals = this.#renewals;
+    const newest = last?.renewals === renewals ? Math.max(0, shared - WATCHED_MESSAGES) : 0;
+    const turn = last === undefined || last.watchFrom >= newest ? 0 : last.watchFrom;
+    const turnEnd = Math.min(newest, turn + WATCHED_MESSAGES);
+    const queue = [];
+    const look = (from, to) => {
+      for (let i = from; i < to; i += 1) {
+        const known = facts[i];
+        if (known === undefined) continue;
+        if (known.slot !== slots[i] || known.pending !== undefined || known.isStale(messages[i])) queue.push(i);
+      }
+    };
+    try {
+      look(turn, turnEnd);
+      look(newest, shared);
+    } catch {
+      // A getter of the host's threw: reading from the beginning finds out which, and says so.
+      return { last, slots, facts: [], queue: [], at: 0, next: 0, watchFrom: 0, renewals };
+    }
+    return { last, slots, facts, queue, at: 0, next: shared, watchFrom: turnEnd, renewals };
+  }
+
+  #lastSeen(messages) {
+    for (let i = messages.length - 1; i >= 0 && i >= messages.length - NEW_MESSAGES; i -= 1) {
+      const seen = this.#seen.get(messages[i]);
+      if (seen !== undefined) return seen;
+    }
+    return undefined;
+  }
+
+  #keep(messages, survey) {
+    const newest = messages.at(-1);
+    if (survey.last !== undefined) this.#seen.delete(survey.last.messages.at(-1));
+    if (typeof newest === "object" && newest !== null) this.#seen.set(newest, new Seen(messages, survey));
   }
 
   /**
-   * Fills in the slots of the messages at `from` and after, up to `to`, where as many are new as are read in one go;
-   * those are in `fresh`, what another call is reading is in `waits`.
+   * Fills in the slots of the changed messages, then of the new ones, until as many are to be read as are read in one
+   * go; those are in `fresh`, what another call is reading is in `waits`.
    */
-  #survey(messages, from, slots) {
+  #survey(messages, survey) {
+    const { slots, facts, queue } = survey;
+    const from = [survey.at, survey.next];
     const fresh = [];
     const waits = [];
-    const known = this.#known;
-    let to = from;
     try {
-      for (; to < messages.length && fresh.length < BATCH_MESSAGES; to += 1) {
-        const message = messages[to];
-        const facts = known.get(message);
-        const isKnown = facts !== undefined && facts.pending === undefined && !facts.isStale(message);
-        slots[to] = isKnown ? facts.slot : this.#slotOf(message, facts, fresh, waits);
+      while (fresh.length < BATCH_MESSAGES) {
+        const isQueued = survey.at < queue.length;
+        if (!isQueued && survey.next >= messages.length) break;
+        const index = isQueued ? queue[survey.at] : survey.next;
+        const message = messages[index];
+        const known = this.#known.get(message);
+        slots[index] = this.#slotOf(message, known, fresh, waits);
+        facts[index] = known ?? this.#known.get(message);
+        if (isQueued) survey.at += 1;
+        else survey.next += 1;
       }
     } catch (error) {
       this.#forget(fresh);
       throw error;
     }
-    return { to, fresh, waits };
+    return { fresh, waits, from };
   }
 
   /** The slot of a message that is new, was changed, or is still being read. */
@@ -196,6 +329,7 @@ class FactStore {
       this.#registry.register(message, created.place);
       return created;
     }
+    this.#renewals += 1;
     this.#retire(facts.slot);
     facts.slot = slot;
     facts.place.slot = slot;

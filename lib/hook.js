@@ -54,11 +54,14 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, slots } = await this.planFor(list, contextWindow, call);
+    const { plan, read } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
-    const isAsRead = (index) => !call.wasAway || this.#isAsRead(list[index], slots[index]);
-    const edited = plan.apply(list, isAsRead, (message) => this.#shortened(message));
-    const charsAfter = (index) => this.#shortened(list[index]).length;
+    const { slots, facts } = read;
+    // A message that the host changed after it was read stays: its edit would be about other content.
+    const isAsRead = (i) => !call.wasAway || (facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]));
+    const shortened = (index) => this.#shortened(facts[index]);
+    const edited = plan.apply(list, isAsRead, shortened);
+    const charsAfter = (index) => shortened(index).length;
     const outcome = {
       list,
       edited: edited === list ? messages : edited,
@@ -86,14 +89,14 @@ class Hook {
     return tokens;
   }
 
-  /** What would be done to `list`, and why, with the slots it was read into; without a plan if `call` was cancelled. */
+  /** What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. */
   async planFor(list, contextWindow, call) {
     this.#start();
     const number = this.#facts.enter();
     try {
-      const slots = await this.#facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(slots, contextWindow, call);
-      return { slots, plan };
+      const read = await this.#facts.slotsOf(list, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(read.slots, contextWindow, call);
+      return { read, plan };
     } finally {
       this.#facts.leave(number);
     }
@@ -121,20 +124,12 @@ class Hook {
       last.contextWindow === contextWindow &&
       last.overheadTokens === overheadTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
-    const wanted = new Uint32Array(slots);
-    const numbers = await call.away(this.#engine.plan(wanted, contextWindow, overheadTokens));
+    const numbers = await call.away(this.#engine.plan(slots, contextWindow, overheadTokens));
     if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
     return new Plan(numbers);
   }
 
-  /** False if the host changed the message after it was read: then its edit would be about other content. */
-  #isAsRead(message, slot) {
-    const facts = this.#facts.of(message);
-    return facts?.slot === slot && !facts.isStale(message);
-  }
-
-  #shortened(message) {
-    const facts = this.#facts.of(message);
+  #shortened(facts) {
     facts.shortened ??= this.#engine.shortened(facts.slot);
     return facts.shortened;
   }

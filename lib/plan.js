@@ -69,7 +69,7 @@ class Plan {
 
   /**
    * The edited transcript; `messages` itself where nothing is edited. A message is edited only if `isAsRead(index)`,
-   * for else its edit is about other content; `shortenedText(message)` is asked for summaries.
+   * for else its edit is about other content; `shortenedText(index)` is asked for summaries.
    */
   apply(messages, isAsRead, shortenedText) {
     const numbers = this.#numbers;
@@ -119,7 +119,7 @@ function applyEdit(message, numbers, at, shortenedText) {
   const { content } = message;
   switch (whole(numbers[at + 1])) {
     case SUMMARIZE:
-      return withContent(message, withText(content, shortenedText(message)));
+      return withContent(message, withText(content, shortenedText(whole(numbers[at]))));
     case STRIP_THINKING:
       return withContent(
         message,

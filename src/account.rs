@@ -176,6 +176,13 @@ impl Account {
         }
     }
 
+    /// Puts facts of equal content in place of those at `index`: a report came in.
+    pub fn renew(&mut self, index: usize, message: &Arc<Message>) {
+        if let Some(row) = self.rows.get_mut(index) {
+            row.message = message.clone();
+        }
+    }
+
     /// How many messages were taken in.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -86,6 +86,8 @@ pub struct Raw<'a> {
     pub parts: Vec<Part<'a>>,
     /// Hash of everything read.
     pub fingerprint: u128,
+    /// Hash of everything but the reported usage.
+    pub identity: u128,
 }
 
 /// A role with the fields only it has.
@@ -224,6 +226,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
         tokens,
         timestamp_ms: raw.timestamp_ms,
         fingerprint: raw.fingerprint,
+        identity: raw.identity,
         traits,
         cuts: CutTable::default(),
     }

@@ -51,6 +51,8 @@ pub struct Message {
     pub timestamp_ms: Option<f64>,
     /// 128-bit hash of everything that was read of it.
     pub fingerprint: u128,
+    /// The same without what the provider reported: that may come in later.
+    pub identity: u128,
     /// What it is about.
     pub traits: Traits,
     /// How its long texts can be cut; empty where they may not be.
@@ -282,10 +284,17 @@ impl Message {
         self.assistant().filter(|_| self.is_sent)
     }
 
-    /// Whether it is the same message, or one of equal content.
+    /// Whether `other` is the same message or one of equal content; a report may have come in since.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other) || self.fingerprint == other.fingerprint
+        let is_equal = std::ptr::eq(self, other) || self.fingerprint == other.fingerprint;
+        is_equal || (self.identity == other.identity && self.reported_tokens().is_none())
+    }
+
+    /// Tokens of the prompt it answered, as the provider counted them.
+    #[must_use]
+    pub fn reported_tokens(&self) -> Option<f64> {
+        self.assistant()?.usage.prompt_tokens()
     }
 
     /// Whether a provider sees it as a turn, if nothing else keeps it from being sent.

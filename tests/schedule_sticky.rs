@@ -85,7 +85,7 @@ impl Maker {
     fn push(&mut self, role: RawRole<'_>, is_sent: bool, parts: Vec<Part<'_>>) {
         let fingerprint = fingerprint(&format!("{role:?}{is_sent}{:?}{parts:?}", self.now));
         let timestamp_ms = self.known.then_some(self.now);
-        let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint };
+        let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity: fingerprint };
         self.messages.push(Arc::new(measure(&raw, &Rules::default())));
     }
 

@@ -1,18 +1,20 @@
 //! Facts by content, for hosts that hand in fresh copies of the same messages at every call.
 //!
-//! A message and the rules of measuring flow in, its facts flow out, measured or remembered. Shared by all hooks and
-//! bounded by bytes; it holds facts and the short texts that replace long ones, never a message.
+//! Shared by all hooks. Facts that anyone still holds are found whatever their number; of others as many as fit into a few
+//! megabytes. It holds facts and the short texts that replace long ones, never a message.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Weak};
 
+use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use crate::measure::{Raw, Rules, measure};
 use crate::transcript::Message;
 
-/// Bytes of facts kept.
+/// Bytes of facts kept that nobody holds.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// Messages expected: the bound at a typical 512 bytes of facts each.
 const MESSAGES: usize = 16 * 1024;
@@ -37,12 +39,37 @@ pub(super) fn hash_of(rules: &Rules) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(rules)
 }
 
+/// Facts that somebody holds: a schedule keeps those of a conversation's last call, so the copies of the next one find them.
+static HELD: LazyLock<Mutex<Held>> = LazyLock::new(Mutex::default);
+
+#[derive(Default)]
+struct Held {
+    facts: HashMap<Key, Weak<Message>>,
+    /// How many there may be before those that nobody holds any more are looked for.
+    swept_at: usize,
+}
+
+impl Held {
+    const SWEPT_FROM: usize = 4096;
+
+    fn insert(&mut self, key: Key, facts: &Arc<Message>) {
+        if self.facts.len() >= self.swept_at {
+            self.facts.retain(|_, facts| facts.strong_count() > 0);
+            self.facts.shrink_to(2 * self.facts.len());
+            self.swept_at = Self::SWEPT_FROM.max(2 * self.facts.len());
+        }
+        self.facts.insert(key, Arc::downgrade(facts));
+    }
+}
+
 /// The facts of a message; equal content that was measured under equal rules is looked up.
 pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Message> {
     let key = (raw.fingerprint, rules_hash);
-    CACHE.get(&key).unwrap_or_else(|| {
+    let held = CACHE.get(&key).or_else(|| HELD.lock().facts.get(&key).and_then(Weak::upgrade));
+    held.unwrap_or_else(|| {
         let facts = Arc::new(measure(raw, rules));
         CACHE.insert(key, facts.clone());
+        HELD.lock().insert(key, &facts);
         facts
     })
 }
@@ -59,7 +86,11 @@ mod tests {
         let read = |fingerprint| {
             let role = RawRole::ToolResult { call_id: &[], tool_name: &[], marker: None };
             let parts = vec![Part::Text(&text)];
-            facts_of(&Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint }, &rules, 0)
+            facts_of(
+                &Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint, identity: fingerprint },
+                &rules,
+                0,
+            )
         };
         let all: Vec<_> = (0..40_000).map(|fingerprint| Arc::downgrade(&read(fingerprint))).collect();
         assert!(CACHE.weight() <= MAX_BYTES, "{} bytes", CACHE.weight());

@@ -4,6 +4,8 @@
 //! agree. Texts cross once, as UTF-16 into one arena: that is a plain copy for V8's two-byte strings and a widening
 //! one for its one-byte strings, where UTF-8 would transcode.
 
+use std::ops::Range;
+
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi::{Error, JsValue, Result, Status, sys};
@@ -15,6 +17,9 @@ use crate::transcript::Usage;
 
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
+/// The number that stands for an assistant message, and how many numbers its usage takes: before all others of its own.
+const ASSISTANT: usize = 2;
+const USAGE_NUMBERS: usize = 9;
 /// Room made before the strings are read; more is made as they come.
 const MAX_RESERVED_UNITS: usize = 1 << 26;
 
@@ -119,17 +124,20 @@ impl<'a> Cursor<'a> {
         let is_sent = self.number()? != 0.0;
         let timestamp_ms = finite(self.number()?);
         let part_count = self.count()?;
+        let usage = self.number..self.number + if role == ASSISTANT { USAGE_NUMBERS } else { 0 };
         let role = self.role(role)?;
         let parts = (0..part_count).map(|_| self.part()).collect::<Result<Vec<_>>>()?;
-        let fingerprint = self.fingerprint(first_number, first_string);
-        Ok(Slotted { slot, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint } })
+        let fingerprint = self.fingerprint(first_number, first_string, 0..0);
+        let identity =
+            if usage.is_empty() { fingerprint } else { self.fingerprint(first_number, first_string, usage) };
+        Ok(Slotted { slot, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity } })
     }
 
     fn role(&mut self, role: usize) -> Result<RawRole<'a>> {
         Ok(match role {
             0 => RawRole::System,
             1 => RawRole::User,
-            2 => RawRole::Assistant {
+            ASSISTANT => RawRole::Assistant {
                 usage: self.usage()?,
                 has_text_id: self.number()? != 0.0,
                 api: self.text()?,
@@ -178,14 +186,19 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Equal content, equal fingerprint: the texts, where each ends, and the numbers beside them.
-    fn fingerprint(&self, first_number: usize, first_string: usize) -> u128 {
-        let numbers = self.batch.numbers.get(first_number..self.number).unwrap_or_default();
+    /// Equal content, equal fingerprint: the texts, where each ends, and the numbers beside them but for those `left_out`.
+    fn fingerprint(&self, first_number: usize, first_string: usize, left_out: Range<usize>) -> u128 {
+        let numbers = |range: Range<usize>| self.batch.numbers.get(range).unwrap_or_default();
+        let (before, after) = if left_out.is_empty() {
+            (numbers(first_number..self.number), [].as_slice())
+        } else {
+            (numbers(first_number..left_out.start), numbers(left_out.end..self.number))
+        };
         let start = self.text_start(first_string);
         let ends = self.batch.ends.get(first_string..self.string).unwrap_or_default();
-        let seed = ends.iter().fold(xxh3_64_with_seed(cast_slice(numbers), 0), |seed, end| {
-            xxh3_64_with_seed(&(end - start).to_le_bytes(), seed)
-        });
+        let of_numbers = xxh3_64_with_seed(cast_slice(after), xxh3_64_with_seed(cast_slice(before), 0));
+        let seed =
+            ends.iter().fold(of_numbers, |seed, end| xxh3_64_with_seed(&(end - start).to_le_bytes(), seed));
         let units = self.batch.units.get(start..self.text_start(self.string)).unwrap_or_default();
         xxh3_128_with_seed(cast_slice(units), seed)
     }

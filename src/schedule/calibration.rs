@@ -8,6 +8,8 @@
 //! A report is not believed where the list changed before it (something newer than the call stands there now), where it
 //! can be of no prompt like this, or where it contradicts the last ones and the next does not bear it out.
 
+use std::sync::Arc;
+
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Assistant, Body, Message, Source, Usage};
 
@@ -70,6 +72,10 @@ pub struct Calibration {
     has_summary: bool,
     /// Whether reports were passed over because the list had changed.
     has_stale: bool,
+    /// The newest message with a report.
+    newest_report: Option<usize>,
+    /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
+    unreported: Vec<(usize, Sent)>,
 }
 
 /// A believed report.
@@ -115,7 +121,38 @@ impl Calibration {
             newest_input_ms: f64::NEG_INFINITY,
             has_summary: false,
             has_stale: false,
+            newest_report: None,
+            unreported: Vec::new(),
         }
+    }
+
+    /// Learns from reports that came in after their messages were taken in; gives back which those are. A report is of no
+    /// use once a later one was seen.
+    pub fn catch_up(&mut self, messages: &[Arc<Message>]) -> Vec<usize> {
+        let has_come = |(index, _): &(usize, Sent)| {
+            messages.get(*index).is_some_and(|of| of.reported_tokens().is_some())
+        };
+        if !self.unreported.iter().any(has_come) {
+            return Vec::new();
+        }
+        let (late, unreported) = std::mem::take(&mut self.unreported).into_iter().partition(has_come);
+        self.unreported = unreported;
+        let late: Vec<(usize, Sent)> = late;
+        for (index, sent) in &late {
+            if let Some((assistant, message)) =
+                messages.get(*index).and_then(|of| Some((of.assistant()?, of)))
+                && self.newest_report.is_none_or(|newest| newest < *index)
+            {
+                self.observe(*index, assistant, message.timestamp_ms, *sent);
+            }
+        }
+        late.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// Whether it learns at all.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_on
     }
 
     /// Sets what the host says of its prompt and tools, and what an earlier transcript of the same hook taught.
@@ -133,9 +170,17 @@ impl Calibration {
         self.has_summary |= matches!(message.body, Body::Summary);
     }
 
-    /// Takes in what was reported of the call that `assistant` answered at `time_ms`, which held one of the two in `sent`.
-    pub fn observe(&mut self, assistant: &Assistant, time_ms: Option<f64>, sent: Sent) {
-        let Some(total) = assistant.usage.prompt_tokens().filter(|_| self.is_on) else { return };
+    /// Takes in what was reported of the call that `assistant`, the message at `index`, answered at `time_ms`; it held one
+    /// of the two in `sent`.
+    pub fn observe(&mut self, index: usize, assistant: &Assistant, time_ms: Option<f64>, sent: Sent) {
+        if !self.is_on {
+            return;
+        }
+        let Some(total) = assistant.usage.prompt_tokens() else {
+            self.unreported.push((index, sent));
+            return;
+        };
+        self.newest_report = Some(index);
         // What stands before the call now was put in after it: the report is of another list.
         if time_ms.is_some_and(|ms| ms < self.newest_input_ms) {
             self.has_stale = true;
@@ -369,7 +414,7 @@ mod tests {
     fn after(reports: &[(&str, f64, usize)]) -> Calibration {
         let mut calibration = on();
         for &(model, reported, counted) in reports {
-            calibration.observe(&answer(model, reported, 0.0), None, both(counted));
+            calibration.observe(0, &answer(model, reported, 0.0), None, both(counted));
         }
         calibration
     }
@@ -403,9 +448,9 @@ mod tests {
     fn what_was_reported_before_a_newer_message_came_in_is_passed_over() {
         let mut calibration = on();
         calibration.newest_input_ms = 5_000.0;
-        calibration.observe(&answer("a", 110_000.0, 0.0), Some(4_000.0), both(300));
+        calibration.observe(0, &answer("a", 110_000.0, 0.0), Some(4_000.0), both(300));
         assert_eq!(calibration.estimate(), Estimate::PLAIN);
-        calibration.observe(&answer("a", 40_000.0, 0.0), Some(6_000.0), both(30_000));
+        calibration.observe(0, &answer("a", 40_000.0, 0.0), Some(6_000.0), both(30_000));
         close(calibration.estimate().tokens(size(30_000)), 40_000.0, 1e-6);
     }
 
@@ -507,7 +552,7 @@ mod tests {
         ) {
             let mut calibration = on();
             for (input, cached, raw, edited, model) in reports {
-                calibration.observe(&answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw: size(raw), edited: size(edited) });
+                calibration.observe(0, &answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw: size(raw), edited: size(edited) });
                 let estimate = calibration.estimate();
                 prop_assert!((0.6..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
             }

@@ -55,12 +55,17 @@ impl EveryCall {
 
     /// Takes in what is new in `transcript`.
     fn advance(&mut self, transcript: &Transcript) {
+        for index in self.calibration.catch_up(transcript.messages()) {
+            if let Some(message) = transcript.messages().get(index) {
+                self.account.renew(index, message);
+            }
+        }
         for (index, message) in transcript.messages().iter().enumerate().skip(self.account.len()) {
-            if let Some(assistant) = message.sent_assistant().filter(|a| a.usage.prompt_tokens().is_some()) {
+            if let Some(assistant) = message.sent_assistant().filter(|_| self.calibration.is_on()) {
                 self.settle();
                 let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
                 self.account.end_trial();
-                self.calibration.observe(assistant, message.timestamp_ms, sent);
+                self.calibration.observe(index, assistant, message.timestamp_ms, sent);
             }
             self.calibration.pass(message);
             self.account.enter(transcript, index);

@@ -164,16 +164,21 @@ impl Sticky {
 
     /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
     fn advance(&mut self, transcript: &Transcript) {
+        for index in self.calibration.catch_up(transcript.messages()) {
+            if let Some(message) = transcript.messages().get(index) {
+                self.account.renew(index, message);
+            }
+        }
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
-                self.call(assistant, message);
+                self.call(index, assistant, message);
             }
             self.enter(index, message, transcript);
         }
     }
 
     /// The call that this assistant message answered: decides as was decided then, and learns what it reports.
-    fn call(&mut self, assistant: &Assistant, message: &Message) {
+    fn call(&mut self, index: usize, assistant: &Assistant, message: &Message) {
         let arithmetic = self.weigh();
         self.carried = arithmetic.carried;
         if arithmetic.verdict != Verdict::Wait {
@@ -184,13 +189,19 @@ impl Sticky {
         self.clock.tick(&assistant.source, time, reached);
         if message.is_sent {
             let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
-            self.calibration.observe(assistant, message.timestamp_ms, sent);
+            self.calibration.observe(index, assistant, message.timestamp_ms, sent);
         }
         self.ledger.tick();
     }
 
     fn time(&self) -> Option<f64> {
         self.account.rows().last().and_then(|row| row.message.timestamp_ms)
+    }
+
+    /// Whether the last call failed and nothing was said since: it is sent again as it was.
+    fn is_retry(&self) -> bool {
+        let last = self.account.rows().last();
+        last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent)
     }
 
     fn context(&self) -> f64 {
@@ -218,7 +229,9 @@ impl Sticky {
         let high_water = self.high_water();
         let has_grown = context > self.spent + MIN_GROWTH_SHARE * window;
         let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
-        let verdict = if has_grown && is_cold && context > self.policy.cold_mark(self.settled, window) {
+        let verdict = if self.is_retry() {
+            Verdict::Wait
+        } else if has_grown && is_cold && context > self.policy.cold_mark(self.settled, window) {
             Verdict::Cold
         } else if has_grown && context > high_water {
             Verdict::HighWater

@@ -67,7 +67,7 @@ impl Message {
             Role::Other => RawRole::Other,
         };
         let parts = self.blocks.iter().map(Block::part).collect();
-        Raw { role, timestamp_ms: None, is_sent: self.is_sent, parts, fingerprint: 0 }
+        Raw { role, timestamp_ms: None, is_sent: self.is_sent, parts, fingerprint: 0, identity: 0 }
     }
 
     pub(crate) fn is_result(&self) -> bool {
