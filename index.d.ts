@@ -89,6 +89,11 @@ export interface TransformContextOptions {
    * @example createTransformContext({ overheadTokens: countTokens(systemPrompt) + countTokens(JSON.stringify(tools)) })
    */
   overheadTokens?: number | (() => number | undefined);
+  /**
+   * The encoding texts are counted by. "auto" (default): that of the model which answered last, if it is one of OpenAI's,
+   * else cl100k_base; calibration goes on top. Another encoding than before means counting every message anew.
+   */
+  encoding?: "auto" | TiktokenEncoding;
   /** Tokens one image is counted as. Default 1200; take what your provider bills. */
   imageTokens?: number;
   /**

@@ -8,6 +8,7 @@ import {
   countChatTokens,
   countTokens,
   countTokensAsync,
+  createTransformContext,
   encodeChat,
   fitsTokens,
   getEncoding,
@@ -95,4 +96,37 @@ test("on the command line", () => {
   const wrong = run("--model", "gpt-4p");
   assert.equal(wrong.status, 2);
   assert.match(wrong.stderr, /Unknown model "gpt-4p"/);
+});
+
+/** A conversation with one model, without usage to learn from. */
+function asked(model) {
+  const answer = {
+    role: "assistant",
+    model,
+    provider: "openai",
+    api: "openai-responses",
+    content: [{ type: "text", text: TEXT }],
+  };
+  return [{ role: "user", content: TEXT }, answer, { role: "user", content: TEXT }];
+}
+
+test("the hook counts as the model that answered last does", async () => {
+  const events = [];
+  const onEvent = (event) => event.type === "transformed" && events.push(event.tokensBefore);
+  const auto = createTransformContext({ onEvent });
+  const fixed = createTransformContext({ onEvent, encoding: "p50k_base" });
+  const wanted = [];
+  for (const model of ["claude-opus-4", "gpt-5-mini", "gpt-4-turbo", "openai/gpt-4o", "gpt-oss-20b"]) {
+    const messages = asked(model);
+    await auto(messages);
+    await fixed(messages);
+    const encoding = { "claude-opus-4": "cl100k_base", "gpt-4-turbo": "cl100k_base" }[model] ?? "o200k_base";
+    wanted.push(countTokens(messages, { encoding }), countTokens(messages, { encoding: "p50k_base" }));
+  }
+  assert.deepEqual(events, wanted);
+  assert.notEqual(wanted[0], wanted[2]);
+  assert.throws(
+    () => createTransformContext({ encoding: "o300k" }),
+    /option encoding is "o300k"; it must be "auto"/,
+  );
 });

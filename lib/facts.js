@@ -90,7 +90,9 @@ class Facts {
     const { stopReason, usage } = message;
     if (stopReason !== rest.stopReason || usage !== rest.usage) return true;
     return (
-      usage?.input !== rest.input || usage?.cacheRead !== rest.cacheRead || usage?.cacheWrite !== rest.cacheWrite
+      usage?.input !== rest.input ||
+      usage?.cacheRead !== rest.cacheRead ||
+      usage?.cacheWrite !== rest.cacheWrite
     );
   }
 }
@@ -225,7 +227,8 @@ class FactStore {
       for (let i = from; i < to; i += 1) {
         const known = facts[i];
         if (known === undefined) continue;
-        if (known.slot !== slots[i] || known.pending !== undefined || known.isStale(messages[i])) queue.push(i);
+        if (known.slot !== slots[i] || known.pending !== undefined || known.isStale(messages[i]))
+          queue.push(i);
       }
     };
     try {

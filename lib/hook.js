@@ -6,6 +6,8 @@ const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
 const { amount, askedWindow, checkHookOptions } = require("./options.js");
 const { Plan } = require("./plan.js");
+const { numberOf } = require("./tokens/ids.js");
+const { encodingOfTranscript } = require("./tokens/transcript.js");
 const { Reporter, scheduleOf } = require("./events.js");
 
 class InputError extends Error {
@@ -18,14 +20,13 @@ function createTransformContext(options) {
 }
 
 /**
- * What every hook has in common. Its policy says the rest: `options`, `createEngine()`, and what the host is told by
- * `report`, `failed` and `windowUnknown`.
+ * What every hook has in common. Its policy says the rest: `options`, `createEngine(encoding)`, and what the host is told
+ * by `report`, `failed` and `windowUnknown`.
  */
 class Hook {
   #policy;
-  #engine;
-  #facts;
-  #lastPlan;
+  /** The native engine, what it was told of messages, and its last plan: all of one encoding. */
+  #core;
 
   constructor(policy) {
     this.#policy = policy;
@@ -54,12 +55,12 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, read } = await this.planFor(list, contextWindow, call);
+    const { plan, read, core } = await this.planFor(list, contextWindow, call);
     if (call.isCancelled) return undefined;
     const { slots, facts } = read;
     // A message that the host changed after it was read stays: its edit would be about other content.
     const isAsRead = (i) => !call.wasAway || (facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]));
-    const shortened = (index) => this.#shortened(facts[index]);
+    const shortened = (index) => shortenedBy(core.engine, facts[index]);
     const edited = plan.apply(list, isAsRead, shortened);
     const charsAfter = (index) => shortened(index).length;
     const outcome = {
@@ -73,12 +74,18 @@ class Hook {
     return outcome;
   }
 
-  /** The native engine, made at the first call: importing the package and making a hook load nothing. */
-  #start() {
-    if (this.#engine !== undefined) return;
-    const engine = this.#policy.createEngine();
-    this.#facts = new FactStore(engine, this.#policy.options);
-    this.#engine = engine;
+  /**
+   * The core that counts as `list`'s model does. Made at the first call, for importing the package and making a hook load
+   * nothing; made anew where another model counts by another encoding, and then every message is counted anew, too.
+   */
+  #coreFor(list) {
+    const { options } = this.#policy;
+    const encoding = encodingOfTranscript(options.encoding, list);
+    if (this.#core?.encoding !== encoding || this.#core === undefined) {
+      const engine = this.#policy.createEngine(encoding);
+      this.#core = { encoding, engine, facts: new FactStore(engine, options), lastPlan: undefined };
+    }
+    return this.#core;
   }
 
   contextWindow() {
@@ -91,14 +98,14 @@ class Hook {
 
   /** What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. */
   async planFor(list, contextWindow, call) {
-    this.#start();
-    const number = this.#facts.enter();
+    const core = this.#coreFor(list);
+    const number = core.facts.enter();
     try {
-      const read = await this.#facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(read.slots, contextWindow, call);
-      return { read, plan };
+      const read = await core.facts.slotsOf(list, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(core, read.slots, contextWindow, call);
+      return { read, plan, core };
     } finally {
-      this.#facts.leave(number);
+      core.facts.leave(number);
     }
   }
 
@@ -115,24 +122,24 @@ class Hook {
   }
 
   /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
-  async #plan(slots, contextWindow, call) {
-    const { readings } = this.#facts;
+  async #plan(core, slots, contextWindow, call) {
+    const { readings } = core.facts;
     const overheadTokens = this.#overheadTokens();
-    const last = this.#lastPlan;
+    const last = core.lastPlan;
     const isSame =
       last?.readings === readings &&
       last.contextWindow === contextWindow &&
       last.overheadTokens === overheadTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
-    const numbers = await call.away(this.#engine.plan(slots, contextWindow, overheadTokens));
-    if (!call.isCancelled) this.#lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
+    const numbers = await call.away(core.engine.plan(slots, contextWindow, overheadTokens));
+    if (!call.isCancelled) core.lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
     return new Plan(numbers);
   }
+}
 
-  #shortened(facts) {
-    facts.shortened ??= this.#engine.shortened(facts.slot);
-    return facts.shortened;
-  }
+function shortenedBy(engine, facts) {
+  facts.shortened ??= engine.shortened(facts.slot);
+  return facts.shortened;
 }
 
 function isEqual(some, others) {
@@ -150,9 +157,9 @@ class Layers {
     this.#reporter = new Reporter(options.onEvent);
   }
 
-  createEngine() {
+  createEngine(encoding) {
     const { Engine } = native();
-    return new Engine(engineOptions(this.options));
+    return new Engine(engineOptions(this.options, encoding));
   }
 
   failed(error) {
@@ -245,8 +252,9 @@ class Call {
   }
 }
 
-function engineOptions(options) {
+function engineOptions(options, encoding) {
   return {
+    encoding: encoding === undefined ? undefined : numberOf(encoding),
     contextRatio: options.contextRatio,
     keepRecentToolResults: options.keepRecentToolResults,
     keepRecentThinking: options.keepRecentThinking,

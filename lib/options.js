@@ -53,6 +53,13 @@ const record = {
   accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
+/** The names are read when one is asked for: importing the package reads no more than it must. */
+const encodingName = {
+  allowed:
+    '"auto" or an encoding: cl100k_base, o200k_base, o200k_harmony, p50k_base, p50k_edit, r50k_base, gpt2',
+  accepts: (value) => value === "auto" || require("./tokens/models.js").ENCODINGS.includes(value),
+};
+
 /** Prices relative to input and seconds; Anthropic's, for its five-minute cache. */
 const CACHE_OPTIONS = {
   read: [0.1, amount],
@@ -79,6 +86,7 @@ const HOOK_OPTIONS = {
   overheadTokens: [undefined, orFunction(amount)],
   imageTokens: [1200, count],
   calibrate: [true, flag],
+  encoding: ["auto", encodingName],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
   cache: [{}, record],
   economy: ["balanced", oneOf("faithful", "balanced", "thrifty")],

@@ -180,7 +180,7 @@ fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
         Part::Text(text) => Some(*text),
         _ => None,
     });
-    if is_wanted { CutTable::of(texts) } else { CutTable::default() }
+    if is_wanted { CutTable::of(texts, |text| rules.tokens(text)) } else { CutTable::default() }
 }
 
 /// The facts of a message that need no counting: its role, ids and kinds of blocks.

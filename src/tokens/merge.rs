@@ -21,6 +21,44 @@ pub(crate) struct Scratch {
     answers: Vec<u64>,
     /// The last long run of one byte, and the longest token in it.
     run: Run,
+    shorter: Shorter,
+}
+
+/// The longest tokens that are proper prefixes of others, as far as they were asked for lately.
+#[derive(Default)]
+struct Shorter(Vec<(Token, Option<Token>)>);
+
+/// Prefixes remembered: 10 KB.
+const SHORTER: usize = 1 << 8;
+
+impl Shorter {
+    /// The longest token at a place that is a proper prefix of `token`: the one that was met on the way to it, if that is
+    /// still known.
+    #[inline(always)]
+    fn at(
+        &mut self,
+        vocabulary: &Vocabulary,
+        piece: &[u8],
+        at: usize,
+        token: Token,
+        met: Option<Found>,
+    ) -> Option<Token> {
+        if token.len == 1 {
+            return None;
+        }
+        if let Some(found) = met {
+            return Some(vocabulary.token(found));
+        }
+        if self.0.is_empty() {
+            self.0.resize(SHORTER, (Token { id: u32::MAX, len: 0 }, None));
+        }
+        let place = self.0.get_mut(token.id as usize % SHORTER)?;
+        if place.0 != token {
+            let longest = piece.get(at..at + token.len - 1).and_then(|rest| vocabulary.longest(rest));
+            *place = (token, longest.map(|longest| vocabulary.token(longest.found)));
+        }
+        place.1
+    }
 }
 
 #[derive(Default)]
@@ -29,9 +67,6 @@ struct Run {
     end: usize,
     token: Option<Token>,
 }
-
-/// A token this long is worth asking whether it lies in a run of one byte.
-const RUN_FROM: usize = 16;
 
 /// Pieces above this length repeat themselves enough that remembered answers pay.
 const MEMO_FROM: usize = 256;
@@ -97,7 +132,10 @@ impl Scratch {
             let taken = loop {
                 let fitting = match self.tokens.last() {
                     Some(&last) if memo => self.recall(vocabulary, piece, at, last, token),
-                    Some(&last) => longest_fitting(vocabulary, piece, at, last, token, shorter, is_longest),
+                    Some(&last) => {
+                        let prefixes = &mut self.shorter;
+                        longest_fitting(vocabulary, prefixes, piece, at, last, token, shorter, is_longest)
+                    }
                     None => Some(token),
                 };
                 let Some(fits) = fitting else { break None };
@@ -108,7 +146,7 @@ impl Scratch {
                 if !self.is_dead(end) {
                     break Some(end);
                 }
-                match shorter_at(vocabulary, piece, at, token, shorter.take()) {
+                match self.shorter.at(vocabulary, piece, at, token, shorter.take()) {
                     Some(next) => token = next,
                     None => break None,
                 }
@@ -144,11 +182,9 @@ impl Scratch {
         }
         let candidate = Candidate::of(vocabulary, vocabulary.longest(piece.get(at..)?)?);
         let token = candidate.token;
-        if token.len >= RUN_FROM
-            && let Some(&[first, ref others @ ..]) = piece.get(ahead)
-        {
+        if let Some(&[first, second, third, ref others @ ..]) = piece.get(ahead) {
             let differs = |byte: &u8| *byte != first;
-            if !others.iter().any(differs) {
+            if first == second && second == third && !others.iter().any(differs) {
                 let (before, after) = piece.split_at_checked(at)?;
                 self.run = Run {
                     start: before.iter().rposition(differs).map_or(0, |last| last + 1),
@@ -182,7 +218,8 @@ impl Scratch {
             let id = ((known & ANSWER) >> LEN_BITS) as u32;
             return (len != 0).then_some(Token { id, len });
         }
-        let answer = longest_fitting(vocabulary, piece, at, last, token, None, false);
+        let answer =
+            longest_fitting(vocabulary, &mut self.shorter, piece, at, last, token, None, false);
         if let Some(place) = self.answers.get_mut(slot) {
             *place = key | answer.map_or(0, |token| u64::from(token.id) << LEN_BITS | token.len as u64);
         }
@@ -200,27 +237,12 @@ impl Scratch {
     }
 }
 
-/// The longest token at a place that is a proper prefix of `token`: the one that was met on the way to it, if that is
-/// still known.
-#[inline(always)]
-fn shorter_at(
-    vocabulary: &Vocabulary,
-    piece: &[u8],
-    at: usize,
-    token: Token,
-    known: Option<Found>,
-) -> Option<Token> {
-    let found = match known {
-        Some(found) => found,
-        None => vocabulary.longest(piece.get(at..at + token.len - 1)?)?.found,
-    };
-    Some(vocabulary.token(found))
-}
-
 /// The longest token that is `token` or a prefix of it and can stand at `at`, after `last`.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the walk's state, in registers: most of it is known to the compiler at each call")]
 fn longest_fitting(
     vocabulary: &Vocabulary,
+    prefixes: &mut Shorter,
     piece: &[u8],
     at: usize,
     last: Token,
@@ -229,7 +251,7 @@ fn longest_fitting(
     is_longest: bool,
 ) -> Option<Token> {
     while !compatible(vocabulary, piece, at, last, token, is_longest) {
-        token = shorter_at(vocabulary, piece, at, token, shorter.take())?;
+        token = prefixes.at(vocabulary, piece, at, token, shorter.take())?;
     }
     Some(token)
 }
