@@ -139,6 +139,8 @@ export interface EngineOptions {
   imageTokens: number
   /** Whether the provider's own counts are learned from. */
   calibrate: boolean
+  /** Number of the encoding texts are counted by; cl100k_base's without one. */
+  encoding?: number
   /** `everyCall`, `sticky` or `auto`. */
   schedule: string
   /** Price of reading a cached token, relative to input. */

@@ -3,8 +3,6 @@
 
 const { native } = require("./native.js");
 const { Batch } = require("./snapshot.js");
-const { numberOf } = require("./tokens/ids.js");
-const { encodingIn, shown } = require("./tokens/models.js");
 
 /** Tokens of one image where no option says otherwise. */
 const IMAGE_TOKENS = 1200;
@@ -27,7 +25,8 @@ function count(input, options, ofText, ofMessages) {
 /** The native side's number of the encoding options ask for; undefined is cl100k_base. */
 function numberIn(options) {
   if (options?.encoding === undefined && options?.model === undefined) return undefined;
-  return numberOf(encodingIn(options));
+  const { numberOf } = require("./tokens/ids.js");
+  return numberOf(require("./tokens/models.js").encodingIn(options));
 }
 
 /** Tokens by a conservative three UTF-16 units each, or exact ones. */
@@ -69,7 +68,7 @@ function within(call, input, limit, options) {
 
 function checkLimit(call, limit) {
   if (typeof limit === "number" && limit >= 0) return;
-  throw new TypeError(`${call}: limit is ${shown(limit)}; it must be a number from 0 on`);
+  throw new TypeError(`${call}: limit is ${String(limit)}; it must be a number from 0 on`);
 }
 
 function describe(input) {
