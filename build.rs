@@ -21,6 +21,7 @@ mod trie;
 mod vocabulary;
 
 fn main() {
+    #[cfg(feature = "node")]
     napi_build::setup();
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=src/tokens/packing.rs");

@@ -207,10 +207,9 @@ const NO_WINDOWS = {
   "returned 0": () => 0,
   "returned NaN": () => Number.NaN,
   "returned -1": () => -1,
-  'returned "200000"': () => "200000",
-  "threw TypeError: Cannot read properties of undefined (reading 'contextWindow')": () =>
-    undefined.contextWindow,
-  "threw something unreadable": () => {
+  "returned a string": () => "200000",
+  "threw a TypeError": () => undefined.contextWindow,
+  "threw an error": () => {
     throw Object.create(null);
   },
 };

@@ -19,6 +19,7 @@ const OPTIONS = [
       throw new Error(CANARY);
     },
   },
+  { contextWindow: () => CANARY },
   {
     minSummaryChars: 0,
     marker: () => {
@@ -47,6 +48,7 @@ test("events say nothing of what was said", async () => {
   }
   const expected = [
     "contextOverflow",
+    "contextWindowUnknown",
     "failed",
     "messagesDropped",
     "repaired",

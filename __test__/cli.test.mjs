@@ -1,8 +1,9 @@
 // The command-line tool as a user runs it: a process of its own, files, pipes, exit codes.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -10,7 +11,12 @@ import { fileURLToPath } from "node:url";
 import { countTokens } from "../index.js";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 
-const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
+const example = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
+/** A real session, where the repository's neighbour has it. */
+const recordings = ["../../shared/data/pi-session.jsonl"]
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .filter(existsSync);
+const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -124,12 +130,17 @@ test("explain says what one call would do, in figures and as JSON", () => {
   const { edits, tokensBefore, tokensAfter, call } = JSON.parse(ask("--json", "--call", "10").stdout);
   assert.equal(call, 10);
   assert.deepEqual(
-    edits.filter(({ action }) => action === "summarize").map(({ index }) => index),
-    [2, 4, 6],
+    edits.filter(({ action }) => action === "summarize").map(({ message }) => message),
+    [3, 5, 7],
+    "counted from 1, as the report does",
+  );
+  assert.equal(
+    edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0),
+    tokensBefore - tokensAfter,
   );
   const replayed = JSON.parse(run(["replay", "--json", "--schedule", "everyCall", file]).stdout).calls[9];
   assert.deepEqual([tokensBefore, tokensAfter], [replayed.tokensBefore, replayed.tokensAfter]);
-  assert.match(ask("--call", "10").stdout, /^#2 toolResult read +1 +summarize +\d+ +\S/m);
+  assert.match(ask("--call", "10").stdout, /^#3 toolResult read +1 +summarize +[\d,]+ +\S/m);
   assert.match(ask("--call", "1").stdout, /Nothing is edited\.\n$/);
   assert.equal(JSON.parse(ask("--json").stdout).call, 13);
 });
@@ -180,6 +191,111 @@ test("replay --cost compares policies per session and over all, and follows the 
   assert.equal(cold[0].hitRate, 0);
   const table = run(["replay", "--cost", files[1]]).stdout;
   assert.equal(table.split("\n").filter((line) => line.startsWith("everyCall ")).length, 1);
+  assert.match(table, /^\$ prefix +\S/m, "a legend");
+  for (const { tokens, peak } of rows) assert.ok(Number.isInteger(tokens) && Number.isInteger(peak));
+});
+
+test("replay and --cost tell one size, one count of calls, and one of calls over the window", () => {
+  const window = ["--context-window", "3000"];
+  const files = [fileOf("one-scale.jsonl", asPiFile(sessionWithTools(20))), example, ...recordings];
+  for (const file of files) {
+    const { summary } = JSON.parse(run(["replay", "--json", ...window, file]).stdout);
+    const { rows } = JSON.parse(run(["replay", "--cost", "--json", ...window, file]).stdout);
+    const none = rows.find(({ policy }) => policy === "no compression");
+    assert.deepEqual(
+      [none.calls, none.tokens, none.peak, none.overflows],
+      [summary.calls, summary.tokensSent.before, summary.peakTokens.before, summary.callsOverWindow.before],
+    );
+  }
+});
+
+test("what the layers saved adds up to what was sent less, at each call and over all", () => {
+  for (const schedule of ["everyCall", "sticky"]) {
+    const args = ["replay", "--json", "--schedule", schedule, "--context-window", "24000", example];
+    const { calls, summary } = JSON.parse(run(args).stdout);
+    const sum = (saved) => Object.values(saved).reduce((total, tokens) => total + tokens, 0);
+    for (const { saved, tokensBefore, tokensAfter } of calls)
+      assert.equal(sum(saved), tokensBefore - tokensAfter);
+    assert.equal(sum(summary.saved), summary.tokensSent.before - summary.tokensSent.after);
+    assert.ok(sum(summary.saved) > 0);
+  }
+});
+
+test("every recorded call is played, also before a compaction of pi's or Claude Code's", () => {
+  const lines = asPiFile(piSession(10)).trimEnd().split("\n");
+  const compaction = { type: "compaction", summary: "earlier", firstKeptEntryIndex: 9, tokensBefore: 1 };
+  lines.splice(12, 0, JSON.stringify(compaction));
+  const { calls } = JSON.parse(run(["replay", "--json", "-"], lines.join("\n")).stdout);
+  // 11 lines of messages before it, of which three were kept beside the summary.
+  assert.deepEqual(
+    calls.map(({ messagesBefore }) => messagesBefore),
+    [1, 3, 5, 7, 9, 4, 6, 8, 10, 12, 14],
+  );
+  const { stdout } = run(["replay", "-"], lines.join("\n"));
+  assert.match(stdout, /^model calls +11$/m);
+  assert.match(stdout, /^recorded compactions +1$/m);
+
+  const line = (type, uuid, parentUuid, message, more) => ({ type, uuid, parentUuid, message, ...more });
+  const said = (id) => ({ id, content: [{ type: "text", text: "x" }] });
+  const claude = [
+    line("user", "u1", null, { content: "go" }),
+    line("assistant", "a1", "u1", said("m1")),
+    line("assistant", "a0", "u1", said("m0"), { isSidechain: true }),
+    line("system", "b", null, undefined, { subtype: "compact_boundary", logicalParentUuid: "a1" }),
+    line("user", "s", "b", { content: "earlier" }, { isCompactSummary: true }),
+    line("user", "u2", "s", { content: "on" }),
+    line("assistant", "a2", "u2", said("m2")),
+  ];
+  const text = claude.map((each) => JSON.stringify(each)).join("\n");
+  const replayed = JSON.parse(run(["replay", "--json", "-"], text).stdout);
+  assert.deepEqual(
+    replayed.calls.map(({ messagesBefore }) => messagesBefore),
+    [1, 2],
+  );
+  assert.match(run(["replay", "-"], text).stdout, /^not played +1 calls made by sub-agents$/m);
+});
+
+test("explain finds a call before a compaction, and numbers its messages as the recording does", () => {
+  const lines = asPiFile(piSession(12)).trimEnd().split("\n");
+  const compaction = { type: "compaction", summary: "earlier", firstKeptEntryIndex: 5, tokensBefore: 1 };
+  lines.splice(8, 0, JSON.stringify(compaction));
+  const file = fileOf("compacted.jsonl", lines.join("\n"));
+  const ask = (call) =>
+    JSON.parse(run(["explain", "--json", "--schedule", "everyCall", "--call", call, file]).stdout).edits;
+  assert.deepEqual(ask("3"), []);
+  const numbers = ask("12").map(({ message }) => message);
+  assert.deepEqual(numbers.slice(0, 2), [5, 7], "kept from before the compaction, numbered as it came");
+});
+
+test("a reader that stops reading is no failure", async () => {
+  const child = spawn(process.execPath, [CLI, "replay", example]);
+  let complaints = "";
+  child.stderr.on("data", (text) => {
+    complaints += text;
+  });
+  await once(child.stdout, "data");
+  child.stdout.destroy();
+  const [code] = await once(child, "exit");
+  assert.deepEqual([code, complaints], [0, ""]);
+});
+
+test("patterns that the shell left as they are stand for their files", () => {
+  const [a, b] = ["glob-a.txt", "glob-b.txt"].map((name) => fileOf(name, "hello world"));
+  const { files } = JSON.parse(run(["count", "--json", join(folder, "glob-?.*")]).stdout);
+  assert.deepEqual(
+    files.map(({ file }) => file),
+    [a, b],
+  );
+  const none = run(["replay", "--cost", join(folder, "none-*.jsonl")]);
+  assert.deepEqual([none.status, none.stdout], [2, ""]);
+  assert.match(none.stderr, /^No file matches .*none-\*\.jsonl\.\n$/);
+});
+
+test("what comes through a pipe leaves nothing behind", () => {
+  const left = () => readdirSync(tmpdir()).filter((name) => /^pi-strata-[A-Za-z0-9]{6}$/.test(name));
+  const before = left();
+  assert.equal(run(["replay", "-"], asPiFile(piSession(2))).status, 0);
+  assert.deepEqual(left(), before);
 });
 
 test("replay --live says what was sent, believed and reported", () => {

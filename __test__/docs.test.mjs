@@ -65,7 +65,7 @@ test("the explanation that the READMEs show is what the command prints", () => {
   const command = /`pi-strata (explain \S+ --call \d+)`/
     .exec(read("README.md"))[1]
     .replace(" ", " examples/");
-  const { stdout } = spawnSync(process.execPath, ["bin/pi-strata.mjs", ...command.split(" ")], {
+  const { stdout } = spawnSync(process.execPath, ["bin/pi-strata.js", ...command.split(" ")], {
     cwd: root,
     encoding: "utf8",
   });

@@ -2,78 +2,46 @@
 // loader, called at each request of a real session with pi's own deep copies. Only the model is a script.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
+import { scriptedModel } from "../examples/scripted/model.mjs";
 import { validate } from "../index.js";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
-import {
-  AuthStorage,
-  createAgentSession,
-  DefaultResourceLoader,
-  ModelRegistry,
-  SessionManager,
-  SettingsManager,
-} from "./coding-agent/pi.mjs";
+import { CALLS, runSession } from "./support/pi-session.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-extension-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const CALLS = 10;
-const LONG = "for i in $(seq 200); do echo line $i of a long result; done";
-
-function* script() {
-  for (let i = 0; i < CALLS; i += 1) {
-    yield { thinking: `step ${i}`, calls: [{ name: "bash", arguments: { command: `: ${i}; ${LONG}` } }] };
+/** A session without errors, with this environment set while it runs. */
+async function runPi(extensions, { env = {}, ...how } = {}) {
+  const before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+  setEnv({ PI_CODING_AGENT_DIR: folder, ...env });
+  try {
+    const outcome = await runSession(folder, extensions, how);
+    assert.deepEqual(outcome.errors, []);
+    return outcome;
+  } finally {
+    setEnv({ PI_CODING_AGENT_DIR: undefined, ...before });
   }
-  yield { text: "done" };
 }
 
-/** A session of pi over the script, with these extensions; what the model was sent and what the status line showed. */
-async function runSession(extensions) {
-  const settingsManager = SettingsManager.inMemory();
-  const authStorage = AuthStorage.inMemory({ anthropic: { type: "api_key", key: "none" } });
-  const resourceLoader = new DefaultResourceLoader({
-    cwd: folder,
-    agentDir: folder,
-    settingsManager,
-    noExtensions: true,
-    ...extensions,
-  });
-  await resourceLoader.reload();
-  const { session, extensionsResult } = await createAgentSession({
-    cwd: folder,
-    agentDir: folder,
-    authStorage,
-    modelRegistry: ModelRegistry.inMemory(authStorage),
-    model: scriptedModel,
-    sessionManager: SessionManager.inMemory(folder),
-    settingsManager,
-    resourceLoader,
-  });
-  assert.deepEqual(extensionsResult.errors, []);
-  const model = createScriptedModel(script());
-  session.agent.streamFn = model.streamFn;
-  const statuses = [];
-  const errors = [];
-  await session.bindExtensions({
-    uiContext: { setStatus: (key, text) => statuses.push([key, text]), notify() {}, theme: {} },
-    onError: (error) => errors.push(error),
-  });
-  await session.prompt("go");
-  assert.deepEqual(errors, []);
-  return { session, sent: model.sent, statuses };
+function setEnv(values) {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
 }
 
 const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
 const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
 
 test("pi finds it in the package, calls it at each request and shows its line", async () => {
-  const { session, sent, statuses } = await runSession({ additionalExtensionPaths: [PACKAGE] });
+  const { session, sent, statuses } = await runPi({ additionalExtensionPaths: [PACKAGE] });
   assert.equal(sent.length, CALLS + 1);
   const last = sent.at(-1).messages;
   assert.equal(resultsIn(last).length, CALLS);
@@ -90,7 +58,7 @@ test("pi finds it in the package, calls it at each request and shows its line", 
 test("its options are the hook's, and its window the model's", async () => {
   const events = [];
   const extension = createExtension({ schedule: "everyCall", marker: "en", onEvent: (e) => events.push(e) });
-  const { session, sent, statuses } = await runSession({ extensionFactories: [extension] });
+  const { session, sent, statuses } = await runPi({ extensionFactories: [extension] });
   const last = resultsIn(sent.at(-1).messages).map(textOf);
   const kept = resultsIn(session.agent.state.messages).map(textOf);
   assert.ok(last.slice(0, -6).every((text) => /^\[\.\.\. \d+ lines omitted/m.test(text)));
@@ -99,6 +67,11 @@ test("its options are the hook's, and its window the model's", async () => {
   const transformed = events.filter(({ type }) => type === "transformed");
   assert.equal(transformed.length, CALLS + 1);
   assert.ok(events.every(({ type }) => type !== "failed"));
+});
+
+test("options that are not allowed are refused when pi loads the extension", () => {
+  const pi = { on() {}, registerCommand() {} };
+  assert.throws(() => createExtension({ economies: "thrifty" })(pi), /there is no option economies/);
 });
 
 test("the status line is short, and says when nothing works", () => {
@@ -110,4 +83,130 @@ test("the status line is short, and says when nothing works", () => {
     statusLine({ type: "failed", code: "ERR_NATIVE_UNAVAILABLE" }),
     "strata off: ERR_NATIVE_UNAVAILABLE",
   );
+});
+
+const everyCall = { strata: { schedule: "everyCall" } };
+const markersIn = (sent) => resultsIn(sent.at(-1).messages).map(textOf).join("\n");
+
+/** Runs with these settings files: pi's own, and the project's. */
+async function withSettings(global, project, run) {
+  mkdirSync(join(folder, ".pi"), { recursive: true });
+  const files = [
+    [join(folder, "settings.json"), global],
+    [join(folder, ".pi/settings.json"), project],
+  ];
+  for (const [file, settings] of files)
+    writeFileSync(file, typeof settings === "string" ? settings : JSON.stringify(settings));
+  try {
+    return await run();
+  } finally {
+    for (const [file] of files) rmSync(file);
+  }
+}
+
+const installed = { additionalExtensionPaths: [PACKAGE] };
+
+test("as installed, it is set in pi's own settings files, the project's over the user's, and in the environment", async () => {
+  const env = { LC_ALL: "en_US.UTF-8" };
+  const plain = await withSettings({}, {}, () => runPi(installed, { env }));
+  assert.doesNotMatch(markersIn(plain.sent), /omitted|省略/, "without a cache price nothing is old enough");
+  const { sent } = await withSettings(everyCall, {}, () => runPi(installed, { env }));
+  assert.match(markersIn(sent), /lines omitted/);
+  const kept = await withSettings(everyCall, { strata: { excludeTools: ["bash"] } }, () =>
+    runPi(installed, { env }),
+  );
+  assert.doesNotMatch(markersIn(kept.sent), /lines omitted/);
+  const byEnv = { ...env, PI_STRATA: '{ "schedule": "everyCall", "marker": "zh" }' };
+  assert.match(markersIn((await runPi(installed, { env: byEnv })).sent), /已省略 \d+ 行/);
+});
+
+test("the markers speak the user's language", async () => {
+  for (const [locale, marker] of [
+    ["en_US.UTF-8", /lines omitted/],
+    ["C", /lines omitted/],
+    ["zh_CN.UTF-8", /已省略/],
+  ]) {
+    const { sent } = await withSettings(everyCall, {}, () => runPi(installed, { env: { LC_ALL: locale } }));
+    assert.match(markersIn(sent), marker, locale);
+  }
+});
+
+test("settings that are wrong are told, and the session goes on", async () => {
+  const cases = [
+    [{ strata: { economies: "thrifty" } }, /there is no option economies/],
+    [{ strata: 7 }, /the key "strata" in .* must be an object/],
+    ["{ not json", /is not JSON/],
+  ];
+  for (const [settings, told] of cases) {
+    const { sent, notices } = await withSettings(settings, {}, () => runPi(installed));
+    assert.equal(sent.length, CALLS + 1);
+    assert.match(notices.map(([kind, text]) => `${kind} ${text}`).join("\n"), told);
+  }
+  const { notices } = await runPi(installed, { env: { PI_STRATA: "sometimes" } });
+  assert.match(notices[0][1], /PI_STRATA must be "on", "off" or a JSON object/);
+});
+
+test("/strata shows what the last request held, what was edited and why, and what was billed", async () => {
+  const prompts = ["/strata", "go", "/strata"];
+  const run = () => runPi(installed, { prompts, env: { LC_ALL: "C" } });
+  const { notices } = await withSettings(everyCall, {}, run);
+  const [first, panel] = notices.map(([, text]) => text);
+  assert.match(first, /has seen no request/);
+  const rows = (title) => {
+    const [, table] = panel.split(new RegExp(`^${title}.*\n`, "m"));
+    const lines = table.split("\n\n")[0].split("\n");
+    return lines.map((line) => /^(.+?) {2,}([\d,]+) *(\d*)$/.exec(line).slice(1));
+  };
+  const tokens = (text) => Number(text.replaceAll(",", ""));
+  const held = rows("in the request");
+  assert.deepEqual(held.find(([kind]) => kind === "results of bash")?.[2], String(CALLS));
+  const total = tokens(/held about ([\d,]+) tokens, \d+ % of the window of [\d,]+/.exec(panel)[1]);
+  const sum = held.reduce((all, [, count]) => all + tokens(count), 0);
+  assert.ok(Math.abs(sum - total) <= held.length, `${sum} against ${total}: rows add up, but for rounding`);
+  assert.deepEqual(
+    rows("edited, and why").map(([name, , messages]) => [name, messages]),
+    [
+      ["shortened bash: old tool result", String(CALLS - 6)],
+      ["thinking removed: old thinking", String(CALLS - 1)],
+    ],
+  );
+  assert.match(panel, /^Schedule: everyCall; recomputed at every call\.$/m);
+  assert.match(
+    panel,
+    /Billed for the messages above: \$\d+\.\d\d\. Not sent since pi started: [\d,]+ tokens in 11 calls\./,
+  );
+});
+
+test("/strata pause sends all, /strata resume edits again; PI_STRATA=off begins paused", async () => {
+  const paused = await withSettings(everyCall, {}, () =>
+    runPi(installed, { prompts: ["/strata pause", "go"] }),
+  );
+  assert.doesNotMatch(markersIn(paused.sent), /omitted|省略/);
+  assert.deepEqual(paused.statuses.at(-1), ["pi-strata", "strata paused"]);
+  const prompts = ["/strata resume", "go"];
+  const env = { PI_STRATA: "off", LC_ALL: "C" };
+  const off = await withSettings(everyCall, {}, () => runPi(installed, { env }));
+  assert.doesNotMatch(markersIn(off.sent), /omitted/);
+  const resumed = await withSettings(everyCall, {}, () => runPi(installed, { env, prompts }));
+  assert.match(markersIn(resumed.sent), /lines omitted/);
+});
+
+test("in print mode a native file that is missing is told on standard error, once", () => {
+  const code = `
+    import { runSession } from "./__test__/support/pi-session.mjs";
+    const extensions = { additionalExtensionPaths: [process.cwd()] };
+    const { sent, errors } = await runSession(process.env.PI_CODING_AGENT_DIR, extensions, { hasUI: false });
+    console.log(JSON.stringify({ calls: sent.length, errors }));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
+    cwd: PACKAGE,
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      PI_CODING_AGENT_DIR: folder,
+      NAPI_RS_NATIVE_LIBRARY_PATH: join(folder, "missing.node"),
+    },
+  });
+  assert.deepEqual(JSON.parse(stdout), { calls: CALLS + 1, errors: [] });
+  assert.equal(stderr.match(/pi-strata is off/g)?.length, 1, stderr);
+  assert.match(stderr, /pi-strata is off, the context is sent whole: Cannot find module .*\. \S/);
 });

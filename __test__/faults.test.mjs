@@ -15,26 +15,23 @@ const LIBRARY = { linux: "libpi_strata.so", darwin: "libpi_strata.dylib", win32:
 const PANICS = 1000;
 
 before(() => {
-  const flags = [
-    "build",
-    "--quiet",
-    "--lib",
-    "--features",
-    "fault-injection",
-    "--target-dir",
-    "target/faults",
-  ];
+  // In the folder and the profile of `cargo test`, which has built the dependencies already.
+  const flags = ["build", "--quiet", "--lib", "--features", "fault-injection", "--target-dir", "target"];
   execFileSync("cargo", flags, { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
-  copyFileSync(path.join(ROOT, "target", "faults", "debug", LIBRARY[process.platform]), FAULTY);
+  copyFileSync(path.join(ROOT, "target", "debug", LIBRARY[process.platform]), FAULTY);
 });
 
 const SCRIPT = path.join(ROOT, "__test__", "support", "fault-script.mjs");
 
 test(`${PANICS} injected panics, one at every step of every task`, (t) => {
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [SCRIPT, String(PANICS)], {
-    encoding: "utf8",
-    env: { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: FAULTY },
-  });
+  const { status, signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--expose-gc", SCRIPT, String(PANICS)],
+    {
+      encoding: "utf8",
+      env: { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: FAULTY },
+    },
+  );
   assert.deepEqual([status, signal, stderr], [0, null, ""]);
   const { injected } = JSON.parse(stdout);
   t.diagnostic(`${injected} panics injected, 0 processes died`);

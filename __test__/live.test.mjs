@@ -225,7 +225,7 @@ test("a large paste is cut before smaller messages go", async () => {
       scribe.says(40),
       scribe.user(40),
     ];
-    const { call } = conversation({ basePrompt: 2000 }, { schedule }, opening);
+    const { call } = conversation({ basePrompt: 2000, scale: 1 }, { schedule }, opening);
     const { dropped, sent, isOver } = await call(100);
     assert.equal(dropped.length, 0, schedule);
     assert.equal(isOver, false, schedule);
@@ -273,6 +273,30 @@ for (const overheadTokens of [30_000, () => 30_000]) {
     const { call } = conversation({ basePrompt: 30_000 }, { overheadTokens }, (scribe) => [scribe.user(50)]);
     assertClose(await call(100), 0.01);
   });
+}
+
+for (const [what, change] of [
+  ["a branch", (messages) => messages.slice(0, 3)],
+  ["a compaction", (messages, scribe) => compacted(messages, 6000, scribe.summary(300, 9000))],
+  [
+    "a compaction as old as the conversation",
+    (messages, scribe) =>
+      compacted(messages, 6000, { ...scribe.summary(300, 9000), timestamp: messages[0].timestamp }),
+  ],
+]) {
+  for (const schedule of ["everyCall", "sticky"]) {
+    test(`${schedule}: after ${what} the next reports are believed, however far from what went before`, async () => {
+      const settings = { contextWindow: 64_000, basePrompt: 6000 };
+      const { call, scribe, loop, judge } = conversation(settings, { schedule }, (by) => [by.user(50)]);
+      for (let at = 0; at < 12; at += 1) await call(at < 4 ? 300 : 2600);
+      loop.messages = change(loop.messages, scribe);
+      judge.hostChanged();
+      for (let at = 0; at < 5; at += 1) {
+        const record = await call(300);
+        if (at >= 2) assertClose(record, 0.01);
+      }
+    });
+  }
 }
 
 test("what is known of the prompt and the tools is kept across a model switch and a compaction", async () => {

@@ -5,7 +5,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ContextManager, SimpleCompressor } from "../index.js";
+import * as strata from "../index.js";
+
+const { ContextManager, SimpleCompressor } = strata;
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -22,7 +24,7 @@ function loadedBy(how, script) {
 
 for (const how of ["import", "require"]) {
   test(`${how}: nothing but the options`, () => {
-    assert.deepEqual(loadedBy(how, "").toSorted(), ["index.js", "lib/options.js"]);
+    assert.deepEqual(loadedBy(how, "").toSorted(), ["index.js", "lib/options.js", "lib/wire.js"]);
   });
 
   test(`${how}: counting loads the counter and the addon`, () => {
@@ -30,7 +32,7 @@ for (const how of ["import", "require"]) {
     assert.ok(files.some((file) => file.endsWith(".node")));
     assert.deepEqual(
       files.filter((file) => file.startsWith("lib/")).toSorted(),
-      ["addon", "count", "native-file", "native", "options", "platform", "snapshot"].map(
+      ["addon", "count", "native-file", "native", "options", "platform", "snapshot", "wire"].map(
         (name) => `lib/${name}.js`,
       ),
     );
@@ -42,6 +44,12 @@ for (const how of ["import", "require"]) {
     assert.ok(!files.some((file) => file.endsWith(".node") || file.startsWith("lib/sessions/")));
   });
 }
+
+test("what is loaded late has its own name", () => {
+  for (const [name, value] of Object.entries(strata)) {
+    if (typeof value === "function") assert.equal(value.name, name);
+  }
+});
 
 test("a late class: made, inherited from, asked for its instances, told new statics", () => {
   class Mine extends SimpleCompressor {

@@ -4,8 +4,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -101,4 +102,19 @@ test("nothing is published when the guard objects", async () => {
   const { status, stderr } = await publish();
   assert.notEqual(status, 0);
   assert.match(stderr, /the guard refuses:\npi-strata-darwin-x64: there is no tarball/);
+});
+
+test("the loader knows every platform package", () => {
+  const { SUPPORTED } = createRequire(import.meta.url)("../lib/addon.js");
+  const text = readFileSync(new URL("../lib/addon.js", import.meta.url), "utf8");
+  assert.deepEqual(
+    SUPPORTED.toSorted(),
+    platforms()
+      .map(({ key }) => key)
+      .toSorted(),
+  );
+  for (const { name, file } of platforms()) {
+    // Written out, so that bundlers follow them.
+    assert.ok(text.includes(`require("../${file}")`) && text.includes(`require("${name}")`), name);
+  }
 });

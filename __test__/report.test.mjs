@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { POLICIES } from "../lib/cli/economy/policies.mjs";
 import { ChangeLog } from "../lib/cli/report/changes.mjs";
 import { reportHtml } from "../lib/cli/report/html.mjs";
 import native from "../lib/native.js";
@@ -14,7 +15,7 @@ import { WORDS } from "../report/words.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
 
-const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
+const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-report-"));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -41,8 +42,23 @@ test("the report is written, and its columns are what the replay reported", () =
   assert.equal(run.status, 0);
   assert.equal(data.calls.before.length, summary.calls);
   const sum = (column) => column.reduce((total, value) => total + value, 0);
-  assert.ok(Math.abs(sum(data.calls.after) - summary.tokensSent.after) <= summary.calls);
+  assert.equal(sum(data.calls.before), summary.tokensSent.before);
+  assert.equal(sum(data.calls.after), summary.tokensSent.after);
   assert.equal(sum(data.calls.saved.toolResults), summary.saved.toolResults);
+});
+
+test("what the page says of our policy is what its row in the table says", () => {
+  const [none] = data.costs.policies;
+  const ours = data.costs.policies.find(({ name }) => name === data.ours);
+  for (const [policy, when] of [
+    [none, "before"],
+    [ours, "after"],
+  ]) {
+    assert.deepEqual(
+      [policy.calls, policy.tokens, policy.peak, policy.overflows],
+      [summary.calls, summary.tokensSent[when], summary.peakTokens[when], summary.callsOverWindow[when]],
+    );
+  }
 });
 
 test("dollars per call add up to each policy's total, under both cache models", () => {
@@ -65,7 +81,7 @@ test("every change says what was done, over which calls, and why", () => {
   const { calls, changes, messages } = data;
   const perLayer = { summarize: 0, stripThinking: 0, drop: 0 };
   for (const [index, action, from, to, , reason] of changes) {
-    assert.ok(index < calls.messages[from - 1], "only what the call was given can be edited");
+    assert.ok(index < calls.at[from - 1], "only what the call was given can be edited");
     assert.ok(from <= to && to <= calls.before.length);
     assert.ok(reason.length > 0);
     if (action === "summarize") assert.equal(messages.role[index], "toolResult");
@@ -76,12 +92,12 @@ test("every change says what was done, over which calls, and why", () => {
 
 test("the change log joins calls in a row, and only those", () => {
   const log = new ChangeLog();
-  const edit = (index, action) => ({ index, action, reason: 1, tokensSaved: 5 });
+  const edit = (message, action) => ({ message, action, why: "old", tokensSaved: 5 });
   log.watch(2, [edit(1, "stripThinking"), edit(2, "summarize")]);
   log.watch(3, [edit(1, "stripThinking"), edit(2, "summarize")]);
   log.watch(4, [edit(1, "drop")]);
   log.watch(5, [edit(2, "summarize")]);
-  const seen = log.changes.map(({ index, action, from, to }) => [index, action, from, to]);
+  const seen = log.changes.map(({ message, action, from, to }) => [message, action, from, to]);
   assert.deepEqual(seen, [
     [1, "stripThinking", 2, 3],
     [2, "summarize", 2, 3],
@@ -90,9 +106,10 @@ test("the change log joins calls in a row, and only those", () => {
   ]);
 });
 
-test("each language has the same words, and Chinese all reasons", () => {
+test("each language has the same words, and Chinese all reasons and policies", () => {
   const { en, zh } = WORDS;
   assert.deepEqual(Object.keys(zh), Object.keys(en));
+  for (const name of Object.keys(POLICIES)) assert.ok(name in zh.policies, name);
   for (const reason of [...native.native().reasons(), ...native.native().verdicts()])
     assert.ok(reason in zh.reasons, reason);
 });
@@ -130,23 +147,73 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
     .locator(".chart .u-marker")
     .evaluateAll((marks) => marks.map((mark) => getComputedStyle(mark).border));
   assert.ok(borders.some((border) => border.includes("dashed")));
-  assert.equal(
-    new Set(borders.slice(-data.costs.policies.length)).size,
-    data.costs.policies.length,
-    "told apart",
-  );
+  const shown = await page.locator("[id^='line-'][aria-pressed=true]").count();
+  assert.ok(shown >= 2 && shown <= 5, `${shown} lines`);
+  assert.equal(new Set(borders.slice(-shown)).size, shown, "told apart");
 
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const before = await background();
   await page.click("#theme");
   assert.notEqual(await background(), before);
 
+  const headline = page.locator(".headline");
+  assert.match(await headline.textContent(), /fewer tokens are sent, .*costs \$\d.* instead of \$\d/);
+  assert.match(await page.locator(".tiles").textContent(), /with everyCall.*without compression/s);
   await page.click("#model-breakpoint");
   assert.equal(await page.getAttribute("#model-breakpoint", "aria-pressed"), "true");
   await page.click("#language");
   assert.equal(await page.getAttribute("html", "lang"), "zh");
   assert.match(await page.textContent("body"), /每次调用的 token/);
-  assert.doesNotMatch(await page.textContent("main"), /Tokens per call|undefined|NaN/);
+  assert.doesNotMatch(await page.textContent("main"), /Tokens per call|undefined|NaN|no compression|sticky,/);
+  await page.reload();
+  assert.equal(await page.getAttribute("html", "lang"), "zh", "as it was chosen");
+});
+
+pageTest("a line is taken away and another one comes, never more than five", {}, async (page) => {
+  await page.goto(pathToFileURL(report).href);
+  const pressed = page.locator("[id^='line-'][aria-pressed=true]");
+  const others = page.locator("[id^='line-'][aria-pressed=false]");
+  while ((await pressed.count()) < 5) await others.first().click();
+  assert.equal(await others.first().isDisabled(), true);
+  const lines = () => page.locator(".chart").nth(1).locator(".u-series").count();
+  assert.equal(await lines(), 6, "five and the call");
+  await pressed.last().click();
+  assert.equal(await lines(), 5);
+});
+
+pageTest("each large drop is marked, with why it came", { locale: "en-US" }, async (page) => {
+  await page.goto(pathToFileURL(report).href);
+  const drops = await page.locator(".drops li").allTextContents();
+  assert.ok(drops.length > 0 && drops.length <= 8);
+  for (const drop of drops) assert.match(drop, /^Call \d+: [\d,]+ tokens less \(\S.*\)$/);
+});
+
+pageTest("nothing is cut on paper, and colours that mean something stay", {}, async (page) => {
+  await page.setViewportSize({ width: 1600, height: 900 });
+  await page.goto(pathToFileURL(report).href);
+  const widths = () =>
+    page.locator("canvas").evaluateAll((all) => all.map((canvas) => canvas.getBoundingClientRect().width));
+  assert.ok((await widths()).every((width) => width > 1000));
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.ok((await widths()).every((width) => width <= 680));
+  const adjust = await page.evaluate(
+    () => getComputedStyle(document.querySelector(".legend i")).printColorAdjust,
+  );
+  assert.equal(adjust, "exact");
+  await page.emulateMedia({ media: "screen" });
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.ok((await widths()).every((width) => width > 1000));
+});
+
+pageTest("on a narrow screen every column is there, and nothing is wider than it", {}, async (page) => {
+  await page.setViewportSize({ width: 420, height: 900 });
+  await page.goto(pathToFileURL(report).href);
+  const cells = page.locator(".policies tbody tr").first().locator("td");
+  assert.ok((await cells.count()) >= 10);
+  for (const cell of await cells.all()) assert.equal(await cell.isVisible(), true);
+  const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(wide <= screen, `${wide} of ${screen}`);
 });
 
 pageTest(
@@ -181,18 +248,21 @@ pageTest("a session of 10 000 calls is shown whole", { locale: "en-US" }, async 
 function largeData(calls) {
   const column = (length, value) => Array.from({ length }, (_, i) => value(i));
   const dollars = { prefix: 1, breakpoint: 1 };
-  const rates = { recall: 1, toolRecall: 1, userText: 1, hitRate: 1 };
+  const rates = { recall: 1, lineRecall: 1, toolRecall: 1, blindEdits: 0, userText: 1, hitRate: 1 };
   const series = { prefix: column(calls, () => 0.01), breakpoint: column(calls, () => 0.02) };
-  const policy = (name) => ({ name, series, calls, peak: 1, overflows: 0, dollars, rates });
+  const policy = (name) => ({ name, series, calls, tokens: 1, peak: 1, overflows: 0, dollars, rates });
   return {
     title: "large",
     format: "pi session",
     contextWindow: 200_000,
-    thresholdTokens: 150_000,
+    unplayed: {},
+    stretches: [{ cause: "start", opening: [], from: 0 }],
     ours: "b",
     prices: { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 },
     calls: {
-      messages: column(calls, (i) => 2 * i + 2),
+      at: column(calls, (i) => 2 * i + 2),
+      stretch: column(calls, () => 0),
+      line: column(calls, () => 150_000),
       before: column(calls, (i) => 20 * i),
       after: column(calls, (i) => 10 * i),
       reason: column(calls, () => "recomputed at every call"),

@@ -9,8 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { describeBinary } from "../release/binary.mjs";
+import { figures } from "../release/figures.mjs";
 import { budgetOf, inspect } from "../release/inspect.mjs";
 import { pack } from "../release/pack.mjs";
+import { GLIBC_FLOOR, platforms } from "../release/platforms.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
 import { startRegistry } from "./support/registry.mjs";
 
@@ -66,14 +68,42 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-test("the guard finds nothing wrong but this machine's newer glibc", (t) => {
-  const { problems, tarballs } = inspect(packed, { isPartial: true });
+test("the guard finds nothing wrong, and says what it skips: a newer glibc, a build with its symbols", (t) => {
+  const { problems, skipped, tarballs } = inspect(packed, { isPartial: true });
   for (const { manifest, files, bytes } of tarballs)
     t.diagnostic(`${manifest.name}: ${files.length} files, ${bytes} of ${budgetOf(manifest)} bytes`);
-  assert.deepEqual(
-    problems.filter((problem) => !/asks for glibc \d/.test(problem)),
-    [],
+  assert.deepEqual(problems, []);
+  for (const text of skipped) assert.match(text, /asks for glibc \d|with its symbols/);
+  const strict = inspect(packed).problems;
+  for (const text of skipped) assert.ok(strict.includes(text), "before publishing nothing is skipped");
+});
+
+test("the tarball says where the project is, and its pages link to what a reader of the tarball can reach", () => {
+  const { files, manifest, read } = inspect(packed, { isPartial: true }).tarballs.find(
+    (tarball) => tarball.manifest.name === "pi-strata",
   );
+  assert.match(manifest.repository.url, /^git\+https:\/\/.*\.git$/);
+  assert.match(manifest.homepage, /^https:/);
+  assert.match(manifest.bugs.url, /^https:/);
+  assert.ok(!files.some((file) => file.endsWith(".node")));
+  for (const page of files.filter((file) => file.endsWith(".md"))) {
+    const links = Array.from(String(read(page)).matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target);
+    for (const target of links) assert.match(target, /^https:|^#/, page);
+    if (page === "README.md") assert.ok(links.some((target) => target.endsWith("/docs/guide.md")));
+  }
+});
+
+test("the glibc floor is one number, and docs/platforms.md has the table of this command", () => {
+  const page = readFileSync(new URL("../docs/platforms.md", import.meta.url), "utf8");
+  const withoutSizes = (lines) => lines.map((line) => line.split("|").slice(0, 3).join("|"));
+  const shown = /<!-- figures -->\n(.*?)\n<!-- \/figures -->/s.exec(page)[1].split("\n");
+  assert.deepEqual(withoutSizes(shown), withoutSizes(figures([])));
+  const floor = GLIBC_FLOOR.join(".");
+  const texts = [page, readFileSync(new URL("../docs/electron.md", import.meta.url), "utf8")];
+  for (const { dir, manifest } of platforms())
+    texts.push(readFileSync(`${dir}/README.md`, "utf8"), manifest.description);
+  for (const text of texts)
+    for (const [, said] of text.matchAll(/glibc[ _](\d+\.\d+)/gi)) assert.equal(said, floor, text);
 });
 
 test("the guard names what is missing, foreign, of another version or for another machine", () => {
@@ -112,7 +142,7 @@ test("native files are told apart by their first bytes", () => {
     ["writeUInt16LE", 183, 18],
     ["write", "GLIBC_2.9 GLIBC_2.28", 30],
   );
-  assert.deepEqual(describeBinary(elf), { os: "linux", cpus: ["arm64"], glibc: [2, 28] });
+  assert.deepEqual(describeBinary(elf), { os: "linux", cpus: ["arm64"], glibc: [2, 28], hasSymbols: false });
   const macho = file(64, ["writeUInt32LE", 0xfeedfacf, 0], ["writeUInt32LE", 0x01000007, 4]);
   assert.deepEqual(describeBinary(macho), { os: "darwin", cpus: ["x64"] });
   const fat = file(

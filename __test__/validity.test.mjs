@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { repair, validate } from "../index.js";
+import { repair, repairAsync, validate, validateAsync } from "../index.js";
+import { conversation } from "./support/transcripts.mjs";
 
 const user = (content = "go") => ({ role: "user", content });
 const call = (id, rest) => ({ type: "toolCall", id, name: "read", arguments: {}, ...rest });
@@ -131,3 +132,58 @@ test("what cannot be read breaks no rule, and no array is a TypeError", () => {
   }
   assert.throws(() => validate([], 7), TypeError);
 });
+
+test("the asynchronous twins say and do the same", async () => {
+  for (let seed = 0; seed < 40; seed += 1) {
+    const messages = conversation(seed, { length: 60, noise: seed % 20 });
+    const api = [undefined, ANTHROPIC, GOOGLE, "openai-responses"][seed % 4];
+    assert.deepEqual(await validateAsync(messages, api), validate(messages, api));
+    const mended = repair(messages, api);
+    assert.deepEqual(await repairAsync(messages, api), mended);
+    if (mended === messages) assert.equal(await repairAsync(messages, api), messages);
+  }
+  for (const bad of [undefined, null, "text", {}]) {
+    await assert.rejects(validateAsync(bad), TypeError);
+    await assert.rejects(repairAsync(bad), TypeError);
+  }
+});
+
+test("repairAsync mends what it was given, whatever the host pushes meanwhile", async () => {
+  const messages = [user(), result("a"), assistant([text("x")])];
+  const pending = repairAsync(messages);
+  messages.length = 0;
+  assert.deepEqual(await pending, [user(), assistant([text("x")])]);
+});
+
+/** Time that grows with the square of these would pass the limit many times over. */
+const MANY = 100_000;
+const many = (make) => Array.from({ length: MANY }, (_, i) => make(i));
+
+const LONG = {
+  "orphans after one assistant": [user(), assistant([text("x")]), ...many((i) => result(`o${i}`))],
+  "user messages": many(() => user()),
+  "messages of unknown roles after a call": [
+    user(),
+    assistant([call("a")]),
+    ...many(() => ({ role: "app" })),
+  ],
+  "calls of one message, answered from the last to the first": [
+    user(),
+    assistant(many((i) => call(`c${i}`))),
+    ...many((i) => result(`c${MANY - 1 - i}`)),
+  ],
+  "unanswered calls of one message": [user(), assistant([text("x"), ...many((i) => call(`c${i}`))]), user()],
+  "results of a call that comes first": [
+    assistant(many((i) => call(`c${i}`))),
+    ...many((i) => result(`c${i}`)),
+  ],
+};
+
+for (const [name, messages] of Object.entries(LONG)) {
+  test(`${MANY} ${name} take a time that grows with their number`, { timeout: 30_000 }, async () => {
+    const problems = await validateAsync(messages);
+    const mended = await repairAsync(messages);
+    assert.equal(mended === messages, problems.length === 0);
+    assert.deepEqual(await validateAsync(mended), []);
+  });
+}

@@ -31,7 +31,7 @@ const nameOf = (settings) => Object.values(settings).join(" ");
 
 const files = process.argv.length > 2 ? process.argv.slice(2) : [EXAMPLE];
 const sessions = [];
-for (const file of files) sessions.push({ name: basename(file), ...(await loadSession(file)) });
+for (const file of files) sessions.push({ name: basename(file), messages: await loadSession(file) });
 const setting = { contextWindow: CONTEXT_WINDOW, prices: PRICES };
 
 const rows = await compare(sessions, setting);

@@ -97,7 +97,7 @@ function row(name, schedule, kind, rounds) {
 const path = process.argv[2] ?? new URL("../examples/session.jsonl", import.meta.url).pathname;
 const transcripts = {
   "1000 × 4 KB": thousandMessages(),
-  [path.split("/").at(-1)]: (await loadSession(path)).messages,
+  [path.split("/").at(-1)]: structuredClone((await loadSession(path)).messages),
 };
 const rows = [];
 for (const [name, messages] of Object.entries(transcripts)) {

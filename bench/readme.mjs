@@ -1,7 +1,9 @@
-// Puts the figures of the last runs into the tables of both READMEs: `node bench/readme.mjs`. A row is known by its
-// first cell, so the words around it stay the writer's. A test fails when the pages and the results differ.
+// Puts the figures of the last runs into both READMEs: `node bench/readme.mjs`. A row of a table is known by its first
+// cell, other figures stand between marks, so the words around them stay the writer's. A test fails when the pages and
+// the results differ.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const RESULTS = new URL("results/", import.meta.url);
@@ -28,12 +30,63 @@ function rows() {
   return [...counters, ...policies];
 }
 
+/** The one comparison that is named in a sentence, of the rows of one session. */
+function pair(rows) {
+  const of = (policy) => rows.find((row) => row.policy === policy);
+  const [without, ours] = [of("no compression"), of("sticky, balanced")];
+  const [before, after] = [without.dollars.breakpoint, ours.dollars.breakpoint];
+  return { without, ours, before, after, saved: `${(100 * (1 - after / before)).toFixed(0)} %` };
+}
+
+/** What stands between marks, `<!-- name words -->` and `<!-- /name -->`, given the words; undefined leaves it as it is. */
+const MARKED = {
+  saved() {
+    const { before, after, saved } = pair(results("economy.json").rows);
+    return `$${before.toFixed(2)} → $${after.toFixed(2)} (−${saved})`;
+  },
+  recalled: () => percent(pair(results("economy.json").rows).ours.recall),
+  calls: () => String(pair(results("economy.json").rows).without.calls),
+  /** A table under this header, a row per public session, once `npm run bench:economy -- --public` has been run. */
+  public(header) {
+    if (!existsSync(new URL("public.json", RESULTS))) return undefined;
+    const { rows } = results("public.json");
+    const lines = Array.from(new Set(rows.map(({ session }) => session)), (name) => {
+      const { without, ours, before, after, saved } = pair(rows.filter(({ session }) => session === name));
+      const cells = [
+        name,
+        without.calls,
+        before.toFixed(2),
+        after.toFixed(2),
+        `−${saved}`,
+        percent(ours.recall),
+      ];
+      return `| ${cells.join(" | ")} |\n`;
+    });
+    return `\n| ${header} |\n${"|---".repeat(header.split("|").length)}|\n${lines.join("")}`;
+  },
+};
+
 /** A page with these figures in it. */
 export function withFigures(page) {
   const lines = new Map(rows().map((cells) => [cells[0], `| ${cells.join(" | ")} |`]));
-  return page.replace(/^\| ([^|]+?) \|.*$/gm, (line, first) => lines.get(first) ?? line);
+  return page
+    .replace(/^\| ([^|]+?) \|.*$/gm, (line, first) => lines.get(first) ?? line)
+    .replace(/(<!-- (\w+) ?(.*?) ?-->).*?(<!-- \/\2 -->)/gs, (all, start, name, words, end) => {
+      const text = MARKED[name]?.(words);
+      return text === undefined ? all : `${start}${text}${end}`;
+    });
+}
+
+/** What the command shown before it prints about the schedule, put into a page. */
+function withExplanation(page) {
+  const [, command] = /`pi-strata (explain \S+ --call \d+)`/.exec(page);
+  const args = ["bin/pi-strata.mjs", ...command.replace(" ", " examples/").split(" ")];
+  const cwd = new URL("..", import.meta.url);
+  const printed = execFileSync(process.execPath, args, { cwd, encoding: "utf8" });
+  const [schedule] = /^schedule .*?(?=\n\n)/ms.exec(printed);
+  return page.replace(/^schedule .*?(?=\n^`{3}$)/ms, () => schedule);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  for (const page of PAGES) writeFileSync(page, withFigures(readFileSync(page, "utf8")));
+  for (const page of PAGES) writeFileSync(page, withExplanation(withFigures(readFileSync(page, "utf8"))));
 }

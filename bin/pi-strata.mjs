@@ -1,5 +1,5 @@
-#!/usr/bin/env node
-// The command-line tool: parses arguments and prints; the work is in lib/cli.
+// The command-line tool: parses arguments and prints; the work is in lib/cli. Started by pi-strata.js, which any Node can
+// read.
 
 import { basename } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -10,10 +10,10 @@ import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/economy/policies.mjs";
 import { explainCall, explanationText } from "../lib/cli/explain.mjs";
 import { PROVIDER } from "../lib/cli/live/provider.mjs";
 import { LIVE_HEADER, liveLine, liveTable, replayLive, summarizeLive } from "../lib/cli/live/replay.mjs";
+import { expand } from "../lib/cli/patterns.mjs";
 import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
-import { callsOf, replay, summarize } from "../lib/cli/replay.mjs";
-import { ChangeLog } from "../lib/cli/report/changes.mjs";
+import { callsOf, replay, Summary } from "../lib/cli/replay.mjs";
 import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
@@ -53,8 +53,9 @@ function pricesOf({ priceInput: input, priceRead, priceWrite, ttl }) {
   };
 }
 
-async function runReplay(files, options) {
+async function runReplay(patterns, options) {
   const prices = pricesOf(options);
+  const files = await expand(patterns);
   if (options.cost) return runCost(files, { ...options, prices });
   if (files.length > 1)
     throw new UsageError("Replay takes one session at a time; only --cost takes several.");
@@ -68,42 +69,56 @@ async function load(file) {
   return session;
 }
 
-async function runCalls(file, { contextWindow, schedule, json, every, html, prices }) {
-  const page = html === undefined ? undefined : await openReport(html);
+async function runCalls(file, options) {
+  const { contextWindow, schedule, json, every, html, prices } = options;
+  if (html !== undefined) return runReport(file, options);
   const session = await load(file);
-  const log = page === undefined ? undefined : new ChangeLog();
-  const policyCount = page === undefined ? 0 : Object.keys(POLICIES).length;
-  const bar = progressBar(callsOf(session.messages).length + policyCount);
+  const bar = progressBar(session.calls.length);
   const reports = [];
-  const options = { contextWindow, schedule, cache: cacheOf(prices) };
+  const summary = new Summary();
   if (!json) console.log(CALL_HEADER);
-  for await (const report of replay(session.messages, options, log?.watch)) {
-    reports.push(report);
+  for await (const report of replay(session, { contextWindow, schedule, cache: cacheOf(prices) })) {
+    summary.add(report);
+    if (json) reports.push(report);
     if (!json && report.call % every === 0) bar.print(callLine(report));
     bar.advance();
   }
-  if (page !== undefined) {
-    const title = basename(file);
-    const recorded = {
-      title,
-      session,
-      reports,
-      changes: log.changes,
-      contextWindow,
-      prices,
-      ours: POLICY_OF[schedule],
-    };
-    await page.writeFile(await reportHtml(await reportData({ ...recorded, onPolicy: bar.advance })));
-    await page.close();
-  }
   bar.stop();
-  const summary = summarize(reports);
-  if (json)
-    console.log(
-      JSON.stringify({ format: session.format, problems: session.problems, calls: reports, summary }),
-    );
+  printReplay(session, { calls: reports, summary: summary.finish() }, options);
+}
+
+/** The report is of one run, and what is printed beside it is that run's. */
+async function runReport(file, options) {
+  const { contextWindow, schedule, json, every, html, prices } = options;
+  const page = await openReport(html);
+  const session = await load(file);
+  const bar = progressBar(Object.keys(POLICIES).length);
+  const ours = { name: POLICY_OF[schedule], schedule };
+  const { data, reports } = await reportData({
+    title: basename(file),
+    session,
+    contextWindow,
+    prices,
+    ours,
+    onPolicy: bar.advance,
+  });
+  await page.writeFile(await reportHtml(data));
+  await page.close();
+  bar.stop();
+  const summary = new Summary();
+  if (!json) console.log(CALL_HEADER);
+  for (const report of reports) {
+    summary.add(report);
+    if (!json && report.call % every === 0) console.log(callLine(report));
+  }
+  printReplay(session, { calls: reports, summary: summary.finish() }, options);
+  if (!json) console.log(`\nThe report is in ${html}; open it in any browser.`);
+}
+
+function printReplay(session, { calls, summary }, { json }) {
+  const { format, problems, unplayed } = session;
+  if (json) console.log(JSON.stringify({ format, problems, unplayed, calls, summary }));
   else console.log(`\n${closingTable(session, summary)}`);
-  if (!json && page !== undefined) console.log(`\nThe report is in ${html}; open it in any browser.`);
 }
 
 async function runLive(file, { contextWindow, schedule, basePrompt, scale, json, every, html, prices }) {
@@ -127,7 +142,7 @@ async function runLive(file, { contextWindow, schedule, basePrompt, scale, json,
 
 async function runCost(files, { contextWindow, prices, json }) {
   const sessions = [];
-  for (const file of files) sessions.push({ name: file, ...(await load(file)) });
+  for (const file of files) sessions.push({ name: file, messages: await load(file) });
   const bar = progressBar(sessions.length * Object.keys(POLICIES).length);
   const rows = await compare(sessions, { contextWindow, prices, onStep: bar.advance });
   bar.stop();
@@ -141,7 +156,8 @@ async function runExplain(file, { call, contextWindow, schedule, json }) {
 }
 
 async function runCount(files, { json, encoding, model }) {
-  const counts = await countFiles(files.length > 0 ? files : ["-"], { encoding, model });
+  const paths = files.length > 0 ? await expand(files) : ["-"];
+  const counts = await countFiles(paths, { encoding, model });
   for (const problem of counts.problems) console.error(problem);
   if (counts.problems.length > 0) process.exitCode = EXIT_USAGE;
   if (json) console.log(JSON.stringify({ files: counts.files, total: counts.total }));
@@ -252,6 +268,14 @@ Examples:
   pi-strata count --json prompt.txt | jq .total`,
   )
   .action(runCount);
+
+// Who reads our output may have read enough (`| head`): then there is nothing left to do.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+}
 
 try {
   await program.parseAsync();

@@ -5,7 +5,7 @@ const { native } = require("./native.js");
 const { Batch } = require("./snapshot.js");
 
 /** Tokens of one image where no option says otherwise. */
-const IMAGE_TOKENS = 1200;
+const { imageTokens: IMAGE_TOKENS } = require("./wire.js").DEFAULTS;
 
 function countTokens(input, options) {
   return count(input, options, native().countText, native().countMessages);

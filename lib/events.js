@@ -5,6 +5,8 @@
 const { native } = require("./native.js");
 const { isThinking } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
+const wire = require("./wire.js");
+const { positions } = wire;
 
 /** What a failure is called, by the code of its error; never its own message, which may hold the user's text. */
 const FAILURES = {
@@ -114,8 +116,7 @@ function editEvent(message, edit, charsAfter) {
   return { type: "repaired", index, rule: reasonOf(edit) };
 }
 
-/** Positions of `Layer` in src/plan.rs. */
-const LAYERS = { repair: 0, toolResults: 1, thinking: 2, window: 3, shrink: 4 };
+const LAYERS = positions(wire.LAYERS);
 
 let words;
 

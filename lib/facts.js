@@ -27,6 +27,12 @@ const NEW_MESSAGES = 64;
 /** Stands for the role of a message whose reading failed: it looks changed, so the next call reads it again. */
 const UNREAD = Symbol("unread");
 
+/**
+ * A property that says a message never changes: then its values are not kept to compare it with. Only recordings, which
+ * are ours, say so.
+ */
+const SETTLED = Symbol("settled");
+
 /** Blocks of a content that is no list. */
 const NO_LIST = -1;
 
@@ -55,22 +61,29 @@ class Facts {
   }
 
   remember(message) {
-    const { role, content } = message;
+    const { role } = message;
+    this.role = role;
+    /** Replacement text of a summarised tool result, once it was asked for. */
+    this.shortened = undefined;
+    this.isSettled = message[SETTLED] === true;
+    if (!this.isSettled) this.#rememberValues(message, role);
+  }
+
+  #rememberValues(message, role) {
+    const { content } = message;
     const blocks = Array.isArray(content) ? content.slice() : undefined;
     this.content = content;
-    this.role = role;
     this.count = blocks?.length ?? NO_LIST;
     this.first = blocks?.[0];
     this.value = textOf(this.first);
     this.others = this.count > 1 ? blocks.slice(1).map((block) => new KnownBlock(block)) : undefined;
     this.call = isCall(this.first) ? new KnownBlock(this.first) : undefined;
     this.rest = restOf(message, role);
-    /** Replacement text of a summarised tool result, once it was asked for. */
-    this.shortened = undefined;
   }
 
   /** True if the host changed the message in place since it was read. */
   isStale(message) {
+    if (this.isSettled) return this.role === UNREAD;
     const { content, role } = message;
     if (content !== this.content || role !== this.role || this.#isRestStale(message, role)) return true;
     const { count } = this;
@@ -318,7 +331,7 @@ class FactStore {
         batch.add(facts.slot, message, this.#marker);
       }
       if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) this.#read(batch);
-      else await call.away(this.#engine.readAsync(batch.numbers, batch.strings));
+      else await call.away(this.#engine.readAsync(batch.numbers, batch.strings, call.flag));
     }
   }
 
@@ -386,4 +399,4 @@ class FactStore {
   }
 }
 
-module.exports = { FactStore };
+module.exports = { FactStore, SETTLED };

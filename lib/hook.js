@@ -131,7 +131,7 @@ class Hook {
       last.contextWindow === contextWindow &&
       last.overheadTokens === overheadTokens;
     if (isSame && isEqual(last.slots, slots)) return new Plan(last.numbers);
-    const numbers = await call.away(core.engine.plan(slots, contextWindow, overheadTokens));
+    const numbers = await call.away(core.engine.plan(slots, contextWindow, overheadTokens, call.flag));
     if (!call.isCancelled) core.lastPlan = { numbers, slots, contextWindow, overheadTokens, readings };
     return new Plan(numbers);
   }
@@ -205,8 +205,10 @@ class Call {
   #start = performance.now();
   #awayMs = 0;
   #giveUp;
+  #flag;
   #cancel = () => {
     this.isCancelled = true;
+    this.#flag?.cancel();
     this.#giveUp?.();
   };
 
@@ -228,6 +230,13 @@ class Call {
       if (this.isCancelled) settle();
       work.then(settle, settle);
     });
+  }
+
+  /** What stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  get flag() {
+    if (this.#signal === undefined) return undefined;
+    this.#flag ??= new (native().CancelFlag)();
+    return this.#flag;
   }
 
   /** Waits for work that is done elsewhere. */

@@ -2,17 +2,20 @@
 // allowed. What comes out is complete: every option has its value.
 "use strict";
 
-const KEEP_RECENT_TOOL_RESULTS = 6;
-const KEEP_RECENT_THINKING = 1;
-const CONTEXT_RATIO = 0.75;
-const KEEP_RECENT_MESSAGES = 20;
-const SUMMARY_HEAD_LINES = 3;
-const SUMMARY_TAIL_LINES = 2;
-/** Tokens; that of the Claude models. */
-const CONTEXT_WINDOW = 200_000;
+const { DEFAULTS } = require("./wire.js");
 
-/** UTF-16 units of another's error that are passed on. */
-const MAX_CAUSE_LENGTH = 200;
+const {
+  keepRecentToolResults: KEEP_RECENT_TOOL_RESULTS,
+  keepRecentThinking: KEEP_RECENT_THINKING,
+  contextRatio: CONTEXT_RATIO,
+  keepRecentMessages: KEEP_RECENT_MESSAGES,
+  summaryHeadLines: SUMMARY_HEAD_LINES,
+  summaryTailLines: SUMMARY_TAIL_LINES,
+  contextWindow: CONTEXT_WINDOW,
+} = DEFAULTS;
+
+/** The errors that a slip in a host's function causes; the engine names them. */
+const ENGINE_ERRORS = [TypeError, ReferenceError, RangeError];
 
 /** Greatest whole-number option: what fits an unsigned 32-bit integer, far beyond any sense. */
 const MAX_COUNT = 0xffff_ffff;
@@ -62,9 +65,9 @@ const encodingName = {
 
 /** Prices relative to input and seconds; Anthropic's, for its five-minute cache. */
 const CACHE_OPTIONS = {
-  read: [0.1, amount],
-  write: [1.25, amount],
-  ttlSeconds: [300, amount],
+  read: [DEFAULTS.cacheRead, amount],
+  write: [DEFAULTS.cacheWrite, amount],
+  ttlSeconds: [DEFAULTS.cacheTtlSeconds, amount],
 };
 
 const HOOK_OPTIONS = {
@@ -75,16 +78,16 @@ const HOOK_OPTIONS = {
   keepRecentMessages: [KEEP_RECENT_MESSAGES, count],
   summaryHeadLines: [SUMMARY_HEAD_LINES, count],
   summaryTailLines: [SUMMARY_TAIL_LINES, count],
-  minSummaryChars: [500, count],
-  summaryLineChars: [500, count],
+  minSummaryChars: [DEFAULTS.minSummaryChars, count],
+  summaryLineChars: [DEFAULTS.summaryLineChars, count],
   marker: ["zh", orFunction(oneOf("zh", "en"))],
   recall: [false, flag],
   excludeTools: [[], names],
   thinkingScope: ["all", oneOf("all", "closedTurns")],
   overflow: ["shrink", oneOf("shrink", "keep")],
-  reserveTokens: [8192, amount],
+  reserveTokens: [DEFAULTS.reserveTokens, amount],
   overheadTokens: [undefined, orFunction(amount)],
-  imageTokens: [1200, count],
+  imageTokens: [DEFAULTS.imageTokens, count],
   calibrate: [true, flag],
   encoding: ["auto", encodingName],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
@@ -145,19 +148,27 @@ function askedWindow(contextWindow) {
   try {
     const tokens = contextWindow();
     if (positive.accepts(tokens)) return { tokens };
-    return { tokens: CONTEXT_WINDOW, cause: `returned ${show(tokens)}` };
+    return { tokens: CONTEXT_WINDOW, cause: `returned ${kindOf(tokens)}` };
   } catch (error) {
     return { tokens: CONTEXT_WINDOW, cause: `threw ${thrownBy(error)}` };
   }
 }
 
-/** What was thrown, in a line; a host may throw anything, even what cannot be looked at. */
+/** A number as it is; of all else only its kind, as it may hold the user's text. */
+function kindOf(value) {
+  if (value === undefined || value === null || typeof value === "number") return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** What kind of error was thrown; never its message, for the same reason. */
 function thrownBy(error) {
   try {
-    return String(error).slice(0, MAX_CAUSE_LENGTH);
+    const kind = ENGINE_ERRORS.find((one) => error instanceof one);
+    if (kind !== undefined) return `a ${kind.name}`;
   } catch {
-    return "something unreadable";
+    // A Proxy that will not be looked at.
   }
+  return "an error";
 }
 
 module.exports = {

@@ -2,8 +2,9 @@
 // copy on write, by reference, never touching what it was given.
 "use strict";
 
-const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
-const [SUMMARIZE, STRIP_THINKING, DROP] = ACTIONS.keys();
+const { ACTIONS, positions } = require("./wire.js");
+
+const { summarize: SUMMARIZE, stripThinking: STRIP_THINKING, drop: DROP } = positions(ACTIONS);
 
 const HEADER_NUMBERS = 13;
 const ARITHMETIC_AT = 7;

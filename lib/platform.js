@@ -27,23 +27,21 @@ const SEGMENT_COUNT_AT = 0x38;
 const INTERPRETER_SEGMENT = 3;
 const NAME_OFFSET_AT = 0x08;
 const NAME_BYTES_AT = 0x20;
-/** The table and the name stand at the file's beginning. */
-const BEGINNING_BYTES = 4096;
+const HEADER_BYTES = 64;
 
 /** The loader that an ELF64 program asks for; undefined if it asks for none or cannot be read. */
 function interpreterOf(program) {
   let descriptor;
   try {
     descriptor = openSync(program, "r");
-    const bytes = Buffer.alloc(BEGINNING_BYTES);
-    readSync(descriptor, bytes, 0, BEGINNING_BYTES, 0);
-    const table = Number(bytes.readBigUInt64LE(SEGMENTS_OFFSET_AT));
-    for (let i = 0; i < bytes.readUInt16LE(SEGMENT_COUNT_AT); i += 1) {
-      const segment = table + i * bytes.readUInt16LE(SEGMENT_BYTES_AT);
-      if (bytes.readUInt32LE(segment) !== INTERPRETER_SEGMENT) continue;
-      const from = Number(bytes.readBigUInt64LE(segment + NAME_OFFSET_AT));
-      const length = Number(bytes.readBigUInt64LE(segment + NAME_BYTES_AT));
-      return bytes.toString("latin1", from, from + length);
+    const header = bytesAt(descriptor, 0, HEADER_BYTES);
+    const segmentBytes = header.readUInt16LE(SEGMENT_BYTES_AT);
+    const tableBytes = segmentBytes * header.readUInt16LE(SEGMENT_COUNT_AT);
+    const table = bytesAt(descriptor, Number(header.readBigUInt64LE(SEGMENTS_OFFSET_AT)), tableBytes);
+    for (let at = 0; at < tableBytes; at += segmentBytes) {
+      if (table.readUInt32LE(at) !== INTERPRETER_SEGMENT) continue;
+      const from = Number(table.readBigUInt64LE(at + NAME_OFFSET_AT));
+      return bytesAt(descriptor, from, Number(table.readBigUInt64LE(at + NAME_BYTES_AT))).toString("latin1");
     }
   } catch {
     // Not an ELF64 file, or not readable: the libraries that are loaded tell it, too.
@@ -51,6 +49,12 @@ function interpreterOf(program) {
     if (descriptor !== undefined) closeSync(descriptor);
   }
   return undefined;
+}
+
+function bytesAt(descriptor, position, length) {
+  const bytes = Buffer.alloc(length);
+  readSync(descriptor, bytes, 0, length, position);
+  return bytes;
 }
 
 function hasMuslLoaded() {

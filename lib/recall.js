@@ -4,10 +4,11 @@
 
 const { native } = require("./native.js");
 const { Batch, joinedText } = require("./snapshot.js");
+const { DEFAULTS } = require("./wire.js");
 
 const NAME = "recall";
-/** UTF-16 units of a page where the model asks for no other size (PAGE_LEN in src/recall.rs). */
-const PAGE_CHARS = 8_000;
+/** UTF-16 units of a page where the model asks for no other size, and of the largest. */
+const { recallPageChars: PAGE_CHARS, recallMaxPageChars: MAX_PAGE_CHARS } = DEFAULTS;
 const MAX_CHARS = 0xffff_ffff;
 /** Longest pattern that is looked for, in UTF-16 units: more is no pattern a model writes. */
 const MAX_PATTERN_CHARS = 1_000;
@@ -31,7 +32,7 @@ const PARAMETERS = {
     limit: {
       type: "integer",
       minimum: 1,
-      description: `Characters to read; default ${PAGE_CHARS}, at most 20000`,
+      description: `Characters to read; default ${PAGE_CHARS}, at most ${MAX_PAGE_CHARS}`,
     },
     pattern: { type: "string", description: "Regular expression to search for, without look-around" },
   },

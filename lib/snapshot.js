@@ -2,34 +2,33 @@
 // what decisions need, and survives whatever a host put into a message.
 "use strict";
 
+const { BLOCKS, DEFAULTS, ROLES: ROLE_NAMES, UNSENT_STOP_REASONS, positions } = require("./wire.js");
+
+const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(ROLE_NAMES);
+
 /** Without a prototype: a role may be called anything, `constructor` too. */
 const ROLES = {
   __proto__: null,
-  system: 0,
-  user: 1,
-  assistant: 2,
-  toolResult: 3,
-  branchSummary: 4,
-  compactionSummary: 4,
+  system,
+  user,
+  assistant,
+  toolResult,
+  branchSummary: summary,
+  compactionSummary: summary,
 };
-const OTHER_ROLE = 5;
 
-const TEXT = 0;
-const THINKING = 1;
-const CALL = 2;
-const IMAGE = 3;
-const COUNTED = 4;
-const UNKNOWN = 5;
-
-/** Longest thinking signature that can be the name of a wire field (WIRE_FIELD_MAX_LEN in src/measure.rs). */
-const WIRE_FIELD_MAX_LEN = 64;
+const {
+  text: TEXT,
+  thinking: THINKING,
+  toolCall: CALL,
+  image: IMAGE,
+  counted: COUNTED,
+  unknown: UNKNOWN,
+} = positions(BLOCKS);
 
 /** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/transcript.rs. */
 const USAGE_NUMBERS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "output"];
 const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output"];
-
-/** Stop reasons after which pi does not send an assistant message again. */
-const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
 
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);
@@ -104,7 +103,7 @@ class Batch {
         return this.#addPart(
           THINKING,
           block.thinking,
-          signature.length <= WIRE_FIELD_MAX_LEN ? signature : "",
+          signature.length <= DEFAULTS.wireFieldChars ? signature : "",
         );
       }
       case "redacted_thinking":

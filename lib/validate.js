@@ -11,9 +11,26 @@ function validate(messages, api) {
   return native().problems(numbers, strings, api);
 }
 
+/** `validate` with the judging off the main thread: what is left on it is the copying of the texts. */
+async function validateAsync(messages, api) {
+  const { numbers, strings } = describe("validateAsync", messages, api);
+  return native().problemsAsync(numbers, strings, api);
+}
+
 function repair(messages, api) {
   const { numbers, strings } = describe("repair", messages, api);
-  const mends = native().mends(numbers, strings, api);
+  return apply(messages, native().mends(numbers, strings, api));
+}
+
+/** `repair`, likewise. The array is that of the moment of the call, whatever the host does to it meanwhile. */
+async function repairAsync(messages, api) {
+  const { numbers, strings } = describe("repairAsync", messages, api);
+  const list = messages.slice();
+  const mends = await native().mendsAsync(numbers, strings, api);
+  return mends.length === 0 ? messages : apply(list, mends);
+}
+
+function apply(messages, mends) {
   if (mends.length === 0) return messages;
   const byIndex = new Map(mends.map((mend) => [mend.index, mend]));
   return messages.flatMap((message, index) => {
@@ -45,7 +62,8 @@ function mended(message, { blocks, isRewritten }) {
 }
 
 function without(content, blocks) {
-  return content.filter((_, at) => !blocks.includes(at));
+  const left = new Set(blocks);
+  return content.filter((_, at) => !left.has(at));
 }
 
 function wellFormed(block) {
@@ -53,4 +71,4 @@ function wellFormed(block) {
   return { ...block, text: block.text.toWellFormed() };
 }
 
-module.exports = { validate, repair };
+module.exports = { validate, validateAsync, repair, repairAsync };

@@ -6,12 +6,15 @@ import type { StrataEvent, TransformContextOptions } from "../index.js";
 export interface ExtensionHost {
   // biome-ignore lint/suspicious/noExplicitAny: pi overloads `on` per event; only `any` accepts all of its versions
   on(event: any, handler: any): void;
+  // biome-ignore lint/suspicious/noExplicitAny: the command's context differs from version to version
+  registerCommand?(name: string, command: any): void;
 }
 
 export type Extension = (pi: ExtensionHost) => void;
 
 /**
- * An extension with these options of the hook; the context window defaults to that of the model in use.
+ * An extension with these options of the hook, on top of what the user set under `strata` in pi's settings files and in
+ * PI_STRATA. The context window defaults to that of the model in use, the markers to English unless the locale is Chinese.
  * @example export default createExtension({ economy: "thrifty", marker: "en" });
  */
 export function createExtension(options?: TransformContextOptions): Extension;
@@ -19,6 +22,6 @@ export function createExtension(options?: TransformContextOptions): Extension;
 /** What a call did, as the status line shows it. */
 export function statusLine(event: Extract<StrataEvent, { type: "transformed" | "failed" }>): string;
 
-/** The extension with every option at its default. */
+/** The extension with the user's settings, and every other option at its default. */
 declare const extension: Extension;
 export default extension;

@@ -1,14 +1,19 @@
 // What a native file is made for, read from its first bytes: its format and processor, and of a Linux file the newest
-// glibc it asks for.
+// glibc it asks for and whether it still has its symbols, as a quick build has.
 
 const ELF_MACHINES = { 62: "x64", 183: "arm64" };
 const MACH_CPUS = { 16777223: "x64", 16777228: "arm64" };
 const PE_MACHINES = { 34404: "x64", 43620: "arm64" };
 
-/** `{ os, cpus, glibc }`; `glibc` is `[major, minor]`, or undefined where the file asks for none. */
+/** `{ os, cpus, glibc, hasSymbols }`; `glibc` is `[major, minor]`, or undefined where the file asks for none. */
 export function describeBinary(bytes) {
   if (bytes.toString("latin1", 0, 4) === "\x7fELF") {
-    return { os: "linux", cpus: [ELF_MACHINES[bytes.readUInt16LE(18)]], glibc: newestGlibc(bytes) };
+    return {
+      os: "linux",
+      cpus: [ELF_MACHINES[bytes.readUInt16LE(18)]],
+      glibc: newestGlibc(bytes),
+      hasSymbols: bytes.includes("\0.symtab\0"),
+    };
   }
   if (bytes.readUInt32LE(0) === 0xfeedfacf) return { os: "darwin", cpus: [MACH_CPUS[bytes.readUInt32LE(4)]] };
   if (bytes.readUInt32BE(0) === 0xcafebabe) return { os: "darwin", cpus: fatCpus(bytes) };

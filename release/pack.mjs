@@ -3,7 +3,16 @@
 // ARTIFACTS (default: the repository). The working tree stays as it is: everything is put together in a folder of its own.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,6 +20,9 @@ import { platforms, ROOT, readJson } from "./platforms.mjs";
 
 /** Fields of package.json that only the repository needs. */
 const OWN_FIELDS = ["devDependencies", "scripts", "napi"];
+
+/** What `files` names for who installs from git; in a registry it is in the platform packages. */
+const isNativeFile = (name) => name.endsWith(".node");
 
 /** Packs into `out`; the names of the platform packages that were packed. */
 export function pack(out, artifacts = ROOT) {
@@ -31,33 +43,44 @@ function packRoot(work, out) {
   execFileSync("tar", ["-xzf", join(raw, onlyFile(raw)), "-C", work]);
   const manifest = readJson(join(work, "package/package.json"));
   for (const field of OWN_FIELDS) delete manifest[field];
-  manifest.repository ??= repository();
+  manifest.files = manifest.files.filter((name) => !isNativeFile(name));
   manifest.optionalDependencies = Object.fromEntries(
     platforms()
       .filter(({ isOptional }) => isOptional)
       .map(({ name }) => [name, manifest.version]),
   );
-  writeManifest(join(work, "package"), manifest);
-  npmPack(join(work, "package"), out);
+  const folder = join(work, "package");
+  for (const name of readdirSync(folder).filter(isNativeFile)) rmSync(join(folder, name));
+  for (const name of readdirSync(folder).filter((name) => name.endsWith(".md"))) {
+    const page = join(folder, name);
+    writeFileSync(page, withAbsoluteLinks(readFileSync(page, "utf8"), manifest));
+  }
+  writeManifest(folder, manifest);
+  npmPack(folder, out);
 }
 
 function packPlatforms(work, out, artifacts) {
+  const { repository, homepage, bugs } = readJson(join(ROOT, "package.json"));
+  const whereabouts = { repository, homepage, bugs };
   const present = platforms().filter(({ file }) => existsSync(join(artifacts, file)));
   for (const { key, dir, file, manifest } of present) {
     const folder = join(work, key);
-    cpSync(dir, folder, { recursive: true, filter: (path) => !path.endsWith(".node") });
+    cpSync(dir, folder, { recursive: true, filter: (path) => !isNativeFile(path) });
     cpSync(join(artifacts, file), join(folder, file));
-    writeManifest(folder, { ...manifest, repository: manifest.repository ?? repository() });
+    writeManifest(folder, { ...manifest, ...whereabouts });
     npmPack(folder, out);
   }
   return present.map(({ name }) => name);
 }
 
-/** Where the sources are: provenance wants it, and the workflow knows it. */
-function repository() {
-  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
-  if (GITHUB_REPOSITORY === undefined) return undefined;
-  return { type: "git", url: `git+${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}.git` };
+/** A page whose links lead to the repository, at this version: what they point at is not in the tarball. */
+export function withAbsoluteLinks(page, { repository, version }) {
+  const address = repository.url.replace(/^git\+|\.git$/g, "");
+  return page.replace(/(!?)(\[[^\]]*\])\((?!https?:|#)([^)\s]+)\)/g, (_, bang, text, target) => {
+    const place =
+      bang === "" ? `${address}/blob` : address.replace("//github.com/", "//raw.githubusercontent.com/");
+    return `${bang}${text}(${place}/v${version}/${target})`;
+  });
 }
 
 function npmPack(folder, out) {

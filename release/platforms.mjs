@@ -6,6 +6,9 @@ import { fileURLToPath } from "node:url";
 /** The repository. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
+/** The newest glibc a Linux package may ask for: that which Node 20 asks for itself. */
+export const GLIBC_FLOOR = [2, 28];
+
 /** Packages a user adds on purpose; npm must not choose them by itself (it would install both halves and the whole). */
 const CHOSEN_BY_HAND = new Set(["darwin-universal"]);
 

@@ -1,5 +1,5 @@
-// Bundles this folder and uPlot into one page without any address in it, at build time: so the chart library is no
-// dependency of the package (uPlot unpacks to 0.6 MB, of which the page needs 50 kB).
+// Bundles this folder and uPlot into pages without any address in them, at build time: so the chart library is no
+// dependency of the package (uPlot unpacks to 0.6 MB, of which a page needs 50 kB).
 
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -7,20 +7,28 @@ import { build } from "esbuild";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-const {
-  outputFiles: [script],
-} = await build({
-  entryPoints: [here("main.mjs")],
-  bundle: true,
-  minify: true,
-  write: false,
-  charset: "utf8",
-  format: "iife",
-  target: "es2022",
-  loader: { ".css": "text" },
-  banner: { js: "/* with uPlot 1.6, (c) Leon Sorokin, MIT licence */" },
-});
-const template = await readFile(here("page.html"), "utf8");
-const page = template.replace('"{{script}}"', () => script.text.replaceAll("</script", "<\\/script"));
-await writeFile(here("../lib/cli/report/page.html"), page);
-console.log(`lib/cli/report/page.html: ${Math.round(page.length / 1024)} kB`);
+/** What begins each page, the page around it, and where it goes. */
+const PAGES = [
+  ["main.mjs", "page.html", "../lib/cli/report/page.html"],
+  ["inspector.mjs", "inspector.html", "../lib/inspector/page.html"],
+];
+
+for (const [entry, around, page] of PAGES) {
+  const {
+    outputFiles: [script],
+  } = await build({
+    entryPoints: [here(entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    charset: "utf8",
+    format: "iife",
+    target: "es2022",
+    loader: { ".css": "text" },
+    banner: { js: "/* with uPlot 1.6, (c) Leon Sorokin, MIT licence */" },
+  });
+  const template = await readFile(here(around), "utf8");
+  const html = template.replace('"{{script}}"', () => script.text.replaceAll("</script", "<\\/script"));
+  await writeFile(here(page), html);
+  console.log(`${page.slice(3)}: ${Math.round(html.length / 1024)} kB`);
+}

@@ -1,45 +1,61 @@
-// The two line charts: tokens per call and dollars per call, on uPlot. Arrow keys move the cursor as the mouse does.
+// The line charts: tokens per call and dollars per call, on uPlot. Arrow keys move the cursor as the mouse does.
 
 import uPlot from "uplot";
 import { color, dollars, el, whole } from "./dom.mjs";
 
 const HEIGHT = 300;
-/** Strokes of the policies, apart in hue and lightness, also for the colour-blind (after Okabe and Ito). */
-const STROKES = ["blue", "orange", "green", "purple", "yellow", "sky", "red"];
-/** When the strokes begin again, their lines are broken. */
-const DASHES = [undefined, [7, 4], [2, 3]];
+/** Lines a reader can still tell apart. */
+export const MOST_LINES = 5;
+/** Strokes apart in hue and lightness, also for the colour-blind (after Okabe and Ito). */
+const STROKES = ["orange", "blue", "green", "purple", "yellow"];
+/** A numbered mark on a chart, in CSS pixels. */
+const MARK_RADIUS = 8;
 
-export function tokensChart(data, words) {
-  const { calls, contextWindow, thresholdTokens } = data;
-  const flat = (value) => calls.before.map(() => value);
-  const numbers = calls.before.map((_, i) => i + 1);
+/** `drops` are `{ call, tokens }`, marked on the line of what was sent with their numbers from 1. */
+export function tokensChart({ calls, contextWindow }, words, drops) {
   return chart({
     label: words.tokensTitle,
-    data: [numbers, calls.before, calls.after, flat(contextWindow), flat(thresholdTokens)],
+    data: [
+      calls.before.map((_, i) => i + 1),
+      calls.before,
+      calls.after,
+      calls.before.map(() => contextWindow),
+      calls.line,
+    ],
     series: [
       line(words.raw, "orange", whole),
       line(words.sent, "blue", whole),
       { ...line(words.window, "red", whole), dash: [8, 4] },
-      { ...line(words.threshold, "green", whole), dash: [3, 3] },
+      { ...line(words.line, "green", whole), dash: [3, 3], paths: uPlot.paths.stepped({ align: -1 }) },
     ],
     words,
-    format: whole,
+    format: thousands,
+    marks: drops.map(({ call }) => ({ call, value: calls.after[call - 1] })),
   });
 }
 
-/** `isTotal` adds the calls up; `model` is the cache model. */
-export function dollarsChart({ costs }, words, { isTotal, model }) {
-  const columns = costs.policies.map(({ series }) => (isTotal ? runningSums(series[model]) : series[model]));
+/** Dollars of `policies` (`{ name, series }`); `isTotal` adds the calls up, `model` is the cache model. */
+export function dollarsChart({ calls, policies }, words, { isTotal, model }) {
   return chart({
     label: words.dollarsTitle,
-    data: [costs.calls, ...columns],
-    series: costs.policies.map(({ name }, i) => ({
-      ...line(name, STROKES[i % STROKES.length], dollars),
-      dash: DASHES[Math.floor(i / STROKES.length) % DASHES.length],
-    })),
+    data: [calls, ...policies.map(({ series }) => (isTotal ? runningSums(series[model]) : series[model]))],
+    series: policies.map(({ name }, i) => line(name, STROKES[i], dollars)),
     words,
-    format: dollars,
+    format: cents,
+    marks: [],
   });
+}
+
+/** Ticks of tokens: 0, 50 k, 100 k. */
+function thousands(ticks) {
+  return ticks.map((tick) => (tick === 0 ? "0" : `${(tick / 1000).toLocaleString("en-US")} k`));
+}
+
+/** Ticks of dollars, all with as many decimals as the step between them needs. */
+function cents(ticks) {
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+  const decimals = step >= 1 ? 0 : Math.min(4, Math.ceil(-Math.log10(step)));
+  return ticks.map((tick) => `$${tick.toFixed(decimals)}`);
 }
 
 function line(label, stroke, format) {
@@ -52,7 +68,7 @@ function line(label, stroke, format) {
   };
 }
 
-function chart({ label, data, series, words, format }) {
+function chart({ label, data, series, words, format, marks }) {
   const holder = el("div", { class: "chart", tabindex: "0", role: "figure", "aria-label": label });
   const axis = {
     stroke: () => color("text"),
@@ -64,7 +80,11 @@ function chart({ label, data, series, words, format }) {
       width: 600,
       height: HEIGHT,
       scales: { x: { time: false } },
-      axes: [axis, { ...axis, size: 76, values: (_, ticks) => ticks.map(format) }],
+      axes: [
+        { ...axis, values: (_, ticks) => ticks.map(whole) },
+        { ...axis, size: 64, values: (_, ticks) => format(ticks) },
+      ],
+      hooks: { draw: [(drawn) => drawMarks(drawn, marks)] },
       legend: {
         markers: { dash: ({ series: lines }, i) => (lines[i].dash?.length > 0 ? "dashed" : "solid") },
       },
@@ -74,16 +94,42 @@ function chart({ label, data, series, words, format }) {
     holder,
   );
   holder.addEventListener("keydown", (event) => moveCursor(plot, event));
-  const fit = () => {
-    if (holder.clientWidth > 0) plot.setSize({ width: holder.clientWidth, height: HEIGHT });
+  const setWidth = (width) => {
+    if (width > 0 && width !== plot.width) plot.setSize({ width, height: HEIGHT });
   };
-  const observer = new ResizeObserver(fit);
+  const observer = new ResizeObserver(() => setWidth(holder.clientWidth));
   observer.observe(holder);
-  const destroy = () => {
-    observer.disconnect();
-    plot.destroy();
+  return {
+    holder,
+    redraw: () => plot.redraw(),
+    /** Takes the place of a chart that had other lines or other data. */
+    setData: (columns) => plot.setData(columns),
+    setWidth: (width) => setWidth(width ?? holder.clientWidth),
+    destroy() {
+      observer.disconnect();
+      plot.destroy();
+    },
   };
-  return { holder, redraw: () => plot.redraw(), destroy };
+}
+
+function drawMarks({ ctx, valToPos, bbox }, marks) {
+  const scale = window.devicePixelRatio || 1;
+  ctx.save();
+  ctx.font = `600 ${11 * scale}px system-ui, sans-serif`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  for (const [i, { call, value }] of marks.entries()) {
+    const x = valToPos(call, "x", true);
+    const y = Math.min(valToPos(value, "y", true) + 14 * scale, bbox.top + bbox.height - 9 * scale);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.arc(x, y, MARK_RADIUS * scale, 0, 2 * Math.PI);
+    ctx.fillStyle = color("text");
+    ctx.fill();
+    ctx.fillStyle = color("back");
+    ctx.fillText(String(i + 1), x, y + scale / 2);
+  }
+  ctx.restore();
 }
 
 const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -100, PageDown: 100, Home: -Infinity, End: Infinity };

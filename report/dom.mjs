@@ -12,9 +12,9 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-export const whole = (number) => Math.round(number).toLocaleString("en-US");
-export const dollars = (number) => `$${number.toFixed(number < 1 ? 3 : 2)}`;
-export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+export { change, percent, whole } from "../lib/cli/numbers.mjs";
+
+export const dollars = (number) => `$${number.toFixed(2)}`;
 
 /** The value of a CSS variable of the theme at hand. */
 export function color(name) {
@@ -25,7 +25,7 @@ export function color(name) {
 export function table(heads, rows, kind = "numbers") {
   const cells = ([first, ...others]) => [
     el("th", { scope: "row" }, first),
-    ...others.map((cell) => el("td", {}, cell)),
+    ...others.map((cell, i) => el("td", { "data-head": heads[i + 1] }, cell)),
   ];
   return el(
     "div",

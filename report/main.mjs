@@ -2,27 +2,36 @@
 // Nothing is fetched and nothing is kept.
 
 import plotStyle from "uplot/dist/uPlot.min.css";
-import { dollarsChart, tokensChart } from "./charts.mjs";
-import { dollars, el, percent, whole } from "./dom.mjs";
+import { dollarsChart, MOST_LINES, tokensChart } from "./charts.mjs";
+import { change, dollars, el, percent, whole } from "./dom.mjs";
+import { dropList, dropsIn } from "./drops.mjs";
 import { messageMap } from "./map.mjs";
 import ownStyle from "./page.css";
-import { policyTable, toolTable } from "./tables.mjs";
-import { firstLanguage, WORDS } from "./words.mjs";
+import { Screen } from "./screen.mjs";
+import { nameOf, policyTable, toolTable } from "./tables.mjs";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("report");
-const view = { language: firstLanguage(), isTotal: true, model: "prefix" };
+const none = data.costs.policies[0];
+const ours = data.costs.policies.find(({ name }) => name === data.ours);
+const view = { isTotal: true, model: "prefix", lines: new Set(firstLines()) };
 let drawn = [];
 
 document.head.append(el("style", {}, plotStyle, ownStyle));
 document.title = `pi-strata: ${data.title}`;
 
+const screen = new Screen({ parts: () => drawn, render });
+render();
+
 function render() {
   for (const part of drawn) part.destroy();
-  const words = WORDS[view.language];
-  document.documentElement.lang = view.language;
-  const tokens = tokensChart(data, words);
-  const cost = dollarsChart(data, words, view);
+  const { words } = screen;
+  document.documentElement.lang = screen.language;
+  const drops = dropsIn(data, words);
+  const tokens = tokensChart(data, words, drops);
+  const shown = data.costs.policies.filter(({ name }) => view.lines.has(name));
+  const named = shown.map((policy) => ({ ...policy, name: nameOf(policy.name, words) }));
+  const cost = dollarsChart({ calls: data.costs.calls, policies: named }, words, view);
   const map = messageMap(data, words);
   drawn = [tokens, cost, map];
   const { title, format, messages, calls, prices } = data;
@@ -32,10 +41,12 @@ function render() {
       {},
       el("h1", {}, title),
       el("p", {}, words.subtitle(format, whole(messages.role.length), whole(calls.before.length))),
-      el("nav", {}, ...buttons(words)),
+      el("nav", {}, ...screen.buttons(words)),
     ),
+    headline(words),
     tiles(words),
-    section(words.tokensTitle, words.tokensHelp, tokens.holder),
+    ...unplayed(words),
+    section(words.tokensTitle, words.tokensHelp, tokens.holder, ...dropList(drops, words)),
     section(
       words.dollarsTitle,
       words.dollarsHelp(prices),
@@ -48,6 +59,7 @@ function render() {
         ["breakpoint", words.breakpoint],
       ]),
       cost.holder,
+      lineChoice(words),
       policyTable(data, words),
     ),
     section(words.mapTitle, words.mapHelp, map.holder),
@@ -60,81 +72,101 @@ function section(title, help, ...parts) {
   return el("section", {}, el("h2", {}, title), ...lead, ...parts);
 }
 
-function buttons(words) {
-  return [
-    el("button", { id: "language", onclick: switchLanguage }, words.language),
-    el(
-      "button",
-      { id: "theme", onclick: () => setTheme(theme.theme === "dark" ? "light" : "dark") },
-      words.theme,
-    ),
-    el("button", { id: "print", onclick: () => window.print() }, words.print),
+/** What was saved, in words and dollars. */
+function headline(words) {
+  const dear = none.dollars[view.model];
+  const cheap = ours.dollars[view.model];
+  const said = words.headline({
+    policy: nameOf(ours.name, words),
+    fewer: ours.tokens <= none.tokens,
+    tokens: percent(Math.abs(1 - ours.tokens / Math.max(1, none.tokens))),
+    cheaper: cheap <= dear,
+    dollars: dollars(Math.abs(dear - cheap)),
+    before: dollars(dear),
+    after: dollars(cheap),
+    cache: words[view.model],
+  });
+  // A number and its percent sign stay together.
+  return el("p", { class: "headline" }, said.replaceAll(" %", "\u00a0%"));
+}
+
+/** The figures at a glance: what was sent against what it would have been without us. */
+function tiles(words) {
+  const pairs = [
+    [words.tokensSent, whole(ours.tokens), whole(none.tokens), change(none.tokens, ours.tokens)],
+    [words.largestCall, whole(ours.peak), whole(none.peak), change(none.peak, ours.peak)],
+    [
+      words.overflows,
+      whole(ours.overflows),
+      whole(none.overflows),
+      words.ofWindow(whole(data.contextWindow)),
+    ],
+    [
+      words.cost,
+      dollars(ours.dollars[view.model]),
+      dollars(none.dollars[view.model]),
+      change(none.dollars[view.model], ours.dollars[view.model]),
+    ],
   ];
+  const figure = (name, value) => el("dd", {}, el("b", {}, value), ` ${name}`);
+  const tile = ([name, after, before, note]) =>
+    el(
+      "div",
+      {},
+      el("dt", {}, name),
+      figure(words.with(nameOf(ours.name, words)), after),
+      figure(words.without, before),
+      el("dd", { class: "note" }, note),
+    );
+  return el("dl", { class: "tiles" }, ...pairs.map(tile));
+}
+
+/** What the recording holds and is not shown here. */
+function unplayed(words) {
+  const told = Object.entries(data.unplayed).filter(([, calls]) => calls > 0);
+  return told.map(([which, calls]) => el("p", { class: "help" }, words.unplayed[which](whole(calls))));
 }
 
 /** Buttons of which one is pressed; they set a field of the view. */
 function choice(field, options) {
-  const group = options.map(([value, name]) => {
-    const choose = () => {
+  const buttons = options.map(([value, name]) =>
+    pressable(`${field}-${value}`, name, view[field] === value, () => {
       view[field] = value;
-      render();
-      document.getElementById(`${field}-${value}`).focus();
-    };
-    const pressed = String(view[field] === value);
-    return el("button", { id: `${field}-${value}`, "aria-pressed": pressed, onclick: choose }, name);
-  });
-  return el("span", { class: "choice", role: "group" }, ...group);
+    }),
+  );
+  return el("span", { class: "choice", role: "group" }, ...buttons);
 }
 
-/** The figures at a glance: what was replayed against no compression, the first policy. */
-function tiles(words) {
-  const { before, after } = data.calls;
-  const [none] = data.costs.policies;
-  const ours = data.costs.policies.find(({ name }) => name === data.ours);
-  const sum = (column) => column.reduce((total, value) => total + value, 0);
-  const most = (column) => column.reduce((peak, value) => Math.max(peak, value), 0);
-  const [all, sent] = [sum(before), sum(after)];
+/** Buttons for the lines of the dollar chart; of more lines at once nobody can tell which is which. */
+function lineChoice(words) {
+  const buttons = data.costs.policies.map(({ name }) => {
+    const isShown = view.lines.has(name);
+    const turn = () => (isShown ? view.lines.delete(name) : view.lines.add(name));
+    const button = pressable(`line-${name}`, nameOf(name, words), isShown, turn);
+    button.disabled = isShown ? view.lines.size === 1 : view.lines.size >= MOST_LINES;
+    return button;
+  });
   return el(
-    "dl",
-    { class: "tiles" },
-    ...tile(words.tokensSent, `${whole(sent)} / ${whole(all)}`, `−${percent(1 - sent / Math.max(1, all))}`),
-    ...tile(words.largestCall, `${whole(most(after))} / ${whole(most(before))}`, ""),
-    ...tile(words.cost, dollars(none.dollars[view.model]), words[view.model]),
-    ...tile(words.costOurs(ours.name), dollars(ours.dollars[view.model]), words[view.model]),
+    "div",
+    { class: "choice wrap", role: "group", "aria-label": words.lines(MOST_LINES) },
+    ...buttons,
   );
 }
 
-function tile(name, value, note) {
-  return [el("div", {}, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "note" }, note))];
+function pressable(id, name, isPressed, choose) {
+  const onclick = () => {
+    choose();
+    render();
+    document.getElementById(id).focus();
+  };
+  return el("button", { id, "aria-pressed": String(isPressed), onclick }, name);
 }
 
-function switchLanguage() {
-  view.language = view.language === "en" ? "zh" : "en";
-  render();
-  document.getElementById("language").focus();
+/** No compression, ours, and the cheapest of the others that cost something else. */
+function firstLines() {
+  const others = data.costs.policies.filter(
+    (policy) => policy !== none && policy.dollars.prefix !== ours.dollars.prefix,
+  );
+  const cheap = others.toSorted((a, b) => a.dollars.prefix - b.dollars.prefix);
+  return [none, ours, ...cheap].slice(0, MOST_LINES).map(({ name }) => name);
 }
-
-const darkScreen = matchMedia("(prefers-color-scheme: dark)");
-const theme = document.documentElement.dataset;
-
-function setTheme(name) {
-  theme.theme = name;
-  for (const part of drawn) part.redraw();
-}
-
-function followScreen() {
-  setTheme(darkScreen.matches ? "dark" : "light");
-}
-
-darkScreen.addEventListener("change", followScreen);
-
-// Paper is light: canvases are drawn anew in ink before printing, and back afterwards.
-let themeOnScreen;
-addEventListener("beforeprint", () => {
-  themeOnScreen = theme.theme;
-  setTheme("light");
-});
-addEventListener("afterprint", () => setTheme(themeOnScreen));
-
-followScreen();
-render();

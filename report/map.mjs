@@ -3,8 +3,8 @@
 
 import { color, el, whole } from "./dom.mjs";
 
-const ACTION_COLORS = { summarize: "orange", stripThinking: "purple", drop: "red", truncate: "yellow" };
-const KEPT_COLORS = { user: "blue", kept: "kept", later: "later" };
+const ACTION_COLORS = { summarize: "orange", stripThinking: "purple", drop: "gone", truncate: "yellow" };
+const KEPT_COLORS = { user: "blue", kept: "kept", replaced: "replaced", later: "later" };
 /** Largest and smallest cell in CSS pixels, and the height the map should stay under. */
 const MAX_CELL = 14;
 const MIN_CELL = 4;
@@ -46,8 +46,7 @@ export function messageMap(data, words) {
     describe();
   }
 
-  function layOut() {
-    const width = holder.clientWidth;
+  function layOut(width) {
     if (width === 0) return;
     view.cell = cellSize(width, role.length);
     view.columns = Math.max(1, Math.floor(width / view.cell));
@@ -116,10 +115,16 @@ export function messageMap(data, words) {
     event.preventDefault();
     pick(Math.max(0, Math.min(role.length - 1, view.picked + step)));
   });
-  const observer = new ResizeObserver(layOut);
+  const fit = () => layOut(holder.clientWidth);
+  const observer = new ResizeObserver(fit);
   observer.observe(holder);
   update();
-  return { holder, redraw: draw, destroy: () => observer.disconnect() };
+  return {
+    holder,
+    redraw: draw,
+    setWidth: (width) => layOut(width ?? holder.clientWidth),
+    destroy: () => observer.disconnect(),
+  };
 }
 
 /** What a change did, since when, and why. */
@@ -134,17 +139,30 @@ function scheduleAt({ calls }, [, , from], words) {
 }
 
 /** The state of every message at a call, with the change that made it. */
-function statesAt({ messages, calls, changes }, call) {
-  const there = calls.messages[call - 1] ?? messages.role.length;
+export function statesAt({ messages, calls, stretches, changes }, call) {
+  const { at, opening, from } = standingAt(calls, stretches, call);
+  const isThere = new Set(opening.flatMap(([first, end]) => range(first, end)));
   const states = messages.role.map((role, index) => {
-    if (index >= there) return { state: "later" };
+    if (index >= at) return { state: "later" };
+    if (index < from && !isThere.has(index)) return { state: "replaced" };
     return { state: role === "user" ? "user" : "kept" };
   });
   for (const change of changes) {
-    const [index, action, from, to] = change;
-    if (from <= call && call <= to) states[index] = { state: action, change };
+    const [index, action, first, last] = change;
+    if (first <= call && call <= last) states[index] = { state: action, change };
   }
   return states;
+}
+
+/** The stretch a call stands in, and the number of the message that answered it. */
+function standingAt({ at, stretch }, stretches, call) {
+  const last = Math.min(call, at.length) - 1;
+  if (last < 0) return { at: 0, opening: [], from: 0 };
+  return { at: at[last], ...stretches[stretch[last]] };
+}
+
+function range(from, to) {
+  return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
 function legendOf(states, words) {
@@ -152,14 +170,12 @@ function legendOf(states, words) {
   for (const { state } of states) counts.set(state, (counts.get(state) ?? 0) + 1);
   return Object.entries({ ...KEPT_COLORS, ...ACTION_COLORS })
     .filter(([state]) => counts.has(state))
-    .map(([state, name]) =>
-      el(
-        "span",
-        {},
-        el("i", { style: `background: var(--${name})` }),
-        ` ${words[state]} ${whole(counts.get(state))}`,
-      ),
-    );
+    .map(([state, name]) => legendItem(name, `${words[state]} ${whole(counts.get(state))}`));
+}
+
+/** A patch of colour and what it stands for. */
+export function legendItem(name, text) {
+  return el("span", {}, el("i", { style: `background: var(--${name})` }), ` ${text}`);
 }
 
 function cellSize(width, count) {

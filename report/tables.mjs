@@ -9,27 +9,38 @@ const BIGGEST = 25;
 export function policyTable({ costs }, words) {
   const heads = [
     words.policy,
+    words.tokensSentShort,
     words.dollarsPrefix,
     words.dollarsBreakpoint,
     words.hitRate,
-    words.peak,
+    words.largestCall,
     words.overflows,
     words.recall,
+    words.lineRecall,
     words.toolRecall,
+    words.blindEdits,
     words.userText,
   ];
-  const rows = costs.policies.map(({ name, dollars: total, rates, peak, overflows }) => [
-    name,
+  const rows = costs.policies.map(({ name, dollars: total, rates, tokens, peak, overflows }) => [
+    nameOf(name, words),
+    whole(tokens),
     dollars(total.prefix),
     dollars(total.breakpoint),
     percent(rates.hitRate),
     whole(peak),
     whole(overflows),
     percent(rates.recall),
+    percent(rates.lineRecall),
     percent(rates.toolRecall),
+    percent(rates.blindEdits),
     percent(rates.userText),
   ]);
-  return table(heads, rows);
+  return table(heads, rows, "policies");
+}
+
+/** A policy's name in the reader's language. */
+export function nameOf(policy, words) {
+  return words.policies[policy] ?? policy;
 }
 
 export function toolTable(data, words) {

@@ -144,12 +144,7 @@ fn cuts_of(text: &[u16], count: &impl Fn(&[u16]) -> usize) -> Box<[BlockCut]> {
 }
 
 /// A cut of `text`, which has `before` tokens, that leaves at most `level`.
-fn cut_to(
-    text: &[u16],
-    before: usize,
-    level: Level,
-    count: &impl Fn(&[u16]) -> usize,
-) -> Option<BlockCut> {
+fn cut_to(text: &[u16], before: usize, level: Level, count: &impl Fn(&[u16]) -> usize) -> Option<BlockCut> {
     let level = level.tokens();
     let mut half = text.len() / 2 * level / before.max(1);
     for attempt in 0..MAX_TRIES {

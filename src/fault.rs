@@ -1,5 +1,5 @@
-//! Places where a test build can be made to panic, so that tests can watch the process live on and what was half done
-//! come undone.
+//! Places where a test build can be made to panic. Tests check that the process lives on and that half a change is
+//! rolled back.
 //!
 //! The steps exist in builds with the feature `fault-injection` only; in every other build they are nothing.
 

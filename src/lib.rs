@@ -2,6 +2,7 @@
 //!
 //! Text goes in once, decisions come out. The rooms, each knowing only those above it:
 //!
+//! - [`cancel`]: how long work is asked to stop
 //! - [`text`]: UTF-16 lengths, lines and cuts; [`tokens`]: exact cl100k counts and the estimate made of them
 //! - [`traits`]: what a message is about, as hashes
 //! - [`cuts`]: how a long text can be cut to its ends
@@ -11,20 +12,22 @@
 //! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move; [`guard`]: a cap and a budget, for hosts that want no more
 //! - [`recall`]: reading back what was summarised
-//! - [`session_file`]: recorded sessions, read for the replay; it knows none of the others
+//! - [`session_file`]: recorded sessions, read for the replay from what it is given to read; it knows none of the others
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
 //! - [`history`]: the conversations of hosts that keep their own
 //! - [`sessions`]: what a session keeps of messages it let go; the file that sessions are stored in
 //! - `fault`: where builds made for that alone can be made to panic; every room may name it
-//! - [`node`]: the only room that knows Node
+//! - `node`: the only room that knows Node, behind the feature of that name
 
 pub mod account;
+pub mod cancel;
 pub mod cuts;
 mod fault;
 pub mod guard;
 pub mod history;
 pub mod layers;
 pub mod measure;
+#[cfg(feature = "node")]
 pub mod node;
 pub mod plan;
 pub mod recall;

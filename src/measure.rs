@@ -1,7 +1,7 @@
-//! Measuring a message: its text flows in once, its facts flow out.
+//! Reads the texts of a message once and keeps what decisions need of them: counts, hashes, and the short text that may
+//! replace a long tool result.
 //!
-//! This is where the work that grows with text happens, so it runs off the host's main thread. It keeps no text but
-//! the short replacement of a long tool result.
+//! The work that grows with text is here, so it runs off the host's main thread. Nothing is decided.
 
 use std::borrow::Cow;
 
@@ -165,7 +165,12 @@ pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
 /// The facts of a message. Each text is counted once.
 #[must_use]
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
-    Message { cuts: cuts(raw, rules), ..with_counts(raw, rules, Counts::of(&raw.parts, rules)) }
+    let counts = Counts::of(&raw.parts, rules);
+    let body =
+        body(raw, counts, |joined, call_id, marker| shorten(joined, call_id, marker, counts, rules), rules);
+    let traits = raw.traits(&body);
+    let tokens = if raw.is_sent { counts.all } else { 0 };
+    Message { cuts: cuts(raw, rules), ..message(raw, body, tokens, traits) }
 }
 
 /// How its texts can be cut: what tools answered, unless the host excluded the tool, and what people or the host said.
@@ -183,16 +188,34 @@ fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
     if is_wanted { CutTable::of(texts, |text| rules.tokens(text)) } else { CutTable::default() }
 }
 
-/// The facts of a message that need no counting: its role, ids and kinds of blocks.
+/// The facts of a message that can be told without reading its texts: its role, ids and kinds of blocks.
 #[must_use]
 pub fn outline(raw: &Raw<'_>) -> Message {
-    let never = Form { min_len: Utf16Len(usize::MAX), ..Form::default() };
-    with_counts(raw, &Rules { shortening: Shortening::Lines(never), ..Rules::default() }, Counts::default())
+    let rules = Rules::default();
+    message(raw, body(raw, Counts::default(), |_, _, _| None, &rules), 0, Traits::default())
 }
 
-fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
-    let tokens = if raw.is_sent { counts.all } else { 0 };
-    let body = match raw.role {
+fn message(raw: &Raw<'_>, body: Body, tokens: usize, traits: Traits) -> Message {
+    Message {
+        body,
+        is_sent: raw.is_sent,
+        tokens,
+        timestamp_ms: raw.timestamp_ms,
+        fingerprint: raw.fingerprint,
+        identity: raw.identity,
+        traits,
+        cuts: CutTable::default(),
+    }
+}
+
+/// What only that role has. `shorten` makes the summary of a tool result of its text, call id and marker.
+fn body(
+    raw: &Raw<'_>,
+    counts: Counts,
+    shorten: impl FnOnce(&[u16], &[u16], Option<&[u16]>) -> Option<Shortened>,
+    rules: &Rules,
+) -> Body {
+    match raw.role {
         RawRole::System => Body::System,
         RawRole::User => Body::User,
         RawRole::Summary => Body::Summary,
@@ -209,7 +232,7 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
             let joined = raw.joined_text();
             let tool_name = text(tool_name);
             let is_excluded = rules.exclude_tools.contains(&tool_name);
-            let shortened = if is_excluded { None } else { shorten(&joined, call_id, marker, counts, rules) };
+            let shortened = if is_excluded { None } else { shorten(&joined, call_id, marker) };
             Body::ToolResult(ToolResult {
                 call_id: text(call_id),
                 tool_name,
@@ -218,17 +241,6 @@ fn with_counts(raw: &Raw<'_>, rules: &Rules, counts: Counts) -> Message {
                 shortened,
             })
         }
-    };
-    let traits = raw.traits(&body);
-    Message {
-        body,
-        is_sent: raw.is_sent,
-        tokens,
-        timestamp_ms: raw.timestamp_ms,
-        fingerprint: raw.fingerprint,
-        identity: raw.identity,
-        traits,
-        cuts: CutTable::default(),
     }
 }
 

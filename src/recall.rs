@@ -1,7 +1,7 @@
 //! Reading back what was summarised: the handle of a tool result, pages of its text, and matches in it.
 //!
-//! Texts and what the model asks for flow in, an answer for the model flows out, never longer than a page. A pattern
-//! runs on an engine whose time is linear in the text, and is taken literally where it is no pattern.
+//! No answer is longer than a page. A pattern runs on an engine whose time is linear in the text, and is taken
+//! literally where it is no pattern. Where the tool result with a handle is found is the caller's business.
 
 use std::fmt::Write;
 use std::ops::Range;

@@ -22,13 +22,22 @@ pub fn tail(text: &[u16], len: Utf16Len) -> &[u16] {
     text.get(start..).unwrap_or_default()
 }
 
-/// `text`, or its first `len` units and an ellipsis where it is longer.
+/// `text`, or where it is longer than `len` its beginning and an ellipsis, `len` units together.
+///
+/// ```
+/// use pi_strata::text::{Utf16Len, clip};
+///
+/// let text: Vec<u16> = "abcdef".encode_utf16().collect();
+/// assert_eq!(String::from_utf16_lossy(&clip(&text, Utf16Len(6))), "abcdef");
+/// assert_eq!(String::from_utf16_lossy(&clip(&text, Utf16Len(4))), "abc…");
+/// ```
 #[must_use]
 pub fn clip(text: &[u16], len: Utf16Len) -> Vec<u16> {
-    let mut clipped = head(text, len).to_vec();
-    if clipped.len() < text.len() {
-        clipped.push(ELLIPSIS);
+    if text.len() <= len.0 {
+        return text.to_vec();
     }
+    let mut clipped = head(text, Utf16Len(len.0.saturating_sub(1))).to_vec();
+    clipped.push(ELLIPSIS);
     clipped
 }
 
@@ -102,6 +111,14 @@ mod tests {
             prop_assert_eq!(line_count(&units), lines.len());
             prop_assert_eq!(first_lines(&units, count).map(<[u16]>::to_vec).collect::<Vec<_>>(), &lines[..count.min(lines.len())]);
             prop_assert_eq!(last_lines(&units, count).concat(), lines[lines.len().saturating_sub(count)..].concat());
+        }
+
+        #[test]
+        fn a_clip_keeps_to_its_length(text in "\\PC{0,30}", len in 1usize..40) {
+            let units = utf16(&text);
+            let clipped = clip(&units, Utf16Len(len));
+            prop_assert!(clipped.len() <= len && String::from_utf16(&clipped).is_ok());
+            prop_assert_eq!(clipped == units, units.len() <= len);
         }
 
         #[test]

@@ -1,7 +1,7 @@
 //! What the core sees of a conversation: per message the facts that decisions need, never its text.
 //!
-//! Measured messages flow in (`measure` makes them), groups and turns flow out. Nothing here counts tokens or
-//! decides anything.
+//! `measure` makes the messages. This room links each tool result to its call and finds groups and turns; it counts no
+//! tokens and decides nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Functions that Node calls without an attribute of their own.
-const TASK_STEPS: [&str; 4] = ["compute", "resolve", "reject", "finally"];
+const TASK_STEPS: [&str; 5] = ["compute", "resolve", "reject", "finally", "to_napi_value"];
 /// The switch of the test builds itself.
 const EXEMPT: [&str; 1] = ["arm_fault"];
 

@@ -1,7 +1,9 @@
-//! Properties of the session reader on input nobody wrote: it never panics, hands out only messages, and reports
-//! exactly the lines it could not read.
+//! Properties of the session reader on input nobody wrote: it never panics, hands out only messages, reports exactly
+//! the lines it could not read, and gives each call what the file held when that call was made.
 
-use pi_strata::session_file::{Format, Session, parse};
+use std::io::Cursor;
+
+use pi_strata::session_file::{Cause, Format, Recording, Session, parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -117,6 +119,47 @@ fn misplaced_results(messages: &[Value]) -> usize {
     misplaced
 }
 
+/// Each recorded call: the answer, and the messages before it.
+fn calls(file: &[u8]) -> Vec<(Value, Vec<Value>)> {
+    let mut recording = Recording::read(Cursor::new(file)).unwrap();
+    let stretches = recording.stretches().to_vec();
+    let mut calls = Vec::new();
+    for at in recording.answers().collect::<Vec<_>>() {
+        let stretch = stretches.iter().find(|stretch| (stretch.from..stretch.to).contains(&at)).unwrap();
+        let before = stretch.opening.iter().copied().chain(stretch.from..at);
+        let before = before.map(|number| recording.message(number).unwrap().unwrap()).collect();
+        calls.push((recording.message(at).unwrap().unwrap(), before));
+    }
+    calls
+}
+
+/// A pi session without branches: messages, compactions and edits, one entry a line.
+fn rewritten_pi_file(kinds: &[(u8, usize, usize)], version: u32) -> Vec<Value> {
+    let mut lines = vec![json!({ "type": "session", "version": version, "id": "s" })];
+    for (index, (kind, target, other)) in kinds.iter().enumerate() {
+        let target = (target % (index + 1)).to_string();
+        let rest = match kind {
+            0 => json!({
+                "type": "compaction", "summary": format!("S{index}"), "firstKeptEntryId": target,
+                "systemMessage": (other % 2 == 0).then(|| json!({ "role": "system", "content": "P" })),
+            }),
+            1 => json!({
+                "type": "context_edit", "targetId": target,
+                "replacement": (other % 3 > 0).then(|| json!({ "content": format!("edited by {index}") })),
+            }),
+            kind => {
+                let role = if kind % 2 == 0 { "user" } else { "assistant" };
+                json!({ "type": "message", "message": { "role": role, "content": [], "timestamp": index } })
+            }
+        };
+        let mut line =
+            json!({ "id": index.to_string(), "parentId": index.checked_sub(1).map(|i| i.to_string()) });
+        line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        lines.push(line);
+    }
+    lines
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
@@ -159,6 +202,73 @@ proptest! {
         }
         file.truncate(keep.index(file.len()) + 1);
         sound(&parse(&file), &file)?;
+    }
+
+    /// The oracle is the file as it stood before the answer was written.
+    #[test]
+    fn each_pi_call_has_the_context_it_was_made_with(
+        kinds in prop::collection::vec((0..8_u8, any::<usize>(), any::<usize>()), 1..24),
+        version in 2..4_u32,
+    ) {
+        let lines = rewritten_pi_file(&kinds, version);
+        let answers: Vec<usize> =
+            (0..lines.len()).filter(|at| lines[*at].pointer("/message/role") == Some(&json!("assistant"))).collect();
+        let calls = calls(&joined(&lines));
+        prop_assert_eq!(calls.len(), answers.len());
+        for (at, (_, before)) in answers.into_iter().zip(calls) {
+            prop_assert_eq!(parse(&joined(&lines[..at])).messages, before);
+        }
+    }
+
+    /// Compactions of all sizes, with and without messages kept from before.
+    #[test]
+    fn each_claude_call_has_the_context_it_was_made_with(
+        rounds in prop::collection::vec((any::<bool>(), any::<Option<prop::sample::Index>>(), any::<bool>()), 1..10),
+    ) {
+        let mut lines: Vec<Value> = Vec::new();
+        let mut parent = Value::Null;
+        for (index, (compacts, preserved, calls_tool)) in rounds.iter().enumerate() {
+            let (user, answer, result) = (format!("u{index}"), format!("a{index}"), format!("r{index}"));
+            if *compacts && index > 0 {
+                let kept = preserved.map(|at| lines[at.index(lines.len())]["uuid"].clone());
+                let kept = kept.filter(|uuid| uuid.as_str().is_some_and(|uuid| uuid.starts_with('u')));
+                let metadata = json!({ "preTokens": index, "preservedMessages": { "uuids": [kept] } });
+                lines.push(json!({
+                    "type": "system", "subtype": "compact_boundary", "uuid": format!("b{index}"),
+                    "parentUuid": null, "logicalParentUuid": parent, "compactMetadata": metadata,
+                }));
+                lines.push(json!({
+                    "type": "user", "uuid": format!("s{index}"), "parentUuid": format!("b{index}"),
+                    "isCompactSummary": true, "message": { "content": format!("summary {index}") },
+                }));
+                parent = json!(format!("s{index}"));
+            }
+            let content = json!(format!("question {index}"));
+            lines.push(json!({ "type": "user", "uuid": user, "parentUuid": parent, "message": { "content": content } }));
+            let block = if *calls_tool {
+                json!({ "type": "tool_use", "id": format!("t{index}"), "name": "read", "input": {} })
+            } else {
+                json!({ "type": "text", "text": "done" })
+            };
+            lines.push(json!({
+                "type": "assistant", "uuid": answer, "parentUuid": user,
+                "message": { "id": format!("m{index}"), "content": [block] },
+            }));
+            parent = json!(answer);
+            if *calls_tool {
+                let content = json!([{ "type": "tool_result", "tool_use_id": format!("t{index}"), "content": "ok" }]);
+                lines.push(json!({
+                    "type": "user", "uuid": result, "parentUuid": answer, "message": { "content": content },
+                }));
+                parent = json!(result);
+            }
+        }
+        let answers: Vec<usize> = (0..lines.len()).filter(|at| lines[*at]["type"] == "assistant").collect();
+        let calls = calls(&joined(&lines));
+        prop_assert_eq!(calls.len(), answers.len());
+        for (at, (_, before)) in answers.into_iter().zip(calls) {
+            prop_assert_eq!(parse(&joined(&lines[..at])).messages, before);
+        }
     }
 
     #[test]
@@ -233,4 +343,42 @@ fn the_recorded_example_is_read_whole() {
     assert_eq!((session.format, session.problems), (Format::Pi { version: 3 }, Vec::new()));
     assert!(session.messages.len() >= 150);
     assert_eq!(misplaced_results(&session.messages), 0);
+}
+
+#[test]
+fn calls_on_left_branches_and_of_sub_agents_are_counted() {
+    let entry = |id: &str, parent: &str, role: &str| json!({ "type": "message", "id": id, "parentId": parent, "message": { "role": role, "content": [] } });
+    let pi = joined(&[
+        json!({ "type": "session", "version": 3, "id": "s" }),
+        json!({ "type": "message", "id": "a", "parentId": null, "message": { "role": "user", "content": [] } }),
+        entry("b", "a", "assistant"),
+        entry("c", "a", "assistant"),
+    ]);
+    let recording = Recording::read(Cursor::new(pi)).unwrap();
+    assert_eq!((recording.answers().count(), recording.unplayed().abandoned), (1, 1));
+
+    let line = |uuid: &str, parent: Option<&str>, kind: &str, side: bool| {
+        json!({
+            "type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": side,
+            "message": { "id": format!("m-{uuid}"), "content": "x" },
+        })
+    };
+    let claude = joined(&[
+        line("a", None, "user", false),
+        line("s", Some("a"), "assistant", true),
+        line("b", Some("a"), "assistant", false),
+        line("c", Some("a"), "assistant", false),
+    ]);
+    let recording = Recording::read(Cursor::new(claude)).unwrap();
+    let unplayed = recording.unplayed();
+    assert_eq!((recording.answers().count(), unplayed.abandoned, unplayed.sub_agents), (1, 1, 1));
+}
+
+#[test]
+fn a_stretch_says_why_it_begins() {
+    let lines = rewritten_pi_file(&[(2, 0, 0), (3, 0, 0), (1, 0, 1), (3, 0, 0), (0, 3, 1), (3, 0, 0)], 3);
+    let recording = Recording::read(Cursor::new(joined(&lines))).unwrap();
+    let causes: Vec<_> = recording.stretches().iter().map(|stretch| stretch.cause).collect();
+    assert_eq!(causes, [Cause::Start, Cause::Edit, Cause::Compaction]);
+    assert_eq!(recording.stretches().last().unwrap().all().len(), 3, "the summary, what was kept, what came");
 }

@@ -25,9 +25,10 @@ const FLAGS = [
 const skip = executablePath === undefined && "no Chromium here: install one, or name it in CHROMIUM_PATH";
 
 /**
- * A test with a page of its own. Whatever the page logs as an error, throws or asks the network for fails the test.
+ * A test with a page of its own. Whatever the page logs as an error, throws or asks the network for fails the test;
+ * `mayAsk` says which addresses it may ask.
  */
-export function pageTest(name, options, run) {
+export function pageTest(name, { mayAsk = /^(file|data):/, ...options }, run) {
   test(name, { skip }, async (t) => {
     const browser = await chromium.launch({ executablePath, args: FLAGS });
     try {
@@ -36,7 +37,7 @@ export function pageTest(name, options, run) {
       page.on("console", (entry) => entry.type() === "error" && faults.push(entry.text()));
       page.on("pageerror", (error) => faults.push(error.message));
       page.on("request", (request) => {
-        if (!/^(file|data):/.test(request.url())) faults.push(`asked for ${request.url()}`);
+        if (!mayAsk.test(request.url())) faults.push(`asked for ${request.url()}`);
       });
       await run(page, t);
       if (faults.length > 0) throw new Error(faults.join("\n"));

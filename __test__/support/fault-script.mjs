@@ -1,17 +1,40 @@
-// Run by faults.test.mjs in a process of its own, with the addon that can be made to panic: `node fault-script.mjs
-// 1000`. Panics at every step of everything that Node can ask of the addon, checks what the caller sees, and prints how
-// many panics that were. If the process dies, so has the product.
+// Run by faults.test.mjs in a process of its own, with the addon that can be made to panic: `node --expose-gc
+// fault-script.mjs 1000`. Panics at every step of everything that Node can ask of the addon, checks what the caller
+// sees, and prints how many panics that were. If the process dies, so has the product.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { conversation } from "./transcripts.mjs";
 
 const require = createRequire(import.meta.url);
-const strata = require("../../index.js");
 const binding = require("../../lib/native.js").native();
+
+let injected = 0;
+/** What the garbage collector is to meet when it frees a message: a panic, or nothing. */
+let collectorMeetsFault = false;
+let collected = 0;
+
+// The collector runs in the midst of any call and frees slots through the addon. Those steps are not the call's: they
+// must neither use up the fault that waits for it nor go unnoticed when it is their turn.
+globalThis.FinalizationRegistry = class extends FinalizationRegistry {
+  constructor(cleanUp) {
+    super((held) => {
+      const stepsLeft = binding.armFault(collectorMeetsFault ? 0 : -1);
+      try {
+        cleanUp(held);
+      } finally {
+        collected += 1;
+        const stepsAfter = binding.armFault(stepsLeft);
+        if (collectorMeetsFault && stepsAfter < 0) injected += 1;
+      }
+    });
+  }
+};
+
+const strata = require("../../index.js");
 const { Batch } = require("../../lib/snapshot.js");
 
 const PANICS = Number(process.argv[2]);
@@ -19,7 +42,6 @@ const folder = mkdtempSync(path.join(tmpdir(), "pi-strata-faults-"));
 let files = 0;
 const newFile = () => path.join(folder, `${++files}.db`);
 
-let injected = 0;
 /** Whether the panic that was armed has happened; disarms. */
 const hasFired = () => binding.armFault(-1) < 0;
 
@@ -93,6 +115,45 @@ async function guardAt(seed) {
   });
 }
 
+/** The collector frees the messages of a hook: a panic then harms nobody, for there is nobody to catch it. */
+async function collectorAt(seed) {
+  const hook = strata.createTransformContext();
+  await hook(conversation(seed, { length: 40 }));
+  collectorMeetsFault = true;
+  const before = collected;
+  try {
+    for (let rounds = 0; collected < before + 40 && rounds < 20; rounds += 1) {
+      globalThis.gc();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  } finally {
+    collectorMeetsFault = false;
+  }
+  assert.ok(collected > before, "the collector has freed messages");
+  const messages = conversation(seed, { length: 40 });
+  assert.deepEqual(await hook(messages), await strata.createTransformContext()(messages));
+}
+
+const hooks = [];
+
+/** `work`, with the collector freeing messages while the fault waits: it must leave the fault to the work. */
+async function amidCollection(work) {
+  const hook = strata.createTransformContext();
+  // With its hook the registry goes, and with the registry what it would do.
+  hooks.push(hook);
+  const held = Array.from({ length: 10 }, (_, seed) => conversation(seed, { length: 40 }));
+  for (const messages of held) await hook(messages);
+  return async () => {
+    held.pop();
+    const before = collected;
+    for (let rounds = 0; collected === before && rounds < 20; rounds += 1) {
+      globalThis.gc();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return work();
+  };
+}
+
 /** Whatever else can be asked fails with a plain error, and then works. */
 async function questionsAt(seed) {
   const rows = new Batch();
@@ -103,7 +164,8 @@ async function questionsAt(seed) {
     { handle: "none", offset: 0, limit: 9 },
   ];
   const letGo = [{ role: "user", text: "fix src/a.rs", calls: [] }];
-  const line = JSON.stringify({ role: "user", content: "go" });
+  const recorded = newFile();
+  writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));
   const questions = [
     () => strata.countTokens("text"),
     () => strata.countTokens([texts]),
@@ -114,17 +176,22 @@ async function questionsAt(seed) {
     () => strata.getEncoding("cl100k_base").decode([9]),
     () => strata.validate(conversation(seed, { length: 9 })),
     () => strata.repair(conversation(seed, { length: 9, noise: 2 })),
+    () => strata.validateAsync(conversation(seed, { length: 9 })),
+    () => strata.repairAsync(conversation(seed, { length: 9, noise: 2 })),
     () => strata.explain(conversation(seed, { length: 9 })),
     () => strata.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
     () => strata.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
     () => binding.clipText("text", 2),
     () => binding.estimateMessages(...batch, 1200),
-    () => binding.parseSession(Buffer.from(line)),
+    async () => (await binding.openSession(recorded)).message(0),
     () => binding.recall(...batch, told),
     () => binding.digestSession("", "earlier", letGo),
+    () => binding.countTextAsync("text", new binding.CancelFlag()),
+    () => new binding.CancelFlag().cancel(),
     () => binding.reasons(),
     () => binding.verdicts(),
     () => binding.watersOf("thrifty"),
+    await amidCollection(() => strata.countTokens("text")),
   ];
   for (const question of questions) await atEveryStep(question, assertPlainError);
 }
@@ -211,6 +278,7 @@ try {
   for (let seed = 0; injected < PANICS; seed += 1) {
     for (const hook of HOOKS) await hookAt(seed, hook);
     await guardAt(seed);
+    await collectorAt(seed);
     await questionsAt(seed);
     await sessionFileAt();
     await historyAt();

@@ -53,8 +53,8 @@ export function summaryOf(text) {
 
 function cutLine(line) {
   if (line.length <= 500) return line;
-  const code = line.charCodeAt(499);
-  return `${line.slice(0, code >= 0xd800 && code < 0xdc00 ? 499 : 500)}…`;
+  const code = line.charCodeAt(498);
+  return `${line.slice(0, code >= 0xd800 && code < 0xdc00 ? 498 : 499)}…`;
 }
 
 function stripped(message) {

@@ -7,13 +7,15 @@ import { createTransformContext, getContextWindow, RollingMemory } from "pi-stra
  * @param options.agent initial state and `streamFn` of the Agent
  * @param options.emit told what to show: `message`, `newConversation`, `tokens`, `failed`, `idle`
  * @param options.summarize makes the memory's pairs with a model; without it, text is clipped
+ * @param options.inspector a `createInspector()` of pi-strata's, to look at what the model sees
  */
-export function createChat({ initialState, streamFn, emit, summarize, memory: settings }) {
+export function createChat({ initialState, streamFn, emit, summarize, memory: settings, inspector }) {
+  const createHook = inspector?.createTransformContext ?? createTransformContext;
   const contextWindow = () => getContextWindow(agent.state.model);
   const agent = new Agent({
     initialState,
     ...(streamFn && { streamFn }),
-    transformContext: createTransformContext({
+    transformContext: createHook({
       contextWindow,
       onEvent({ type, tokensBefore, tokensAfter }) {
         if (type === "transformed") emit({ type: "tokens", tokensBefore, tokensAfter });
@@ -33,6 +35,8 @@ export function createChat({ initialState, streamFn, emit, summarize, memory: se
   agent.subscribe(({ type, message }) => {
     if (type === "message_end" && message.role === "assistant") emitAnswer(message);
   });
+
+  if (inspector !== undefined) agent.subscribe(inspector.answered);
 
   function emitAnswer({ content, stopReason, errorMessage }) {
     const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");

@@ -1,31 +1,52 @@
-// `pi-strata explain`: what the hook would do before one call of a recorded session, and why, as text.
+// `pi-strata explain`: what the hook would do before one call of a recorded session, and why, as text. Messages are
+// numbered from 1, as they stand in the recording.
 
 import { explain } from "../explain.js";
-import { callsOf } from "./replay.mjs";
+import { change, shared } from "./numbers.mjs";
 import { UsageError } from "./session.mjs";
-import { percent, textTable, whole } from "./table.mjs";
+import { textTable, whole } from "./table.mjs";
 
-/** `{ call, messages, explanation }` of a session's `call`-th call (from 1; the last one if undefined). */
-export async function explainCall(session, call, options) {
-  const calls = callsOf(session.messages);
+/** `{ call, messages, names, explanation }` of a recording's `call`-th call (from 1; the last one if undefined). */
+export async function explainCall(recording, call, options) {
+  const { calls } = recording;
   const number = call ?? calls.length;
-  const at = calls[number - 1];
-  if (at === undefined)
+  const found = calls[number - 1];
+  if (found === undefined)
     throw new UsageError(
       `There is no call ${number}: the session has ${calls.length}; name one with --call.`,
     );
-  const messages = session.messages.slice(0, at);
-  return { call: number, messages, explanation: await explain(messages, options) };
+  const numbers = recording.numbersBefore(found);
+  const messages = recording.messagesBefore(found);
+  const { edits, ...explanation } = await explain(messages, options);
+  const saved = shared(
+    explanation.tokensBefore - explanation.tokensAfter,
+    edits.map(({ tokensSaved }) => tokensSaved),
+  );
+  return {
+    call: number,
+    messages: messages.length,
+    explanation: {
+      ...explanation,
+      edits: edits.map(({ index, ...edit }, i) => ({
+        message: numbers[index] + 1,
+        of: nameOf(messages[index]),
+        ...edit,
+        tokensSaved: saved[i],
+      })),
+    },
+  };
 }
 
 /** The figures, the schedule's arithmetic, and a line per edit. */
 export function explanationText({ call, messages, explanation }) {
   const { tokensBefore, tokensAfter, thresholdTokens, scale, schedule, edits } = explanation;
-  const share = tokensBefore > 0 ? (tokensBefore - tokensAfter) / tokensBefore : 0;
   const head = [
     ["call", whole(call)],
-    ["messages", whole(messages.length)],
-    ["tokens", `${whole(tokensBefore)} → ${whole(tokensAfter)} (−${percent(share)})`],
+    ["messages", whole(messages)],
+    [
+      "tokens",
+      `${whole(tokensBefore)} → ${whole(tokensAfter)} (${change(tokensBefore, tokensAfter)}), as the provider counts, estimated`,
+    ],
     ["threshold", `${whole(thresholdTokens)} tokens`],
     ["scale", `${scale.toFixed(3)} provider tokens per cl100k token`],
     ["schedule", `${schedule.mode}: ${schedule.why}`],
@@ -36,8 +57,8 @@ export function explanationText({ call, messages, explanation }) {
   const width = Math.max(...head.map(([name]) => name.length));
   const figures = head.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
   if (edits.length === 0) return `${figures}\n\nNothing is edited.`;
-  const rows = edits.map(({ index, layer, action, reason, tokensSaved }) => [
-    `#${index} ${nameOf(messages[index])}`,
+  const rows = edits.map(({ message, of, layer, action, reason, tokensSaved }) => [
+    `#${message} ${of}`,
     String(layer),
     action,
     whole(tokensSaved),

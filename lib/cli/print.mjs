@@ -1,17 +1,17 @@
 // The replay's lines and tables, as text.
 
+import { change, whole } from "./numbers.mjs";
 import { LAYERS } from "./replay.mjs";
 
 const LAYER_TITLES = {
+  repair: "repairs",
   toolResults: "old tool results",
   thinking: "old thinking",
   window: "sliding window",
   shrink: "over the window",
 };
 
-const whole = (number) => Math.round(number).toLocaleString("en-US");
 const ms = (number) => `${number.toFixed(2)} ms`;
-const share = (part, all) => (all > 0 ? `${((100 * part) / all).toFixed(1)} %` : "0.0 %");
 
 export const CALL_HEADER = row([
   "call",
@@ -20,7 +20,7 @@ export const CALL_HEADER = row([
   "saved",
   "results",
   "thinking",
-  "window",
+  "dropped",
   "ms",
 ]);
 
@@ -31,10 +31,10 @@ export function callLine(report) {
     whole(call),
     `${whole(messagesBefore)} → ${whole(messagesAfter)}`,
     `${whole(tokensBefore)} → ${whole(tokensAfter)}`,
-    share(tokensBefore - tokensAfter, tokensBefore),
+    change(tokensBefore, tokensAfter),
     whole(saved.toolResults),
     whole(saved.thinking),
-    whole(saved.window + saved.shrink),
+    whole(saved.repair + saved.window + saved.shrink),
     totalMs.toFixed(2),
   ]);
 }
@@ -44,21 +44,27 @@ function row(cells) {
   return cells.map((cell, i) => cell.padStart(widths[i])).join(" ");
 }
 
-/** The closing table. */
+/** The closing table. Rows of one kind add up: what was saved is what is sent less. */
 export function closingTable(session, summary) {
-  const { tokensSent, peakTokens, messages, saved, totalMs, blockedMs } = summary;
-  const change = ({ before, after }) => `${whole(before)} → ${whole(after)}`;
+  const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
+  const pair = ({ before, after }) => `${whole(before)} → ${whole(after)}`;
+  const acted = LAYERS.filter((layer) => layer in LAYER_TITLES && (layer !== "repair" || saved.repair !== 0));
   const lines = [
-    ["session", `${session.format}, ${whole(session.messages.length)} messages`],
+    ["session", `${session.format}, ${whole(session.length)} messages`],
     ["model calls", whole(summary.calls)],
-    ["messages in the last call", change(messages)],
+    ...Object.entries(session.unplayed)
+      .filter(([, calls]) => calls > 0)
+      .map(([which, calls]) => ["not played", `${whole(calls)} calls ${which}`]),
+    ["recorded compactions", whole(session.stretches.filter(({ cause }) => cause === "compaction").length)],
+    ["messages in the last call", pair(messages)],
     [
       "tokens sent, all calls",
-      `${change(tokensSent)} (−${share(tokensSent.before - tokensSent.after, tokensSent.before)})`,
+      `${pair(tokensSent)} (${change(tokensSent.before, tokensSent.after)}), as the provider counts, estimated`,
     ],
-    ["largest call, tokens", change(peakTokens)],
-    ...LAYERS.map((layer) => [`saved by ${LAYER_TITLES[layer]}`, `${whole(saved[layer])} tokens`]),
-    ["calls over the window", whole(summary.overflows)],
+    ...acted.map((layer) => [`  saved by ${LAYER_TITLES[layer]}`, whole(saved[layer])]),
+    ["  saved in all", whole(tokensSent.before - tokensSent.after)],
+    ["largest call", pair(peakTokens)],
+    ["calls over the window", pair(callsOverWindow)],
     ["time per call", `median ${ms(totalMs.median)}, p95 ${ms(totalMs.p95)}, max ${ms(totalMs.max)}`],
     [
       "main thread held",

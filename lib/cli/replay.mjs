@@ -1,18 +1,14 @@
-// Plays a recorded session call by call through the hook, as the agent did when it was recorded. Measures, prints
-// nothing.
+// Plays a recorded session call by call through the hook's engine, as the agent did when it was recorded. Every recorded
+// call is played, with the transcript it had. Tokens are the provider's, estimated. Measures, prints nothing.
 
+import { reasonOf, scheduleOf } from "../events.js";
 import { Call, Hook, Layers } from "../hook.js";
 import { checkHookOptions } from "../options.js";
+import { shared } from "./numbers.mjs";
+import { Recording } from "./recording.mjs";
 
-/** Names of the layers, in the order in which they act. */
-export const LAYERS = ["toolResults", "thinking", "window", "shrink"];
-
-const LAYER_OF = {
-  toolResultSummarized: "toolResults",
-  thinkingStripped: "thinking",
-  messagesDropped: "window",
-  shrunk: "shrink",
-};
+/** What saves tokens, in the order in which it acts; `repair` leaves out what a provider would refuse. */
+export const LAYERS = ["repair", "toolResults", "thinking", "window", "shrink"];
 
 /** Positions at which a call was made: each assistant message answers what stands before it. */
 export function callsOf(messages) {
@@ -20,56 +16,90 @@ export function callsOf(messages) {
 }
 
 /**
- * One report per call: sizes before and after, what each layer saved, times. `watch(call, edits)` is told
- * what was done to each message.
+ * One report per call: sizes before and after, what each layer saved, times. `recording` is one, or a list of messages;
+ * `watch(call, edits)` is told what was done to each message, with the message's number in the recording.
  */
-export async function* replay(messages, options, watch) {
-  let events = [];
-  const onEvent = (event) => events.push(event);
-  const hook = new Hook(new Layers(checkHookOptions("replay", { ...options, onEvent })));
-  for (const [call, at] of callsOf(messages).entries()) {
-    events = [];
-    const given = messages.slice(0, at);
-    await hook.transform(given);
-    if (watch !== undefined) {
-      const { plan } = await hook.planFor(given, hook.contextWindow(), new Call());
-      watch(call + 1, plan.edits);
-    }
-    yield reportOf(call + 1, events);
+export async function* replay(recording, options, watch) {
+  const played = Recording.of(recording);
+  const hook = new Hook(new Layers(checkHookOptions("replay", options)));
+  let stretch = 0;
+  for (const call of played.calls) {
+    if (call.stretch !== stretch) played.leaveBefore(call.stretch);
+    stretch = call.stretch;
+    const numbers = played.numbersBefore(call);
+    const contextWindow = hook.contextWindow();
+    const timed = new Call();
+    const { plan } = await hook.planFor(played.messagesBefore(call), contextWindow, timed);
+    timed.end();
+    watch?.(call.number, editsIn(plan, numbers));
+    yield {
+      ...reportOf(call.number, numbers.length, plan, { ...plan, contextWindow }),
+      scale: plan.scale,
+      ...timed.times(),
+    };
   }
 }
 
-function reportOf(call, events) {
-  const saved = Object.fromEntries(LAYERS.map((layer) => [layer, 0]));
-  for (const event of events) {
-    const layer = LAYER_OF[event.type];
-    if (layer !== undefined) saved[layer] += event.tokensSaved;
-  }
-  const failure = events.find((event) => event.type === "failed");
-  if (failure !== undefined) throw new Error(`call ${call} failed: ${failure.message}`);
-  const { type, ...sizes } = events.find((event) => event.type === "transformed");
-  const overflow = events.some((event) => event.type === "contextOverflow");
-  return { call, ...sizes, saved, overflow };
+/** A plan's edits, each with its message's number in the recording and its reason in words. */
+export function editsIn({ edits }, numbers) {
+  return edits.map((edit) => ({ ...edit, message: numbers[edit.index], why: reasonOf(edit) }));
 }
 
-/** What a whole replay amounts to. */
-export function summarize(reports) {
-  const sum = (value) => reports.reduce((total, report) => total + value(report), 0);
-  const last = reports.at(-1);
+/** Sizes before and after a plan, what it decided, and what each layer saved; the layers add up to the difference. */
+export function reportOf(call, messagesBefore, plan, { tokensBefore, tokensAfter, contextWindow }) {
+  const { edits } = plan;
+  const raw = LAYERS.map(() => 0);
+  for (const { layer, tokensSaved } of edits) raw[layer] += tokensSaved;
+  const saved = shared(tokensBefore - tokensAfter, raw);
+  const { mode, why } = scheduleOf(plan);
   return {
-    calls: reports.length,
-    messages: { before: last?.messagesBefore ?? 0, after: last?.messagesAfter ?? 0 },
-    tokensSent: { before: sum((report) => report.tokensBefore), after: sum((report) => report.tokensAfter) },
-    peakTokens: { before: peak(reports, "tokensBefore"), after: peak(reports, "tokensAfter") },
-    saved: Object.fromEntries(LAYERS.map((layer) => [layer, sum((report) => report.saved[layer])])),
-    overflows: reports.filter((report) => report.overflow).length,
-    totalMs: quantiles(reports.map((report) => report.totalMs)),
-    blockedMs: quantiles(reports.map((report) => report.blockedMs)),
+    call,
+    messagesBefore,
+    messagesAfter: messagesBefore - edits.filter(({ action }) => action === "drop").length,
+    tokensBefore,
+    tokensAfter,
+    schedule: mode,
+    reason: why,
+    saved: Object.fromEntries(LAYERS.map((layer, i) => [layer, saved[i]])),
+    overWindow: { before: tokensBefore > contextWindow, after: tokensAfter > contextWindow },
   };
 }
 
-function peak(reports, field) {
-  return reports.reduce((most, report) => Math.max(most, report[field]), 0);
+/** What a whole replay amounts to, call by call: it keeps no report. */
+export class Summary {
+  #last;
+  #sent = { before: 0, after: 0 };
+  #peak = { before: 0, after: 0 };
+  #over = { before: 0, after: 0 };
+  #saved = Object.fromEntries(LAYERS.map((layer) => [layer, 0]));
+  #totalMs = [];
+  #blockedMs = [];
+
+  add(report) {
+    this.#last = report;
+    const tokens = { before: report.tokensBefore, after: report.tokensAfter };
+    for (const when of ["before", "after"]) {
+      this.#sent[when] += tokens[when];
+      this.#peak[when] = Math.max(this.#peak[when], tokens[when]);
+      this.#over[when] += report.overWindow[when] ? 1 : 0;
+    }
+    for (const layer of LAYERS) this.#saved[layer] += report.saved[layer];
+    this.#totalMs.push(report.totalMs);
+    this.#blockedMs.push(report.blockedMs);
+  }
+
+  finish() {
+    return {
+      calls: this.#totalMs.length,
+      messages: { before: this.#last?.messagesBefore ?? 0, after: this.#last?.messagesAfter ?? 0 },
+      tokensSent: this.#sent,
+      peakTokens: this.#peak,
+      saved: this.#saved,
+      callsOverWindow: this.#over,
+      totalMs: quantiles(this.#totalMs),
+      blockedMs: quantiles(this.#blockedMs),
+    };
+  }
 }
 
 function quantiles(values) {

@@ -10,8 +10,7 @@ export function textTable(heads, rows) {
   return [colors.bold(line(heads)), ...rows.map(line)].join("\n");
 }
 
-export const whole = (number) => Math.round(number).toLocaleString("en-US");
-export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+export { percent, whole } from "./numbers.mjs";
 
 function pad(cell, columns, isLeft) {
   const space = " ".repeat(columns - width(cell));

@@ -1,7 +1,7 @@
 //! Conversations in a database of the host's: appended in order, read back newest first.
 //!
-//! Rows flow in and out of the tables `history` and `events`; what becomes of them (compressing, assembling) is the
-//! business of whoever asks. A host may have made `history` itself, with more columns than these.
+//! The tables are `history` and `events`. Compressing and assembling what was read is the caller's business. A host may
+//! have made `history` itself, with more columns than these.
 
 use crate::fault;
 use crate::sqlite::{self, Error, Schema, rusqlite};

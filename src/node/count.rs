@@ -1,14 +1,16 @@
 //! Counting for JavaScript: strings and messages, on its thread or off it.
 
-use napi::bindgen_prelude::{Array, AsyncTask, Float64ArraySlice};
-use napi::{Env, JsString, JsValue, Result, Task};
+use napi::bindgen_prelude::{Array, Float64ArraySlice};
+use napi::{JsString, JsValue};
 use napi_derive::napi;
 
+use super::blocking::{CancelFlag, Promise, blocking};
 use super::encode::tokenizer;
+use super::failure::Result;
 use super::guarded::guarded;
 use super::read::{Batch, append_string};
+use crate::cancel::Cancel;
 use crate::measure::{Counting, Rules, count};
-use crate::tokens::Tokenizer;
 
 /// Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one.
 #[napi]
@@ -26,7 +28,7 @@ pub fn count_messages(
 ) -> Result<f64> {
     guarded(|| {
         let counting = Counting::Exact(tokenizer(encoding)?);
-        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, counting)
+        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, counting, &Cancel::default())
     })
 }
 
@@ -37,13 +39,22 @@ pub fn estimate_messages(
     strings: Array<'_>,
     image_tokens: f64,
 ) -> Result<f64> {
-    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars))
+    guarded(|| {
+        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars, &Cancel::default())
+    })
 }
 
 /// `countText` off the main thread.
 #[napi(ts_return_type = "Promise<number>")]
-pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<AsyncTask<CountText>> {
-    guarded(|| Ok(AsyncTask::new(CountText(units(&text)?, tokenizer(encoding)?))))
+pub fn count_text_async(
+    text: JsString<'_>,
+    encoding: Option<f64>,
+    flag: Option<&CancelFlag>,
+) -> Result<Promise<u32>> {
+    guarded(|| {
+        let (units, tokenizer) = (units(&text)?, tokenizer(encoding)?);
+        Ok(blocking(flag, move |_| Ok(tokenizer.count_utf16(&units) as u32)))
+    })
 }
 
 /// `countMessages` off the main thread.
@@ -53,11 +64,12 @@ pub fn count_messages_async(
     strings: Array<'_>,
     image_tokens: f64,
     encoding: Option<f64>,
-) -> Result<AsyncTask<CountMessages>> {
+    flag: Option<&CancelFlag>,
+) -> Result<Promise<f64>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
         let counting = Counting::Exact(tokenizer(encoding)?);
-        Ok(AsyncTask::new(CountMessages { batch, image_tokens, counting }))
+        Ok(blocking(flag, move |cancel| tokens_of(&batch, image_tokens, counting, cancel)))
     })
 }
 
@@ -70,46 +82,14 @@ pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Re
     })
 }
 
-/// A count under way.
-pub struct CountText(Vec<u16>, &'static Tokenizer);
-
-impl Task for CountText {
-    type Output = u32;
-    type JsValue = u32;
-
-    fn compute(&mut self) -> Result<u32> {
-        guarded(|| Ok(self.1.count_utf16(&self.0) as u32))
-    }
-
-    fn resolve(&mut self, _env: Env, tokens: u32) -> Result<u32> {
-        guarded(|| Ok(tokens))
-    }
-}
-
-/// A count of messages under way.
-pub struct CountMessages {
-    batch: Batch,
-    image_tokens: f64,
-    counting: Counting,
-}
-
-impl Task for CountMessages {
-    type Output = f64;
-    type JsValue = f64;
-
-    fn compute(&mut self) -> Result<f64> {
-        guarded(|| tokens_of(&self.batch, self.image_tokens, self.counting))
-    }
-
-    fn resolve(&mut self, _env: Env, tokens: f64) -> Result<f64> {
-        guarded(|| Ok(tokens))
-    }
-}
-
-fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting) -> Result<f64> {
+fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting, cancel: &Cancel) -> Result<f64> {
     let rules = Rules { image_tokens: image_tokens as usize, counting, ..Rules::default() };
-    let messages = batch.messages()?;
-    Ok(messages.iter().map(|message| count(&message.raw, &rules)).sum::<usize>() as f64)
+    let mut tokens = 0;
+    for message in batch.messages()? {
+        cancel.check()?;
+        tokens += count(&message.raw, &rules);
+    }
+    Ok(tokens as f64)
 }
 
 pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {

@@ -4,10 +4,11 @@
 use std::cell::Cell;
 
 use napi::bindgen_prelude::Uint32ArraySlice;
-use napi::{Env, Error, JsString, Result, Status};
+use napi::{Env, JsString};
 use napi_derive::napi;
 
 use super::count::units;
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::tokens::Tokenizer;
 
@@ -59,7 +60,9 @@ pub fn encode(text: JsString<'_>, tokens: Uint32ArraySlice<'_>, encoding: f64) -
 /// Writes the tokens that did not fit when `encode` was called last.
 #[napi]
 pub fn take_encoded(tokens: Uint32ArraySlice<'_>) -> Result<()> {
-    guarded(|| if copy(&WAITING.take(), tokens) { Ok(()) } else { Err(invalid("the array is too short")) })
+    guarded(|| {
+        if copy(&WAITING.take(), tokens) { Ok(()) } else { Err(Failure::invalid("the array is too short")) }
+    })
 }
 
 /// The text of the first `count` tokens of an array; bytes that are no UTF-8 become U+FFFD.
@@ -71,7 +74,8 @@ pub fn decode<'env>(
     encoding: f64,
 ) -> Result<JsString<'env>> {
     guarded(|| {
-        let tokens = tokens.get(..count as usize).ok_or_else(|| invalid("the array is too short"))?;
+        let tokens =
+            tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
         let decoded = tokenizer(Some(encoding))?.decode_with(tokens, |bytes| {
             if bytes.is_ascii() {
                 env.create_string_latin1(bytes)
@@ -79,7 +83,7 @@ pub fn decode<'env>(
                 env.create_string(String::from_utf8_lossy(bytes))
             }
         });
-        decoded.map_err(|error| invalid(&error.to_string()))?
+        Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
     })
 }
 
@@ -92,9 +96,10 @@ pub fn decode_bytes<'env>(
     encoding: f64,
 ) -> Result<JsString<'env>> {
     guarded(|| {
-        let tokens = tokens.get(..count as usize).ok_or_else(|| invalid("the array is too short"))?;
+        let tokens =
+            tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
         let decoded = tokenizer(Some(encoding))?.decode_with(tokens, |bytes| env.create_string_latin1(bytes));
-        decoded.map_err(|error| invalid(&error.to_string()))?
+        Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
     })
 }
 
@@ -102,7 +107,9 @@ pub fn decode_bytes<'env>(
 pub(super) fn tokenizer(number: Option<f64>) -> Result<&'static Tokenizer> {
     match number {
         None => Ok(Tokenizer::cl100k()),
-        Some(number) => Tokenizer::all().get(number as usize).ok_or_else(|| invalid("there is no such encoding")),
+        Some(number) => {
+            Tokenizer::all().get(number as usize).ok_or_else(|| Failure::invalid("there is no such encoding"))
+        }
     }
 }
 
@@ -115,8 +122,4 @@ fn copy(from: &[u32], mut to: Uint32ArraySlice<'_>) -> bool {
         room.copy_from_slice(from);
         true
     })
-}
-
-fn invalid(message: &str) -> Error {
-    Error::new(Status::InvalidArg, message)
 }

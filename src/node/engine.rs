@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Array, AsyncTask, Float64ArraySlice, Uint32ArraySlice, Utf16String};
-use napi::{Env, Error, Result, ScopedTask, Status, Task};
+use napi::bindgen_prelude::{Array, Float64ArraySlice, Uint32ArraySlice, Utf16String};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
+use super::blocking::{CancelFlag, Numbers, Promise, blocking};
 use super::content_cache;
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use super::options::{EngineOptions, mode};
 use super::read::Batch;
 use super::wire::{Header, encode};
+use crate::cancel::Cancel;
 use crate::fault;
 use crate::guard::guard;
 use crate::layers::Limits;
@@ -71,7 +73,7 @@ impl Engine {
     pub fn new(options: EngineOptions) -> Result<Self> {
         guarded(|| {
             let limits = Limits::from(&options);
-            let (mode, policy) = (mode(&options.schedule), Policy::from(&options));
+            let (mode, policy) = (mode(&options.schedule)?, Policy::from(&options));
             Ok(Self::with(limits, Planner::Layers(mode, policy, Arc::default()), Rules::from(options)))
         })
     }
@@ -79,7 +81,10 @@ impl Engine {
     /// Reads messages into their slots, here and now: for the few a running conversation adds.
     #[napi]
     pub fn read(&self, numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<()> {
-        guarded(|| read_into(&self.slots, &Batch::take(&numbers, &strings)?, &self.rules))
+        guarded(|| {
+            let batch = Batch::take(&numbers, &strings)?;
+            read_into(&self.slots, &batch, &self.rules, &Cancel::default())
+        })
     }
 
     /// `read` on a worker thread.
@@ -88,29 +93,35 @@ impl Engine {
         &self,
         numbers: Float64ArraySlice<'_>,
         strings: Array<'_>,
-    ) -> Result<AsyncTask<ReadTask>> {
+        flag: Option<&CancelFlag>,
+    ) -> Result<Promise<()>> {
         guarded(|| {
             let batch = Batch::take(&numbers, &strings)?;
-            Ok(AsyncTask::new(ReadTask { batch, rules: self.rules.clone(), slots: self.slots.clone() }))
+            let (rules, slots) = (self.rules.clone(), self.slots.clone());
+            Ok(blocking(flag, move |cancel| read_into(&slots, &batch, &rules, cancel)))
         })
     }
 
     /// Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
     /// and tools; without it, it is learned.
+    ///
+    /// The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
     #[napi(ts_return_type = "Promise<Float64Array>")]
     pub fn plan(
         &self,
         slots: Uint32ArraySlice<'_>,
         context_window: f64,
         overhead_tokens: Option<f64>,
-    ) -> Result<AsyncTask<PlanTask>> {
+        flag: Option<&CancelFlag>,
+    ) -> Result<Promise<Numbers>> {
         guarded(|| {
-            Ok(AsyncTask::new(PlanTask {
-                wanted: slots.to_vec(),
-                slots: self.slots.clone(),
-                limits: Limits { context_window, ..self.limits.clone() },
-                overhead_tokens,
-                planner: self.planner.clone(),
+            let (wanted, slots) = (slots.to_vec(), self.slots.clone());
+            let limits = Limits { context_window, ..self.limits.clone() };
+            let planner = self.planner.clone();
+            Ok(blocking(flag, move |cancel| {
+                let transcript = Transcript::new(slots.get(&wanted)?);
+                cancel.check()?;
+                Ok(Numbers(planned(&planner, &transcript, &limits, overhead_tokens)))
             }))
         })
     }
@@ -169,80 +180,36 @@ impl Slots {
         let messages = wanted.iter().map(|&slot| slots.get(slot as usize).cloned().flatten());
         messages
             .collect::<Option<_>>()
-            .ok_or_else(|| Error::new(Status::InvalidArg, "a message was planned over before it was read"))
+            .ok_or_else(|| Failure::internal("a message was planned over before it was read"))
     }
 }
 
-/// Reading under way.
-pub struct ReadTask {
-    batch: Batch,
-    rules: Arc<Rules>,
-    slots: Arc<Slots>,
-}
-
-impl Task for ReadTask {
-    type Output = ();
-    type JsValue = ();
-
-    fn compute(&mut self) -> Result<()> {
-        guarded(|| read_into(&self.slots, &self.batch, &self.rules))
-    }
-
-    fn resolve(&mut self, _env: Env, (): ()) -> Result<()> {
-        guarded(|| Ok(()))
-    }
-}
-
-/// Planning under way.
-///
-/// The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
-pub struct PlanTask {
-    wanted: Vec<u32>,
-    slots: Arc<Slots>,
-    limits: Limits,
+/// The plan as numbers.
+fn planned(
+    planner: &Planner,
+    transcript: &Transcript,
+    limits: &Limits,
     overhead_tokens: Option<f64>,
-    planner: Planner,
-}
-
-impl<'a> ScopedTask<'a> for PlanTask {
-    type Output = Vec<f64>;
-    type JsValue = Float64ArraySlice<'a>;
-
-    fn compute(&mut self) -> Result<Vec<f64>> {
-        guarded(|| {
-            let transcript = Transcript::new(self.slots.get(&self.wanted)?);
-            Ok(self.plan(&transcript))
-        })
-    }
-
-    fn resolve(&mut self, env: &'a Env, numbers: Vec<f64>) -> Result<Float64ArraySlice<'a>> {
-        guarded(|| Float64ArraySlice::copy_from(env, numbers))
-    }
-}
-
-impl PlanTask {
-    fn plan(&self, transcript: &Transcript) -> Vec<f64> {
-        let limits = &self.limits;
-        let Decision { plan, floor, estimate, arithmetic } =
-            self.planner.decide(transcript, limits, self.overhead_tokens);
-        fault::step();
-        let header = Header {
-            tokens_before: estimate.tokens(plan.before),
-            tokens_after: estimate.tokens(plan.after),
-            tokens_at_least: estimate.tokens(floor),
-            budget: limits.budget(),
-            threshold: limits.threshold(),
-            scale: estimate.scale,
-            arithmetic,
-        };
-        encode(&header, &plan)
-    }
+) -> Vec<f64> {
+    let Decision { plan, floor, estimate, arithmetic } = planner.decide(transcript, limits, overhead_tokens);
+    fault::step();
+    let header = Header {
+        tokens_before: estimate.tokens(plan.before),
+        tokens_after: estimate.tokens(plan.after),
+        tokens_at_least: estimate.tokens(floor),
+        budget: limits.budget(),
+        threshold: limits.threshold(),
+        scale: estimate.scale,
+        arithmetic,
+    };
+    encode(&header, &plan)
 }
 
 /// Measures what is new; equal content that was measured under equal rules is looked up.
-fn read_into(slots: &Slots, batch: &Batch, rules: &Rules) -> Result<()> {
+fn read_into(slots: &Slots, batch: &Batch, rules: &Rules, cancel: &Cancel) -> Result<()> {
     let rules_hash = content_cache::hash_of(rules);
     for message in batch.messages()? {
+        cancel.check()?;
         slots.set(message.slot, Some(content_cache::facts_of(&message.raw, rules, rules_hash)));
     }
     Ok(())

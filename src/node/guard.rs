@@ -1,16 +1,17 @@
 //! The context guard and the cutting of single texts, for JavaScript.
 
+use napi::JsString;
 use napi::bindgen_prelude::Utf16String;
-use napi::{JsString, Result};
 use napi_derive::napi;
 
 use super::count::units;
 use super::engine::{Engine, Planner};
+use super::failure::Result;
 use super::guarded::guarded;
 use crate::layers::tool_results::{Cap, Shortening};
 use crate::layers::{Limits, Overflow};
 use crate::measure::{Counting, Rules};
-use crate::text::{Utf16Len, clip};
+use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 
 /// The guard's options, already checked by `lib/guard.js`.
@@ -42,7 +43,11 @@ impl Engine {
                     head: Utf16Len(options.truncate_head_chars as usize),
                     tail: Utf16Len(options.truncate_tail_chars as usize),
                 }),
-                counting: if options.counts_chars { Counting::Chars } else { Counting::Exact(Tokenizer::cl100k()) },
+                counting: if options.counts_chars {
+                    Counting::Chars
+                } else {
+                    Counting::Exact(Tokenizer::cl100k())
+                },
                 ..Rules::default()
             };
             Ok(Self::with(limits, Planner::Guard, rules))
@@ -60,16 +65,5 @@ pub fn cut_to_ends(text: JsString<'_>, max: u32, head: u32, tail: u32) -> Result
             tail: Utf16Len(tail as usize),
         };
         Ok(cap.cut(&units(&text)?).map(Utf16String::from))
-    })
-}
-
-/// A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer.
-#[napi]
-pub fn clip_text(text: JsString<'_>, max: u32) -> Result<Utf16String> {
-    guarded(|| {
-        let units = units(&text)?;
-        let max = max as usize;
-        let is_long = units.len() > max;
-        Ok(Utf16String::from(if is_long { clip(&units, Utf16Len(max.saturating_sub(1))) } else { units }))
     })
 }

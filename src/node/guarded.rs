@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
-use napi::{Error, Result, Status};
-
+use super::failure::FromPanic;
 use crate::fault;
 
 thread_local! {
@@ -13,7 +12,7 @@ thread_local! {
 }
 
 /// Runs `work`; a panic in it becomes an error. Nothing is printed: a panic message may hold text of the user's.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T, E: FromPanic>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     silence_panics_inside();
     let was_inside = IS_INSIDE.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -26,7 +25,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     outcome.unwrap_or_else(|panic| {
         // A payload whose own drop panics would escape from here.
         std::mem::forget(panic);
-        Err(Error::new(Status::GenericFailure, "pi-strata failed inside; its input is unchanged"))
+        Err(E::from_panic())
     })
 }
 
@@ -45,12 +44,13 @@ fn silence_panics_inside() {
 
 #[cfg(test)]
 mod tests {
+    use super::super::failure::Failure;
     use super::*;
 
     #[test]
     fn a_panic_becomes_an_error_without_its_text() {
-        let error = guarded::<()>(|| panic!("canary")).expect_err("panicked");
-        assert!(!error.reason.contains("canary"));
-        assert_eq!(guarded(|| Ok(7)).ok(), Some(7));
+        let failure = guarded::<(), Failure>(|| panic!("canary")).expect_err("panicked");
+        assert!(!format!("{failure:?}").contains("canary"));
+        assert_eq!(guarded::<_, Failure>(|| Ok(7)).ok(), Some(7));
     }
 }

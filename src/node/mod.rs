@@ -7,10 +7,14 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "napi hands its arguments over by value")]
 
+pub mod blocking;
+pub mod clip;
 mod content_cache;
+pub mod contract;
 pub mod count;
 pub mod encode;
 pub mod engine;
+pub mod failure;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub mod guard;

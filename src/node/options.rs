@@ -1,12 +1,12 @@
 //! What JavaScript sets a hook's engine by, turned into what the core is set by.
 //!
-//! Options flow in as `lib/options.js` let them through, with every default filled in; limits, rules and a policy flow
-//! out. Nothing is checked twice.
+//! `lib/options.js` has checked every option and filled in every default. Here only names are turned into values, and
+//! a name without one is an error.
 
-use napi::Result;
 use napi_derive::napi;
 
 use super::encode::tokenizer;
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};
@@ -83,8 +83,9 @@ pub fn waters_of(economy: String) -> Result<EconomyWaters> {
     guarded(|| {
         let economy = match economy.as_str() {
             "faithful" => Economy::Faithful,
+            "balanced" => Economy::Balanced,
             "thrifty" => Economy::Thrifty,
-            _ => Economy::Balanced,
+            other => return Err(Failure::invalid(format!("there is no economy {other}"))),
         };
         let Waters { high, low } = economy.waters();
         Ok(EconomyWaters { high, low })
@@ -110,12 +111,13 @@ impl From<&EngineOptions> for Limits {
     }
 }
 
-/// `lib/options.js` lets only these names through.
-pub(super) fn mode(schedule: &str) -> Mode {
+/// The schedule of that name.
+pub(super) fn mode(schedule: &str) -> Result<Mode> {
     match schedule {
-        "everyCall" => Mode::EveryCall,
-        "sticky" => Mode::Sticky,
-        _ => Mode::Auto,
+        "everyCall" => Ok(Mode::EveryCall),
+        "sticky" => Ok(Mode::Sticky),
+        "auto" => Ok(Mode::Auto),
+        other => Err(Failure::invalid(format!("there is no schedule {other}"))),
     }
 }
 

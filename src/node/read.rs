@@ -8,17 +8,18 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
-use napi::{Error, JsValue, Result, Status, sys};
+use napi::{JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
+use super::contract::{Block, Role};
+use super::failure::{Failure, Result};
 use crate::fault;
 use crate::measure::{Part, Raw, RawRole};
 use crate::transcript::Usage;
 
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
-/// The number that stands for an assistant message, and how many numbers its usage takes: before all others of its own.
-const ASSISTANT: usize = 2;
+/// How many numbers the usage of an assistant message takes: before all others of its own.
 const USAGE_NUMBERS: usize = 9;
 /// Room made before the strings are read; more is made as they come.
 const MAX_RESERVED_UNITS: usize = 1 << 26;
@@ -105,8 +106,8 @@ fn check(status: sys::napi_status) -> Result<()> {
     if status == sys::Status::napi_ok { Ok(()) } else { Err(malformed()) }
 }
 
-fn malformed() -> Error {
-    Error::new(Status::InvalidArg, "the description of a message is malformed")
+fn malformed() -> Failure {
+    Failure::internal("the description of a message is malformed")
 }
 
 /// Reads the rows one field after the other.
@@ -120,11 +121,12 @@ impl<'a> Cursor<'a> {
     fn message(&mut self) -> Result<Slotted<'a>> {
         let slot = self.count()?;
         let (first_number, first_string) = (self.number, self.string);
-        let role = self.count()?;
+        let role = Role::at(self.count()?).ok_or_else(malformed)?;
         let is_sent = self.number()? != 0.0;
         let timestamp_ms = finite(self.number()?);
         let part_count = self.count()?;
-        let usage = self.number..self.number + if role == ASSISTANT { USAGE_NUMBERS } else { 0 };
+        let usage =
+            self.number..self.number + if matches!(role, Role::Assistant) { USAGE_NUMBERS } else { 0 };
         let role = self.role(role)?;
         let parts = (0..part_count).map(|_| self.part()).collect::<Result<Vec<_>>>()?;
         let fingerprint = self.fingerprint(first_number, first_string, 0..0);
@@ -133,25 +135,25 @@ impl<'a> Cursor<'a> {
         Ok(Slotted { slot, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity } })
     }
 
-    fn role(&mut self, role: usize) -> Result<RawRole<'a>> {
+    fn role(&mut self, role: Role) -> Result<RawRole<'a>> {
         Ok(match role {
-            0 => RawRole::System,
-            1 => RawRole::User,
-            ASSISTANT => RawRole::Assistant {
+            Role::System => RawRole::System,
+            Role::User => RawRole::User,
+            Role::Assistant => RawRole::Assistant {
                 usage: self.usage()?,
                 has_text_id: self.number()? != 0.0,
                 api: self.text()?,
                 provider: self.text()?,
                 model: self.text()?,
             },
-            3 => {
+            Role::ToolResult => {
                 let has_marker = self.number()? != 0.0;
                 let (call_id, tool_name) = (self.text()?, self.text()?);
                 let marker = if has_marker { Some(self.text()?) } else { None };
                 RawRole::ToolResult { call_id, tool_name, marker }
             }
-            4 => RawRole::Summary,
-            _ => RawRole::Other,
+            Role::Summary => RawRole::Summary,
+            Role::Other => RawRole::Other,
         })
     }
 
@@ -171,18 +173,18 @@ impl<'a> Cursor<'a> {
     }
 
     fn part(&mut self) -> Result<Part<'a>> {
-        Ok(match self.count()? {
-            0 => Part::Text(self.text()?),
-            1 => Part::Thinking { text: self.text()?, signature: self.text()? },
-            2 => Part::Call {
+        Ok(match Block::at(self.count()?).ok_or_else(malformed)? {
+            Block::Text => Part::Text(self.text()?),
+            Block::Thinking => Part::Thinking { text: self.text()?, signature: self.text()? },
+            Block::ToolCall => Part::Call {
                 is_signed: self.number()? != 0.0,
                 id: self.text()?,
                 name: self.text()?,
                 arguments: self.text()?,
             },
-            3 => Part::Image,
-            4 => Part::Counted(self.text()?),
-            _ => Part::Unknown,
+            Block::Image => Part::Image,
+            Block::Counted => Part::Counted(self.text()?),
+            Block::Unknown => Part::Unknown,
         })
     }
 

@@ -1,11 +1,13 @@
 //! The recall tool's look into the transcript, on a worker thread.
 
-use napi::bindgen_prelude::{Array, AsyncTask, Float64ArraySlice, Utf16String};
-use napi::{Env, Result, Task};
+use napi::bindgen_prelude::{Array, Float64ArraySlice, Utf16String};
 use napi_derive::napi;
 
+use super::blocking::{CancelFlag, Promise, blocking};
+use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
+use crate::cancel::Cancel;
 use crate::measure::RawRole;
 use crate::recall::{Query, handle, read};
 use crate::text::Utf16Len;
@@ -53,42 +55,29 @@ pub fn recall(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
     query: RecallQuery,
-) -> Result<AsyncTask<RecallTask>> {
-    guarded(|| Ok(AsyncTask::new(RecallTask { batch: Batch::take(&numbers, &strings)?, query })))
+    flag: Option<&CancelFlag>,
+) -> Result<Promise<Recalled>> {
+    guarded(|| {
+        let batch = Batch::take(&numbers, &strings)?;
+        Ok(blocking(flag, move |cancel| looked_up(&batch, &query, cancel)))
+    })
 }
 
-/// A look-up under way.
-pub struct RecallTask {
-    batch: Batch,
-    query: RecallQuery,
-}
-
-impl Task for RecallTask {
-    type Output = Recalled;
-    type JsValue = Recalled;
-
-    fn compute(&mut self) -> Result<Recalled> {
-        guarded(|| {
-            let mut recalled = Recalled { found: None, handles: Vec::new() };
-            for message in self.batch.messages()? {
-                let RawRole::ToolResult { call_id, tool_name, .. } = message.raw.role else { continue };
-                let text = message.raw.joined_text();
-                let handle = handle(call_id, &text);
-                let is_wanted =
-                    handle == self.query.handle || String::from_utf16_lossy(call_id) == self.query.handle;
-                recalled.handles.push(handle);
-                if is_wanted {
-                    recalled.found = Some(answer(&text, tool_name, &self.query));
-                    break;
-                }
-            }
-            Ok(recalled)
-        })
+fn looked_up(batch: &Batch, query: &RecallQuery, cancel: &Cancel) -> Result<Recalled> {
+    let mut recalled = Recalled { found: None, handles: Vec::new() };
+    for message in batch.messages()? {
+        cancel.check()?;
+        let RawRole::ToolResult { call_id, tool_name, .. } = message.raw.role else { continue };
+        let text = message.raw.joined_text();
+        let handle = handle(call_id, &text);
+        let is_wanted = handle == query.handle || String::from_utf16_lossy(call_id) == query.handle;
+        recalled.handles.push(handle);
+        if is_wanted {
+            recalled.found = Some(answer(&text, tool_name, query));
+            break;
+        }
     }
-
-    fn resolve(&mut self, _env: Env, recalled: Recalled) -> Result<Recalled> {
-        guarded(|| Ok(recalled))
-    }
+    Ok(recalled)
 }
 
 fn answer(text: &[u16], tool_name: &[u16], query: &RecallQuery) -> Found {

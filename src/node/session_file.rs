@@ -1,21 +1,23 @@
-//! Recorded sessions for the command-line tool: bytes in, messages out as JSON.
+//! Recorded sessions for the command-line tool: a file is opened and indexed on a worker, its messages are read from
+//! it one by one.
 
-use napi::bindgen_prelude::{AsyncTask, Uint8ArraySlice};
-use napi::{Env, Error, Result, Status, Task};
+use std::fs::File;
+use std::io::BufReader;
+
 use napi_derive::napi;
 
+use super::blocking::{Promise, blocking};
+use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::session_file::{Format, Session, parse};
+use crate::session_file::{Format, Problem, Recording, Stretch};
 
-/// A recorded session.
-#[napi(object)]
-pub struct RecordedSession {
-    /// Who wrote it, in words.
-    pub format: String,
-    /// A JSON array of messages in pi's shapes.
-    pub messages: String,
-    /// The lines that were left out.
-    pub problems: Vec<LineProblem>,
+/// Bytes read from the file in one go.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// A recorded session in a file that stays open.
+#[napi]
+pub struct SessionFile {
+    recording: Recording<BufReader<File>>,
 }
 
 /// A line that could not be used.
@@ -27,39 +29,107 @@ pub struct LineProblem {
     pub message: String,
 }
 
-/// Reads a recorded session, on a worker thread.
-#[napi(ts_return_type = "Promise<RecordedSession>")]
-pub fn parse_session(bytes: Uint8ArraySlice<'_>) -> Result<AsyncTask<ParseTask>> {
-    guarded(|| Ok(AsyncTask::new(ParseTask(bytes.to_vec()))))
+/// Messages that grew one after the other, from one rewriting of the past to the next.
+#[napi(object)]
+pub struct RecordedStretch {
+    /// "start", "compaction" or "edit".
+    pub cause: String,
+    /// Numbers of the messages it opens with.
+    pub opening: Vec<u32>,
+    /// Number of the first message that came in it.
+    pub from: u32,
+    /// One more than the number of the last one.
+    pub to: u32,
 }
 
-/// Reading under way.
-pub struct ParseTask(Vec<u8>);
+/// Recorded calls that are no part of the conversation.
+#[napi(object)]
+pub struct UnplayedCalls {
+    /// On branches that were left.
+    pub abandoned: u32,
+    /// Made by sub-agents.
+    pub sub_agents: u32,
+}
 
-impl Task for ParseTask {
-    type Output = RecordedSession;
-    type JsValue = RecordedSession;
-
-    fn compute(&mut self) -> Result<RecordedSession> {
-        guarded(|| recorded(parse(&self.0)))
+#[napi]
+impl SessionFile {
+    /// Who wrote it, in words.
+    #[napi(getter)]
+    pub fn format(&self) -> Result<String> {
+        guarded(|| {
+            Ok(match self.recording.format() {
+                Format::Pi { version } => format!("pi session, version {version}"),
+                Format::ClaudeCode => "Claude Code transcript".to_owned(),
+                Format::Messages => "messages".to_owned(),
+            })
+        })
     }
 
-    fn resolve(&mut self, _env: Env, session: RecordedSession) -> Result<RecordedSession> {
-        guarded(|| Ok(session))
+    /// How many messages it holds.
+    #[napi(getter)]
+    pub fn length(&self) -> Result<u32> {
+        guarded(|| Ok(self.recording.len() as u32))
+    }
+
+    /// The lines that were left out.
+    #[napi(getter)]
+    pub fn problems(&self) -> Result<Vec<LineProblem>> {
+        let of =
+            |problem: &Problem| LineProblem { line: problem.line as u32, message: problem.message.clone() };
+        guarded(|| Ok(self.recording.problems().iter().map(of).collect()))
+    }
+
+    /// The stretches of the conversation.
+    #[napi(getter)]
+    pub fn stretches(&self) -> Result<Vec<RecordedStretch>> {
+        let of = |stretch: &Stretch| RecordedStretch {
+            cause: stretch.cause.as_str().to_owned(),
+            opening: stretch.opening.iter().map(|&number| number as u32).collect(),
+            from: stretch.from as u32,
+            to: stretch.to as u32,
+        };
+        guarded(|| Ok(self.recording.stretches().iter().map(of).collect()))
+    }
+
+    /// Numbers of the messages the model answered with.
+    #[napi(getter)]
+    pub fn answers(&self) -> Result<Vec<u32>> {
+        guarded(|| Ok(self.recording.answers().map(|number| number as u32).collect()))
+    }
+
+    /// The calls that are recorded in the file but not part of the conversation.
+    #[napi(getter)]
+    pub fn unplayed(&self) -> Result<UnplayedCalls> {
+        guarded(|| {
+            let unplayed = self.recording.unplayed();
+            Ok(UnplayedCalls { abandoned: unplayed.abandoned as u32, sub_agents: unplayed.sub_agents as u32 })
+        })
+    }
+
+    /// Message number `number` as JSON, in pi's shape, read from the file.
+    #[napi]
+    pub fn message(&mut self, number: u32) -> Result<String> {
+        guarded(|| {
+            let message = self.recording.message(number as usize).map_err(|error| unreadable(&error))?;
+            let message = message.ok_or_else(|| Failure::invalid("there is no message of that number"))?;
+            serde_json::to_string(&message).map_err(|error| Failure::internal(error.to_string()))
+        })
     }
 }
 
-fn recorded(session: Session) -> Result<RecordedSession> {
-    let format = match session.format {
-        Format::Pi { version } => format!("pi session, version {version}"),
-        Format::ClaudeCode => "Claude Code transcript".to_owned(),
-        Format::Messages => "messages".to_owned(),
-    };
-    let messages = serde_json::to_string(&session.messages)
-        .map_err(|error| Error::new(Status::GenericFailure, error.to_string()))?;
-    let problems = session
-        .problems
-        .into_iter()
-        .map(|problem| LineProblem { line: problem.line as u32, message: problem.message });
-    Ok(RecordedSession { format, messages, problems: problems.collect() })
+/// Opens a recorded session and finds its messages, on a worker thread.
+#[napi(ts_return_type = "Promise<SessionFile>")]
+pub fn open_session(path: String) -> Result<Promise<SessionFile>> {
+    guarded(|| {
+        Ok(blocking(None, move |_| {
+            let file = File::open(&path).map_err(|error| unreadable(&error))?;
+            let reader = BufReader::with_capacity(BUFFER_BYTES, file);
+            let recording = Recording::read(reader).map_err(|error| unreadable(&error))?;
+            Ok(SessionFile { recording })
+        }))
+    })
+}
+
+fn unreadable(error: &std::io::Error) -> Failure {
+    Failure::invalid(error.to_string())
 }

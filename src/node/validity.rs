@@ -1,10 +1,11 @@
 //! The providers' rules for JavaScript: what is wrong with a transcript, and what mends it.
 
-use napi::Result;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 use std::sync::Arc;
 
+use super::blocking::{Promise, blocking};
+use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
 use crate::measure::{Raw, outline};
@@ -42,17 +43,19 @@ pub fn problems(
     strings: Array<'_>,
     api: Option<String>,
 ) -> Result<Vec<Problem>> {
+    guarded(|| problems_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
+}
+
+/// `problems` off the main thread.
+#[napi(ts_return_type = "Promise<Array<Problem>>")]
+pub fn problems_async(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    api: Option<String>,
+) -> Result<Promise<Vec<Problem>>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        let messages = raws(&batch)?;
-        let transcript = transcript_of(&messages);
-        let family = family(api, &transcript);
-        let problems = check(&transcript, &messages, family).into_iter().map(|problem| Problem {
-            index: problem.index as u32,
-            rule: problem.rule.name().into(),
-            message: problem.rule.says(family).into(),
-        });
-        Ok(problems.collect())
+        Ok(blocking(None, move |_| problems_of(&batch, api.as_deref())))
     })
 }
 
@@ -63,12 +66,38 @@ pub fn mends(
     strings: Array<'_>,
     api: Option<String>,
 ) -> Result<Vec<MendedMessage>> {
+    guarded(|| mends_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
+}
+
+/// `mends` off the main thread.
+#[napi(ts_return_type = "Promise<Array<MendedMessage>>")]
+pub fn mends_async(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    api: Option<String>,
+) -> Result<Promise<Vec<MendedMessage>>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        let messages = raws(&batch)?;
-        let family = family(api, &transcript_of(&messages));
-        Ok(repair(&messages, family).into_iter().map(MendedMessage::from).collect())
+        Ok(blocking(None, move |_| mends_of(&batch, api.as_deref())))
     })
+}
+
+fn problems_of(batch: &Batch, api: Option<&str>) -> Result<Vec<Problem>> {
+    let messages = raws(batch)?;
+    let transcript = transcript_of(&messages);
+    let family = family(api, &transcript);
+    let problems = check(&transcript, &messages, family).into_iter().map(|problem| Problem {
+        index: problem.index as u32,
+        rule: problem.rule.name().into(),
+        message: problem.rule.says(family).into(),
+    });
+    Ok(problems.collect())
+}
+
+fn mends_of(batch: &Batch, api: Option<&str>) -> Result<Vec<MendedMessage>> {
+    let messages = raws(batch)?;
+    let family = family(api, &transcript_of(&messages));
+    Ok(repair(&messages, family).into_iter().map(MendedMessage::from).collect())
 }
 
 impl From<(usize, Mend)> for MendedMessage {
@@ -94,10 +123,10 @@ fn transcript_of(messages: &[Raw<'_>]) -> Transcript {
     Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect())
 }
 
-fn family(api: Option<String>, transcript: &Transcript) -> Family {
+fn family(api: Option<&str>, transcript: &Transcript) -> Family {
     let newest = || transcript.messages().iter().rev().find_map(|message| message.assistant());
     match api {
-        Some(api) => Family::of(&api),
+        Some(api) => Family::of(api),
         None => newest().map_or(Family::Any, |assistant| Family::of(&assistant.source.api)),
     }
 }

@@ -3,6 +3,7 @@
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts`, each cut as
 //! `text block, head, tail`.
 
+use super::contract::{number_of, number_of_layer};
 use crate::plan::{Action, Edit, Plan, Reason};
 use crate::schedule::sticky::{Arithmetic, Verdict};
 
@@ -50,25 +51,24 @@ pub(super) fn encode(header: &Header, plan: &Plan) -> Vec<f64> {
         ]
     }));
     for edit in &plan.edits {
-        encode_edit(edit, &mut numbers);
+        encode_edit(edit, header.scale, &mut numbers);
     }
     numbers
 }
 
-fn encode_edit(edit: &Edit, numbers: &mut Vec<f64>) {
-    let (action, cuts) = match &edit.action {
-        Action::Summarize => (0, [].as_slice()),
-        Action::StripThinking => (1, [].as_slice()),
-        Action::Drop => (2, [].as_slice()),
-        Action::Truncate(cuts) => (3, cuts.as_slice()),
+/// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
+fn encode_edit(edit: &Edit, scale: f64, numbers: &mut Vec<f64>) {
+    let cuts = match &edit.action {
+        Action::Truncate(cuts) => cuts.as_slice(),
+        Action::Summarize | Action::StripThinking | Action::Drop => &[],
     };
     let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
     numbers.extend([
         edit.index as f64,
-        f64::from(action),
-        f64::from(edit.layer as u8),
+        number_of(&edit.action) as f64,
+        number_of_layer(edit.layer) as f64,
         reason as f64,
-        edit.tokens_saved as f64,
+        (edit.tokens_saved as f64 * scale).round(),
         cuts.len() as f64,
     ]);
     for cut in cuts {

@@ -29,6 +29,10 @@ const TELLING_MISS: f64 = 0.05;
 const CONTRADICTION: f64 = 0.12;
 /// Less than this many tokens is never a contradiction: a changed prompt or tool.
 const SLACK_TOKENS: f64 = 600.0;
+/// A report up to so many times what is known of the agent is believed after a compaction.
+const KNOWN_ROOM: f64 = 1.3;
+/// A scale that is not learned yet can make the overhead seem this share of the report below nothing.
+const NEGATIVE_SHARE: f64 = 0.1;
 /// Most a provider counts beside the messages, for prompt and tools.
 const MAX_OVERHEAD: f64 = 150_000.0;
 /// After a compaction, reports without timestamps are doubted where they say that more than this, and more than this
@@ -70,8 +74,13 @@ pub struct Calibration {
     /// When the newest message was put in that is neither an answer nor a tool's, in ms.
     newest_input_ms: f64,
     has_summary: bool,
+    /// When the newest summary says it was made, and whether an older message after it bears that out.
+    summary_ms: Option<f64>,
+    is_summary_dated: bool,
     /// Whether reports were passed over because the list had changed.
     has_stale: bool,
+    /// Whether a call was planned: what is reported from then on is of this list.
+    was_planned: bool,
     /// The newest message with a report.
     newest_report: Option<usize>,
     /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
@@ -120,7 +129,10 @@ impl Calibration {
             lessons: Vec::new(),
             newest_input_ms: f64::NEG_INFINITY,
             has_summary: false,
+            summary_ms: None,
+            is_summary_dated: false,
             has_stale: false,
+            was_planned: false,
             newest_report: None,
             unreported: Vec::new(),
         }
@@ -167,7 +179,12 @@ impl Calibration {
         if let Some(ms) = message.timestamp_ms.filter(|_| is_input) {
             self.newest_input_ms = self.newest_input_ms.max(ms);
         }
-        self.has_summary |= matches!(message.body, Body::Summary);
+        if matches!(message.body, Body::Summary) {
+            (self.has_summary, self.is_summary_dated) = (true, false);
+            self.summary_ms = message.timestamp_ms;
+        } else if let Some((summary, ms)) = self.summary_ms.zip(message.timestamp_ms) {
+            self.is_summary_dated |= ms < summary;
+        }
     }
 
     /// Takes in what was reported of the call that `assistant`, the message at `index`, answered at `time_ms`; it held one
@@ -192,6 +209,11 @@ impl Calibration {
             Some(anchor) if anchor.source != *source => self.switch(&anchor.clone(), source, total, sent),
             Some(anchor) => self.follow(&anchor.clone(), &assistant.usage, total, sent),
         }
+    }
+
+    /// Notes that a call was planned with the messages taken in so far.
+    pub fn planned(&mut self) {
+        self.was_planned = true;
     }
 
     /// How to estimate the next prompt.
@@ -235,10 +257,14 @@ impl Calibration {
     fn first(&mut self, source: &Source, reported: f64, sent: Sent) {
         let (reported, counted) = sent.unframed(reported, Reading::default());
         let beside = reported - PRIOR_SCALE * counted;
-        let is_doubted = self.has_summary
-            && beside > DOUBTED_OVERHEAD
-            && beside > DOUBTED_SHARE * self.context_window
-            && self.overhead_tokens.is_none_or(|overhead| beside > 2.0 * overhead);
+        let is_doubted = self.has_summary && !self.is_summary_dated && !self.was_planned && {
+            let expected = self.known.as_ref().map(|known| known.scale * (known.overhead + counted));
+            let told = self.overhead_tokens.map(|overhead| PRIOR_SCALE * counted + 2.0 * overhead);
+            match expected.or(told) {
+                Some(tokens) => reported > tokens * KNOWN_ROOM + SLACK_TOKENS,
+                None => beside > DOUBTED_OVERHEAD && beside > DOUBTED_SHARE * self.context_window,
+            }
+        };
         if is_doubted
             || reported < counted * SCALE_RANGE.0
             || reported > counted * SCALE_RANGE.1 + MAX_OVERHEAD
@@ -283,12 +309,16 @@ impl Calibration {
         (self.anchor, self.suspect) = (Some(next), None);
     }
 
-    /// Keeps a report that contradicts the anchor until the next one; two that agree outvote it.
+    /// Keeps a report that contradicts the anchor until the next one; two that agree outvote it, unless they leave less
+    /// than nothing beside the messages: then a message grew in place after they were made.
     fn doubt(&mut self, next: Anchor) {
-        let is_borne_out = self
-            .suspect
-            .as_ref()
-            .is_some_and(|suspect| suspect.source == next.source && !self.contradicts(suspect, &next));
+        let beside = next.reported - self.scale(&next.source) * next.counted;
+        let is_possible = beside > -(NEGATIVE_SHARE * next.reported + SLACK_TOKENS);
+        let is_borne_out = is_possible
+            && self
+                .suspect
+                .as_ref()
+                .is_some_and(|suspect| suspect.source == next.source && !self.contradicts(suspect, &next));
         if is_borne_out {
             if !self.lessons.iter().any(|(of, _)| *of == next.source) {
                 self.lessons.push((next.source.clone(), Lesson::new(PRIOR_SCALE)));

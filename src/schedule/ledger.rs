@@ -1,7 +1,6 @@
 //! Which identifiers the context still shows, and what would be lost with a message.
 //!
-//! Messages are entered, hidden and shown; expected losses flow out. It counts holders only: which message goes is
-//! decided in `batch`.
+//! It counts, for each identifier, the messages that still show it. Which message goes is decided in `batch`.
 
 use std::collections::HashMap;
 
@@ -74,7 +73,7 @@ impl Ledger {
         numbers.into_boxed_slice()
     }
 
-    /// A message shows these; the messages that first brought what is used now flow out.
+    /// A message shows these. Returns the messages that first brought what is used now.
     pub fn enter(&mut self, numbers: &[u32], speaker: Speaker) -> Vec<u32> {
         let mut origins = Vec::new();
         let calls = self.calls;

@@ -1,9 +1,8 @@
 //! How likely an identifier is to be missed: the chance that the next time it turns up, the model itself writes it.
 //!
-//! An identifier's history flows in, a chance flows out. Its form is that of forgetting: it rises with earlier uses
-//! and falls hyperbolically with the calls since the last. The constants were fitted on 13 recorded sessions of two
-//! agents and checked on 17 others; none of them decides much by itself (halving or doubling one moves recall by
-//! 0.2 points at most and tool recall by 0.7, at the same bill).
+//! The chance has the form of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the
+//! last. The constants were fitted on 13 recorded sessions of two agents and checked on 17 others. None of them decides
+//! much by itself: halving or doubling one moves recall by 0.2 points at most and tool recall by 0.7, at the same bill.
 
 use crate::traits::identifiers::{Identifier, Kind};
 

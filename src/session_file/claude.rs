@@ -1,167 +1,256 @@
-//! Reads Claude Code transcripts: which of the file's lines the model had before it at the end. The lines form a
-//! tree by `uuid` and `parentUuid`; one API response is several lines of one message id, and parallel results hang
-//! on different ones of them, so the path to the last line is completed with its responses' other lines and their
-//! results. Sub-agents' lines (sidechains) are left out, and what a compaction cut off too. The conversion to pi's
+//! Finds the conversation in Claude Code transcripts. The lines form a tree by `uuid` and `parentUuid`; one API
+//! response is several lines of one message id, and parallel results hang on different ones of them, so the path to
+//! the last line is completed with its responses' other lines and their results. A compaction begins a new root and a
+//! new stretch; the path goes on before it. Sub-agents' lines (sidechains) are left out. The conversion to pi's
 //! shapes is `claude_messages`.
 
-use super::claude_messages::{Body, Line, Transcript};
-use super::{Format, Object, Session, is_true, lines, str_of, take_string, time_ms};
+use super::claude_messages::{self as messages, Body, Compaction, Response, body_of};
+use super::lines::{self, Place, changed};
+use super::timeline::{Cause, Timeline};
+use super::{Format, Id, Index, Object, Unplayed, is_true, str_of};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead, Seek};
 
-/// Reads the transcript and converts what is on the path to its last line.
-pub(super) fn read(text: &[u8]) -> Session {
-    let mut nodes: Vec<Node> = Vec::new();
-    let mut known = HashSet::new();
-    let problems = lines::for_each_object(text, |_, line| {
-        let node = node_of(line)?;
-        // A resumed session repeats lines it already has.
-        nodes.extend(node.filter(|node| node.uuid.as_ref().is_none_or(|uuid| known.insert(uuid.clone()))));
-        Ok(())
-    });
-    // A sub-agent's own file has nothing but sidechain lines.
-    if nodes.iter().any(|node| !node.sidechain && node.speaks()) {
-        nodes.retain(|node| !node.sidechain);
-    }
-    let selected = select(&nodes);
-    let mut transcript = Transcript::new(nodes.iter().map(|node| &node.line));
-    let mut nodes: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
-    for index in selected {
-        if let Some(node) = nodes.get_mut(index).and_then(Option::take) {
-            transcript.add(node.line);
-        }
-    }
-    Session { format: Format::ClaudeCode, messages: transcript.finish(), problems }
+/// How a message is made of lines.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Recipe {
+    /// The lines of one response.
+    Response(Vec<Place>),
+    /// One of the tool results in a line.
+    Result { line: Place, number: usize },
+    /// What a line says beside tool results.
+    Prompt(Place),
+    /// A compaction's summary, and the line that tells how large the prompt was before.
+    Summary { line: Place, boundary: Option<Place> },
 }
 
+impl Recipe {
+    /// The message.
+    pub(super) fn message<R: BufRead + Seek>(
+        &self,
+        reader: &mut R,
+        tools: Option<&Tools>,
+    ) -> io::Result<Value> {
+        let mut read = |place: Place| body_of(place.read(reader)?).map_err(|_| changed());
+        let message = match self {
+            Self::Response(lines) => {
+                let mut response = Response::default();
+                for line in lines {
+                    let (Body::Assistant(message), time) = read(*line)? else { return Err(changed()) };
+                    response.add(message, time);
+                }
+                response.finish()
+            }
+            Self::Result { line, number } => {
+                let (Body::User(content) | Body::Meta(content), time) = read(*line)? else {
+                    return Err(changed());
+                };
+                messages::result_in(content, *number, time, |id| tools?.name_of(id))
+            }
+            Self::Prompt(line) => match read(*line)? {
+                (Body::User(content), time) => {
+                    messages::said_in(content).map(|said| messages::prompt(said, time, false))
+                }
+                (Body::Meta(content), time) => {
+                    messages::said_in(content).map(|said| messages::prompt(said, time, true))
+                }
+                _ => None,
+            },
+            Self::Summary { line, boundary } => {
+                let (Body::Summary(content), time) = read(*line)? else { return Err(changed()) };
+                let tokens_before = match boundary.map(read).transpose()? {
+                    Some((Body::Boundary(compaction), _)) => compaction.tokens_before,
+                    _ => None,
+                };
+                Some(messages::summary(&content, tokens_before, time))
+            }
+        };
+        message.ok_or_else(changed)
+    }
+}
+
+/// The tool of each call in the file.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    names: Vec<String>,
+    by_call: HashMap<Id, usize>,
+}
+
+impl Tools {
+    fn add(&mut self, call: &str, name: &str) {
+        let known = self.names.iter().position(|known| known == name);
+        let number = known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        self.by_call.insert(Id::of(call), number);
+    }
+
+    fn name_of(&self, call: &str) -> Option<String> {
+        self.names.get(*self.by_call.get(&Id::of(call))?).cloned()
+    }
+}
+
+/// Reads the transcript and follows the path to its last line.
+pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut known = HashSet::new();
+    let mut tools = Tools::default();
+    let problems = lines::for_each_object(reader, |place, line| {
+        let node = node_of(place, line, &mut tools)?;
+        // A resumed session repeats lines it already has.
+        nodes.extend(node.filter(|node| node.uuid.is_none_or(|uuid| known.insert(uuid))));
+        Ok(())
+    })?;
+    drop(known);
+    let mut unplayed = Unplayed::default();
+    // A sub-agent's own file has nothing but sidechain lines.
+    if nodes.iter().any(|node| !node.is_sidechain && node.speaks()) {
+        unplayed.sub_agents = responses(nodes.iter().filter(|node| node.is_sidechain));
+        nodes.retain(|node| !node.is_sidechain);
+    }
+    let selected = complete(&nodes, path(&nodes));
+    let with =
+        |flag: bool| nodes.iter().zip(&selected).filter(move |(_, s)| **s == flag).map(|(node, _)| node);
+    unplayed.abandoned = responses(with(false));
+    let timeline = timeline(&nodes, &selected);
+    Ok(Index { format: Format::ClaudeCode, timeline, problems, unplayed, tools: Some(tools) })
+}
+
+/// What is kept of a line. Files have millions that say nothing to the model.
 struct Node {
-    uuid: Option<String>,
+    place: Place,
+    uuid: Option<Id>,
     parent: Parent,
-    sidechain: bool,
-    line: Line,
-    boundary: Option<Boundary>,
+    is_sidechain: bool,
+    speech: Option<Box<Speech>>,
 }
 
 enum Parent {
     Root,
-    Uuid(String),
+    Uuid(Id),
     /// None is named: the line before it in the file.
     Previous,
+}
+
+/// What is kept of what a line says.
+enum Speech {
+    Assistant {
+        /// The id shared by all lines of one API response.
+        response: Option<Id>,
+        calls: Vec<Id>,
+    },
+    Prompt {
+        answers: Vec<Id>,
+        /// Whether it says anything beside them.
+        says_more: bool,
+    },
+    Summary,
+    Boundary(Boundary),
 }
 
 /// Where a compaction took place.
 struct Boundary {
     /// Lines from before that were kept word for word.
-    preserved: HashSet<String>,
+    preserved: HashSet<Id>,
+    /// The last line before it.
+    after: Option<Id>,
 }
 
 impl Node {
     fn speaks(&self) -> bool {
-        !matches!(self.line.body, Body::Silent)
+        self.speech.is_some()
+    }
+
+    fn boundary(&self) -> Option<&Boundary> {
+        match self.speech.as_deref() {
+            Some(Speech::Boundary(boundary)) => Some(boundary),
+            _ => None,
+        }
+    }
+
+    fn is_summary(&self) -> bool {
+        matches!(self.speech.as_deref(), Some(Speech::Summary))
+    }
+
+    /// A summary that no boundary announces begins a stretch by itself.
+    fn is_bare_summary(&self) -> bool {
+        self.is_summary() && matches!(self.parent, Parent::Root)
+    }
+
+    fn response(&self) -> Option<Id> {
+        match self.speech.as_deref() {
+            Some(Speech::Assistant { response, .. }) => *response,
+            _ => None,
+        }
+    }
+
+    fn calls(&self) -> &[Id] {
+        match self.speech.as_deref() {
+            Some(Speech::Assistant { calls, .. }) => calls,
+            _ => &[],
+        }
+    }
+
+    fn answers(&self) -> &[Id] {
+        match self.speech.as_deref() {
+            Some(Speech::Prompt { answers, .. }) => answers,
+            _ => &[],
+        }
     }
 }
 
 /// `None` for a line that is no part of the conversation's tree (titles, file snapshots, queues).
-fn node_of(mut line: Object) -> Result<Option<Node>, String> {
-    let parent = match line.remove("parentUuid") {
-        Some(Value::String(uuid)) => Parent::Uuid(uuid),
+fn node_of(place: Place, line: Object, tools: &mut Tools) -> Result<Option<Node>, String> {
+    let parent = match line.get("parentUuid") {
+        Some(Value::String(uuid)) => Parent::Uuid(Id::of(uuid)),
         Some(Value::Null) => Parent::Root,
         _ => Parent::Previous,
     };
-    let uuid = take_string(&mut line, "uuid");
-    let kind = take_string(&mut line, "type");
-    let sidechain = is_true(&line, "isSidechain") || str_of(&line, "parent_tool_use_id").is_some();
-    let time = time_ms(line.get("timestamp"));
-    let mut boundary = None;
-    let body = match (kind.as_deref(), line.remove("message")) {
-        (Some("assistant"), Some(Value::Object(mut message))) => {
-            if is_true(&line, "isApiErrorMessage") {
-                message.insert("stop_reason".to_owned(), "api_error".into());
-            }
-            if let Some(request) = line.remove("requestId") {
-                message.entry("id").or_insert(request);
-            }
-            Body::Assistant(message)
+    let uuid = str_of(&line, "uuid").map(Id::of);
+    let after = str_of(&line, "logicalParentUuid").map(Id::of);
+    let is_sidechain = is_true(&line, "isSidechain") || str_of(&line, "parent_tool_use_id").is_some();
+    let is_attachment = str_of(&line, "type") == Some("attachment");
+    let speech = match body_of(line)?.0 {
+        Body::Assistant(message) => {
+            let calls = messages::calls_of(&message);
+            let calls = calls.inspect(|(id, name)| tools.add(id, name)).map(|(id, _)| Id::of(id)).collect();
+            Some(Speech::Assistant { response: str_of(&message, "id").map(Id::of), calls })
         }
-        (Some("user"), Some(Value::Object(mut message))) => {
-            let content = message.remove("content").unwrap_or_default();
-            match (is_true(&line, "isCompactSummary"), is_true(&line, "isMeta")) {
-                (true, _) => Body::Summary(content),
-                (_, true) => Body::Meta(content),
-                _ => Body::User(content),
-            }
+        Body::User(content) | Body::Meta(content) => {
+            let answers = messages::answers_in(&content).map(Id::of).collect();
+            Some(Speech::Prompt { answers, says_more: messages::said_in(content).is_some() })
         }
-        (Some("user" | "assistant"), _) => return Err("This line carries no message.".to_owned()),
-        (Some("system"), _) if str_of(&line, "subtype") == Some("compact_boundary") => {
-            let metadata = line.get("compactMetadata");
-            boundary = Some(Boundary { preserved: preserved_by(metadata) });
-            Body::Boundary(metadata.and_then(|data| data.get("preTokens")).cloned())
-        }
-        (Some("attachment"), _) => match queued_prompt(&mut line) {
-            // Typed while the agent was at work, and sent along with the results.
-            Some(prompt) => Body::User(prompt),
-            None => Body::Silent,
-        },
-        _ if uuid.is_none() => return Ok(None),
-        _ => Body::Silent,
+        Body::Summary(_) => Some(Speech::Summary),
+        Body::Boundary(Compaction { preserved, .. }) => Some(Speech::Boundary(Boundary {
+            preserved: preserved.iter().map(|uuid| Id::of(uuid)).collect(),
+            after,
+        })),
+        Body::Silent if uuid.is_none() && !is_attachment => return Ok(None),
+        Body::Silent => None,
     };
-    Ok(Some(Node { uuid, parent, sidechain, line: Line { body, time }, boundary }))
+    Ok(Some(Node { place, uuid, parent, is_sidechain, speech: speech.map(Box::new) }))
 }
 
-fn queued_prompt(line: &mut Object) -> Option<Value> {
-    let attachment = line.get_mut("attachment")?.as_object_mut()?;
-    (str_of(attachment, "type") == Some("queued_command")).then(|| attachment.remove("prompt"))?
-}
-
-fn preserved_by(metadata: Option<&Value>) -> HashSet<String> {
-    let uuids = metadata.and_then(|data| data.pointer("/preservedMessages/uuids")).and_then(Value::as_array);
-    uuids.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// Indices of the lines the model had before it, in the order they are to be replayed.
-fn select(nodes: &[Node]) -> Vec<usize> {
-    let on_path = path(nodes);
-    let mut selected = complete(nodes, on_path);
-    let is = |index: usize, selected: &[bool]| selected.get(index).copied().unwrap_or(false);
-    let cut = nodes.iter().enumerate().rposition(|(index, node)| {
-        node.boundary.as_ref().is_some_and(|boundary| {
-            // What was preserved keeps its old parent, so such a path goes around the boundary.
-            is(index, &selected)
-                || !boundary.preserved.is_empty()
-                    && nodes
-                        .iter()
-                        .take(index)
-                        .zip(&selected)
-                        .any(|(n, chosen)| *chosen && keeps(boundary, n))
-        })
-    });
-    let mut order: Vec<usize> = Vec::new();
-    if let Some(cut) = cut {
-        let boundary = nodes.get(cut).and_then(|node| node.boundary.as_ref());
-        let summary =
-            nodes.iter().enumerate().skip(cut).find(|(_, node)| matches!(node.line.body, Body::Summary(_)));
-        // The boundary knows the size, the summary the text; then what was kept, then what followed.
-        order.push(cut);
-        order.extend(summary.map(|(index, _)| index));
-        for (index, node) in nodes.iter().enumerate() {
-            let kept = index >= cut || boundary.is_some_and(|boundary| keeps(boundary, node));
-            if let Some(flag) = selected.get_mut(index) {
-                *flag = (*flag || index < cut) && kept && !order.contains(&index);
-            }
+/// How many API responses these lines are of.
+fn responses<'a>(nodes: impl Iterator<Item = &'a Node>) -> usize {
+    let mut ids = HashSet::new();
+    let mut count = 0;
+    for node in nodes {
+        if let Some(Speech::Assistant { response, .. }) = node.speech.as_deref() {
+            count += usize::from(response.is_none_or(|id| ids.insert(id)));
         }
     }
-    order.extend((0..nodes.len()).filter(|index| is(*index, &selected)));
-    order
+    count
 }
 
-fn keeps(boundary: &Boundary, node: &Node) -> bool {
-    node.uuid.as_ref().is_some_and(|uuid| boundary.preserved.contains(uuid))
-}
-
-/// Marks the lines from the last message up to its root.
+/// Marks the lines from the last message up to the conversation's beginning, compactions on the way left behind.
 fn path(nodes: &[Node]) -> Vec<bool> {
-    let named = nodes.iter().enumerate().filter_map(|(index, node)| Some((node.uuid.as_deref()?, index)));
-    let by_uuid: HashMap<&str, usize> = named.collect();
+    let named = nodes.iter().enumerate().filter_map(|(index, node)| Some((node.uuid?, index)));
+    let by_uuid: HashMap<Id, usize> = named.collect();
+    // A parent lost to a broken line: the line before stands in.
+    let at = |uuid: &Id, index: usize| by_uuid.get(uuid).copied().or_else(|| index.checked_sub(1));
     let mut on_path = vec![false; nodes.len()];
     let mut current = nodes.iter().rposition(Node::speaks);
     while let Some(index) = current {
@@ -169,11 +258,13 @@ fn path(nodes: &[Node]) -> Vec<bool> {
             Some(visited) if !*visited => *visited = true,
             _ => break,
         }
-        current = nodes.get(index).and_then(|node| match &node.parent {
-            Parent::Root => None,
-            // A parent lost to a broken line: the line before stands in.
-            Parent::Uuid(uuid) => by_uuid.get(uuid.as_str()).copied().or_else(|| index.checked_sub(1)),
-            Parent::Previous => index.checked_sub(1),
+        current = nodes.get(index).and_then(|node| match (&node.parent, node.boundary()) {
+            (Parent::Root, Some(Boundary { after: Some(uuid), .. })) => at(uuid, index),
+            (Parent::Root, Some(_)) => index.checked_sub(1),
+            (Parent::Root, None) if node.is_bare_summary() => index.checked_sub(1),
+            (Parent::Root, None) => None,
+            (Parent::Uuid(uuid), _) => at(uuid, index),
+            (Parent::Previous, _) => index.checked_sub(1),
         });
     }
     on_path
@@ -184,24 +275,183 @@ fn complete(nodes: &[Node], mut selected: Vec<bool>) -> Vec<bool> {
     let chosen = |selected: &[bool]| -> Vec<&Node> {
         nodes.iter().zip(selected).filter_map(|(node, flag)| flag.then_some(node)).collect()
     };
-    let responses: HashSet<&str> = chosen(&selected).iter().filter_map(|n| n.line.response_id()).collect();
+    let responses: HashSet<Id> = chosen(&selected).iter().filter_map(|node| node.response()).collect();
     for (node, flag) in nodes.iter().zip(&mut selected) {
-        *flag |= node.line.response_id().is_some_and(|id| responses.contains(id));
+        *flag |= node.response().is_some_and(|id| responses.contains(&id));
     }
     let chosen = chosen(&selected);
-    let answered: HashSet<&str> = chosen.iter().flat_map(|node| node.line.answers()).collect();
-    let mut open: HashSet<&str> = chosen.iter().flat_map(|node| node.line.calls()).collect();
+    let answered: HashSet<Id> = chosen.iter().flat_map(|node| node.answers()).copied().collect();
+    let mut open: HashSet<Id> = chosen.iter().flat_map(|node| node.calls()).copied().collect();
     open.retain(|id| !answered.contains(id));
     for (node, flag) in nodes.iter().zip(&mut selected) {
-        let fresh = !*flag && node.line.answers().any(|id| open.contains(id));
+        let fresh = !*flag && node.answers().iter().any(|id| open.contains(id));
         if fresh {
             *flag = true;
-            node.line.answers().for_each(|id| {
+            for id in node.answers() {
                 open.remove(id);
-            });
+            }
         }
     }
     selected
+}
+
+fn keeps(boundary: &Boundary, node: &Node) -> bool {
+    node.uuid.is_some_and(|uuid| boundary.preserved.contains(&uuid))
+}
+
+/// Positions at which a compaction of this conversation took place.
+fn cuts(nodes: &[Node], selected: &[bool]) -> Vec<usize> {
+    let mut cuts = Vec::new();
+    for (index, (node, is_selected)) in nodes.iter().zip(selected).enumerate() {
+        let is_cut = match node.boundary() {
+            // What was preserved keeps its old parent, so such a path goes around the boundary.
+            Some(boundary) => {
+                let mut before = nodes.iter().take(index).zip(selected);
+                *is_selected
+                    || !boundary.preserved.is_empty()
+                        && before.any(|(node, is_selected)| *is_selected && keeps(boundary, node))
+            }
+            None => *is_selected && index > 0 && node.is_bare_summary(),
+        };
+        if is_cut {
+            cuts.push(index);
+        }
+    }
+    cuts
+}
+
+/// The messages of the selected lines, stretch by stretch.
+fn timeline(nodes: &[Node], selected: &[bool]) -> Timeline {
+    let mut timeline = Timeline::default();
+    let mut numbers: HashMap<Recipe, usize> = HashMap::new();
+    let cuts = cuts(nodes, selected);
+    let ends = cuts.iter().copied().chain([nodes.len()]);
+    for (start, end) in [None].into_iter().chain(cuts.iter().copied().map(Some)).zip(ends) {
+        let mut items = Items::default();
+        if let Some(cut) = start {
+            open(nodes, cut, end, &mut items);
+        }
+        items.is_open = true;
+        let from = start.unwrap_or_default();
+        let own = nodes.iter().zip(selected).enumerate().take(end).skip(from);
+        for (_, (node, _)) in own.filter(|(_, (_, is_selected))| **is_selected) {
+            items.add(node, None);
+        }
+        let (own, opening): (Vec<Item>, Vec<Item>) =
+            items.ordered().into_iter().partition(|item| item.is_own);
+        if start.is_some() {
+            let opening = opening.into_iter().map(|item| match numbers.get(&item.recipe) {
+                Some(number) => *number,
+                None => timeline.push_aside(super::Recipe::Claude(item.recipe)),
+            });
+            let opening = opening.collect();
+            timeline.cut(Cause::Compaction, opening);
+        }
+        for item in own {
+            let recipe = super::Recipe::Claude(item.recipe.clone());
+            let number = timeline.push(recipe, matches!(item.recipe, Recipe::Response(_)));
+            numbers.insert(item.recipe, number);
+        }
+    }
+    timeline
+}
+
+/// What the stretch opens with that the compaction at `cut` began: its summary, then what it preserved.
+fn open(nodes: &[Node], cut: usize, end: usize, items: &mut Items) {
+    let after = nodes.iter().take(end).skip(cut);
+    let boundary = nodes.get(cut).filter(|node| node.boundary().is_some());
+    if let Some(summary) = after.into_iter().find(|node| node.is_summary()) {
+        items.add(summary, boundary.map(|node| node.place));
+    }
+    if let Some(boundary) = boundary.and_then(Node::boundary) {
+        for node in nodes.iter().take(cut).filter(|node| keeps(boundary, node)) {
+            items.add(node, None);
+        }
+    }
+}
+
+/// A message, before it has its place.
+struct Item {
+    recipe: Recipe,
+    calls: Vec<Id>,
+    answers: Option<Id>,
+    /// Whether it came in the stretch; else it opens it.
+    is_own: bool,
+}
+
+/// The messages of one stretch, line by line.
+#[derive(Default)]
+struct Items {
+    items: Vec<Item>,
+    /// Position of each response's message.
+    responses: HashMap<Id, usize>,
+    summary: Option<Place>,
+    /// Whether the opening is over.
+    is_open: bool,
+}
+
+impl Items {
+    fn add(&mut self, node: &Node, boundary: Option<Place>) {
+        let line = node.place;
+        match node.speech.as_deref() {
+            Some(Speech::Assistant { response, calls }) => self.add_response(line, *response, calls),
+            Some(Speech::Prompt { answers, says_more }) => {
+                for (number, id) in answers.iter().enumerate() {
+                    self.push(Recipe::Result { line, number }, Vec::new(), Some(*id));
+                }
+                if *says_more {
+                    self.push(Recipe::Prompt(line), Vec::new(), None);
+                }
+            }
+            // The one that opens the stretch comes again as a line of it.
+            Some(Speech::Summary) if self.summary != Some(line) => {
+                self.summary = Some(line);
+                self.push(Recipe::Summary { line, boundary }, Vec::new(), None);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_response(&mut self, line: Place, response: Option<Id>, calls: &[Id]) {
+        let open = response.and_then(|id| self.responses.get(&id)).and_then(|&at| self.items.get_mut(at));
+        if let Some(item) = open {
+            if let Recipe::Response(lines) = &mut item.recipe
+                && !lines.contains(&line)
+            {
+                lines.push(line);
+            }
+            item.calls.extend(calls);
+            return;
+        }
+        self.responses.extend(response.map(|id| (id, self.items.len())));
+        self.push(Recipe::Response(vec![line]), calls.to_vec(), None);
+    }
+
+    fn push(&mut self, recipe: Recipe, calls: Vec<Id>, answers: Option<Id>) {
+        self.items.push(Item { recipe, calls, answers, is_own: self.is_open });
+    }
+
+    /// Each response's results right behind it: that is how they were sent, though the transcript may have what the
+    /// user typed meanwhile between them.
+    fn ordered(self) -> Vec<Item> {
+        let called: HashSet<Id> = self.items.iter().flat_map(|item| &item.calls).copied().collect();
+        let mut results: HashMap<Id, Vec<Item>> = HashMap::new();
+        let mut others = Vec::with_capacity(self.items.len());
+        for item in self.items {
+            match item.answers.filter(|id| called.contains(id)) {
+                Some(id) => results.entry(id).or_default().push(item),
+                None => others.push(item),
+            }
+        }
+        let mut ordered = Vec::with_capacity(others.len());
+        for item in others {
+            let answers: Vec<Item> =
+                item.calls.iter().filter_map(|id| results.remove(id)).flatten().collect();
+            ordered.push(item);
+            ordered.extend(answers);
+        }
+        ordered
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Converts the lines of a Claude Code transcript to pi's messages. The lines of one API response become one
 //! assistant message, with the usage of its last line; each tool result becomes a message of its own that carries
 //! the name of the tool it answers. What the host put in by itself (`isMeta`) becomes a `custom` message and a
-//! compaction's summary a `compactionSummary`, the roles pi has for them.
+//! compaction's summary a `compactionSummary`, the roles pi has for them. Knows nothing of the tree of lines.
 
-use super::{Object, object, str_of, take_string};
+use super::{Object, is_true, object, str_of, take_string, time_ms};
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
 
 /// What pi shows in place of reasoning that the provider sent encrypted.
 const REDACTED: &str = "[Reasoning redacted]";
@@ -13,124 +12,79 @@ const REDACTED: &str = "[Reasoning redacted]";
 /// The `customType` of what Claude Code itself told the model.
 const META_TYPE: &str = "claude-code-meta";
 
-/// One line of the conversation.
-pub(super) struct Line {
-    pub(super) body: Body,
-    /// Milliseconds since 1970.
-    pub(super) time: Option<u64>,
-}
-
+/// What one line says.
 pub(super) enum Body {
     Assistant(Object),
     User(Value),
     Meta(Value),
     Summary(Value),
-    /// A compaction, with the prompt's size before it.
-    Boundary(Option<Value>),
+    /// A compaction.
+    Boundary(Compaction),
     /// Only a link of the tree.
     Silent,
 }
 
-impl Line {
-    /// The id shared by all lines of one API response.
-    pub(super) fn response_id(&self) -> Option<&str> {
-        match &self.body {
-            Body::Assistant(message) => str_of(message, "id"),
-            _ => None,
+/// What a line says of a compaction.
+pub(super) struct Compaction {
+    /// The prompt's size before it.
+    pub(super) tokens_before: Option<Value>,
+    /// Lines from before that were kept word for word.
+    pub(super) preserved: Vec<String>,
+}
+
+/// Reads what a line says and when; a line that should carry a message and does not is an error.
+pub(super) fn body_of(mut line: Object) -> Result<(Body, Option<Value>), String> {
+    let kind = take_string(&mut line, "type");
+    let time = time_ms(line.get("timestamp")).map(Value::from);
+    let body = match (kind.as_deref(), line.remove("message")) {
+        (Some("assistant"), Some(Value::Object(mut message))) => {
+            if is_true(&line, "isApiErrorMessage") {
+                message.insert("stop_reason".to_owned(), "api_error".into());
+            }
+            if let Some(request) = line.remove("requestId") {
+                message.entry("id").or_insert(request);
+            }
+            Body::Assistant(message)
         }
-    }
-
-    /// Ids of the calls in this line.
-    pub(super) fn calls(&self) -> impl Iterator<Item = &str> {
-        self.blocks("tool_use").filter_map(|block| str_of(block, "id"))
-    }
-
-    /// Ids of the calls this line answers.
-    pub(super) fn answers(&self) -> impl Iterator<Item = &str> {
-        self.blocks("tool_result").filter_map(|block| str_of(block, "tool_use_id"))
-    }
-
-    fn blocks(&self, kind: &'static str) -> impl Iterator<Item = &Object> {
-        let content = match &self.body {
-            Body::Assistant(message) => message.get("content"),
-            Body::User(content) | Body::Meta(content) => Some(content),
-            _ => None,
-        };
-        let blocks = content.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
-        blocks.filter(move |block| str_of(block, "type") == Some(kind))
-    }
-}
-
-/// Collects messages line by line.
-pub(super) struct Transcript {
-    messages: Vec<Value>,
-    /// Tool name by call id, over the whole file.
-    tools: HashMap<String, String>,
-    /// Position of each response's message, by the response's id.
-    responses: HashMap<String, usize>,
-    tokens_before: Option<Value>,
-}
-
-impl Transcript {
-    pub(super) fn new<'a>(lines: impl Iterator<Item = &'a Line>) -> Self {
-        let calls = lines.flat_map(|line| line.blocks("tool_use"));
-        let named =
-            calls.filter_map(|call| Some((str_of(call, "id")?.to_owned(), str_of(call, "name")?.to_owned())));
-        Self { messages: Vec::new(), tools: named.collect(), responses: HashMap::new(), tokens_before: None }
-    }
-
-    /// The messages, each response's results right behind it: that is how they were sent, though the transcript
-    /// may have what the user typed meanwhile between them.
-    pub(super) fn finish(self) -> Vec<Value> {
-        let called: HashSet<String> = self
-            .messages
-            .iter()
-            .flat_map(|message| calls_in(message.get("content")))
-            .map(str::to_owned)
-            .collect();
-        let mut results: HashMap<String, Vec<Value>> = HashMap::new();
-        let mut others = Vec::with_capacity(self.messages.len());
-        for message in self.messages {
-            let answered =
-                message.get("toolCallId").and_then(Value::as_str).filter(|id| called.contains(*id));
-            match answered.map(str::to_owned) {
-                Some(id) => results.entry(id).or_default().push(message),
-                None => others.push(message),
+        (Some("user"), Some(Value::Object(mut message))) => {
+            let content = message.remove("content").unwrap_or_default();
+            match (is_true(&line, "isCompactSummary"), is_true(&line, "isMeta")) {
+                (true, _) => Body::Summary(content),
+                (_, true) => Body::Meta(content),
+                _ => Body::User(content),
             }
         }
-        let mut ordered = Vec::with_capacity(others.len());
-        for message in others {
-            let answers: Vec<Value> =
-                calls_in(message.get("content")).filter_map(|id| results.remove(id)).flatten().collect();
-            ordered.push(message);
-            ordered.extend(answers);
+        (Some("user" | "assistant"), _) => return Err("This line carries no message.".to_owned()),
+        (Some("system"), _) if str_of(&line, "subtype") == Some("compact_boundary") => {
+            Body::Boundary(compaction_of(line.get("compactMetadata")))
         }
-        ordered
-    }
+        // Typed while the agent was at work, and sent along with the results.
+        (Some("attachment"), _) => queued_prompt(&mut line).map_or(Body::Silent, Body::User),
+        _ => Body::Silent,
+    };
+    Ok((body, time))
+}
 
-    pub(super) fn add(&mut self, line: Line) {
-        let time = line.time.map(Value::from);
-        match line.body {
-            Body::Assistant(message) => self.add_response(message, time),
-            Body::User(content) => self.add_user(content, time, None),
-            Body::Meta(content) => self.add_user(content, time, Some(META_TYPE)),
-            Body::Boundary(tokens_before) => self.tokens_before = tokens_before,
-            Body::Summary(content) => self.messages.push(object([
-                ("role", Some("compactionSummary".into())),
-                ("summary", Some(text_of(&content).into())),
-                ("tokensBefore", Some(self.tokens_before.take().unwrap_or_else(|| 0.into()))),
-                ("timestamp", time),
-            ])),
-            Body::Silent => {}
-        }
-    }
+fn compaction_of(metadata: Option<&Value>) -> Compaction {
+    let uuids = metadata.and_then(|data| data.pointer("/preservedMessages/uuids")).and_then(Value::as_array);
+    let preserved = uuids.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    Compaction { tokens_before: metadata.and_then(|data| data.get("preTokens")).cloned(), preserved }
+}
 
-    fn add_response(&mut self, mut message: Object, time: Option<Value>) {
+fn queued_prompt(line: &mut Object) -> Option<Value> {
+    let attachment = line.get_mut("attachment")?.as_object_mut()?;
+    (str_of(attachment, "type") == Some("queued_command")).then(|| attachment.remove("prompt"))?
+}
+
+/// The assistant message of a response whose lines come one by one.
+#[derive(Default)]
+pub(super) struct Response(Option<Object>);
+
+impl Response {
+    /// Adds the next line; what an earlier line said already is not repeated.
+    pub(super) fn add(&mut self, mut message: Object, time: Option<Value>) {
         let blocks = assistant_blocks(message.remove("content").unwrap_or_default());
-        let id = take_string(&mut message, "id");
-        let open =
-            id.as_ref().and_then(|id| self.responses.get(id)).and_then(|at| self.messages.get_mut(*at));
-        if let Some(Value::Object(earlier)) = open {
+        if let Some(earlier) = &mut self.0 {
             if let Some(Value::Array(content)) = earlier.get_mut("content") {
                 let fresh: Vec<Value> = blocks.into_iter().filter(|block| !content.contains(block)).collect();
                 content.extend(fresh);
@@ -138,7 +92,6 @@ impl Transcript {
             set_outcome(earlier, &message);
             return;
         }
-        self.responses.extend(id.map(|id| (id, self.messages.len())));
         let mut assistant = Map::new();
         assistant.insert("role".to_owned(), "assistant".into());
         assistant.insert("content".to_owned(), Value::Array(blocks));
@@ -149,58 +102,97 @@ impl Transcript {
         if let Some(time) = time {
             assistant.insert("timestamp".to_owned(), time);
         }
-        self.messages.push(Value::Object(assistant));
+        self.0 = Some(assistant);
     }
 
-    fn add_user(&mut self, content: Value, time: Option<Value>, custom_type: Option<&str>) {
-        let content = match content {
-            Value::Array(blocks) => {
-                let (results, rest): (Vec<_>, Vec<_>) = blocks
-                    .into_iter()
-                    .partition(|b| b.get("type").and_then(Value::as_str) == Some("tool_result"));
-                for result in results {
-                    if let Value::Object(result) = result {
-                        self.add_result(result, time.clone());
-                    }
-                }
-                let rest = plain_blocks(rest);
-                if rest.is_empty() {
-                    return;
-                }
-                Value::Array(rest)
-            }
-            Value::String(text) => Value::String(text),
-            _ => return,
-        };
-        self.messages.push(match custom_type {
-            None => object([("role", Some("user".into())), ("content", Some(content)), ("timestamp", time)]),
-            Some(custom_type) => object([
-                ("role", Some("custom".into())),
-                ("customType", Some(custom_type.into())),
-                ("content", Some(content)),
-                ("display", Some(false.into())),
-                ("timestamp", time),
-            ]),
-        });
+    /// The message; `None` if no line came.
+    pub(super) fn finish(self) -> Option<Value> {
+        self.0.map(Value::Object)
     }
+}
 
-    fn add_result(&mut self, mut result: Object, time: Option<Value>) {
-        let Some(id) = take_string(&mut result, "tool_use_id") else { return };
-        let content = match result.remove("content") {
-            Some(Value::Array(blocks)) => plain_blocks(blocks),
-            Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
-            _ => Vec::new(),
-        };
-        let name = self.tools.get(&id).map_or("unknown", String::as_str);
-        self.messages.push(object([
-            ("role", Some("toolResult".into())),
-            ("toolName", Some(name.into())),
-            ("toolCallId", Some(id.into())),
-            ("content", Some(Value::Array(content))),
-            ("isError", Some(super::is_true(&result, "is_error").into())),
-            ("timestamp", time),
-        ]));
+/// Ids and names of the calls in a line of a response.
+pub(super) fn calls_of(message: &Object) -> impl Iterator<Item = (&str, &str)> {
+    blocks_of(message.get("content"), "tool_use")
+        .filter_map(|block| Some((str_of(block, "id")?, str_of(block, "name")?)))
+}
+
+/// Ids of the calls that what the user's side said answers, in order.
+pub(super) fn answers_in(content: &Value) -> impl Iterator<Item = &str> {
+    blocks_of(Some(content), "tool_result").filter_map(|block| str_of(block, "tool_use_id"))
+}
+
+fn blocks_of<'a>(content: Option<&'a Value>, kind: &'static str) -> impl Iterator<Item = &'a Object> {
+    let blocks = content.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
+    blocks.filter(move |block| str_of(block, "type") == Some(kind))
+}
+
+/// Tool result number `number` of what the user's side said; `name_of` knows the tool of a call.
+pub(super) fn result_in(
+    content: Value,
+    number: usize,
+    time: Option<Value>,
+    name_of: impl Fn(&str) -> Option<String>,
+) -> Option<Value> {
+    let Value::Array(blocks) = content else { return None };
+    let mut answers = blocks.into_iter().filter_map(|block| match block {
+        Value::Object(block) if str_of(&block, "type") == Some("tool_result") => {
+            let id = str_of(&block, "tool_use_id")?.to_owned();
+            Some((id, block))
+        }
+        _ => None,
+    });
+    let (id, mut result) = answers.nth(number)?;
+    let content = match result.remove("content") {
+        Some(Value::Array(blocks)) => plain_blocks(blocks),
+        Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+        _ => Vec::new(),
+    };
+    Some(object([
+        ("role", Some("toolResult".into())),
+        ("toolName", Some(name_of(&id).unwrap_or_else(|| "unknown".to_owned()).into())),
+        ("toolCallId", Some(id.into())),
+        ("content", Some(Value::Array(content))),
+        ("isError", Some(is_true(&result, "is_error").into())),
+        ("timestamp", time),
+    ]))
+}
+
+/// What the user's side said beside tool results; `None` if nothing.
+pub(super) fn said_in(content: Value) -> Option<Value> {
+    match content {
+        Value::Array(mut blocks) => {
+            blocks.retain(|block| block.get("type").and_then(Value::as_str) != Some("tool_result"));
+            let rest = plain_blocks(blocks);
+            (!rest.is_empty()).then_some(Value::Array(rest))
+        }
+        Value::String(text) => Some(Value::String(text)),
+        _ => None,
     }
+}
+
+/// A message of the user's, or of the host's own where `is_meta`.
+pub(super) fn prompt(content: Value, time: Option<Value>, is_meta: bool) -> Value {
+    if !is_meta {
+        return object([("role", Some("user".into())), ("content", Some(content)), ("timestamp", time)]);
+    }
+    object([
+        ("role", Some("custom".into())),
+        ("customType", Some(META_TYPE.into())),
+        ("content", Some(content)),
+        ("display", Some(false.into())),
+        ("timestamp", time),
+    ])
+}
+
+/// A compaction's summary.
+pub(super) fn summary(content: &Value, tokens_before: Option<Value>, time: Option<Value>) -> Value {
+    object([
+        ("role", Some("compactionSummary".into())),
+        ("summary", Some(text_of(content).into())),
+        ("tokensBefore", Some(tokens_before.unwrap_or_else(|| 0.into()))),
+        ("timestamp", time),
+    ])
 }
 
 /// Ids of the calls in a converted message's content.

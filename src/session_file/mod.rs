@@ -1,18 +1,28 @@
-//! Reads a recorded session: bytes of a file in, the messages an agent would go on with out, in pi's shapes.
+//! Reads a recorded session from a file of any size: which messages it holds, and which of them the model had before
+//! it at each call.
 //!
 //! pi's own session files (every version), Claude Code transcripts, a JSON array of messages and one message per
-//! line are told apart by their content. What the recorder skips, this skips; a line that cannot be read is
-//! reported with its number and left out. Nothing here touches the disk, counts tokens or changes a message.
+//! line are told apart by their content. The file is read once from end to end and only where things stand is kept;
+//! a message is read again when it is wanted. A line that cannot be read is reported with its number and left out.
+//! Nothing here opens a file, counts tokens or changes a message.
 
+mod bare;
 mod claude;
 mod claude_messages;
+mod elements;
 mod json;
 mod lines;
-mod messages;
 mod pi;
+mod pi_entries;
+mod timeline;
 
 use serde_json::{Map, Value};
+use std::io::{self, BufRead, Cursor, Seek};
+use xxhash_rust::xxh3::xxh3_64;
 
+use self::lines::Place;
+use self::timeline::Timeline;
+pub use self::timeline::{Cause, Stretch};
 use crate::fault;
 
 /// Which recorder wrote the file.
@@ -38,20 +48,129 @@ pub struct Problem {
     pub message: String,
 }
 
-/// A recorded session, ready to be replayed.
+/// Recorded calls that no stretch holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unplayed {
+    /// On branches of the conversation that were left.
+    pub abandoned: usize,
+    /// Made by sub-agents, in conversations of their own.
+    pub sub_agents: usize,
+}
+
+/// A recorded session: where its messages stand, and what the model had before it when.
+#[derive(Debug)]
+pub struct Recording<R> {
+    reader: R,
+    index: Index,
+}
+
+/// What is kept of a file.
+#[derive(Debug)]
+struct Index {
+    format: Format,
+    timeline: Timeline,
+    problems: Vec<Problem>,
+    unplayed: Unplayed,
+    /// Claude Code's results do not name their tool.
+    tools: Option<claude::Tools>,
+}
+
+/// How a message is made of what stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Recipe {
+    Bare(Place),
+    Pi(pi::Recipe),
+    Claude(claude::Recipe),
+}
+
+impl<R: BufRead + Seek> Recording<R> {
+    /// Reads the file from its beginning. A file without messages is no error: `problems` says what is in it.
+    ///
+    /// # Errors
+    ///
+    /// Where the reader fails.
+    pub fn read(mut reader: R) -> io::Result<Self> {
+        fault::step();
+        let index = match detect(&mut reader)? {
+            Shape::Array => bare::in_array(&mut reader),
+            Shape::Lines => bare::in_lines(&mut reader),
+            Shape::Pi => pi::read(&mut reader),
+            Shape::Claude => claude::read(&mut reader),
+        }?;
+        Ok(Self { reader, index })
+    }
+
+    /// Who wrote the file.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.index.format
+    }
+
+    /// The lines left out because they could not be read, by line number.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.index.problems
+    }
+
+    /// The calls that are recorded in the file but not part of the conversation.
+    #[must_use]
+    pub fn unplayed(&self) -> Unplayed {
+        self.index.unplayed
+    }
+
+    /// The conversation as stretches between which its past was rewritten. At least one.
+    #[must_use]
+    pub fn stretches(&self) -> &[Stretch] {
+        self.index.timeline.stretches()
+    }
+
+    /// Numbers of the messages that the model answered with, ascending.
+    pub fn answers(&self) -> impl Iterator<Item = usize> {
+        self.index.timeline.answers()
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.timeline.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Message number `number`, an object with a `role` in pi's shape; `None` where there is none of that number.
+    ///
+    /// # Errors
+    ///
+    /// Where the reader fails, or finds something else than before.
+    pub fn message(&mut self, number: usize) -> io::Result<Option<Value>> {
+        let Self { reader, index } = self;
+        let Some(recipe) = index.timeline.recipe(number) else { return Ok(None) };
+        let message = match recipe {
+            Recipe::Bare(place) => bare::message(*place, reader),
+            Recipe::Pi(recipe) => recipe.message(reader),
+            Recipe::Claude(recipe) => recipe.message(reader, index.tools.as_ref()),
+        };
+        message.map(Some)
+    }
+}
+
+/// What an agent would go on with from a recorded session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Who wrote it.
     pub format: Format,
-    /// The messages on the path to the session's last entry, oldest first, each an object with a `role`.
+    /// The messages before the next call, oldest first, each an object with a `role`.
     pub messages: Vec<Value>,
     /// The lines left out because they could not be read, by line number.
     pub problems: Vec<Problem>,
 }
 
-type Object = Map<String, Value>;
-
-/// Reads a recorded session. Never fails: an empty or unreadable file has no messages, and says why in `problems`.
+/// Reads a whole session that is in memory. Never fails: an empty or unreadable file has no messages, and says why in
+/// `problems`.
 ///
 /// ```
 /// let file = br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}
@@ -61,14 +180,12 @@ type Object = Map<String, Value>;
 /// ```
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Session {
-    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    fault::step();
-    match detect(text) {
-        Shape::Array => messages::from_array(text),
-        Shape::Lines => messages::from_lines(text),
-        Shape::Pi => pi::read(text),
-        Shape::Claude => claude::read(text),
-    }
+    let Ok(mut recording) = Recording::read(Cursor::new(bytes)) else {
+        return Session { format: Format::Messages, messages: Vec::new(), problems: Vec::new() };
+    };
+    let last = recording.stretches().last().map(Stretch::all).unwrap_or_default();
+    let messages = last.into_iter().filter_map(|number| recording.message(number).ok().flatten()).collect();
+    Session { format: recording.format(), messages, problems: recording.index.problems }
 }
 
 enum Shape {
@@ -79,14 +196,18 @@ enum Shape {
 }
 
 /// The first line that can only come from one recorder decides; a file without one is read as bare messages.
-fn detect(text: &[u8]) -> Shape {
-    if text.trim_ascii_start().first() == Some(&b'[') {
-        return Shape::Array;
-    }
-    lines::of(text)
-        .filter_map(|(_, line)| json::read(line).ok())
-        .find_map(|value| value.as_object().and_then(shape_of_line))
-        .unwrap_or(Shape::Lines)
+fn detect<R: BufRead + Seek>(reader: &mut R) -> io::Result<Shape> {
+    let mut shape = None;
+    let mut is_first = true;
+    lines::for_each(reader, |line| {
+        if std::mem::take(&mut is_first) && line.text.first() == Some(&b'[') {
+            shape = Some(Shape::Array);
+        } else if let Ok(Value::Object(object)) = json::read(line.text) {
+            shape = shape_of_line(&object);
+        }
+        shape.is_none()
+    })?;
+    Ok(shape.unwrap_or(Shape::Lines))
 }
 
 fn shape_of_line(line: &Object) -> Option<Shape> {
@@ -104,6 +225,18 @@ fn shape_of_line(line: &Object) -> Option<Shape> {
         return Some(Shape::Claude);
     }
     line.get("role").is_some_and(Value::is_string).then_some(Shape::Lines)
+}
+
+type Object = Map<String, Value>;
+
+/// An id of the file's, as it is kept: files have millions of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Id(u64);
+
+impl Id {
+    fn of(text: &str) -> Self {
+        Self(xxh3_64(text.as_bytes()))
+    }
 }
 
 fn str_of<'a>(object: &'a Object, key: &str) -> Option<&'a str> {

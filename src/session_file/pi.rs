@@ -1,52 +1,78 @@
-//! Reads pi's session files: version 1 is a list, 2 and 3 are trees of entries, 4 is the agent harness's log of
-//! records. In, the lines; out, the context pi itself would build: the path from the root to the leaf, with the
-//! latest compaction and the edits on that path applied. Where a broken line tore a parent out of the tree, the
+//! Finds the conversation in pi's session files: version 1 is a list, 2 and 3 are trees of entries, 4 is the agent
+//! harness's log of records. It is the path from the root to the leaf; each compaction and each edit on it begins a
+//! stretch with the context pi itself would build there. Where a broken line tore a parent out of the tree, the
 //! entry before it stands in, so that one bad line does not cost all of the history above it.
 
-use super::{Format, Object, Session, is_true, lines, object, str_of, take_string, time_ms};
-use serde_json::{Value, json};
+use super::lines::{self, Place, changed};
+use super::pi_entries::{self as entries, FirstKept, replace_content, role_of};
+use super::timeline::{Cause, Timeline};
+use super::{Format, Id, Index, Object, Unplayed, str_of};
+use serde_json::Value;
 use std::collections::HashMap;
+use std::io::{self, BufRead, Seek};
 
 /// The last version without `id` and `parentId`; its entries form one list.
 const LINEAR_VERSION: u32 = 1;
 
+/// How a message is made of entries.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Recipe {
+    /// A message entry, with the content of an edit if there was one.
+    Message { entry: Place, edit: Option<Place> },
+    /// One of the messages a compaction puts first.
+    Head { compaction: Place, number: usize },
+}
+
+impl Recipe {
+    /// The message.
+    pub(super) fn message<R: BufRead + Seek>(&self, reader: &mut R) -> io::Result<Value> {
+        let mut read = |place: Place| entries::read(place.read(reader)?).map_err(|_| changed());
+        match self {
+            Self::Message { entry, edit } => {
+                let entries::Entry::Message(mut message) = read(*entry)? else { return Err(changed()) };
+                if let Some(edit) = edit
+                    && let entries::Entry::Edit { replacement: Some(replacement), .. } = read(*edit)?
+                {
+                    replace_content(&mut message, &replacement);
+                }
+                Ok(message)
+            }
+            Self::Head { compaction, number } => match read(*compaction)? {
+                entries::Entry::Compaction(compaction) => {
+                    compaction.head.into_iter().nth(*number).ok_or_else(changed)
+                }
+                _ => Err(changed()),
+            },
+        }
+    }
+}
+
+/// What is kept of an entry.
 struct Entry {
-    id: Option<String>,
+    place: Place,
+    id: Option<Id>,
     parent: Parent,
     kind: Kind,
 }
 
 enum Parent {
     Root,
-    Id(String),
+    Id(Id),
     /// None is named: the entry before it in the file.
     Previous,
 }
 
 enum Kind {
-    Message(Value),
-    Compaction(Compaction),
-    Edit {
-        target: String,
-        replacement: Option<Value>,
-    },
-    /// Carries nothing the model sees, but may be a link of the path.
+    Message { is_answer: bool, is_system: bool },
+    Compaction(Box<Compaction>),
+    Edit { target: Id, removes: bool },
     Other,
 }
 
 struct Compaction {
-    /// The system checkpoint (if any) and the summary.
-    head: Vec<Value>,
-    /// Copies of what was kept, in version 4.
-    retained: Vec<Value>,
-    first_kept: FirstKept,
-}
-
-enum FirstKept {
-    Id(String),
-    /// Version 1: its position among the parsed lines, header included.
-    Line(usize),
-    None,
+    /// How many messages it puts first.
+    head: usize,
+    first_kept: FirstKept<Id>,
 }
 
 #[derive(Default)]
@@ -62,20 +88,32 @@ struct File {
 enum Leaf {
     #[default]
     LastEntry,
-    Id(String),
+    Id(Id),
     BeforeAll,
 }
 
 /// Reads the file and follows the path to its leaf.
-pub(super) fn read(text: &[u8]) -> Session {
+pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
     let mut file = File::default();
-    let problems = lines::for_each_object(text, |_, line| file.add(line));
+    let problems = lines::for_each_object(reader, |place, line| file.add(place, line))?;
     let version = file.version.unwrap_or(LINEAR_VERSION);
-    Session { format: Format::Pi { version }, messages: file.into_context(version), problems }
+    let path = file.path(version);
+    let mut on_path = vec![false; file.entries.len()];
+    for &index in &path {
+        if let Some(flag) = on_path.get_mut(index) {
+            *flag = true;
+        }
+    }
+    let left = file.entries.iter().zip(on_path).filter(|(entry, is_on_path)| {
+        !is_on_path && matches!(entry.kind, Kind::Message { is_answer: true, .. })
+    });
+    let unplayed = Unplayed { abandoned: left.count(), sub_agents: 0 };
+    let timeline = file.timeline(&path);
+    Ok(Index { format: Format::Pi { version }, timeline, problems, unplayed, tools: None })
 }
 
 impl File {
-    fn add(&mut self, mut line: Object) -> Result<(), String> {
+    fn add(&mut self, place: Place, line: Object) -> Result<(), String> {
         if str_of(&line, "type") == Some("session") || str_of(&line, "kind") == Some("header") {
             let version = line.get("version").or_else(|| line.get("v")).and_then(Value::as_u64);
             let version = version.and_then(|version| u32::try_from(version).ok()).unwrap_or(LINEAR_VERSION);
@@ -93,49 +131,19 @@ impl File {
         if is_record && str_of(&line, "kind") != Some("entry") {
             return Ok(());
         }
-        let id = take_string(&mut line, "id");
-        let parent = match line.remove("parentId") {
-            Some(Value::String(id)) => Parent::Id(id),
+        let id = str_of(&line, "id").map(Id::of);
+        let parent = match line.get("parentId") {
+            Some(Value::String(id)) => Parent::Id(Id::of(id)),
             Some(Value::Null) => Parent::Root,
             _ => Parent::Previous,
         };
-        let kind = kind_of(line);
-        let (kind, outcome) = match kind {
-            Ok(kind) => (kind, Ok(())),
+        let (kind, outcome) = match entries::read(line) {
+            Ok(entry) => (kind_of(entry), Ok(())),
             Err(message) => (Kind::Other, Err(message)),
         };
         self.by_line.push(Some(self.entries.len()));
-        self.entries.push(Entry { id, parent, kind });
+        self.entries.push(Entry { place, id, parent, kind });
         outcome
-    }
-
-    fn into_context(mut self, version: u32) -> Vec<Value> {
-        let path = self.path(version);
-        let compaction =
-            path.iter().rposition(|index| matches!(self.kind(*index), Some(Kind::Compaction(_))));
-        let Some(at) = compaction else { return self.project(&path) };
-        let (before, from_compaction) = path.split_at(at);
-        let (Some(&index), after) = (from_compaction.first(), from_compaction.get(1..).unwrap_or_default())
-        else {
-            return Vec::new();
-        };
-        let Some(Kind::Compaction(compaction)) = self.take_kind(index) else { return Vec::new() };
-        let first_kept = before.iter().position(|index| self.is_first_kept(*index, &compaction.first_kept));
-        let kept: Vec<usize> = first_kept
-            .and_then(|first| before.get(first..))
-            .unwrap_or_default()
-            .iter()
-            .copied()
-            // The checkpoint in the compaction has folded the system messages in.
-            .filter(
-                |index| !matches!(self.kind(*index), Some(Kind::Message(m)) if role_of(m) == Some("system")),
-            )
-            .chain(after.iter().copied())
-            .collect();
-        let mut messages = compaction.head;
-        messages.extend(compaction.retained);
-        messages.extend(self.project(&kept));
-        messages
     }
 
     /// Indices of the entries from the root to the leaf.
@@ -143,12 +151,12 @@ impl File {
         if version <= LINEAR_VERSION {
             return (0..self.entries.len()).collect();
         }
-        let named = self.entries.iter().enumerate().filter_map(|(index, e)| Some((e.id.as_deref()?, index)));
-        let by_id: HashMap<&str, usize> = named.collect();
+        let named = self.entries.iter().enumerate().filter_map(|(index, entry)| Some((entry.id?, index)));
+        let by_id: HashMap<Id, usize> = named.collect();
         let last = self.entries.len().checked_sub(1);
         let mut current = match &self.leaf {
             Leaf::BeforeAll => None,
-            Leaf::Id(id) => by_id.get(id.as_str()).copied().or(last),
+            Leaf::Id(id) => by_id.get(id).copied().or(last),
             Leaf::LastEntry => last,
         };
         let mut seen = vec![false; self.entries.len()];
@@ -161,7 +169,7 @@ impl File {
             path.push(index);
             current = self.entries.get(index).and_then(|entry| match &entry.parent {
                 Parent::Root => None,
-                Parent::Id(id) => by_id.get(id.as_str()).copied().or_else(|| index.checked_sub(1)),
+                Parent::Id(id) => by_id.get(id).copied().or_else(|| index.checked_sub(1)),
                 Parent::Previous => index.checked_sub(1),
             });
         }
@@ -169,44 +177,86 @@ impl File {
         path
     }
 
-    /// The messages of these entries, with the edits among them applied; the latest edit of an entry wins.
-    fn project(&mut self, path: &[usize]) -> Vec<Value> {
-        let mut edits = HashMap::new();
-        for index in path {
-            if let Some(Kind::Edit { target, replacement }) = self.kind(*index) {
-                edits.insert(target.clone(), replacement.clone());
-            }
-        }
-        let mut messages = Vec::new();
-        for index in path {
-            let Some(Kind::Message(mut message)) = self.take_kind(*index) else { continue };
-            let id = self.entries.get(*index).and_then(|entry| entry.id.as_deref());
-            match id.and_then(|id| edits.get(id)) {
-                None => messages.push(message),
-                Some(None) => {}
-                Some(Some(replacement)) => {
-                    replace_content(&mut message, replacement);
-                    messages.push(message);
+    /// The messages on the path, and where compactions and edits on it rewrote the past.
+    fn timeline(&self, path: &[usize]) -> Timeline {
+        let mut context = Context::default();
+        for (step, entry) in path.iter().filter_map(|&index| self.entries.get(index)).enumerate() {
+            match &entry.kind {
+                Kind::Message { is_answer, .. } => context.append(entry, *is_answer),
+                Kind::Edit { target, removes } => context.edit(*target, (!removes).then_some(entry.place)),
+                Kind::Compaction(compaction) => {
+                    let before = path.get(..step).unwrap_or_default();
+                    let first = before.iter().position(|&at| self.is_first_kept(at, &compaction.first_kept));
+                    let kept = first.and_then(|first| before.get(first..)).unwrap_or_default();
+                    let kept = kept.iter().filter_map(|&index| self.entries.get(index));
+                    context.compact(entry.place, compaction.head, kept);
                 }
+                Kind::Other => {}
             }
         }
-        messages
+        context.timeline
     }
 
-    fn kind(&self, index: usize) -> Option<&Kind> {
-        self.entries.get(index).map(|entry| &entry.kind)
-    }
-
-    fn take_kind(&mut self, index: usize) -> Option<Kind> {
-        self.entries.get_mut(index).map(|entry| std::mem::replace(&mut entry.kind, Kind::Other))
-    }
-
-    fn is_first_kept(&self, index: usize, first_kept: &FirstKept) -> bool {
+    fn is_first_kept(&self, index: usize, first_kept: &FirstKept<Id>) -> bool {
         match first_kept {
-            FirstKept::Id(id) => self.entries.get(index).is_some_and(|entry| entry.id.as_ref() == Some(id)),
+            FirstKept::Id(id) => self.entries.get(index).is_some_and(|entry| entry.id == Some(*id)),
             FirstKept::Line(line) => self.by_line.get(*line) == Some(&Some(index)),
             FirstKept::None => false,
         }
+    }
+}
+
+/// The context as it was built up along the path.
+#[derive(Default)]
+struct Context {
+    timeline: Timeline,
+    /// The latest edit of each entry: its place, or none where the entry was taken away.
+    edits: HashMap<Id, Option<Place>>,
+    /// Number of each message entry as it now reads.
+    numbers: HashMap<Place, usize>,
+    /// The place of each message entry with an id.
+    places: HashMap<Id, Place>,
+}
+
+impl Context {
+    fn append(&mut self, entry: &Entry, is_answer: bool) {
+        let edit = entry.id.and_then(|id| self.edits.get(&id).copied());
+        self.places.extend(entry.id.map(|id| (id, entry.place)));
+        if edit == Some(None) {
+            return;
+        }
+        let recipe = Recipe::Message { entry: entry.place, edit: edit.flatten() };
+        let number = self.timeline.push(super::Recipe::Pi(recipe), is_answer);
+        self.numbers.insert(entry.place, number);
+    }
+
+    /// The latest edit of an entry wins.
+    fn edit(&mut self, target: Id, edit: Option<Place>) {
+        self.edits.insert(target, edit);
+        let Some(&entry) = self.places.get(&target) else { return };
+        let before = self.timeline.transcript();
+        let old = self.numbers.remove(&entry);
+        let new = edit.map(|place| {
+            let recipe = Recipe::Message { entry, edit: Some(place) };
+            self.timeline.push_aside(super::Recipe::Pi(recipe))
+        });
+        self.numbers.extend(new.map(|number| (entry, number)));
+        let after =
+            before.into_iter().filter_map(|number| if Some(number) == old { new } else { Some(number) });
+        let after = after.collect();
+        self.timeline.cut(Cause::Edit, after);
+    }
+
+    fn compact<'a>(&mut self, compaction: Place, head: usize, kept: impl Iterator<Item = &'a Entry>) {
+        let head = (0..head)
+            .map(|number| super::Recipe::Pi(Recipe::Head { compaction, number }))
+            .collect::<Vec<_>>();
+        let mut opening: Vec<usize> =
+            head.into_iter().map(|recipe| self.timeline.push_aside(recipe)).collect();
+        // The checkpoint in the compaction has folded the system messages in.
+        let kept = kept.filter(|entry| matches!(entry.kind, Kind::Message { is_system: false, .. }));
+        opening.extend(kept.filter_map(|entry| self.numbers.get(&entry.place)));
+        self.timeline.cut(Cause::Compaction, opening);
     }
 }
 
@@ -218,120 +268,31 @@ fn leaf_named_by(line: &Object) -> Option<Leaf> {
         _ => return None,
     };
     match line.get(key)? {
-        Value::String(id) => Some(Leaf::Id(id.clone())),
+        Value::String(id) => Some(Leaf::Id(Id::of(id))),
         Value::Null => Some(Leaf::BeforeAll),
         _ => None,
     }
 }
 
-fn kind_of(mut line: Object) -> Result<Kind, String> {
-    let timestamp = time_ms(line.get("timestamp")).map(Value::from);
-    let kind = take_string(&mut line, "type");
-    match kind.as_deref() {
-        Some("message") => match line.remove("message") {
-            Some(Value::Object(message)) if str_of(&message, "role").is_some() => {
-                Ok(Kind::Message(current_shape(message, timestamp)))
-            }
-            _ => Err("This message entry carries no message with a role.".to_owned()),
-        },
-        Some("custom_message") => Ok(Kind::Message(object([
-            ("role", Some("custom".into())),
-            ("customType", line.remove("customType")),
-            ("content", Some(line.remove("content").filter(|c| !c.is_null()).unwrap_or_else(|| json!([])))),
-            ("display", Some(is_true(&line, "display").into())),
-            ("details", line.remove("details")),
-            ("timestamp", timestamp),
-        ]))),
-        Some("branch_summary") => match take_string(&mut line, "summary") {
-            Some(summary) if !summary.is_empty() => Ok(Kind::Message(object([
-                ("role", Some("branchSummary".into())),
-                ("summary", Some(summary.into())),
-                ("fromId", line.remove("fromId")),
-                ("timestamp", timestamp),
-            ]))),
-            _ => Ok(Kind::Other),
-        },
-        Some("compaction") => compaction_of(line, timestamp),
-        Some("context_edit") => match (take_string(&mut line, "targetId"), line.remove("replacement")) {
-            (Some(target), Some(replacement)) => {
-                Ok(Kind::Edit { target, replacement: Some(replacement).filter(|r| !r.is_null()) })
-            }
-            _ => Err("This context edit names no target or no replacement.".to_owned()),
-        },
-        _ => Ok(Kind::Other),
+fn kind_of(entry: entries::Entry) -> Kind {
+    match entry {
+        entries::Entry::Message(message) => {
+            let role = role_of(&message);
+            Kind::Message { is_answer: role == Some("assistant"), is_system: role == Some("system") }
+        }
+        entries::Entry::Compaction(compaction) => Kind::Compaction(Box::new(Compaction {
+            head: compaction.head.len(),
+            first_kept: match compaction.first_kept {
+                FirstKept::Id(id) => FirstKept::Id(Id::of(&id)),
+                FirstKept::Line(line) => FirstKept::Line(line),
+                FirstKept::None => FirstKept::None,
+            },
+        })),
+        entries::Entry::Edit { target, replacement } => {
+            Kind::Edit { target: Id::of(&target), removes: replacement.is_none() }
+        }
+        entries::Entry::Other => Kind::Other,
     }
-}
-
-fn compaction_of(mut line: Object, timestamp: Option<Value>) -> Result<Kind, String> {
-    let Some(summary) = take_string(&mut line, "summary") else {
-        return Err("This compaction carries no summary.".to_owned());
-    };
-    let summary = object([
-        ("role", Some("compactionSummary".into())),
-        ("summary", Some(summary.into())),
-        ("tokensBefore", line.remove("tokensBefore")),
-        ("timestamp", timestamp),
-    ]);
-    let index = line.get("firstKeptEntryIndex").and_then(Value::as_u64).and_then(|i| usize::try_from(i).ok());
-    let first_kept = match (take_string(&mut line, "firstKeptEntryId"), index) {
-        (Some(id), _) => FirstKept::Id(id),
-        (None, Some(index)) => FirstKept::Line(index),
-        (None, None) => FirstKept::None,
-    };
-    let retained = match line.remove("retainedTail") {
-        Some(Value::Array(messages)) => messages.into_iter().filter(|m| role_of(m).is_some()).collect(),
-        _ => Vec::new(),
-    };
-    let system = line.remove("systemMessage").filter(|message| role_of(message).is_some());
-    Ok(Kind::Compaction(Compaction {
-        head: system.into_iter().chain([summary]).collect(),
-        retained,
-        first_kept,
-    }))
-}
-
-/// What pi does to an old message on loading: one role renamed, missing content filled in.
-fn current_shape(mut message: Object, entry_time: Option<Value>) -> Value {
-    let role = str_of(&message, "role").unwrap_or_default();
-    let empty = match role {
-        "system" => Some(json!("")),
-        "user" | "assistant" | "toolResult" => Some(json!([])),
-        _ => None,
-    };
-    if role == "hookMessage" {
-        message.insert("role".to_owned(), "custom".into());
-    }
-    if let Some(empty) = empty
-        && message.get("content").is_none_or(Value::is_null)
-    {
-        message.insert("content".to_owned(), empty);
-    }
-    if let Some(time) = entry_time
-        && !message.contains_key("timestamp")
-    {
-        message.insert("timestamp".to_owned(), time);
-    }
-    Value::Object(message)
-}
-
-fn replace_content(message: &mut Value, replacement: &Value) {
-    let role = role_of(message).unwrap_or_default();
-    let needs_blocks = matches!(role, "assistant" | "toolResult");
-    if !needs_blocks && !matches!(role, "user" | "custom") {
-        return;
-    }
-    let content = match replacement.get("content") {
-        Some(Value::String(text)) if needs_blocks => json!([{ "type": "text", "text": text }]),
-        Some(content) => content.clone(),
-        None => return,
-    };
-    if let Some(message) = message.as_object_mut() {
-        message.insert("content".to_owned(), content);
-    }
-}
-
-fn role_of(message: &Value) -> Option<&str> {
-    message.get("role").and_then(Value::as_str)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Opens the embedded database that sessions and history are kept in.
 //!
-//! A path and the tables its caller needs flow in, a `SQLite` connection that holds them flows out: write-ahead
-//! logging, a busy timeout, readable by its owner alone. A damaged file is set aside, never deleted. What is stored
+//! The connection has the tables its caller needs, write-ahead logging, a busy timeout, and a file that its owner alone
+//! may read. A damaged file is set aside, never deleted. What is stored
 //! there, and every statement but the opening ones, is its callers' business.
 
 mod error;

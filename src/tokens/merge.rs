@@ -218,8 +218,7 @@ impl Scratch {
             let id = ((known & ANSWER) >> LEN_BITS) as u32;
             return (len != 0).then_some(Token { id, len });
         }
-        let answer =
-            longest_fitting(vocabulary, &mut self.shorter, piece, at, last, token, None, false);
+        let answer = longest_fitting(vocabulary, &mut self.shorter, piece, at, last, token, None, false);
         if let Some(place) = self.answers.get_mut(slot) {
             *place = key | answer.map_or(0, |token| u64::from(token.id) << LEN_BITS | token.len as u64);
         }
@@ -239,7 +238,10 @@ impl Scratch {
 
 /// The longest token that is `token` or a prefix of it and can stand at `at`, after `last`.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the walk's state, in registers: most of it is known to the compiler at each call")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the walk's state, in registers: most of it is known to the compiler at each call"
+)]
 fn longest_fitting(
     vocabulary: &Vocabulary,
     prefixes: &mut Shorter,

@@ -1,7 +1,7 @@
 //! UTF-16 to UTF-8, as JavaScript strings come in.
 //!
-//! Code units flow in, valid UTF-8 is appended to a buffer; a lone surrogate becomes U+FFFD. Runs of ASCII are narrowed
-//! many units at a time.
+//! Valid UTF-8 is appended to the caller's buffer; a lone surrogate becomes U+FFFD. Runs of ASCII are narrowed many units
+//! at a time.
 
 /// Units narrowed at a step; a length compilers turn into vector instructions.
 const STEP: usize = 32;

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::{Family, Rule};
 use crate::measure::{Part, Raw, RawRole};
 use crate::text::{has_lone_surrogate, is_blank};
-use crate::transcript::{Body, Link, Transcript};
+use crate::transcript::{Body, Link, Message, Transcript};
 
 /// Models that bind a signature to the first call of each step.
 const SIGNED_CALL_MODELS: &str = "gemini-3";
@@ -44,36 +44,16 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     /// Results without calls and calls without results.
     fn pairs(&self) -> impl Iterator<Item = Problem> {
-        (0..self.transcript.len()).filter_map(|index| {
+        let mut nearest = Nearest::default();
+        self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
             let rule = match self.transcript.link(index) {
-                Link::Orphan => self.orphan_rule(index),
-                Link::Own if !self.unanswered(index).is_empty() => Rule::UnansweredCall,
-                Link::Own | Link::ResultOf(_) => return None,
+                Link::Orphan => message.tool_result().map(|result| nearest.orphan_rule(&result.call_id)),
+                Link::Own => (!self.unanswered(index).is_empty()).then_some(Rule::UnansweredCall),
+                Link::ResultOf(_) => None,
             };
-            Some(Problem { index, rule })
+            nearest.pass(message);
+            rule.map(|rule| Problem { index, rule })
         })
-    }
-
-    /// Why the result at `index` is an orphan, going by the nearest assistant message before it.
-    fn orphan_rule(&self, index: usize) -> Rule {
-        let Some(id) = self.transcript.get(index).and_then(|m| m.tool_result()).map(|r| &r.call_id) else {
-            return Rule::OrphanResult;
-        };
-        let before = self.transcript.messages().get(..index).unwrap_or_default();
-        let nearest = before.iter().rev().find(|message| message.assistant().is_some());
-        let has_call = nearest
-            .and_then(|message| message.sent_assistant())
-            .is_some_and(|assistant| assistant.call_ids.contains(id));
-        let since_call = before
-            .iter()
-            .rev()
-            .take_while(|message| message.assistant().is_none())
-            .any(|message| message.tool_result().is_some_and(|result| result.call_id == *id));
-        match (has_call, since_call) {
-            (true, true) => Rule::DuplicateResult,
-            (true, false) => Rule::LateResult,
-            (false, _) => Rule::OrphanResult,
-        }
     }
 
     /// Ids of the calls of the message at `index` that no result answers.
@@ -81,16 +61,10 @@ impl<'a> View<'a> {
         let Some(assistant) = self.transcript.get(index).and_then(|message| message.sent_assistant()) else {
             return Vec::new();
         };
-        let mut ids: Vec<&str> = assistant.call_ids.iter().map(AsRef::as_ref).collect();
-        for result in self.transcript.group(index).skip(1) {
-            let Some(result) = self.transcript.get(result).and_then(|message| message.tool_result()) else {
-                continue;
-            };
-            if let Some(at) = ids.iter().position(|id| **id == *result.call_id) {
-                ids.remove(at);
-            }
-        }
-        ids
+        let results = self.transcript.group(index).skip(1);
+        let answered: HashSet<usize> = results.map(|result| self.transcript.call_position(result)).collect();
+        let calls = assistant.call_ids.iter().enumerate();
+        calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| &**id).collect()
     }
 
     /// What is wrong inside single messages.
@@ -216,6 +190,34 @@ impl<'a> View<'a> {
     }
 }
 
+/// What an orphan is told apart by: the nearest assistant message before it and the results since.
+#[derive(Default)]
+struct Nearest<'a> {
+    calls: HashSet<&'a str>,
+    answered: HashSet<&'a str>,
+}
+
+impl<'a> Nearest<'a> {
+    fn pass(&mut self, message: &'a Message) {
+        if message.assistant().is_some() {
+            let calls = message.sent_assistant().into_iter().flat_map(|assistant| &assistant.call_ids);
+            self.calls = calls.map(AsRef::as_ref).collect();
+            self.answered.clear();
+        } else if let Some(result) = message.tool_result() {
+            self.answered.insert(&result.call_id);
+        }
+    }
+
+    /// Why a result with this id is an orphan.
+    fn orphan_rule(&self, id: &str) -> Rule {
+        match (self.calls.contains(id), self.answered.contains(id)) {
+            (true, true) => Rule::DuplicateResult,
+            (true, false) => Rule::LateResult,
+            (false, _) => Rule::OrphanResult,
+        }
+    }
+}
+
 impl Raw<'_> {
     fn calls(&self) -> impl Iterator<Item = &[u16]> {
         self.parts.iter().filter_map(|part| match part {
@@ -288,4 +290,84 @@ fn is_anthropic_id(id: &[u16]) -> bool {
 
 fn ends_in_space(text: &[u16]) -> bool {
     text.last().is_some_and(|&unit| is_blank(&[unit]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::outline;
+    use crate::transcript::Usage;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    /// One of a few messages with ids that meet by chance: calls, results, users, system messages.
+    fn message<'a>(kind: u8, ids: &'a [Vec<u16>]) -> Raw<'a> {
+        let id = |at: usize| ids.get(at % ids.len()).map(Vec::as_slice).unwrap_or_default();
+        let call = |at| Part::Call { id: id(at), name: &[], arguments: &[], is_signed: false };
+        let assistant = RawRole::Assistant {
+            api: &[],
+            provider: &[],
+            model: &[],
+            usage: Usage::default(),
+            has_text_id: false,
+        };
+        let (role, parts) = match kind % 8 {
+            0 => (RawRole::User, vec![]),
+            1 => (RawRole::System, vec![]),
+            2 => (RawRole::Other, vec![]),
+            3 | 4 => {
+                (assistant, (0..usize::from(kind / 8 % 4)).map(|at| call(at + usize::from(kind))).collect())
+            }
+            _ => (
+                RawRole::ToolResult { call_id: id(usize::from(kind / 8)), tool_name: &[], marker: None },
+                vec![],
+            ),
+        };
+        Raw { role, timestamp_ms: None, is_sent: kind % 5 != 4, parts, fingerprint: 0, identity: 0 }
+    }
+
+    /// The rule as it reads: look back from the orphan.
+    fn looking_back(transcript: &Transcript, index: usize) -> Option<Rule> {
+        let id = &transcript.get(index)?.tool_result()?.call_id;
+        let before = &transcript.messages()[..index];
+        let nearest = before.iter().rev().find(|message| message.assistant().is_some());
+        let has_call = nearest
+            .and_then(|message| message.sent_assistant())
+            .is_some_and(|assistant| assistant.call_ids.contains(id));
+        let since_call = before
+            .iter()
+            .rev()
+            .take_while(|message| message.assistant().is_none())
+            .any(|message| message.tool_result().is_some_and(|result| result.call_id == *id));
+        Some(match (has_call, since_call) {
+            (true, true) => Rule::DuplicateResult,
+            (true, false) => Rule::LateResult,
+            (false, _) => Rule::OrphanResult,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_tells_orphans_apart_as_looking_back_does(kinds in prop::collection::vec(any::<u8>(), 0..40)) {
+            let ids: Vec<Vec<u16>> = (0..3u16).map(|id| vec![u16::from(b'a') + id]).collect();
+            let messages: Vec<Raw<'_>> = kinds.iter().map(|&kind| message(kind, &ids)).collect();
+            let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
+            let view = View { transcript: &transcript, messages: &messages, family: Family::Any };
+            let problems: Vec<Problem> = view.pairs().collect();
+            for index in 0..transcript.len() {
+                let told = problems.iter().find(|problem| problem.index == index).map(|problem| problem.rule);
+                match transcript.link(index) {
+                    Link::Orphan => prop_assert_eq!(told, looking_back(&transcript, index)),
+                    Link::ResultOf(_) => prop_assert_eq!(told, None),
+                    Link::Own => {
+                        let calls = transcript.get(index).and_then(|message| message.sent_assistant());
+                        let calls = calls.map_or(0, |assistant| assistant.call_ids.len());
+                        let answered = (0..transcript.len()).filter(|&at| transcript.link(at) == Link::ResultOf(index));
+                        prop_assert_eq!(view.unanswered(index).len(), calls - answered.count());
+                        prop_assert_eq!(told.is_some(), !view.unanswered(index).is_empty());
+                    }
+                }
+            }
+        }
+    }
 }

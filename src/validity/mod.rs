@@ -1,8 +1,8 @@
 //! The providers' rules: what a request must obey, or the provider refuses it and the conversation is stuck.
 //!
-//! Messages as they were read flow in; problems flow out of [`check`], and the fewest losses that mend them out of
-//! [`repair`]. A rule about what changed between two requests (kept thinking byte for byte, a reasoning item beside
-//! its call) cannot be seen in one transcript: the layers keep those by construction.
+//! [`check`] names the messages that break a rule, [`repair`] the fewest losses that mend them. A rule about two
+//! requests (thinking is kept byte for byte, a reasoning item stays beside its call) cannot be seen in one transcript:
+//! the layers keep those by construction.
 
 mod check;
 mod repair;

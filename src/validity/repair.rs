@@ -4,7 +4,7 @@
 //! so it goes in passes, contents first, until there is nothing left to mend. What only waits for the user's next
 //! message, a transcript that ends on a reply, is left alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::check::{View, is_blank_text, part_has_lone_surrogate, texts_after_call};
@@ -161,9 +161,12 @@ impl View<'_> {
         }
     }
 
-    /// Leaves out the message with everything that belongs to it.
+    /// Leaves out the message with everything that belongs to it. Where the first of a group is lost, all of it is.
     fn drop_group(&self, index: usize, losses: &mut Losses) {
-        losses.messages.extend(self.transcript.group(self.transcript.group_start(index)));
+        let start = self.transcript.group_start(index);
+        if !losses.messages.contains(&start) {
+            losses.messages.extend(self.transcript.group(start));
+        }
     }
 
     /// Texts are rewritten. A signature covers its thinking, and an id its results: there the whole goes.
@@ -179,9 +182,9 @@ impl View<'_> {
 
     /// Only the call goes, unless signed thinking vouches for it or nothing would be left.
     fn mend_unanswered(&self, index: usize, parts: &[Part<'_>], losses: &mut Losses) {
-        let unanswered: Vec<Vec<u16>> =
+        let unanswered: HashSet<Vec<u16>> =
             self.unanswered(index).into_iter().map(|id| id.encode_utf16().collect()).collect();
-        let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.iter().any(|lost| lost == id));
+        let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.contains(*id));
         if has_thinking(parts) || parts.iter().all(|part| is_lost(part) || is_blank_text(part)) {
             self.drop_group(index, losses);
         } else {

@@ -22,7 +22,7 @@ export class Invariants {
   #loop;
   #judge;
   #isTruthful;
-  /** By model: how many reports there were, tokens of text they have shown, and the request of the last one. */
+  /** By model, since it came into use: how many reports, tokens of text they have shown, the request of the last one. */
   #reports = new Map();
   #lastModel;
 
@@ -33,10 +33,14 @@ export class Invariants {
     this.#isTruthful = isTruthful;
   }
 
-  /** To be called when the host changed what was there. */
-  hostChanged() {
-    this.#judge.hostChanged();
+  /** As the judge's. */
+  hostChanged(change) {
+    this.#judge.hostChanged(change);
     this.#reports.clear();
+  }
+
+  usageArrived() {
+    this.#judge.usageArrived();
   }
 
   /** What is broken at this call, in words with figures; empty if nothing. */
@@ -87,6 +91,7 @@ export class Invariants {
 
   #note(record) {
     const { model, usage, prompt, sent } = record;
+    if (this.#lastModel !== model) this.#reports.set(model, NO_REPORTS);
     this.#lastModel = model;
     if (usage === undefined || usage.input + usage.cacheRead + usage.cacheWrite !== prompt) return;
     const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;

@@ -19,6 +19,8 @@ const ODD_SCALES = [0.7, 3];
 const IMAGE_TOKENS = 1200;
 /** Every so many calls the host starts anew: a hook of its own must send the same. */
 const RESTART_EVERY = 20;
+/** Calls after a compaction before that: until it has reports again, a hook goes by what it knows of the agent. */
+const RESTART_AFTER = 3;
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
 
@@ -45,6 +47,10 @@ class Session {
   #window;
   #compactsAt;
   #isLate;
+  #isHonest;
+  #callsSinceChange = 0;
+  /** pi compacts after a refusal. */
+  #wasRefused = false;
   /** A usage that comes late: the message it belongs to, and what it says. */
   #owed;
 
@@ -54,7 +60,7 @@ class Session {
     const pick = (items) => items[roll(items.length)];
     const window = pick(WINDOWS);
     const isOdd = roll(12) === 0;
-    const scale = pick(isOdd ? ODD_SCALES : SCALES);
+    const [scale, otherScale] = [pick(isOdd ? ODD_SCALES : SCALES), pick(SCALES)];
     const ownTokens = Math.round(window * pick(BASE_SHARES));
     this.#systemTokens = roll(6) === 0 ? ownTokens : 0;
     const basePrompt = ownTokens - this.#systemTokens;
@@ -71,14 +77,22 @@ class Session {
       basePrompt,
       cache,
       imageTokens: Math.round(IMAGE_TOKENS * scale),
-      models: { "model-b": { scale: pick(SCALES), basePrompt: Math.round(1.1 * basePrompt) } },
+      models: {
+        "model-b": {
+          scale: otherScale,
+          basePrompt: Math.round(1.1 * basePrompt),
+          imageTokens: Math.round(IMAGE_TOKENS * otherScale),
+        },
+      },
     });
     const tell = LIES[lie]();
     this.#options = { contextWindow: window, schedule };
     this.#loop = new Loop(this.#provider, this.#options, {
       tell: (usage, answer) => (this.#isLate ? this.#owe(tell(usage), answer) : tell(usage)),
       view: clones ? structuredClone : (messages) => messages,
+      endsAtRefusal: true,
     });
+    this.#isHonest = lie === "none";
     const isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
     this.#invariants = new Invariants(this.#loop, { isTruthful });
     this.habits = JSON.stringify({
@@ -106,8 +120,14 @@ class Session {
     const owed = this.#owed;
     const record = await this.#loop.call(answer);
     const broken = this.#invariants.check(record);
-    if (record.call % RESTART_EVERY === 0) broken.push(...(await this.#restarted(record)));
-    if (owed !== undefined) owed.message.usage = owed.usage;
+    this.#wasRefused = record.isRefused;
+    this.#callsSinceChange += 1;
+    if (record.call % RESTART_EVERY === 0 && this.#callsSinceChange > RESTART_AFTER)
+      broken.push(...(await this.#restarted(record)));
+    if (owed !== undefined) {
+      owed.message.usage = owed.usage;
+      this.#invariants.usageArrived();
+    }
     const added = this.#loop.messages.at(-1);
     if (this.#owed !== undefined && this.#owed !== owed) this.#owed.message = added;
     if (added.stopReason === "toolUse") this.#answersCalls(added);
@@ -171,12 +191,13 @@ class Session {
   #mayCompact() {
     const { messages } = this.#loop;
     const tokens = contextTokens(messages);
-    if (!(tokens > this.#compactsAt)) return;
+    if (!(this.#wasRefused || tokens > this.#compactsAt)) return;
     const summary = this.#scribe.summary(100 + this.#roll(400), tokens);
-    if (this.#roll(4) === 0) summary.timestamp = messages[0].timestamp;
+    if (this.#roll(4) === 0 && this.#isHonest) summary.timestamp = messages[0].timestamp;
     const system = messages.filter(({ role }) => role === "system");
     const others = messages.slice(system.length);
     this.#loop.messages = [...system, ...compacted(others, this.#window / 10, summary)];
+    this.#callsSinceChange = 0;
     this.#invariants.hostChanged();
   }
 
@@ -195,7 +216,8 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
-    this.#invariants.hostChanged();
+    this.#callsSinceChange = 0;
+    this.#invariants.hostChanged({ isNew: false });
   }
 
   #edit() {
@@ -210,6 +232,7 @@ class Session {
       this.#provider.forget(summary);
     }
     this.#provider.forget(result);
-    this.#invariants.hostChanged();
+    this.#callsSinceChange = 0;
+    this.#invariants.hostChanged({ isNew: false });
   }
 }

@@ -1,6 +1,8 @@
 // The two ways providers cache prompts, priced: an unchanged prefix, or only whole earlier requests.
 
-/** Tokens of the system prompt and the tools, in every request before the messages. */
+import { promptTokens } from "./estimates.mjs";
+
+/** Tokens of the system prompt and the tools, as other systems' thresholds reckon with them. */
 export const SYSTEM_TOKENS = 8000;
 
 /** Dollars per million tokens and the cache's life in seconds: Claude Opus 4.5, five-minute cache. */
@@ -12,12 +14,12 @@ const PER_MILLION = 1e-6;
 export class PrefixCache {
   #last;
 
-  /** Tokens of `request` (an array of versions) that are read from the cache at `timeMs`. */
-  read(request, timeMs, ttlMs) {
+  /** Tokens of `request` (an array of versions), by `estimate`, that are read from the cache at `timeMs`. */
+  read(request, timeMs, ttlMs, estimate) {
     const last = this.#last;
     this.#last = { request, timeMs };
     if (last === undefined || timeMs - last.timeMs > ttlMs) return 0;
-    return SYSTEM_TOKENS + tokensOf(request.slice(0, commonRun(request, last.request)));
+    return promptTokens(estimate, request.slice(0, commonRun(request, last.request)));
   }
 }
 
@@ -25,7 +27,7 @@ export class PrefixCache {
 export class BreakpointCache {
   #entries = [];
 
-  read(request, timeMs, ttlMs) {
+  read(request, timeMs, ttlMs, estimate) {
     const alive = this.#entries.filter((entry) => timeMs - entry.timeMs <= ttlMs);
     const hits = alive.filter(({ request: earlier }) => commonRun(request, earlier) === earlier.length);
     const hit = hits.reduce(
@@ -37,7 +39,7 @@ export class BreakpointCache {
       ...alive.filter((entry) => entry.request.length !== request.length || entry !== hit),
       { request, timeMs },
     ];
-    return hit === undefined ? 0 : SYSTEM_TOKENS + tokensOf(hit.request);
+    return hit === undefined ? 0 : promptTokens(estimate, hit.request);
   }
 }
 

@@ -1,19 +1,24 @@
 // The cost table: every policy over every session, and over all of them together.
 
+import { Recording } from "../recording.mjs";
 import { percent, textTable, whole } from "../table.mjs";
+import { estimatesOf } from "./estimates.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { POLICIES } from "./policies.mjs";
 
 /**
  * One row per session and policy, then, where there are several sessions, one per policy over all of them. `sessions`
- * are `{ name, messages }`; `onStep` is called after each row that was measured.
+ * are `{ name, messages }`, the messages a recording or a list; `onStep` is called after each row that was measured.
  */
 export async function compare(sessions, { contextWindow, prices, policies = POLICIES, onStep }) {
   const rows = [];
   const totals = new Map(Object.keys(policies).map((policy) => [policy, emptyScore()]));
   for (const { name, messages } of sessions) {
+    const recording = Recording.of(messages);
+    const estimates = await estimatesOf(recording, { contextWindow });
     for (const [policy, make] of Object.entries(policies)) {
-      const score = await measure(messages, make({ contextWindow, prices }), { contextWindow, prices });
+      const play = make({ contextWindow, prices });
+      const score = await measure(recording, play, { contextWindow, prices, estimates });
       totals.set(policy, addScores(totals.get(policy), score));
       rows.push(rowOf(name, policy, score));
       onStep?.();
@@ -33,13 +38,27 @@ const HEADS = [
   "calls",
   "$ prefix",
   "$ breakpoint",
+  "$ re-reads",
   "hits",
   "peak",
   "over",
   "recall",
+  "line recall",
   "tool recall",
   "user text",
+  "blind edits",
 ];
+
+/** What the columns mean, under the tables. */
+const LEGEND = `tokens       as the provider counts, estimated from the recorded usage
+$ prefix     input dollars where the cache keeps any unchanged beginning; $ breakpoint: where it keeps whole requests only
+$ re-reads   the dearer of both, and what it costs to read again what an edit needed and no longer saw
+hits         share of the input that came from the cache (prefix)
+peak, over   the largest call, and how many calls were larger than the window
+recall       how much of what the model went on to use was still in front of it; line recall: in its own line;
+             tool recall: of what only tool results had brought
+user text    how much of what the user said was still there
+blind edits  edits that quote a line the model no longer saw`;
 
 /** The rows as one table per session. */
 export function compareTable(rows) {
@@ -48,20 +67,23 @@ export function compareTable(rows) {
     const own = rows.filter(({ session }) => session === name);
     return `${name}\n${textTable(HEADS, own.map(cells))}`;
   };
-  return sessions.map(tableOf).join("\n\n");
+  return `${sessions.map(tableOf).join("\n\n")}\n\n${LEGEND}`;
 }
 
-function cells({ policy, calls, dollars, hitRate, peak, overflows, recall, toolRecall, userText }) {
+function cells({ policy, calls, dollars, peak, overflows, edits, ...rates }) {
   return [
     policy,
     whole(calls),
     dollars.prefix.toFixed(2),
     dollars.breakpoint.toFixed(2),
-    percent(hitRate),
+    rates.dollarsWithRereads.toFixed(2),
+    percent(rates.hitRate),
     whole(peak),
     whole(overflows),
-    percent(recall),
-    percent(toolRecall),
-    percent(userText),
+    percent(rates.recall),
+    percent(rates.lineRecall),
+    percent(rates.toolRecall),
+    percent(rates.userText),
+    `${percent(rates.blindEdits)} of ${whole(edits)}`,
   ];
 }

@@ -1,58 +1,109 @@
 // What a policy costs and what it keeps, over one recorded session: dollars under both cache models, and how much of
 // what the assistant went on to use was still in front of it.
 
-import { callsOf } from "../replay.mjs";
-import { BreakpointCache, dollars, PRICES, PrefixCache, SYSTEM_TOKENS, tokensOf } from "./caches.mjs";
+import { Recording } from "../recording.mjs";
+import { BreakpointCache, dollars, PRICES, PrefixCache } from "./caches.mjs";
+import { estimatesOf, promptTokens } from "./estimates.mjs";
 import { Versions } from "./versions.mjs";
+import { Origins, Visible } from "./visible.mjs";
 
-/** Positions of the calls: assistant messages whose prompt the provider counted; where it counted none, all of them. */
-export function pricedCalls(messages) {
-  const counted = messages.flatMap((message, index) => (promptTokens(message) > 0 ? [index] : []));
-  return counted.length > 0 ? counted : callsOf(messages);
-}
+/** Kinds of identifiers that recall is told for; `recall` itself is over all but the last. */
+const KINDS = ["name", "path", "word", "cjk"];
+const RECALLED = ["name", "path", "word"];
 
-function promptTokens({ role, usage }) {
-  if (role !== "assistant" || usage === undefined) return 0;
-  return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
-}
+/** What an agent does after a blind edit: it reads again, in one more call of this many tokens. */
+const REREAD = { writtenTokens: 2000, outputTokens: 150, outputPrice: 5 };
+
+const PER_MILLION = 1e-6;
 
 /**
- * Plays `messages` through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
- * before it) and adds everything up. `onCall` is told of each call: its position, tokens and dollars.
+ * Plays a recording (or a list of messages) through `policy` (`(messages) => Promise<messages>`, called before each call
+ * with all that stands before it) and adds everything up. The loop is closed: what a policy reads as usage is what its
+ * own requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (`estimatesOf`, if left
+ * out). `onCall` is told of each call: its number, tokens before and after, dollars, and blind edits.
  */
-export async function measure(messages, policy, { contextWindow, prices = PRICES, onCall }) {
+export async function measure(
+  messages,
+  policy,
+  { contextWindow, prices = PRICES, estimates: given, onCall },
+) {
+  const recording = Recording.of(messages);
+  const estimates = given ?? (await estimatesOf(recording, { contextWindow }));
   const versions = new Versions();
+  let origins = new Origins(versions);
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
   const ttlMs = 1000 * prices.ttlSeconds;
-  const visible = new Visible();
-  const origins = new Origins(versions);
+  const identifiers = new Visible((version) => version.identifiers);
+  const realIdentifiers = new Visible((version) => version.identifiersInLines(origins.bareLines));
+  const lines = new Visible((version) => version.lines);
+  const played = new Map();
+  const playedAs = (number) => {
+    if (!played.has(number)) played.set(number, withoutUsage(recording.message(number)));
+    return played.get(number);
+  };
   const score = emptyScore();
-  for (const at of pricedCalls(messages)) {
-    const request = (await policy(messages.slice(0, at))).map((message) => versions.of(message));
-    const tokens = SYSTEM_TOKENS + tokensOf(request);
-    const timeMs = messages[at].timestamp;
+  let stretch = 0;
+  for (const [i, call] of recording.calls.entries()) {
+    // What a recorded compaction cut off is out of every policy's reach: it is not held against any.
+    if (call.stretch !== stretch) origins = new Origins(versions);
+    stretch = call.stretch;
+    const numbers = recording.numbersBefore(call);
+    const before = numbers.map(playedAs);
+    const request = (await policy(before)).map((message) => versions.of(message));
+    const { estimate, tokensBefore } = estimates[i];
+    const tokens = promptTokens(estimate, request);
+    const answer = recording.message(call.at);
+    const timeMs = answer.timestamp;
     const cost = {};
     for (const [model, cache] of Object.entries(caches)) {
-      const read = cache.read(request, timeMs, ttlMs);
+      const read = cache.read(request, timeMs, ttlMs, estimate);
       cost[model] = dollars(tokens, read, prices);
       score.dollars[model] += cost[model];
       score.readTokens[model] += read;
+      if (model === "prefix") played.set(call.at, withUsage(answer, tokens, read, prices));
     }
     score.calls += 1;
     score.tokens += tokens;
     score.peak = Math.max(score.peak, tokens);
     score.overflows += tokens > contextWindow ? 1 : 0;
-    onCall?.({ at, tokens, dollars: cost });
-    visible.show(request);
-    origins.addUpTo(messages, at);
-    origins.score(versions.of(messages[at]), visible, score);
+    origins.addUpTo(before, before.length);
+    for (const visible of [identifiers, realIdentifiers, lines]) visible.show(request);
+    const said = versions.of(answer);
+    origins.scoreUses(said, identifiers, realIdentifiers, score.kinds);
+    const { edits, blind } = origins.editsOf(answer, lines);
+    score.edits += edits;
+    score.blindEdits += blind;
+    score.rereadDollars += blind * rereadDollars(tokens, prices);
+    onCall?.({ call: call.number, numbers, tokensBefore, tokens, dollars: cost, edits, blind });
     score.userText +=
       origins.userTokens === 0 ? 1 : sum(request, (version) => version.userTokens) / origins.userTokens;
   }
   return score;
 }
 
+function withoutUsage(message) {
+  return message.usage === undefined ? message : { ...message, usage: undefined };
+}
+
+/** `message` as if the provider had counted and charged the request that was really made. */
+function withUsage(message, tokens, read, prices) {
+  const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
+  const cost = {
+    input: 0,
+    cacheRead: PER_MILLION * cacheRead * prices.read,
+    cacheWrite: PER_MILLION * cacheWrite * prices.write,
+  };
+  const output = message.usage?.output ?? 0;
+  return { ...message, usage: { input: 0, output, cacheRead, cacheWrite, cost } };
+}
+
+function rereadDollars(tokens, { input, read, write }) {
+  const { writtenTokens, outputTokens, outputPrice } = REREAD;
+  return PER_MILLION * (tokens * read + writtenTokens * write + outputTokens * outputPrice * input);
+}
+
 export function emptyScore() {
+  const uses = () => ({ used: 0, visible: 0, inRealLines: 0, toolUsed: 0, toolVisible: 0 });
   return {
     calls: 0,
     tokens: 0,
@@ -60,97 +111,42 @@ export function emptyScore() {
     overflows: 0,
     dollars: { prefix: 0, breakpoint: 0 },
     readTokens: { prefix: 0, breakpoint: 0 },
-    used: 0,
-    usedVisible: 0,
-    toolUsed: 0,
-    toolUsedVisible: 0,
+    rereadDollars: 0,
+    edits: 0,
+    blindEdits: 0,
+    kinds: Object.fromEntries(KINDS.map((kind) => [kind, uses()])),
     userText: 0,
   };
 }
 
 /** The scores of several sessions as one. */
 export function addScores(a, b) {
-  return {
-    ...Object.fromEntries(
-      Object.keys(a).map((key) => [key, typeof a[key] === "number" ? a[key] + b[key] : undefined]),
-    ),
-    peak: Math.max(a.peak, b.peak),
-    dollars: addModels(a.dollars, b.dollars),
-    readTokens: addModels(a.readTokens, b.readTokens),
-  };
+  return { ...added(a, b), peak: Math.max(a.peak, b.peak) };
 }
 
-/** Shares as the tables show them. */
+function added(a, b) {
+  if (typeof a === "number") return a + b;
+  return Object.fromEntries(Object.keys(a).map((key) => [key, added(a[key], b[key])]));
+}
+
+/** Shares as the tables show them; `dollars` with what reading again would cost, under the dearer of both caches. */
 export function ratesOf(score) {
+  const all = RECALLED.map((kind) => score.kinds[kind]).reduce(added);
   return {
-    recall: share(score.usedVisible, score.used),
-    toolRecall: share(score.toolUsedVisible, score.toolUsed),
+    dollarsWithRereads: Math.max(score.dollars.prefix, score.dollars.breakpoint) + score.rereadDollars,
+    recall: share(all.visible, all.used),
+    lineRecall: share(all.inRealLines, all.used),
+    toolRecall: share(all.toolVisible, all.toolUsed),
+    kinds: Object.fromEntries(KINDS.map((kind) => [kind, ratesOfKind(score.kinds[kind])])),
+    blindEdits: score.edits > 0 ? score.blindEdits / score.edits : 0,
+    edits: score.edits,
     userText: share(score.userText, score.calls),
     hitRate: share(score.readTokens.prefix, score.tokens),
   };
 }
 
-/** How often each identifier stands in the request at hand. */
-class Visible {
-  #counts = new Map();
-  #request = [];
-
-  show(request) {
-    let same = 0;
-    while (same < request.length && request[same] === this.#request[same]) same += 1;
-    for (const version of this.#request.slice(same)) this.#add(version, -1);
-    for (const version of request.slice(same)) this.#add(version, 1);
-    this.#request = request;
-  }
-
-  has(identifier) {
-    return (this.#counts.get(identifier) ?? 0) > 0;
-  }
-
-  #add({ identifiers }, change) {
-    for (const identifier of identifiers)
-      this.#counts.set(identifier, (this.#counts.get(identifier) ?? 0) + change);
-  }
-}
-
-/** Where identifiers occurred before: anywhere, or only in tool results. */
-class Origins {
-  userTokens = 0;
-  #versions;
-  #onlyInTools = new Map();
-  #next = 0;
-
-  constructor(versions) {
-    this.#versions = versions;
-  }
-
-  addUpTo(messages, end) {
-    for (; this.#next < end; this.#next += 1) {
-      const message = messages[this.#next];
-      const { identifiers, userTokens } = this.#versions.of(message);
-      this.userTokens += userTokens;
-      const isTool = message.role === "toolResult";
-      for (const identifier of identifiers) {
-        this.#onlyInTools.set(identifier, isTool && (this.#onlyInTools.get(identifier) ?? true));
-      }
-    }
-  }
-
-  score({ identifiers }, visible, score) {
-    for (const identifier of identifiers) {
-      const onlyInTools = this.#onlyInTools.get(identifier);
-      if (onlyInTools === undefined) continue;
-      const isVisible = visible.has(identifier) ? 1 : 0;
-      score.used += 1;
-      score.usedVisible += isVisible;
-      score.toolUsed += onlyInTools ? 1 : 0;
-      score.toolUsedVisible += onlyInTools ? isVisible : 0;
-    }
-  }
-}
-
-function addModels(a, b) {
-  return { prefix: a.prefix + b.prefix, breakpoint: a.breakpoint + b.breakpoint };
+function ratesOfKind({ used, visible, toolUsed, toolVisible }) {
+  return { recall: share(visible, used), toolRecall: share(toolVisible, toolUsed) };
 }
 
 function share(part, all) {

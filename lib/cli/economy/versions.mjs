@@ -1,6 +1,7 @@
-// What the measure knows of each version of a message: its size and the identifiers a model can read in it.
+// What the measure knows of each version of a message: its size, and the identifiers and lines a model can read in it.
 
 import counting from "../../count.js";
+import { addLines, bareLine } from "./lines.mjs";
 
 /** Provider tokens of a message: cl100k undercounts Claude by about 1.27, and each message has a frame of 4. */
 const SCALE = 1.27;
@@ -10,34 +11,71 @@ const IDENTIFIER = /[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*/g;
 const IDENTIFIER_MIN_CHARS = 8;
 const IDENTIFIER_MAX_CHARS = 120;
 
+/** Chinese, Japanese and Korean write no spaces between words: every four characters in a row stand for one. */
+const CJK_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{4,}/gu;
+const CJK_CHARS = 4;
+const CJK_START = /^[^\u0000-\u02ff]/;
+
 /** Versions of messages; two messages with the same content share one. */
 export class Versions {
-  #ofObject = new WeakMap();
-  #ofContent = new Map();
+  #ofContent = new WeakMap();
+  #ofKey = new Map();
 
-  /** The version of `message`: `{ tokens, identifiers }`. Equal content, the same object. */
+  /** The version of `message`: `{ tokens, identifiers, … }`. Equal content, the same object. */
   of(message) {
-    let version = this.#ofObject.get(message);
+    const { content } = message;
+    if (typeof content !== "object" || content === null) return this.#byKey(message);
+    let version = this.#ofContent.get(content);
     if (version === undefined) {
-      version = this.#byContent(message);
-      this.#ofObject.set(message, version);
+      version = this.#byKey(message);
+      this.#ofContent.set(content, version);
     }
     return version;
   }
 
-  #byContent(message) {
+  #byKey(message) {
     const { role, content, toolCallId, timestamp } = message;
     const key = JSON.stringify([role, content, toolCallId, timestamp]);
-    let version = this.#ofContent.get(key);
+    let version = this.#ofKey.get(key);
     if (version === undefined) {
-      version = {
-        tokens: tokensOf(message),
-        identifiers: identifiersOf(message),
-        userTokens: userTokens(message),
-      };
-      this.#ofContent.set(key, version);
+      version = new Version(message);
+      this.#ofKey.set(key, version);
     }
     return version;
+  }
+}
+
+class Version {
+  #texts;
+  #realIdentifiers;
+
+  constructor(message) {
+    this.#texts = textsOf(message.content);
+    this.tokens = tokensOf(message);
+    /** cl100k tokens, as the engine counts: none for what pi does not send. */
+    this.counted = counting.countTokens(message);
+    this.identifiers = new Set(this.#texts.flatMap(identifiersIn));
+    this.lines = new Set();
+    for (const text of this.#texts) addLines(text, this.lines);
+    this.userTokens = userTokens(message);
+    /** Set for messages as they were recorded: then all their lines occurred. */
+    this.isRecorded = false;
+  }
+
+  /** All its lines, short ones too, as `bareLine` leaves them. */
+  bareLines() {
+    return this.#texts.flatMap((text) => text.split("\n")).map(bareLine);
+  }
+
+  /** Identifiers in lines of it that are among `real`; an index of names shows none. */
+  identifiersInLines(real) {
+    if (this.isRecorded) return this.identifiers;
+    this.#realIdentifiers ??= new Set(
+      this.bareLines()
+        .filter((line) => real.has(line))
+        .flatMap(identifiersIn),
+    );
+    return this.#realIdentifiers;
   }
 }
 
@@ -50,14 +88,26 @@ function userTokens(message) {
   return message.role === "user" ? counting.countTokens(message) : 0;
 }
 
+/** What an identifier looks like: `cjk`, `path`, `word` or `name`. */
+export function kindOf(identifier) {
+  if (CJK_START.test(identifier)) return "cjk";
+  if (identifier.includes("/")) return "path";
+  return /^[a-z]+$/.test(identifier) ? "word" : "name";
+}
+
 /** Distinct identifiers of 8 to 120 characters in what the message says, thinks, calls and returns. */
 export function identifiersOf(message) {
-  const found = new Set();
-  for (const text of textsOf(message.content)) {
-    for (const [identifier] of text.matchAll(IDENTIFIER)) {
-      if (identifier.length >= IDENTIFIER_MIN_CHARS && identifier.length <= IDENTIFIER_MAX_CHARS)
-        found.add(identifier);
-    }
+  return new Set(textsOf(message.content).flatMap(identifiersIn));
+}
+
+function identifiersIn(text) {
+  const found = [];
+  for (const [identifier] of text.matchAll(IDENTIFIER)) {
+    if (identifier.length >= IDENTIFIER_MIN_CHARS && identifier.length <= IDENTIFIER_MAX_CHARS)
+      found.push(identifier);
+  }
+  for (const [run] of text.matchAll(CJK_RUN)) {
+    for (let at = 0; at + CJK_CHARS <= run.length; at += 1) found.push(run.slice(at, at + CJK_CHARS));
   }
   return found;
 }
@@ -71,7 +121,8 @@ function textsOf(content) {
   ]);
 }
 
-function stringsIn(value) {
+/** Every string in `value`, however deep. */
+export function stringsIn(value) {
   const strings = [];
   const open = [value];
   while (open.length > 0) {

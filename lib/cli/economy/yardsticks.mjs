@@ -13,6 +13,7 @@ export function none() {
 export function wholeRounds({ contextWindow }) {
   const rounds = new Rounds();
   return async (messages) => {
+    rounds.follow(messages);
     if (rounds.tokens(messages) > 0.75 * contextWindow) rounds.cutTo(messages, 0.5 * contextWindow);
     return rounds.kept(messages);
   };
@@ -22,6 +23,7 @@ export function wholeRounds({ contextWindow }) {
 export function coldOnly({ contextWindow, prices }) {
   const rounds = new Rounds();
   return async (messages) => {
+    rounds.follow(messages);
     const isCold = gapMs(messages) > 1000 * prices.ttlSeconds;
     if (isCold) rounds.cutTo(messages, 0.25 * contextWindow);
     else if (rounds.tokens(messages) > 0.95 * contextWindow) rounds.cutTo(messages, 0.5 * contextWindow);
@@ -55,6 +57,13 @@ export function clearOver100k() {
 class Rounds {
   #versions = new Versions();
   #start = 0;
+  #first;
+
+  /** After a compaction of the host's own nothing of what was cut before is there. */
+  follow([first]) {
+    if (first !== this.#first) this.#start = 0;
+    this.#first = first;
+  }
 
   kept(messages) {
     return messages.slice(this.#start);

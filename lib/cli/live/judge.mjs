@@ -29,11 +29,16 @@ export class Judge {
     this.#lowWater = lowWater;
   }
 
-  /** To be called when the host changed what was there. */
-  hostChanged() {
+  /** To be called when the host changed what was there; `isNew` where it made a new list, as a compaction does. */
+  hostChanged({ isNew = true } = {}) {
     this.#isChanged = true;
     this.#calls = 0;
-    this.#letGo.clear();
+    if (isNew) this.#letGo.clear();
+  }
+
+  /** To be called when a usage came late: what was decided without it may be decided otherwise. */
+  usageArrived() {
+    this.#isChanged = true;
   }
 
   /**

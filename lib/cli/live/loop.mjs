@@ -17,17 +17,20 @@ export class Loop {
   #last = [];
   #tell;
   #view;
+  #endsAtRefusal;
 
   /**
    * @param provider a `Provider`
    * @param options those of `createTransformContext`
    * @param more.tell what is reported in place of the honest usage: `(usage, answer) => usage`
    * @param more.view what the hook is given in place of `messages` themselves
+   * @param more.endsAtRefusal whether a refused request gets no answer, as in pi; else the conversation goes on as recorded
    * @param more.makeHook what makes the hook, in place of `createTransformContext`
    */
   constructor(provider, options, more = {}) {
     const { tell = (usage) => usage, view = (messages) => messages } = more;
-    const { makeHook = hook.createTransformContext } = more;
+    const { endsAtRefusal = false, makeHook = hook.createTransformContext } = more;
+    this.#endsAtRefusal = endsAtRefusal;
     this.#provider = provider;
     this.#tell = tell;
     this.#view = view;
@@ -40,10 +43,7 @@ export class Loop {
     return this.#provider;
   }
 
-  /**
-   * Sends what there is and adds `answer`, an assistant message, with the usage of this request. A request that is
-   * refused leaves the provider's error, as pi does, and then the answer without usage, for the conversation to go on.
-   */
+  /** Sends what there is and adds `answer`, an assistant message, with the usage of this request. */
   async call(answer) {
     const { messages } = this;
     this.#events = [];
@@ -58,19 +58,18 @@ export class Loop {
     const record = this.#record({ model, given, sent, reply, unchanged, before: this.#last });
     this.#last = sent.slice();
     const added = this.#answered(answer, reply, isLost);
-    messages.push(...added);
-    return { ...record, isLost, usage: added.at(-1).usage };
+    messages.push(added);
+    return { ...record, isLost, usage: added.usage };
   }
 
   #answered(answer, reply, isLost) {
-    if (isLost) return [{ ...answer, usage: NO_USAGE }];
+    if (isLost || (reply.isRefused && !this.#endsAtRefusal)) return { ...answer, usage: NO_USAGE };
     if (reply.isRefused) {
       const errorMessage = `prompt is too long: ${reply.tokens} tokens > ${this.#provider.contextWindow} maximum`;
-      const refusal = { ...answer, content: [], usage: NO_USAGE, stopReason: "error", errorMessage };
-      return [refusal, { ...answer, usage: NO_USAGE }];
+      return { ...answer, content: [], usage: NO_USAGE, stopReason: "error", errorMessage };
     }
     const usage = this.#provider.usageOf(answer, reply, answer.model);
-    return [{ ...answer, usage: this.#tell(usage, answer) }];
+    return { ...answer, usage: this.#tell(usage, answer) };
   }
 
   #record({ model, given, sent, reply, unchanged, before }) {
@@ -106,7 +105,7 @@ export class Loop {
  * the host's chance to change the list.
  */
 export async function* play(messages, loop, beforeCall) {
-  for (const message of messages) {
+  for (const message of inTimesOrder(messages)) {
     if (message.role === "assistant" && loop.messages.length > 0) {
       await beforeCall?.();
       yield await loop.call(message);
@@ -114,4 +113,17 @@ export async function* play(messages, loop, beforeCall) {
       loop.messages.push(message.role === "assistant" ? { ...message, usage: NO_USAGE } : message);
     }
   }
+}
+
+/** In a conversation that goes on live nothing is older than what came before: a summary that is, is as old as what follows. */
+function inTimesOrder(messages) {
+  let next = Number.POSITIVE_INFINITY;
+  return messages
+    .toReversed()
+    .map((message) => {
+      if (message.timestamp > next) return { ...message, timestamp: next };
+      next = message.timestamp ?? next;
+      return message;
+    })
+    .reverse();
 }

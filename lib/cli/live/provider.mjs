@@ -27,7 +27,7 @@ export const PROVIDER = {
   imageTokens: IMAGE_TOKENS,
   cache: "prefix",
   prices: PRICES,
-  /** Other scales and base prompts, by model. */
+  /** Other scales, base prompts and image prices, by model. */
   models: {},
 };
 
@@ -54,8 +54,8 @@ export class Provider {
   tokensOf(message, model) {
     const { tokens, images } = this.#sizes.of(message);
     if (tokens === 0 && images === 0) return 0;
-    const { scale } = this.#ratesOf(model);
-    return scale * tokens + this.#settings.imageTokens * images + FRAME_TOKENS;
+    const { scale, imageTokens } = this.#ratesOf(model);
+    return scale * tokens + imageTokens * images + FRAME_TOKENS;
   }
 
   /** Tokens of a prompt that holds all of these messages. */
@@ -100,8 +100,8 @@ export class Provider {
   }
 
   #ratesOf(model) {
-    const { scale, basePrompt, models } = this.#settings;
-    return { scale, basePrompt, ...models[model] };
+    const { scale, basePrompt, imageTokens, models } = this.#settings;
+    return { scale, basePrompt, imageTokens, ...models[model] };
   }
 
   #cacheOf(model) {

@@ -1,85 +1,131 @@
-// Everything the report shows of a replayed session, as one plain object of columns. It holds sizes, names of roles and
-// tools, and dollars; never text of the conversation.
+// Everything the report shows of a recorded session, as one plain object of columns, and of one run: what the page says
+// of our own policy is what its row in the table says. It holds sizes, names of roles and tools, and dollars; never text
+// of the conversation.
 
 import counting from "../../count.js";
+import { Call, Hook, Layers } from "../../hook.js";
+import native from "../../native.js";
 import options from "../../options.js";
-import { measure, pricedCalls, ratesOf } from "../economy/measure.mjs";
-import { POLICIES } from "../economy/policies.mjs";
-import { callsOf, LAYERS } from "../replay.mjs";
+import { estimatesOf } from "../economy/estimates.mjs";
+import { measure, ratesOf } from "../economy/measure.mjs";
+import { cacheOf, POLICIES } from "../economy/policies.mjs";
+import { editsIn, LAYERS, reportOf } from "../replay.mjs";
+import { ChangeLog } from "./changes.mjs";
 
 /**
- * The report's data. `reports` are the replay's, `changes` a `ChangeLog`'s; `ours` names the policy that
- * was replayed; `onPolicy(name)` is told before each one is measured.
+ * `{ data, reports }`: the report's data, and the calls of our own policy as a replay would report them. `ours` is the
+ * policy's name and its schedule; `onPolicy()` is told when each one was measured.
  */
-export async function reportData({
-  title,
-  session,
-  reports,
-  changes,
-  contextWindow,
-  prices,
-  ours,
-  onPolicy,
-}) {
-  const { messages, format } = session;
-  return {
+export async function reportData({ title, session, contextWindow, prices, ours, onPolicy }) {
+  const estimates = await estimatesOf(session, { contextWindow });
+  const watched = new Watched({ contextWindow, schedule: ours.schedule, cache: cacheOf(prices) });
+  const policies = [];
+  for (const [name, make] of Object.entries(POLICIES)) {
+    const isOurs = name === ours.name;
+    const series = { prefix: [], breakpoint: [] };
+    const policy = isOurs ? watched.policy : make({ contextWindow, prices });
+    const score = await measure(session, policy, {
+      contextWindow,
+      prices,
+      estimates,
+      onCall(call) {
+        for (const model of Object.keys(series)) series[model].push(rounded(call.dollars[model]));
+        if (isOurs) watched.answered(call);
+      },
+    });
+    const { calls, tokens, peak, overflows, dollars } = score;
+    policies.push({ name, series, calls, tokens, peak, overflows, dollars, rates: ratesOf(score) });
+    onPolicy?.();
+  }
+  const { reports, changes } = watched;
+  const data = {
     title,
-    format,
+    format: session.format,
     contextWindow,
-    thresholdTokens: options.CONTEXT_RATIO * contextWindow,
     prices,
-    ours,
-    calls: callColumns(reports),
-    messages: messageColumns(messages),
-    changes: changes.map((change) => [
-      change.index,
-      change.action,
-      change.from,
-      change.to,
-      Math.round(change.tokensSaved),
-      change.reason,
+    ours: ours.name,
+    unplayed: session.unplayed,
+    calls: callColumns(reports, session, contextWindow),
+    stretches: session.stretches.map(({ cause, opening, from }) => ({ cause, opening: runs(opening), from })),
+    messages: messageColumns(session, estimates.at(-1).estimate.scale),
+    changes: changes.map(({ message, action, from, to, tokensSaved, reason }) => [
+      message,
+      action,
+      from,
+      to,
+      Math.round(tokensSaved),
+      reason,
     ]),
-    costs: await costs(messages, { contextWindow, prices }, onPolicy),
+    costs: { calls: session.calls.map(({ number }) => number), policies },
   };
+  return { data, reports };
 }
 
-function callColumns(reports) {
+/** Our hook as a policy, with an eye on what it decides. */
+class Watched {
+  reports = [];
+  #log = new ChangeLog();
+  #hook;
+  #last;
+
+  constructor(settings) {
+    this.#hook = new Hook(new Layers(options.checkHookOptions("replay", settings)));
+  }
+
+  get changes() {
+    return this.#log.changes;
+  }
+
+  policy = async (messages) => {
+    const call = new Call();
+    const { edited, plan } = await this.#hook.run(messages, call);
+    this.#last = { plan, times: call.times() };
+    call.end();
+    return edited;
+  };
+
+  answered({ call, numbers, tokensBefore, tokens }) {
+    const { plan, times } = this.#last;
+    const sizes = { tokensBefore, tokensAfter: tokens, contextWindow: this.#hook.contextWindow() };
+    this.#log.watch(call, editsIn(plan, numbers));
+    this.reports.push({ ...reportOf(call, numbers.length, plan, sizes), ...times });
+  }
+}
+
+function callColumns(reports, session, contextWindow) {
   const column = (value) => reports.map(value);
+  const { high } = native.native().watersOf("balanced");
+  const lines = { everyCall: options.CONTEXT_RATIO, sticky: Math.min(high, options.CONTEXT_RATIO) };
   return {
-    messages: column((report) => report.messagesBefore),
-    before: column((report) => Math.round(report.tokensBefore)),
-    after: column((report) => Math.round(report.tokensAfter)),
+    at: session.calls.map(({ at }) => at),
+    stretch: session.calls.map(({ stretch }) => stretch),
+    before: column((report) => report.tokensBefore),
+    after: column((report) => report.tokensAfter),
+    /** What a call may hold before the schedule that decided it drops messages. */
+    line: column((report) => Math.round(lines[report.schedule] * contextWindow)),
     reason: column((report) => report.reason),
     saved: Object.fromEntries(LAYERS.map((layer) => [layer, column((report) => report.saved[layer])])),
   };
 }
 
-function messageColumns(messages) {
+function messageColumns(session, scale) {
+  const messages = Array.from({ length: session.length }, (_, number) => session.message(number));
   return {
     role: messages.map((message) => message.role),
     tool: messages.map((message) => (message.role === "toolResult" ? String(message.toolName ?? "?") : "")),
-    tokens: messages.map((message) => counting.countTokens(message)),
+    tokens: messages.map((message) => Math.round(scale * counting.countTokens(message))),
   };
 }
 
-/** Dollars of each policy at each priced call, under both cache models. */
-async function costs(messages, { contextWindow, prices }, onPolicy) {
-  const numberOf = new Map(callsOf(messages).map((at, call) => [at, call + 1]));
-  const policies = [];
-  for (const [name, make] of Object.entries(POLICIES)) {
-    onPolicy?.(name);
-    const series = { prefix: [], breakpoint: [] };
-    const score = await measure(messages, make({ contextWindow, prices }), {
-      contextWindow,
-      prices,
-      onCall: ({ dollars }) => {
-        for (const model of Object.keys(series)) series[model].push(rounded(dollars[model]));
-      },
-    });
-    const { calls, peak, overflows, dollars } = score;
-    policies.push({ name, series, calls, peak, overflows, dollars, rates: ratesOf(score) });
+/** Ascending numbers as pairs, the first of a run and one more than its last. */
+function runs(numbers) {
+  const found = [];
+  for (const number of numbers) {
+    const last = found.at(-1);
+    if (last?.[1] === number) last[1] += 1;
+    else found.push([number, number + 1]);
   }
-  return { calls: pricedCalls(messages).map((at) => numberOf.get(at)), policies };
+  return found;
 }
 
 /** Ten thousandths of a cent are enough for a chart. */

@@ -1,0 +1,72 @@
+// The package installed from git, as npm does it: cloned, built by `prepare`, packed by `files`. With Rust it works and
+// says that it builds; without, one sentence tells what is wanted. Optimised less than a release, to be done sooner.
+
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-git-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const sources = join(folder, "sources");
+
+/** A repository with what would be committed of this one. */
+before(() => {
+  const git = (cwd, ...args) => execFileSync("git", args, { cwd, encoding: "utf8" });
+  const listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").trim().split("\n");
+  for (const file of listed.filter((name) => existsSync(join(ROOT, name)))) {
+    mkdirSync(dirname(join(sources, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(sources, file));
+  }
+  git(sources, "init", "--quiet");
+  git(sources, "add", ".");
+  git(sources, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "-m", "all");
+});
+
+/** What npm said, and on a terminal of its own, what the user saw there. */
+function install(name, env) {
+  const app = join(folder, name);
+  mkdirSync(app);
+  writeFileSync(join(app, "package.json"), '{ "private": true }\n');
+  const command = `npm install git+${pathToFileURL(sources)} --no-audit --no-fund --prefer-offline`;
+  const terminal = join(app, "terminal.log");
+  const options = {
+    cwd: app,
+    maxBuffer: 2 ** 28,
+    env: { ...process.env, ...env, CARGO_TARGET_DIR: join(ROOT, "target"), PI_STRATA_BUILD: "quick" },
+  };
+  return new Promise((resolve) =>
+    execFile("script", ["--quiet", "--return", "--command", command, terminal], options, (error) =>
+      resolve({ app, status: error?.code ?? 0, seen: readFileSync(terminal, "utf8") }),
+    ),
+  );
+}
+
+const skip = process.platform === "linux" ? false : "a terminal is made with util-linux's script";
+
+test("with Rust it is built, says so on the terminal, and works", { skip }, async () => {
+  const { app, status, seen } = await install("with-rust", {});
+  assert.equal(status, 0, seen);
+  assert.match(seen, /pi-strata: building the native addon from source, which takes/);
+  const use = `const strata = require("pi-strata");
+    console.log(JSON.stringify([strata.status().native, strata.countTokens("hello world")]));`;
+  const out = execFileSync(process.execPath, ["-e", use], { cwd: app, encoding: "utf8" });
+  assert.deepEqual(JSON.parse(out), [true, 2]);
+  assert.ok(existsSync(join(app, "node_modules/pi-strata/lib/cli/report/page.html")));
+});
+
+test("without Rust one sentence says what is wanted and what to do instead", { skip }, async () => {
+  const isWithout = (path) => !existsSync(join(path, "rustc"));
+  const PATH = process.env.PATH.split(delimiter).filter(isWithout).join(delimiter);
+  const { status, seen } = await install("without-rust", { PATH });
+  assert.notEqual(status, 0);
+  assert.match(
+    seen,
+    /pi-strata: the native addon is built from source here, which needs Rust \d+\.\d+ or newer .*npm install pi-strata/,
+  );
+  assert.doesNotMatch(seen, /omit=optional/);
+});

@@ -1,0 +1,334 @@
+// The inspector: its page in a real browser while a real Agent runs, what it keeps, and whom it answers.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { request } from "node:http";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { Agent } from "@earendil-works/pi-agent-core";
+import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
+import { createTransformContext } from "../index.js";
+import { createInspector } from "../lib/inspector/index.js";
+import { pageTest } from "./support/browser.mjs";
+
+const LOCAL = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale: "en-US" };
+const HOSTILE = `<img src=x onerror="window.hacked=1"></pre><script>window.hacked=1</script>`;
+
+/** An agent whose tool answers at length, and hostilely. */
+function hostileAgent(inspector, { steps, options, onRun = () => {} }) {
+  const script = Array.from({ length: steps }, (_, i) => ({
+    thinking: `step ${i} ${HOSTILE}`,
+    text: `Next ${HOSTILE}`,
+    calls: [{ name: "read", arguments: { path: `${HOSTILE} ${i}` } }],
+  }));
+  const model = createScriptedModel([
+    ...script,
+    { text: `Done ${HOSTILE}` },
+    ...script,
+    { text: "Done again" },
+  ]);
+  const text = Array.from({ length: 80 }, (_, i) => `line ${i} of a long result ${HOSTILE}`).join("\n");
+  const tool = {
+    name: "read",
+    label: "read",
+    description: "reads",
+    parameters: { type: "object", properties: { path: { type: "string" } } },
+    async execute() {
+      await onRun();
+      return { content: [{ type: "text", text }], details: {} };
+    },
+  };
+  const agent = new Agent({
+    initialState: { systemPrompt: "Be brief.", model: scriptedModel, tools: [tool], thinkingLevel: "off" },
+    streamFn: model.streamFn,
+    transformContext: inspector.createTransformContext(options),
+  });
+  agent.subscribe(inspector.answered);
+  return agent;
+}
+
+pageTest("a page shows a running agent call by call, and text only as text", LOCAL, async (page) => {
+  const inspector = createInspector({ title: `An agent ${HOSTILE}` });
+  const answers = [];
+  page.on("response", async (response) => answers.push(await response.text().catch(() => "")));
+  await page.goto(await inspector.open());
+  await page.getByText("Waiting for the first call.").waitFor();
+
+  const options = { schedule: "everyCall", contextWindow: 30_000, reserveTokens: 1000 };
+  let ran = 0;
+  const agent = hostileAgent(inspector, {
+    steps: 14,
+    options,
+    onRun: async () => {
+      ran += 1;
+      // While the agent is still at its third call the page already shows the first two.
+      if (ran === 3) await page.locator("#status", { hasText: "3 calls so far" }).waitFor();
+    },
+  });
+  await agent.prompt(`Go ${HOSTILE}`);
+  await page.locator("#status", { hasText: "15 calls so far" }).waitFor();
+  assert.equal(await page.locator("#calls tbody tr").count(), 15);
+  assert.match(await page.textContent("#calls tbody tr"), /^15/);
+  assert.equal(await page.locator(".chart canvas").count(), 1);
+  const tiles = await page.locator(".tiles").textContent();
+  assert.match(tiles, /In front of the model/);
+  assert.match(tiles, /median over 15 reported calls/);
+  assert.match(tiles, /saved \$|more than without the hook/);
+  assert.match(await page.textContent("#calls"), /missed: an edit by the hook/);
+  assert.match(await page.locator(".legend").textContent(), /tool result [\d,]+.*taken out [\d,]+/);
+  assert.ok(!answers.slice(1).join("").includes("onerror"), "no text before a click");
+
+  const blocks = page.locator(".map canvas");
+  await blocks.focus();
+  for (let i = 0; i < 3; i += 1) await page.keyboard.press("ArrowRight");
+  await page
+    .locator(".tip", { hasText: /summarised since call \d+.*old tool result|dropped since/ })
+    .waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("#text pre").last().waitFor();
+  assert.match(await page.textContent("#text"), /line 40 of a long result <img src=x/);
+  assert.equal(await page.locator("#text img, #text script").count(), 0);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await page.click("#close");
+  assert.equal(await page.locator("#text").isVisible(), false);
+
+  // Back to an earlier call: the page stays there while the agent goes on.
+  await page.getByRole("slider").fill("2");
+  assert.equal(await page.getByRole("checkbox").isChecked(), false);
+  await agent.prompt("More");
+  await page.locator("#status", { hasText: "30 calls so far" }).waitFor();
+  assert.equal(await page.getByRole("slider").inputValue(), "2");
+  await page.click("#language");
+  assert.equal(await page.getAttribute("html", "lang"), "zh");
+  await page.reload();
+  await page.locator("#status", { hasText: "30" }).waitFor();
+  assert.equal(await page.getAttribute("html", "lang"), "zh", "the language stays");
+  assert.doesNotMatch(await page.textContent("main"), /undefined|NaN|What the model sees/);
+  await page.goto("about:blank");
+  await inspector.close();
+});
+
+pageTest("10 000 calls are shown, and memory stays bounded", LOCAL, async (page) => {
+  const inspector = createInspector({ maxCalls: 10_000 });
+  const hook = inspector.createTransformContext({
+    schedule: "everyCall",
+    contextWindow: 2000,
+    reserveTokens: 0,
+  });
+  const url = await inspector.open();
+  const messages = [];
+  const play = async (calls) => {
+    for (let i = 0; i < calls; i += 1) {
+      messages.push({ role: "user", content: `question ${messages.length}`, timestamp: messages.length });
+      await hook(messages);
+      const usage = { input: 5, output: 1, cacheRead: 10 + i, cacheWrite: 0 };
+      messages.push({ role: "assistant", content: [], usage, timestamp: messages.length });
+      // Hosts compact: otherwise the hook itself would have ever more to plan over.
+      if (messages.length > 60) messages.splice(0, 40);
+    }
+  };
+  await play(10_000);
+  await page.goto(url);
+  await page.locator("#status", { hasText: /[\d,]+ calls so far/ }).waitFor();
+  const state = async () => (await fetch(new URL("state", url))).json();
+  const first = await state();
+  assert.ok(first.calls.length <= 10_000);
+  await play(2_500);
+  const second = await state();
+  assert.ok(second.calls.length <= 10_000, `${second.calls.length} calls`);
+  assert.ok(second.messages.role.length <= 50_100);
+  assert.notEqual(second.generation, first.generation, "pages are told to begin anew");
+  await page
+    .locator("#status", { hasText: `${second.calls.length.toLocaleString("en-US")} calls` })
+    .waitFor();
+  await page.goto("about:blank");
+  await inspector.close();
+});
+
+/** Status of a request with these headers. */
+function ask(url, { method = "GET", headers = {} } = {}) {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method, headers, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    asked.once("error", reject).end();
+  });
+}
+
+test("only who knows the address is answered, on this machine, and only questions", async () => {
+  const inspector = createInspector();
+  const url = await inspector.open();
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
+  assert.equal(await inspector.open(), url, "opened again it is the same");
+  const { origin, host } = new URL(url);
+  assert.equal(await ask(url), 200);
+  for (const path of ["/", "/state", `/${"A".repeat(32)}/`, "/%00/"])
+    assert.equal(await ask(`${origin}${path}`), 404);
+  assert.equal(await ask(new URL("nothing", url)), 404);
+  assert.equal(await ask(url, { method: "POST" }), 403);
+  assert.equal(await ask(url, { headers: { host: host.replace("127.0.0.1", "evil.example") } }), 403);
+  const { headers } = await fetch(url);
+  assert.match(headers.get("content-security-policy"), /default-src 'none'; script-src 'nonce-/);
+  assert.equal(headers.get("referrer-policy"), "no-referrer");
+  await inspector.close();
+  await assert.rejects(ask(url), { code: "ECONNREFUSED" });
+  assert.notEqual(await inspector.open(), url, "another address, another secret");
+  await inspector.close();
+});
+
+test("a port that is taken is said", async () => {
+  const [one, two] = [createInspector(), createInspector()];
+  const port = Number(new URL(await one.open()).port);
+  await assert.rejects(two.open({ port }), { code: "EADDRINUSE", message: /port \d+ is taken/ });
+  assert.match(await two.open(), /^http/);
+  await Promise.all([one.close(), two.close()]);
+});
+
+test("it does not keep the process alive, not even with a page open", async () => {
+  const module = JSON.stringify(fileURLToPath(new URL("../lib/inspector/index.js", import.meta.url)));
+  const script = `require(${module}).createInspector().open().then((url) => {
+    console.log(url);
+    setTimeout(() => {}, 1000);
+  });`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const exited = once(child, "exit");
+  const [line] = await once(child.stdout, "data");
+  const { status, body } = await fetch(new URL("events", String(line).trim()));
+  assert.equal(status, 200);
+  const read = body
+    .getReader()
+    .read()
+    .then(() => body);
+  await read;
+  assert.deepEqual(await exited, [0, null]);
+});
+
+const long = "a line of a result\n".repeat(90);
+const conversation = (calls) => [
+  { role: "user", content: "go", timestamp: 0 },
+  ...Array.from({ length: calls }, (_, i) => [
+    {
+      role: "assistant",
+      content: [{ type: "toolCall", id: `c${i}`, name: "read", arguments: {} }],
+      usage: { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 },
+      timestamp: 2 * i + 1,
+    },
+    {
+      role: "toolResult",
+      toolCallId: `c${i}`,
+      toolName: "read",
+      content: [{ type: "text", text: long }],
+      timestamp: 2 * i + 2,
+    },
+  ]).flat(),
+];
+
+async function stateOf(inspector) {
+  return (await fetch(new URL("state", await inspector.open()))).json();
+}
+
+test("the hook answers as it would without, and its listener hears what it would", async () => {
+  const heard = { plain: [], watched: [] };
+  const options = { schedule: "everyCall" };
+  const plain = createTransformContext({ ...options, onEvent: ({ type }) => heard.plain.push(type) });
+  const watched = createInspector().createTransformContext({
+    ...options,
+    onEvent: ({ type }) => heard.watched.push(type),
+  });
+  const messages = conversation(12);
+  assert.deepEqual(await watched(messages), await plain(messages));
+  assert.deepEqual(heard.watched, heard.plain);
+  const short = conversation(1);
+  assert.equal(await watched(short), short);
+  assert.equal(await watched(null), null);
+  const aborted = AbortSignal.abort();
+  assert.equal(await watched(messages, aborted), messages);
+  assert.throws(() => createInspector().createTransformContext({ nope: 1 }), /nope/);
+});
+
+test("changes begin, hold and end; hosts that hand in copies change nothing", async () => {
+  const inspector = createInspector();
+  const hook = inspector.createTransformContext({ schedule: "everyCall" });
+  const messages = conversation(12);
+  for (const end of [15, 17, 19]) await hook(structuredClone(messages.slice(0, end)));
+  // The reasons come from a dry run after the call.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const state = await stateOf(inspector);
+  assert.equal(state.messages.role.length, 19);
+  assert.equal(state.stretches.length, 1);
+  const summaries = state.changes.filter(([, action]) => action === "summarize");
+  assert.deepEqual(
+    summaries.map(([message, , from, to]) => [message, from, to]),
+    [
+      [2, 1, null],
+      [4, 2, null],
+      [6, 3, null],
+    ],
+  );
+  for (const [, , , , saved, reason] of summaries)
+    assert.deepEqual([saved > 0, reason], [true, "old tool result"]);
+
+  // The host compacts: what was summarised is gone from the transcript, so its change ends.
+  await hook([
+    { role: "compactionSummary", summary: "s", timestamp: 99 },
+    ...structuredClone(messages.slice(15, 19)),
+  ]);
+  const after = await stateOf(inspector);
+  assert.deepEqual(
+    after.stretches.map(({ cause }) => cause),
+    ["start", "compaction"],
+  );
+  assert.ok(after.changes.every(([, , , to]) => to === 3));
+  await inspector.close();
+});
+
+test("misses have causes, and dollars follow the usage", async () => {
+  const inspector = createInspector({ prices: { input: 4, read: 1, write: 8 } });
+  const hook = inspector.createTransformContext({ schedule: "everyCall" });
+  const messages = conversation(12);
+  const answer = (usage, model = "m") => inspector.answered({ role: "assistant", content: [], model, usage });
+  await hook(messages.slice(0, 3));
+  answer({ input: 0, output: 1, cacheRead: 0, cacheWrite: 1_000_000 });
+  await hook(messages.slice(0, 5));
+  answer({ input: 0, output: 1, cacheRead: 1_000_000, cacheWrite: 100 });
+  await hook(messages.slice(0, 7));
+  answer({ input: 0, output: 1, cacheRead: 0, cacheWrite: 1_000_000 }, "other");
+  await hook(messages.slice(0, 9));
+  answer({ input: 0, output: 1, cacheRead: 0, cacheWrite: 1_000_000 }, "other");
+  const { calls } = await stateOf(inspector);
+  assert.deepEqual(
+    calls.map(({ miss }) => miss),
+    [undefined, undefined, "model", "unknown"],
+  );
+  assert.equal(calls[0].paid, 8);
+  assert.ok(Math.abs(calls[1].paid - 1.0008) < 1e-9);
+  await inspector.close();
+});
+
+test("messages are held by their host alone", async () => {
+  const inspector = createInspector();
+  const hook = inspector.createTransformContext({ schedule: "everyCall" });
+  const url = await inspector.open();
+  const textOf = async (number) => (await fetch(new URL(`message?number=${number}`, url))).json();
+  let messages = conversation(12);
+  await hook(messages);
+  assert.equal((await textOf(2)).text, long);
+  assert.match((await textOf(2)).sent, /已省略/);
+  assert.equal(await textOf(9_999), null);
+  assert.ok(!(await (await fetch(new URL("state", url))).text()).includes("a line of a result"));
+
+  messages = undefined;
+  await hook(conversation(1));
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  for (let i = 0; i < 5; i += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    collect();
+  }
+  assert.equal(await textOf(2), null);
+  await inspector.close();
+});

@@ -1,0 +1,35 @@
+// Numbers of the command-line tool's tables.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { change, percent, shared, whole } from "../lib/cli/numbers.mjs";
+
+test("nothing is written as less than nothing", () => {
+  assert.equal(change(100, 100), "0.0 %");
+  assert.equal(change(0, 0), "0.0 %");
+  assert.equal(change(100_000, 99_999), "0.0 %");
+  assert.equal(change(100, 25), "−75.0 %");
+  assert.equal(change(100, 110), "+10.0 %");
+  assert.equal(percent(-0.0001), "0.0 %");
+  assert.equal(whole(-0.2), "0");
+  assert.equal(whole(52_165_379.960_000_02), "52,165,380");
+});
+
+test("shares are whole, near what they stand for, and add up", () => {
+  const weights = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 10_000_000 }), weights, (total, parts) => {
+      const all = parts.reduce((sum, part) => sum + part, 0);
+      const found = shared(total, parts);
+      assert.equal(
+        found.reduce((sum, part) => sum + part, 0),
+        total,
+      );
+      for (const [i, part] of found.entries()) {
+        assert.ok(Number.isInteger(part));
+        if (all > 0) assert.ok(Math.abs(part - (total * parts[i]) / all) < 1);
+      }
+    }),
+  );
+});

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+// Where the command-line tool starts. An old Node must be able to read this file, so it says in the oldest JavaScript
+// that it is too old; the tool itself is pi-strata.mjs.
+"use strict";
+
+var refusal = require("../lib/floor.js").refusal();
+
+if (refusal !== undefined) {
+  console.error(refusal);
+  process.exitCode = 2;
+} else {
+  require("./start.js");
+}

@@ -1,0 +1,29 @@
+// What the provider would have counted for any request at a recorded call: one linear estimate per call, learned from
+// the recorded usage as the hook learns it.
+
+import counting from "../../count.js";
+import { replay } from "../replay.mjs";
+
+/**
+ * One `{ tokensBefore, estimate: { base, scale } }` per call of a recording. A request of `n` cl100k tokens is estimated
+ * at `base + scale * n` tokens, so the whole transcript comes to `tokensBefore`, which is what the replay tells.
+ */
+export async function estimatesOf(recording, { contextWindow }) {
+  const estimates = [];
+  const counts = new Map();
+  const counted = (number) => {
+    if (!counts.has(number)) counts.set(number, counting.countTokens(recording.message(number)));
+    return counts.get(number);
+  };
+  for await (const { call, tokensBefore, scale } of replay(recording, { contextWindow })) {
+    const numbers = recording.numbersBefore(recording.calls[call - 1]);
+    const raw = numbers.reduce((sum, number) => sum + counted(number), 0);
+    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * raw, scale } });
+  }
+  return estimates;
+}
+
+/** Tokens of a request whose versions these are, in whole tokens, as a provider counts. */
+export function promptTokens({ base, scale }, versions) {
+  return Math.round(Math.max(0, base + scale * versions.reduce((sum, version) => sum + version.counted, 0)));
+}

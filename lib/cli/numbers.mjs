@@ -1,0 +1,39 @@
+// Numbers as the tables and the report's page write them, and whole numbers that add up.
+
+/** A whole number with commas between thousands. */
+export const whole = (number) => (Math.round(number) + 0).toLocaleString("en-US");
+
+/** A share of 1 in percent, with one decimal. */
+export const percent = (share) => `${unsigned(100 * share)} %`;
+
+/** How much less `after` is than `before`, with the sign of the change; none where there is none to see. */
+export function change(before, after) {
+  const percents = unsigned(before > 0 ? (100 * Math.abs(before - after)) / before : 0);
+  const sign = after < before ? "−" : "+";
+  return percents === "0.0" ? "0.0 %" : `${sign}${percents} %`;
+}
+
+/** One decimal, and no minus before a zero. */
+function unsigned(number) {
+  const text = number.toFixed(1);
+  return text === "-0.0" ? "0.0" : text;
+}
+
+/**
+ * `total` in whole parts that are to each other as `weights` are and add up to it.
+ * @example shared(10, [1, 1, 1]) // [4, 3, 3]
+ */
+export function shared(total, weights) {
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  if (all === 0) return weights.map((_, i) => (i === 0 ? total : 0));
+  const exact = weights.map((weight) => (total * weight) / all);
+  const parts = exact.map(Math.floor);
+  let left = Math.round(total - parts.reduce((sum, part) => sum + part, 0));
+  const byRest = exact.map((_, i) => i).sort((a, b) => exact[b] - parts[b] - (exact[a] - parts[a]));
+  for (const i of byRest) {
+    if (left <= 0) break;
+    parts[i] += 1;
+    left -= 1;
+  }
+  return parts;
+}

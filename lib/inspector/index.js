@@ -1,0 +1,137 @@
+// A live look at what the model sees: watches a hook call by call, and shows it on a page of this machine's own. Off
+// unless a host makes one; it keeps numbers, and of the messages nothing but weak references.
+"use strict";
+
+const { explain } = require("../explain.js");
+const { createTransformContext } = require("../hook.js");
+const { native } = require("../native.js");
+const { CONTEXT_RATIO } = require("../options.js");
+const { CallLog } = require("./log.js");
+const { PageServer } = require("./server.js");
+const { textOf } = require("./text.js");
+
+const DEFAULT_WINDOW = 200_000;
+const DEFAULT_ECONOMY = "balanced";
+
+function createInspector(options = {}) {
+  return new Inspector(options);
+}
+
+class Inspector {
+  #log;
+  #server;
+  #title;
+
+  constructor({ title = "pi-strata", prices, maxCalls } = {}) {
+    this.#title = String(title);
+    this.#log = new CallLog({ prices, maxCalls, onChange: () => this.#server?.changed() });
+    // Handed on by themselves: `createTransformContext` is what a host exchanges for the package's own.
+    this.createTransformContext = this.createTransformContext.bind(this);
+    this.answered = this.answered.bind(this);
+  }
+
+  createTransformContext(options = {}) {
+    const watched = new WatchedHook(options, this.#log);
+    return (messages, signal) => watched.transform(messages, signal);
+  }
+
+  /** Any of pi's agent events, or an assistant message: what the provider reported is then shown at once. */
+  answered(event) {
+    const message = event?.type === "message_end" ? event.message : event;
+    if (message?.role === "assistant" && message.usage !== undefined) this.#log.answered(message);
+  }
+
+  async open({ port = 0 } = {}) {
+    this.#server ??= new PageServer({
+      title: this.#title,
+      stateSince: (seen) => this.#log.since(seen),
+      messageText: (number) => textOf(this.#log.message(number), this.#log.sent(number)),
+    });
+    return this.#server.open(port);
+  }
+
+  async close() {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.close();
+  }
+}
+
+/** One hook, with an eye on what goes in and what comes out. */
+class WatchedHook {
+  #hook;
+  #options;
+  #log;
+  #contextWindow = DEFAULT_WINDOW;
+  /** Events of the calls under way; a hook tells a call's events one after the other. */
+  #events = [];
+  #explained = Promise.resolve();
+
+  constructor(options, log) {
+    const { onEvent, contextWindow } = options;
+    this.#options = options;
+    this.#log = log;
+    if (typeof contextWindow === "number") this.#contextWindow = contextWindow;
+    this.#hook = createTransformContext({
+      ...options,
+      ...(typeof contextWindow === "function" && {
+        contextWindow: () => {
+          const tokens = contextWindow();
+          if (tokens > 0 && Number.isFinite(tokens)) this.#contextWindow = tokens;
+          return tokens;
+        },
+      }),
+      onEvent: (event) => {
+        this.#events.push(event);
+        return onEvent?.(event);
+      },
+    });
+  }
+
+  async transform(messages, signal) {
+    const list = Array.isArray(messages) ? messages.slice() : [];
+    const edited = await this.#hook(messages, signal);
+    try {
+      this.#note(list, edited === messages ? list : edited);
+    } catch {
+      // A look must never cost the call: what could not be noted is not shown.
+    }
+    return edited;
+  }
+
+  #note(list, edited) {
+    const events = this.#events.splice(0);
+    const outcome = events.findLast(({ type }) => type === "transformed");
+    const failure = events.find(({ type }) => type === "failed");
+    // A call that was cancelled says nothing.
+    if (outcome === undefined && failure === undefined) return;
+    const noted = this.#log.called({
+      list,
+      edited,
+      outcome,
+      failure: failure?.message,
+      contextWindow: this.#contextWindow,
+      line: this.#lineOf(outcome?.schedule),
+    });
+    if (noted.fresh.length > 0 && outcome !== undefined) this.#explain(list, noted);
+  }
+
+  /** Tokens above which the schedule that decided drops messages. */
+  #lineOf(schedule) {
+    const { contextRatio = CONTEXT_RATIO, economy = DEFAULT_ECONOMY, highWater } = this.#options;
+    if (schedule !== "sticky") return contextRatio * this.#contextWindow;
+    const high = highWater ?? native().watersOf(economy).high;
+    return Math.min(high, contextRatio) * this.#contextWindow;
+  }
+
+  /** Asks why, once the call is on its way: only where something was done that was not done before. */
+  #explain(list, noted) {
+    const options = { ...this.#options, onEvent: undefined, contextWindow: this.#contextWindow };
+    this.#explained = this.#explained
+      .then(() => explain(list, options))
+      .then(({ edits }) => this.#log.explained(noted, edits))
+      .catch(() => {});
+  }
+}
+
+module.exports = { createInspector };

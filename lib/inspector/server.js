@@ -1,0 +1,189 @@
+// Serves the inspector's page on this machine alone: 127.0.0.1, a port of its own, an address nobody can guess. Answers
+// questions, takes none of anything else, and does not keep the process alive.
+"use strict";
+
+const { randomBytes, timingSafeEqual } = require("node:crypto");
+const { readFileSync } = require("node:fs");
+const { createServer } = require("node:http");
+const { join } = require("node:path");
+
+const HOST = "127.0.0.1";
+const TOKEN_BYTES = 24;
+/** Pages that may be open at once. */
+const MAX_LISTENERS = 16;
+/** A page that has not read this much of what it was told is let go, and comes again. Bytes. */
+const MAX_UNREAD = 64 * 1024;
+/** A line now and then tells an idle connection from a dead one. */
+const HEARTBEAT_MS = 30_000;
+
+const HEADERS = {
+  "Cache-Control": "no-store",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+};
+
+class PageServer {
+  #token = randomBytes(TOKEN_BYTES).toString("base64url");
+  #title;
+  #stateSince;
+  #messageText;
+  #server;
+  #opening;
+  #sockets = new Set();
+  #listeners = new Set();
+  #isTelling = false;
+
+  constructor({ title, stateSince, messageText }) {
+    this.#title = title;
+    this.#stateSince = stateSince;
+    this.#messageText = messageText;
+  }
+
+  /** The page's address. Rejects where the port is taken; port 0 is any free one. */
+  open(port) {
+    this.#opening ??= this.#listen(port).catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  #listen(port) {
+    const server = createServer((request, response) => this.#answer(request, response));
+    this.#server = server;
+    server.on("connection", (socket) => {
+      socket.unref();
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    return new Promise((resolve, reject) => {
+      server.once("error", (error) => reject(inWords(error, port)));
+      server.listen({ host: HOST, port }, () => {
+        server.unref();
+        resolve(`http://${HOST}:${server.address().port}/${this.#token}/`);
+      });
+    });
+  }
+
+  async close() {
+    for (const socket of this.#sockets) socket.destroy();
+    const server = this.#server;
+    if (server?.listening) await new Promise((resolve) => server.close(resolve));
+  }
+
+  /** Tells the pages that there is something new; they ask for it. */
+  changed() {
+    if (this.#isTelling || this.#listeners.size === 0) return;
+    this.#isTelling = true;
+    setImmediate(() => {
+      this.#isTelling = false;
+      for (const response of this.#listeners) tell(response, "data: changed\n\n");
+    });
+  }
+
+  #answer(request, response) {
+    const { port } = this.#server.address() ?? {};
+    const known = [`${HOST}:${port}`, `localhost:${port}`];
+    // A foreign name that leads here is how a page of the net would ask in the reader's name.
+    if (request.method !== "GET" || !known.includes(request.headers.host)) return refuse(response, 403);
+    const { pathname, searchParams } = new URL(request.url, `http://${HOST}`);
+    const [, token = "", path] = pathname.split("/");
+    if (!this.#isToken(token)) return refuse(response, 404);
+    switch (path) {
+      case "":
+        return this.#sendPage(response);
+      case "state":
+        return sendJson(response, this.#stateSince(seenOf(searchParams)));
+      case "message":
+        return sendJson(response, this.#messageText(Number(searchParams.get("number"))) ?? null);
+      case "events":
+        return this.#listenTo(response);
+      default:
+        return refuse(response, 404);
+    }
+  }
+
+  #isToken(text) {
+    const [given, own] = [Buffer.from(text), Buffer.from(this.#token)];
+    return given.length === own.length && timingSafeEqual(given, own);
+  }
+
+  #sendPage(response) {
+    const nonce = randomBytes(TOKEN_BYTES).toString("base64");
+    const policy = [
+      "default-src 'none'",
+      `script-src 'nonce-${nonce}'`,
+      "style-src 'unsafe-inline'",
+      "connect-src 'self'",
+      "img-src data:",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ];
+    const title = JSON.stringify({ title: this.#title }).replaceAll("<", "\\u003c");
+    const page = pageText()
+      .replace('"{{data}}"', () => title)
+      .replace("<script>", () => `<script nonce="${nonce}">`);
+    send(response, page, "text/html; charset=utf-8", { "Content-Security-Policy": policy.join("; ") });
+  }
+
+  #listenTo(response) {
+    if (this.#listeners.size >= MAX_LISTENERS) return refuse(response, 503);
+    response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream" });
+    response.write("retry: 1000\n\n");
+    const heartbeat = setInterval(() => tell(response, ":\n\n"), HEARTBEAT_MS);
+    heartbeat.unref();
+    this.#listeners.add(response);
+    response.once("close", () => {
+      clearInterval(heartbeat);
+      this.#listeners.delete(response);
+    });
+    return undefined;
+  }
+}
+
+function tell(response, line) {
+  if (response.writableLength > MAX_UNREAD) response.destroy();
+  else response.write(line);
+}
+
+function seenOf(searchParams) {
+  const seen = {};
+  for (const name of ["generation", "calls", "messages", "changes"]) {
+    const value = Number(searchParams.get(name) ?? Number.NaN);
+    if (Number.isInteger(value) && value >= 0) seen[name] = value;
+  }
+  return seen;
+}
+
+function sendJson(response, value) {
+  send(response, JSON.stringify(value), "application/json; charset=utf-8");
+}
+
+function send(response, text, type, headers = {}) {
+  response.writeHead(200, { ...HEADERS, ...headers, "Content-Type": type });
+  response.end(text);
+}
+
+function refuse(response, status) {
+  response.writeHead(status, { ...HEADERS, "Content-Type": "text/plain" });
+  response.end();
+}
+
+function inWords(error, port) {
+  if (error.code !== "EADDRINUSE") return error;
+  const text = `inspector: port ${port} is taken; name another one, or none for any that is free`;
+  return Object.assign(new Error(text, { cause: error }), { code: error.code });
+}
+
+let page;
+
+/** The page is made by `npm run build:report`. */
+function pageText() {
+  page ??= readFileSync(join(__dirname, "page.html"), "utf8");
+  return page;
+}
+
+module.exports = { PageServer };

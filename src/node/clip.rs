@@ -1,0 +1,16 @@
+//! Cutting single texts of the pipeline.
+
+use napi::JsString;
+use napi::bindgen_prelude::Utf16String;
+use napi_derive::napi;
+
+use super::count::units;
+use super::failure::Result;
+use super::guarded::guarded;
+use crate::text::{Utf16Len, clip};
+
+/// A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer.
+#[napi]
+pub fn clip_text(text: JsString<'_>, max: u32) -> Result<Utf16String> {
+    guarded(|| Ok(Utf16String::from(clip(&units(&text)?, Utf16Len(max as usize)))))
+}

@@ -1,0 +1,147 @@
+//! What one entry of a pi session means, in the shapes pi itself makes of it on loading. Knows nothing of the tree
+//! the entries form.
+
+use super::{Object, is_true, object, str_of, take_string, time_ms};
+use serde_json::{Value, json};
+
+/// An entry of the file.
+pub(super) enum Entry {
+    Message(Value),
+    Compaction(Compaction),
+    Edit {
+        target: String,
+        replacement: Option<Value>,
+    },
+    /// Carries nothing the model sees, but may be a link of the path.
+    Other,
+}
+
+/// A compaction.
+pub(super) struct Compaction {
+    /// What stands before the messages that were kept: the system checkpoint if any, the summary, and in version 4
+    /// copies of what was kept.
+    pub(super) head: Vec<Value>,
+    pub(super) first_kept: FirstKept<String>,
+}
+
+/// The oldest entry that a compaction kept.
+#[derive(Debug)]
+pub(super) enum FirstKept<I> {
+    Id(I),
+    /// Version 1: its position among the parsed lines, header included.
+    Line(usize),
+    None,
+}
+
+/// Reads an entry, or says in one sentence why it cannot be read.
+pub(super) fn read(mut line: Object) -> Result<Entry, String> {
+    let timestamp = time_ms(line.get("timestamp")).map(Value::from);
+    let kind = take_string(&mut line, "type");
+    match kind.as_deref() {
+        Some("message") => match line.remove("message") {
+            Some(Value::Object(message)) if str_of(&message, "role").is_some() => {
+                Ok(Entry::Message(current_shape(message, timestamp)))
+            }
+            _ => Err("This message entry carries no message with a role.".to_owned()),
+        },
+        Some("custom_message") => Ok(Entry::Message(object([
+            ("role", Some("custom".into())),
+            ("customType", line.remove("customType")),
+            ("content", Some(line.remove("content").filter(|c| !c.is_null()).unwrap_or_else(|| json!([])))),
+            ("display", Some(is_true(&line, "display").into())),
+            ("details", line.remove("details")),
+            ("timestamp", timestamp),
+        ]))),
+        Some("branch_summary") => match take_string(&mut line, "summary") {
+            Some(summary) if !summary.is_empty() => Ok(Entry::Message(object([
+                ("role", Some("branchSummary".into())),
+                ("summary", Some(summary.into())),
+                ("fromId", line.remove("fromId")),
+                ("timestamp", timestamp),
+            ]))),
+            _ => Ok(Entry::Other),
+        },
+        Some("compaction") => compaction_of(line, timestamp),
+        Some("context_edit") => match (take_string(&mut line, "targetId"), line.remove("replacement")) {
+            (Some(target), Some(replacement)) => {
+                Ok(Entry::Edit { target, replacement: Some(replacement).filter(|r| !r.is_null()) })
+            }
+            _ => Err("This context edit names no target or no replacement.".to_owned()),
+        },
+        _ => Ok(Entry::Other),
+    }
+}
+
+fn compaction_of(mut line: Object, timestamp: Option<Value>) -> Result<Entry, String> {
+    let Some(summary) = take_string(&mut line, "summary") else {
+        return Err("This compaction carries no summary.".to_owned());
+    };
+    let summary = object([
+        ("role", Some("compactionSummary".into())),
+        ("summary", Some(summary.into())),
+        ("tokensBefore", line.remove("tokensBefore")),
+        ("timestamp", timestamp),
+    ]);
+    let index = line.get("firstKeptEntryIndex").and_then(Value::as_u64).and_then(|i| usize::try_from(i).ok());
+    let first_kept = match (take_string(&mut line, "firstKeptEntryId"), index) {
+        (Some(id), _) => FirstKept::Id(id),
+        (None, Some(index)) => FirstKept::Line(index),
+        (None, None) => FirstKept::None,
+    };
+    let retained = match line.remove("retainedTail") {
+        Some(Value::Array(messages)) => messages,
+        _ => Vec::new(),
+    };
+    let system = line.remove("systemMessage").filter(has_role);
+    let head = system.into_iter().chain([summary]).chain(retained.into_iter().filter(has_role)).collect();
+    Ok(Entry::Compaction(Compaction { head, first_kept }))
+}
+
+/// What pi does to an old message on loading: one role renamed, missing content filled in.
+fn current_shape(mut message: Object, entry_time: Option<Value>) -> Value {
+    let role = str_of(&message, "role").unwrap_or_default();
+    let empty = match role {
+        "system" => Some(json!("")),
+        "user" | "assistant" | "toolResult" => Some(json!([])),
+        _ => None,
+    };
+    if role == "hookMessage" {
+        message.insert("role".to_owned(), "custom".into());
+    }
+    if let Some(empty) = empty
+        && message.get("content").is_none_or(Value::is_null)
+    {
+        message.insert("content".to_owned(), empty);
+    }
+    if let Some(time) = entry_time
+        && !message.contains_key("timestamp")
+    {
+        message.insert("timestamp".to_owned(), time);
+    }
+    Value::Object(message)
+}
+
+/// Puts an edit's content into a message, where its role has such content.
+pub(super) fn replace_content(message: &mut Value, replacement: &Value) {
+    let role = role_of(message).unwrap_or_default();
+    let needs_blocks = matches!(role, "assistant" | "toolResult");
+    if !needs_blocks && !matches!(role, "user" | "custom") {
+        return;
+    }
+    let content = match replacement.get("content") {
+        Some(Value::String(text)) if needs_blocks => json!([{ "type": "text", "text": text }]),
+        Some(content) => content.clone(),
+        None => return,
+    };
+    if let Some(message) = message.as_object_mut() {
+        message.insert("content".to_owned(), content);
+    }
+}
+
+fn has_role(message: &Value) -> bool {
+    role_of(message).is_some()
+}
+
+pub(super) fn role_of(message: &Value) -> Option<&str> {
+    message.get("role").and_then(Value::as_str)
+}

@@ -1,0 +1,116 @@
+//! What the model had before it when: all messages of a recording in the order they came, and the stretches between
+//! which the past was rewritten, by a compaction or an edit. A list of numbers; it holds no message.
+
+use super::Recipe;
+
+/// Messages that grew one after the other, from one rewriting of the past to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// Why it begins.
+    pub cause: Cause,
+    /// Numbers of the messages it opens with, in sending order; calls among them were made earlier.
+    pub opening: Vec<usize>,
+    /// Number of the first message that came in it.
+    pub from: usize,
+    /// One more than the number of the last one.
+    pub to: usize,
+}
+
+/// Why a stretch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The recording begins.
+    Start,
+    /// A compaction put a summary in the place of messages.
+    Compaction,
+    /// A message was rewritten or taken away.
+    Edit,
+}
+
+impl Cause {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Compaction => "compaction",
+            Self::Edit => "edit",
+        }
+    }
+}
+
+impl Stretch {
+    /// Numbers of all messages at its end, in sending order.
+    #[must_use]
+    pub fn all(&self) -> Vec<usize> {
+        self.opening.iter().copied().chain(self.from..self.to).collect()
+    }
+}
+
+/// Collects messages and rewritings in the order they came.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    recipes: Vec<Recipe>,
+    /// Numbers of the model's own messages.
+    answers: Vec<usize>,
+    /// The last one is open: it ends with the recording.
+    stretches: Vec<Stretch>,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        let first = Stretch { cause: Cause::Start, opening: Vec::new(), from: 0, to: 0 };
+        Self { recipes: Vec::new(), answers: Vec::new(), stretches: vec![first] }
+    }
+}
+
+impl Timeline {
+    /// Appends a message to the stretch at hand; its number.
+    pub(super) fn push(&mut self, recipe: Recipe, is_answer: bool) -> usize {
+        let number = self.push_aside(recipe);
+        if is_answer {
+            self.answers.push(number);
+        }
+        if let Some(stretch) = self.stretches.last_mut() {
+            stretch.to = number + 1;
+        }
+        number
+    }
+
+    /// Adds a message for the opening of the stretch that `cut` is about to begin; its number.
+    pub(super) fn push_aside(&mut self, recipe: Recipe) -> usize {
+        self.recipes.push(recipe);
+        self.recipes.len() - 1
+    }
+
+    /// Begins a stretch. One in which nothing came is forgotten.
+    pub(super) fn cut(&mut self, cause: Cause, opening: Vec<usize>) {
+        let from = self.recipes.len();
+        let is_idle = self.stretches.last().is_some_and(|stretch| stretch.from == stretch.to);
+        if is_idle {
+            self.stretches.pop();
+        }
+        self.stretches.push(Stretch { cause, opening, from, to: from });
+    }
+
+    /// Numbers of the messages the next call would have before it.
+    pub(super) fn transcript(&self) -> Vec<usize> {
+        self.stretches.last().map(Stretch::all).unwrap_or_default()
+    }
+
+    pub(super) fn stretches(&self) -> &[Stretch] {
+        &self.stretches
+    }
+
+    pub(super) fn answers(&self) -> impl Iterator<Item = usize> {
+        self.answers.iter().copied()
+    }
+
+    pub(super) fn recipe(&self, number: usize) -> Option<&Recipe> {
+        self.recipes.get(number)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.recipes.len()
+    }
+}
