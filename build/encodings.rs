@@ -104,7 +104,7 @@ pub(crate) fn write(folder: &Path) {
         );
     }
     let _ = writeln!(code, "pub(super) const VOCABULARIES: usize = {};", vocabularies.len());
-    let _ = writeln!(code, "static TOKENIZERS: [Tokenizer; {}] = [\n{rows}];", ENCODINGS.len());
+    let _ = writeln!(code, "pub(super) static TOKENIZERS: [Tokenizer; {}] = [\n{rows}];", ENCODINGS.len());
     fs::write(folder.join("encodings.rs"), code).expect("OUT_DIR can be written");
 }
 

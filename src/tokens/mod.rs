@@ -82,11 +82,21 @@ use std::{
 
 pub use self::ends::Scanner;
 use self::{
-    pattern::Pattern,
-    vocabulary::{Tables, Vocabulary},
+    encodings::{TOKENIZERS, VOCABULARIES},
+    vocabulary::Vocabulary,
 };
 
-include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
+/// What the build script makes of the table in `build/encodings.rs`.
+#[expect(clippy::unreadable_literal, reason = "no one reads the ids there")]
+mod encodings {
+    use super::{
+        Tokenizer,
+        pattern::Pattern,
+        vocabulary::{Tables, Vocabulary},
+    };
+
+    include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
+}
 
 /// What a thread keeps of one vocabulary.
 struct Kept {
