@@ -35,7 +35,7 @@
 //!
 //! # Tried and dropped
 //!
-//! - A perfect hash from a pair of halves to its token, beside the trie (1.3 MB for o200k_base): the joint bytes lie in the
+//! - A perfect hash from a pair of halves to its token, beside the trie (1.3 MB for `o200k_base`): the joint bytes lie in the
 //!   text, so the few pairs that pass the filter are looked up in the trie.
 //! - Keeping the longest proper prefix and the length of each token beside its halves (another 0.5 MB): the walk has
 //!   just met the one and measured the other.

@@ -120,7 +120,6 @@ fn commands(text: &str) -> Vec<Vec<String>> {
             (None | Some('"'), '\\') => {
                 word.get_or_insert_default().extend(characters.next().filter(|next| *next != '\n'));
             }
-            (Some(_), _) => word.get_or_insert_default().push(character),
             (None, '\'' | '"') => {
                 quote = Some(character);
                 word.get_or_insert_default();
@@ -142,7 +141,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                     _ => {}
                 }
             }
-            (None, _) => word.get_or_insert_default().push(character),
+            _ => word.get_or_insert_default().push(character),
         }
     }
     if let (Some(word), Some(command), false) = (word, commands.last_mut(), is_target) {

@@ -195,7 +195,7 @@ mod tests {
                 // What is not claimed must be at the block's end, where the next bytes could change it.
                 let missed = wanted & !found;
                 assert!(!is_end || missed == 0, "{name}: a start missed in {shown:?}: {found:b} {wanted:b}");
-                let last = 63 - (found | 1).leading_zeros();
+                let last = (found | 1).ilog2();
                 assert!(missed >> last == 0 || missed >> last > 1, "{name}");
                 assert_eq!(missed & ((1 << last) - 1), 0, "{name}: a gap in {shown:?}: {found:b} {wanted:b}");
             }
