@@ -1,10 +1,10 @@
 //! Speed of the token counter alone, warm, on the corpora of `bench/contenders`.
 //!
-//! `PI_STRATA_ENCODING=o200k_base cargo bench --bench tokens [-- NAME]` (cl100k_base without it) prints megabytes per second, the median of a few rounds. The comparison with other
-//! crates is a package of its own, `bench/contenders`.
+//! `PI_STRATA_ENCODING=o200k_base cargo bench --bench tokens [-- NAME]` (cl100k_base without it) prints megabytes per
+//! second, the median of a few rounds. The comparison with other crates is a package of its own, `bench/contenders`.
 
-#![expect(clippy::expect_used, reason = "a bench fails where its own input is not what it must be")]
 #![expect(
+    clippy::expect_used,
     clippy::indexing_slicing,
     reason = "a test or bench fails where its own input is not what it must be"
 )]

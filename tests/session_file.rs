@@ -1,7 +1,7 @@
 //! Properties of the session reader on input nobody wrote: it never panics, hands out only messages, reports exactly
 //! the lines it could not read, and gives each call what the file held when that call was made.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where its own input is not what it must be")]
+#![expect(clippy::expect_used, reason = "a test fails where its own input is not what it must be")]
 
 use std::io::Cursor;
 
@@ -123,14 +123,16 @@ fn misplaced_results(messages: &[Value]) -> usize {
 
 /// Each recorded call: the answer, and the messages before it.
 fn calls(file: &[u8]) -> Vec<(Value, Vec<Value>)> {
-    let mut recording = Recording::read(Cursor::new(file)).unwrap();
+    let mut recording = Recording::read(Cursor::new(file)).expect("is there");
     let stretches = recording.stretches().to_vec();
     let mut calls = Vec::new();
     for at in recording.answers().collect::<Vec<_>>() {
-        let stretch = stretches.iter().find(|stretch| (stretch.from..stretch.to).contains(&at)).unwrap();
+        let stretch =
+            stretches.iter().find(|stretch| (stretch.from..stretch.to).contains(&at)).expect("is there");
         let before = stretch.opening.iter().copied().chain(stretch.from..at);
-        let before = before.map(|number| recording.message(number).unwrap().unwrap()).collect();
-        calls.push((recording.message(at).unwrap().unwrap(), before));
+        let before =
+            before.map(|number| recording.message(number).expect("is there").expect("is there")).collect();
+        calls.push((recording.message(at).expect("is there").expect("is there"), before));
     }
     calls
 }
@@ -156,7 +158,7 @@ fn rewritten_pi_file(kinds: &[(u8, usize, usize)], version: u32) -> Vec<Value> {
         };
         let mut line =
             json!({ "id": index.to_string(), "parentId": index.checked_sub(1).map(|i| i.to_string()) });
-        line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        line.as_object_mut().expect("is there").extend(rest.as_object().expect("is there").clone());
         lines.push(line);
     }
     lines
