@@ -19,13 +19,18 @@ export declare class Engine {
   readAsync(numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
    * Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
-   * and tools; without it, it is learned.
+   * and tools; without it, it is learned. Messages dropped side by side are one edit unless `by_message`.
    *
    * The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
    */
-  plan(slots: Uint32Array, contextWindow: number, overheadTokens?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<Float64Array>
+  plan(slots: Uint32Array, contextWindow: number, overheadTokens: number | undefined | null, maxPromptTokens: number | undefined | null, byMessage: boolean, flag?: CancelFlag | undefined | null): Promise<Float64Array>
   /** The text that replaces a tool result. */
   shortened(slot: number): string | null
+  /**
+   * The marker lines for gaps of `omitted` lines in a tool result, the first and the last saying more. `own` are the
+   * host's, if it makes its own.
+   */
+  gapMarkers(slot: number, omitted: Uint32Array, own?: Array<string> | undefined | null): Array<string>
   /** Frees the facts of a message that is gone. */
   release(slot: number): void
   /** An engine whose facts are those the guard needs. */
@@ -35,13 +40,13 @@ export declare class Engine {
 /** The database behind one `SqliteProvider`. */
 export declare class HistoryStore {
   /** Remembers the path; no file is touched yet. */
-  constructor(path: string)
+  constructor(path: string, historyTable: string, eventsTable: string)
   /** Stores messages in one transaction; resolves with their ids. */
   append(entries: Array<HistoryEntry>): Promise<number[]>
   /** The newest messages of a conversation, oldest first. */
-  newest(chatId: number, limit: number): Promise<HistoryMessage[]>
+  newest(chat: number | string, limit: number): Promise<HistoryRows>
   /** Stores an event. */
-  record(kind: string, payload: string): Promise<void>
+  record(kind: string, chat: number | string | undefined | null, payload: string): Promise<void>
   /** Closes the file; whatever is asked afterwards fails. */
   close(): Promise<void>
   /** Where a damaged file was put, once. */
@@ -66,24 +71,16 @@ export declare class SessionFile {
   message(number: number): string
 }
 
-/** The file that sessions are stored in. */
+/** Sessions in a file or in memory. */
 export declare class SessionStore {
-  /** Opens or makes the file. */
-  constructor(path: string)
-  /** Where a damaged file was put. */
-  get setAside(): string | null
-  /** Commits all operations or none, on a worker thread. For each the id of the message it made, or -1. */
-  apply(operations: Array<StoreOperation>): Promise<number[]>
-  /** What is stored of a session. */
-  load(key: string): StoredSession | null
-  /** The keys of all sessions, the oldest first. */
-  keys(): Array<string>
-  /** The newest messages that hold all of `query`, the newest first. */
-  search(query: string, key: string | undefined | null, limit: number): Array<StoreHit>
-  /** Changes when another process has written; null while this one is writing. */
-  foreignWrites(): number | null
-  /** Closes the file. */
-  close(): void
+  /** Opens nothing yet; refuses a path that cannot be one. */
+  constructor(location: string)
+  /** Answers a request, as JSON, on a worker thread. */
+  ask(request: string): Promise<string>
+  /** Answers a short request here. */
+  askNow(request: string): string
+  /** Changes when another process has written. */
+  foreignWrites(): number
 }
 
 /** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
@@ -133,9 +130,6 @@ export declare function decode(tokens: Uint32Array, count: number, encoding: num
 
 /** The bytes of such tokens, each as the character of its number. */
 export declare function decodeBytes(tokens: Uint32Array, count: number, encoding: number): string
-
-/** Goes on with the digest `state`, on a worker thread. `earlier` is a summary of the host's own to be carried along. */
-export declare function digestSession(state: string, earlier: string | undefined | null, messages: Array<LetGo>): Promise<SessionDigest>
 
 /** Shares of the context window between which a named economy lets the context move. */
 export interface EconomyWaters {
@@ -198,6 +192,8 @@ export interface EngineOptions {
   cacheWrite: number
   /** Seconds a cache entry lives unread. */
   cacheTtlSeconds: number
+  /** Whether those three are learned from the transcript, as far as it tells them. */
+  learnsPrices: boolean
   /** Share of the window above which sticky moves whatever that costs. */
   highWater: number
   /** Share of the window where a token of context is worth its ordinary price. */
@@ -221,6 +217,9 @@ export interface Found {
   matches?: number
 }
 
+/** Indices of the rows that go with those at `indices`: calls and their results together. */
+export declare function groupsOf(request: string): Promise<string>
+
 /** The guard's options, already checked by `lib/guard.js`. */
 export interface GuardOptions {
   /** Only longer tool results are cut; UTF-16 code units. */
@@ -238,43 +237,31 @@ export interface GuardOptions {
 /** A message about to be stored. */
 export interface HistoryEntry {
   /** The conversation. */
-  chatId: number
+  chatId: number | string
   /** Who speaks. */
   role: string
   /** What is said. */
-  content: string
-}
-
-/** A message as the pipeline hands it on. */
-export interface HistoryMessage {
-  /** Who speaks. */
-  role: string
-  /** What is said. */
-  content: string
-}
-
-/** A message that a session lets go. */
-export interface LetGo {
-  /** `user`, `assistant`, `tool`. */
-  role: string
-  /** What it says. */
   text: string
-  /** The tool calls it makes. */
-  calls: Array<LetGoCall>
-  /** The call it answers. */
-  callId?: string
-  /** Whether the tool said that it failed. */
-  isError?: boolean
+  /** What is not text, as JSON. */
+  extra?: string
 }
 
-/** One of its tool calls; the arguments are JSON. */
-export interface LetGoCall {
-  /** Its id. */
-  id: string
-  /** The tool. */
-  name: string
-  /** JSON. */
-  arguments: string
+/** A stored message. */
+export interface HistoryRow {
+  /** Who speaks. */
+  role: string
+  /** What is said. */
+  text: string
+  /** What is not text, as JSON. */
+  extra?: string
+}
+
+/** What was read of a conversation. */
+export interface HistoryRows {
+  /** Messages, oldest first. */
+  rows: Array<HistoryRow>
+  /** Rows that are no messages. */
+  skipped: number
 }
 
 /** A line that could not be used. */
@@ -305,6 +292,9 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
+
+/** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
+export declare function planCompression(request: string): Promise<string>
 
 /** A message that breaks a rule. */
 export interface Problem {
@@ -360,55 +350,17 @@ export interface RecordedStretch {
   to: number
 }
 
-/** A digest to be kept, and its readable form. */
-export interface SessionDigest {
-  /** To be handed in next time. */
-  state: string
-  /** For a model to read. */
-  text: string
-}
+/** The words of a text as every store's search sees them. */
+export declare function searchForm(text: string): string
+
+/** What a text has to hold that answers a query. */
+export declare function searchPhrases(query: string): Array<string>
 
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string
 
-/** What is stored of a session. */
-export interface StoredSession {
-  /** Its state. */
-  state: string
-  /** Ids of the messages it keeps, in order. */
-  ids: Array<number>
-  /** Those messages. */
-  bodies: Array<string>
-}
-
-/** A message that was found. */
-export interface StoreHit {
-  /** Its session. */
-  key: string
-  /** The message. */
-  body: string
-  /** Whether the session still keeps it. */
-  isLive: boolean
-}
-
-/**
- * A change to the store. `kind` says which fields are there: "state" (`state`), "append" (`body`, `text`),
- * "replace" (`ids`, `body`, `state`) or "clear".
- */
-export interface StoreOperation {
-  /** What is to be done. */
-  kind: string
-  /** The session. */
-  key: string
-  /** Its state. */
-  state?: string
-  /** The message or the summary. */
-  body?: string
-  /** The message's words, for searching. */
-  text?: string
-  /** Messages that give way to the summary. */
-  ids?: Array<number>
-}
+/** The summary of rows that are let go, by the host's answer or by rules. */
+export declare function summariseSession(request: string): Promise<string>
 
 /** Writes the tokens that did not fit when `encode` was called last. */
 export declare function takeEncoded(tokens: Uint32Array): void
