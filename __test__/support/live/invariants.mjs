@@ -40,10 +40,10 @@ export class Invariants {
 
   /**
    * As the judge's; `isEdit` where messages were changed in place. Older reports are then of texts that are there no
-   * more, and nothing tells: the figures are not held to anything until the host makes a new list.
+   * more, and nothing tells: from then on the figures are not held to anything.
    */
   hostChanged({ isEdit = false, ...change } = {}) {
-    this.#isEdited = isEdit || (this.#isEdited && change.isNew === false);
+    this.#isEdited ||= isEdit;
     this.#judge.hostChanged(change);
     this.#reports.clear();
   }

@@ -18,8 +18,8 @@ const SCALES = [1, 1.1, 1.27, 1.4, 1.5];
 const ODD_SCALES = [0.7, 3];
 const IMAGE_TOKENS = 1200;
 /**
- * Every so many calls the host starts anew: a hook of its own must send the same. But not after a compaction or a branch:
- * there a hook that has seen what was before knows more.
+ * Every so many calls the host starts anew: a hook of its own must send the same. But not after a compaction or a branch,
+ * nor where usage comes late: there a hook that has seen what was before knows more.
  */
 const RESTART_EVERY = 20;
 /** Longer than any cache lives. */
@@ -51,7 +51,8 @@ class Session {
   #compactsAt;
   #isLate;
   #isTruthful;
-  #hasOnlyGrown = true;
+  /** Nothing was changed but by adding to the list. */
+  #hasOnlyGrown;
   /** pi compacts after a refusal. */
   #wasRefused = false;
   /** A usage that comes late: the message it belongs to, and what it says. */
@@ -74,6 +75,7 @@ class Session {
     this.#window = window;
     this.#compactsAt = roll(3) === 0 ? window * pick([0.3, 0.5]) : Number.POSITIVE_INFINITY;
     this.#isLate = roll(12) === 0;
+    this.#hasOnlyGrown = !this.#isLate;
     this.#provider = new Provider({
       contextWindow: window,
       scale,
