@@ -1,5 +1,6 @@
 // What policies cost and what they keep, and where our own settings stand between them:
 // `npm run bench:economy [-- SESSION…]`. Prints the table, writes bench/results/economy.json and economy.svg.
+// With `--public` the sessions are public recordings at pinned commits, and the files are economy-public.json and .svg.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -9,6 +10,7 @@ import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
 import { ours } from "../lib/cli/economy/policies.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { scatterPlot } from "./plot.mjs";
+import { publicRecordings } from "./public.mjs";
 
 const CONTEXT_WINDOW = 200_000;
 const RESULTS = new URL("results/", import.meta.url);
@@ -29,7 +31,11 @@ const SWEEP = [
 
 const nameOf = (settings) => Object.values(settings).join(" ");
 
-const files = process.argv.length > 2 ? process.argv.slice(2) : [EXAMPLE];
+const given = process.argv.slice(2);
+const isPublic = given[0] === "--public";
+const named = given.length > 0 ? given : [EXAMPLE];
+const files = isPublic ? await publicRecordings() : named;
+const name = isPublic ? "economy-public" : "economy";
 const sessions = [];
 for (const file of files) sessions.push({ name: basename(file), messages: await loadSession(file) });
 const setting = { contextWindow: CONTEXT_WINDOW, prices: PRICES };
@@ -47,17 +53,22 @@ const whole = sessions.length > 1 ? "all" : sessions[0].name;
 const points = (of, kind) =>
   of
     .filter(({ session }) => session === whole)
-    .map(({ policy, dollars, recall }) => ({ label: policy, x: dollars.prefix, y: 100 * recall, kind }));
+    .map(({ policy, dollarsWithRereads, recall }) => ({
+      label: policy,
+      x: dollarsWithRereads,
+      y: 100 * recall,
+      kind,
+    }));
 const plot = scatterPlot({
   title: `Dollars and recall, ${sessions.map(({ name }) => name).join(", ")}`,
-  xLabel: "dollars (prefix cache)",
+  xLabel: "dollars, with what reading again after blind edits would cost",
   yLabel: "recall, %",
   rings: "ours, other settings",
   points: [...points(rows, "policy"), ...points(sweep, "setting")],
 });
 await mkdir(RESULTS, { recursive: true });
 await writeFile(
-  new URL("economy.json", RESULTS),
+  new URL(`${name}.json`, RESULTS),
   `${JSON.stringify({ ...setting, rows, sweep }, null, 1)}\n`,
 );
-await writeFile(new URL("economy.svg", RESULTS), plot);
+await writeFile(new URL(`${name}.svg`, RESULTS), plot);

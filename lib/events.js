@@ -58,7 +58,7 @@ class Reporter {
     });
   }
 
-  /** What the plan did, edit by edit; `charsAfter(index)` is asked for the length of an edited tool result. */
+  /** What the plan did, edit by edit; `charsAfter(edit)` is asked for the length of an edited tool result. */
   plan(messages, { edits }, charsAfter) {
     const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);
     for (const edit of edits) {
@@ -95,14 +95,14 @@ function stepsOf(edits) {
 
 function editEvent(message, edit, charsAfter) {
   const { index, tokensSaved } = edit;
-  if (edit.action === "summarize") {
+  if (edit.action === "summarize" || edit.action === "keepLines") {
     return {
       type: "toolResultSummarized",
       index,
       toolCallId: message.toolCallId,
       toolName: message.toolName,
       charsBefore: joinedText(message.content).length,
-      charsAfter: charsAfter(index),
+      charsAfter: charsAfter(edit),
       tokensSaved,
     };
   }

@@ -24,6 +24,7 @@ async function explain(messages, options) {
       index: edit.index,
       layer: edit.layer === 0 ? LAYER_OF_REPAIR : edit.layer,
       action: edit.action,
+      ...(edit.ranges && { ranges: edit.ranges }),
       reason: reasonOf(edit),
       tokensSaved: edit.tokensSaved,
     })),

@@ -131,10 +131,10 @@ function summaryOf({ list, plan, charsAfter }) {
   return {
     dropped: drops.reduce((sum, edit) => sum + edit.count, 0),
     droppedTokens: drops.reduce((sum, edit) => sum + edit.tokensSaved, 0),
-    truncated: cuts.map(({ index }) => ({
-      toolName: nameOf(list[index]),
-      charsBefore: joinedText(list[index].content).length,
-      charsAfter: charsAfter(index),
+    truncated: cuts.map((edit) => ({
+      toolName: nameOf(list[edit.index]),
+      charsBefore: joinedText(list[edit.index].content).length,
+      charsAfter: charsAfter(edit),
     })),
   };
 }

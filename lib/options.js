@@ -56,6 +56,18 @@ const record = {
   accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
+const autoOrRecord = {
+  allowed: '"auto", or an object',
+  accepts: (value) => value === "auto" || record.accepts(value),
+};
+
+/** The names are read when one is asked for: importing the package reads no more than it must. */
+const encodingName = {
+  allowed:
+    '"auto" or an encoding: cl100k_base, o200k_base, o200k_harmony, p50k_base, p50k_edit, r50k_base, gpt2',
+  accepts: (value) => value === "auto" || require("./tokens/models.js").ENCODINGS.includes(value),
+};
+
 /** Prices relative to input and seconds; Anthropic's, for its five-minute cache. */
 const CACHE_OPTIONS = {
   read: [DEFAULTS.cacheRead, amount],
@@ -82,8 +94,10 @@ const HOOK_OPTIONS = {
   overheadTokens: [undefined, orFunction(amount)],
   imageTokens: [DEFAULTS.imageTokens, count],
   calibrate: [true, flag],
+  encoding: ["auto", encodingName],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
-  cache: [{}, record],
+  cache: ["auto", autoOrRecord],
+  maxPromptTokens: [undefined, orFunction(positive)],
   economy: ["balanced", oneOf("faithful", "balanced", "thrifty")],
   highWater: [undefined, ratio],
   lowWater: [undefined, ratio],
@@ -113,7 +127,9 @@ function checkOptions(owner, given, table) {
 
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
-  options.cache = checkOptions(`${owner}: cache`, options.cache, CACHE_OPTIONS);
+  const learnsPrices = options.cache === "auto";
+  const cache = learnsPrices ? {} : options.cache;
+  options.cache = { ...checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS), learnsPrices };
   const { highWater, lowWater } = options;
   if (highWater !== undefined && lowWater !== undefined && lowWater >= highWater) {
     throw new TypeError(`${owner}: option lowWater is ${lowWater}; it must be below highWater, ${highWater}`);

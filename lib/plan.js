@@ -4,7 +4,13 @@
 
 const { ACTIONS, positions } = require("./wire.js");
 
-const { summarize: SUMMARIZE, stripThinking: STRIP_THINKING, drop: DROP } = positions(ACTIONS);
+const {
+  summarize: SUMMARIZE,
+  keepLines: KEEP_LINES,
+  stripThinking: STRIP_THINKING,
+  drop: DROP,
+  truncate: TRUNCATE,
+} = positions(ACTIONS);
 
 const HEADER_NUMBERS = 13;
 const ARITHMETIC_AT = 7;
@@ -67,6 +73,7 @@ class Plan {
         tokensSaved: numbers[at + 4],
         /** Messages from `index` on that are dropped by one rule; 1 for every other edit. */
         count: numbers[at + COUNT_AT],
+        ...(numbers[at + 1] === KEEP_LINES && { ranges: readRanges(numbers, at) }),
       });
       at = endOfEdit(numbers, at);
     }
@@ -75,9 +82,10 @@ class Plan {
 
   /**
    * The edited transcript; `messages` itself where nothing is edited. A message is edited only if `isAsRead(index)`,
-   * for else its edit is about other content; `shortenedText(index)` is asked for summaries.
+   * for else its edit is about other content. `texts.shortened(index)` is asked for summaries, `texts.ofLines(index,
+   * ranges)` for results cut by line.
    */
-  apply(messages, isAsRead, shortenedText) {
+  apply(messages, isAsRead, texts) {
     const numbers = this.#numbers;
     const edited = [];
     let from = 0;
@@ -89,7 +97,7 @@ class Plan {
       if (action === DROP || isAsRead(index)) {
         for (; from < index; from += 1) edited.push(messages[from]);
         from += whole(numbers[at + COUNT_AT]);
-        if (action !== DROP) edited.push(applyEdit(messages[index], numbers, at, shortenedText));
+        if (action !== DROP) edited.push(applyEdit(messages[index], numbers, at, texts));
       } else {
         this.#undone.add(index);
       }
@@ -120,18 +128,28 @@ function readCuts(numbers, at) {
   });
 }
 
+/** The ranges of lines that the edit at `at` keeps, as `[first, after the last]`. */
+function readRanges(numbers, at) {
+  return readCuts(numbers, at).map(({ textBlock, head }) => [textBlock, head]);
+}
+
 /** The message as the edit at `at` leaves it. */
-function applyEdit(message, numbers, at, shortenedText) {
+function applyEdit(message, numbers, at, texts) {
   const { content } = message;
   switch (whole(numbers[at + 1])) {
     case SUMMARIZE:
-      return withContent(message, withText(content, shortenedText(whole(numbers[at]))));
+      return withContent(message, withText(content, texts.shortened(whole(numbers[at]))));
+    case KEEP_LINES:
+      return withContent(
+        message,
+        withText(content, texts.ofLines(whole(numbers[at]), readRanges(numbers, at))),
+      );
     case STRIP_THINKING:
       return withContent(
         message,
         content.filter((block) => !isThinking(block)),
       );
-    default:
+    case TRUNCATE:
       return withContent(message, withCuts(content, readCuts(numbers, at)));
   }
 }

@@ -5,7 +5,7 @@
 
 const ROLES = ["system", "user", "assistant", "toolResult", "summary", "other"];
 const BLOCKS = ["text", "thinking", "toolCall", "image", "counted", "unknown"];
-const ACTIONS = ["summarize", "stripThinking", "drop", "truncate"];
+const ACTIONS = ["summarize", "stripThinking", "drop", "truncate", "keepLines"];
 const LAYERS = ["repair", "toolResults", "thinking", "window", "shrink"];
 
 /** By the name of the option; lengths in UTF-16 code units. */

@@ -3,7 +3,13 @@
 
 import { color, el, whole } from "./dom.mjs";
 
-const ACTION_COLORS = { summarize: "orange", stripThinking: "purple", drop: "gone", truncate: "yellow" };
+const ACTION_COLORS = {
+  summarize: "orange",
+  keepLines: "orange",
+  stripThinking: "purple",
+  drop: "gone",
+  truncate: "yellow",
+};
 const KEPT_COLORS = { user: "blue", kept: "kept", replaced: "replaced", later: "later" };
 /** Largest and smallest cell in CSS pixels, and the height the map should stay under. */
 const MAX_CELL = 14;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cuts::Level;
-use crate::plan::{Action, Edit, Layer, Plan, Reason};
+use crate::plan::{Action, Edit, KeptLines, Layer, Plan, Reason};
 use crate::tokens::estimate::Size;
 use crate::transcript::{Body, Link, Message, Transcript};
 
@@ -16,6 +16,8 @@ use crate::transcript::{Body, Link, Message, Transcript};
 pub enum Form {
     /// As it came.
     Whole,
+    /// A tool result of which some lines stay, and so many cl100k tokens of the whole message.
+    Lines(u32),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
     /// With its texts cut to this level.
@@ -30,13 +32,17 @@ impl Form {
     fn precedes(self, later: Self) -> bool {
         let rank = |form| match form {
             Self::Whole => (0, 0),
-            Self::Edited => (1, 0),
-            Self::Cut(Level(level)) => (2, u8::MAX - level),
-            Self::Gone => (3, 0),
+            Self::Lines(tokens) => (1, u32::MAX - tokens),
+            Self::Edited => (2, 0),
+            Self::Cut(Level(level)) => (3, u32::from(u8::MAX - level)),
+            Self::Gone => (4, 0),
         };
         rank(self) < rank(later)
     }
 }
+
+/// A form, and the layer and rule that asked for it.
+pub type Mark = (Form, Layer, Reason);
 
 /// A message and what became of it.
 #[derive(Clone, Debug)]
@@ -48,7 +54,9 @@ pub struct Row {
     /// Its position among the calls of the message it answers.
     pub call: usize,
     /// How it is sent, and by which rule of which layer where it is not whole.
-    pub edit: (Form, Layer, Reason),
+    pub edit: Mark,
+    /// The lines that stay, where it was ever cut by line.
+    pub kept_lines: Option<Arc<KeptLines>>,
     /// Whether the sliding window passed it by: then it is not sent, whatever its form.
     is_slid: bool,
     next_in_group: Option<usize>,
@@ -71,6 +79,15 @@ impl Row {
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.message.tokens_as(self.form())
+    }
+
+    /// What brings the message into its form; `None` where it is sent as it came.
+    #[must_use]
+    pub fn action(&self) -> Option<Action> {
+        match self.form() {
+            Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
+            form => self.message.action(form),
+        }
     }
 
     /// Whether it is a tool result that answers no call.
@@ -116,8 +133,11 @@ pub struct Account {
     first_user: Option<usize>,
     last_user: Option<usize>,
     /// Edits since a trial began, each as it was before.
-    trial: Option<Vec<(usize, (Form, Layer, Reason))>>,
+    trial: Option<Vec<(usize, Decision)>>,
 }
+
+/// How a message is sent, which layer asked for it, and why.
+type Decision = Mark;
 
 impl Account {
     /// The account of a whole transcript, nothing edited but what no provider takes.
@@ -140,6 +160,7 @@ impl Account {
             group,
             call: transcript.call_position(index),
             edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
+            kept_lines: None,
             is_slid: false,
             next_in_group: None,
             newest_in_group: index,
@@ -232,11 +253,15 @@ impl Account {
     }
 
     /// Positions of the messages that are sent in some form, ascending.
+    #[must_use]
+    #[must_use]
     pub fn live(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.iter().copied()
     }
 
     /// Those of them before `end`.
+    #[must_use]
+    #[must_use]
     pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.range(..end).copied()
     }
@@ -311,6 +336,14 @@ impl Account {
         }
     }
 
+    /// Leaves of a tool result only these lines, if that is less than is sent of it now.
+    pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
+        let form = Form::Lines(kept.tokens);
+        let Some(row) = self.rows.get_mut(index).filter(|row| row.edit.0.precedes(form)) else { return };
+        row.kept_lines = Some(Arc::new(kept));
+        self.put(index, (form, layer, reason));
+    }
+
     /// Brings a whole group out of the request.
     pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
         let mut member = Some(start);
@@ -351,7 +384,7 @@ impl Account {
         }
     }
 
-    fn put(&mut self, index: usize, edit: (Form, Layer, Reason)) {
+    fn put(&mut self, index: usize, edit: Mark) {
         let Some(row) = self.rows.get_mut(index) else { return };
         let before = row.message.size_as(row.form());
         let replaced = std::mem::replace(&mut row.edit, edit);
@@ -376,7 +409,7 @@ impl Account {
     #[must_use]
     pub fn plan(&self) -> Plan {
         let edits = self.rows.iter().enumerate().filter_map(|(index, row)| {
-            let action = row.message.action(row.form())?;
+            let action = row.action()?;
             let (layer, reason) = row.cause();
             Some(Edit {
                 index,
@@ -414,6 +447,7 @@ impl Message {
             (Form::Edited, Body::Assistant(assistant)) => {
                 self.tokens.saturating_sub(assistant.thinking.map_or(0, |thinking| thinking.tokens))
             }
+            (Form::Lines(tokens), _) => self.tokens.min(tokens as usize),
             (Form::Cut(level), _) => self.tokens.saturating_sub(self.cuts.saved_at(level)),
             (Form::Whole | Form::Edited, _) => self.tokens,
         }
@@ -423,7 +457,7 @@ impl Message {
     #[must_use]
     pub fn action(&self, form: Form) -> Option<Action> {
         match form {
-            Form::Whole => None,
+            Form::Whole | Form::Lines(_) => None,
             Form::Edited if self.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
             Form::Cut(level) => Some(Action::Truncate(self.cuts.at(level).collect())),

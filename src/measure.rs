@@ -9,8 +9,9 @@ use crate::cuts::CutTable;
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::recall;
 use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
-use crate::tokens::{self, estimate::by_length};
+use crate::tokens::{Tokenizer, estimate::by_length};
 use crate::traits::identifiers::{Collector, Identifier};
+use crate::traits::lines::{self, Gap, Layout, Line};
 use crate::traits::target::Target;
 use crate::traits::{Traits, hash_of_text};
 use crate::transcript::{Assistant, Body, Message, Shortened, Source, Thinking, ToolResult, Usage};
@@ -45,8 +46,8 @@ pub struct Rules {
 /// How the tokens of a text are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counting {
-    /// Exactly, in cl100k.
-    Exact,
+    /// Exactly, by an encoding.
+    Exact(&'static Tokenizer),
     /// From its length, for hosts that want no more than a bound.
     Chars,
 }
@@ -57,7 +58,7 @@ impl Default for Rules {
             shortening: Shortening::Lines(Form::default()),
             marker: MarkerLanguage::Zh,
             names_handle: false,
-            counting: Counting::Exact,
+            counting: Counting::Exact(Tokenizer::cl100k()),
             exclude_tools: Vec::new(),
             image_tokens: IMAGE_TOKENS,
         }
@@ -67,7 +68,7 @@ impl Default for Rules {
 impl Rules {
     fn tokens(&self, text: &[u16]) -> usize {
         match self.counting {
-            Counting::Exact => tokens::count_utf16(text),
+            Counting::Exact(tokenizer) => tokenizer.count_utf16(text),
             Counting::Chars => by_length(text),
         }
     }
@@ -168,7 +169,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     let counts = Counts::of(&raw.parts, rules);
     let body =
         body(raw, counts, |joined, call_id, marker| shorten(joined, call_id, marker, counts, rules), rules);
-    let traits = raw.traits(&body);
+    let traits = raw.traits(&body, rules);
     let tokens = if raw.is_sent { counts.all } else { 0 };
     Message { cuts: cuts(raw, rules), ..message(raw, body, tokens, traits) }
 }
@@ -185,7 +186,7 @@ fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
         Part::Text(text) => Some(*text),
         _ => None,
     });
-    if is_wanted { CutTable::of(texts) } else { CutTable::default() }
+    if is_wanted { CutTable::of(texts, |text| rules.tokens(text)) } else { CutTable::default() }
 }
 
 /// The facts of a message that can be told without reading its texts: its role, ids and kinds of blocks.
@@ -238,6 +239,7 @@ fn body(
                 tool_name,
                 text_len: Utf16Len(joined.len()),
                 is_excluded,
+                handle: rules.names_handle.then(|| recall::handle_number(call_id, &joined)),
                 shortened,
             })
         }
@@ -312,27 +314,71 @@ impl<'a> Raw<'a> {
         (blocks > 0).then_some(Thinking { blocks, tokens, names_wire_field })
     }
 
-    fn traits(&self, body: &Body) -> Traits {
+    fn traits(&self, body: &Body, rules: &Rules) -> Traits {
+        let shortened = match body {
+            Body::ToolResult(result) => result.shortened.as_ref(),
+            _ => None,
+        };
         let kept = match body {
-            Body::ToolResult(ToolResult { shortened: Some(shortened), .. }) => {
-                Some(self.identifiers(|part| !matches!(part, Part::Text(_)), Some(&shortened.text)))
-            }
+            Body::ToolResult(_) => shortened.map(|shortened| {
+                self.identifiers(|part| !matches!(part, Part::Text(_)), Some(&shortened.text))
+            }),
             Body::Assistant(assistant) if assistant.thinking.is_some() => {
                 Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None))
             }
             _ => None,
         };
+        let mut shown: Vec<Line> = Vec::new();
         let targets = self.parts.iter().filter_map(|part| match part {
-            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments)),
+            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments, &mut shown)),
             _ => None,
         });
+        let targets = targets.collect();
         let text = match body {
             Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => {
                 hash_of_text(&self.joined_text())
             }
             _ => 0,
         };
-        Traits { identifiers: self.identifiers(|_| true, None), kept, targets: targets.collect(), text }
+        let identifiers = self.identifiers(|_| true, None);
+        let lines = self.lines(shown);
+        let layout = shortened.and_then(|_| {
+            let text = self.joined_text();
+            Layout::of(&text, &lines, &identifiers, self.gap(&text, body, rules), |line| rules.tokens(line))
+        });
+        let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
+        Traits { identifiers, kept, lines, kept_lines, layout, targets, text }
+    }
+
+    /// Tokens of the markers for gaps in `text`.
+    fn gap(&self, text: &[u16], body: &Body, rules: &Rules) -> Gap {
+        let line = |mut line: Vec<u16>| {
+            line.push(NEWLINE);
+            rules.tokens(&line)
+        };
+        let omitted = lines::split(text).count();
+        let handle = match body {
+            Body::ToolResult(result) => result.handle,
+            _ => None,
+        };
+        let handle =
+            handle.map_or(0, |number| rules.tokens(&rules.marker.handle(&recall::handle_text(number))));
+        let (gap, first) = match self.role {
+            RawRole::ToolResult { marker: Some(own), .. } => (line(own.to_vec()), line(own.to_vec())),
+            _ => (line(rules.marker.gap(omitted)), line(rules.marker.marker(omitted, Utf16Len(text.len())))),
+        };
+        Gap { tokens: gap as u32, once: (first.saturating_sub(gap) + handle) as u32 }
+    }
+
+    /// The lines of its texts, beside those that its calls show.
+    fn lines(&self, mut shown: Vec<Line>) -> Box<[Line]> {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) | Part::Counted(text) => Some(*text),
+            _ => None,
+        });
+        let room = lines::MAX_LINES.saturating_sub(shown.len());
+        shown.extend(texts.flat_map(lines::split).filter_map(Line::of).take(room));
+        lines::distinct(shown)
     }
 
     /// The identifiers of the parts chosen and of one more text.

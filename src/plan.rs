@@ -3,6 +3,9 @@
 //! The boundary applies it to the host's own objects. An edit can shorten tool-result text, remove thinking, drop a
 //! message or, when nothing else fits, cut a text; no edit can add, reorder or rewrite anything else.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use crate::cuts::Cut;
 use crate::tokens::estimate::Size;
 
@@ -11,12 +14,27 @@ use crate::tokens::estimate::Size;
 pub enum Action {
     /// Its tool-result text is replaced by the shortened one.
     Summarize,
+    /// Of its tool-result text only some lines stay.
+    KeepLines(Arc<KeptLines>),
     /// Its thinking blocks are removed whole.
     StripThinking,
     /// It is left out of the request.
     Drop,
     /// Its text blocks are cut, each as said; a block not named stays whole.
     Truncate(Vec<Cut>),
+}
+
+/// The lines of a tool result that stay, word for word and in order, a marker line for each gap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptLines {
+    /// Ranges of lines, in order, none touching the next.
+    pub rows: Box<[Range<u32>]>,
+    /// cl100k tokens of the whole message then.
+    pub tokens: u32,
+    /// Identifiers that are left, by the numbers of the schedule that chose.
+    pub numbers: Box<[u32]>,
+    /// Lines that are left, likewise.
+    pub lines: Box<[u32]>,
 }
 
 /// Which rule of the product asked for an edit.

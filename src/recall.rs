@@ -49,8 +49,20 @@ pub struct Answer {
 /// The handle of a tool result: eight hexadecimal digits, the same for the same call and text.
 #[must_use]
 pub fn handle(call_id: &[u16], text: &[u16]) -> String {
+    handle_text(handle_number(call_id, text))
+}
+
+/// A handle as facts keep it.
+#[must_use]
+pub fn handle_number(call_id: &[u16], text: &[u16]) -> u32 {
     let seed = xxh3_64_with_seed(cast_slice(call_id), 0);
-    format!("{:08x}", xxh3_64_with_seed(cast_slice(text), seed) as u32)
+    xxh3_64_with_seed(cast_slice(text), seed) as u32
+}
+
+/// A handle as the model reads it.
+#[must_use]
+pub fn handle_text(number: u32) -> String {
+    format!("{number:08x}")
 }
 
 /// Answers a query about `text`.

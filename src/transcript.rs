@@ -166,6 +166,8 @@ pub struct ToolResult {
     pub text_len: Utf16Len,
     /// Whether the host asked that this tool's results are never touched.
     pub is_excluded: bool,
+    /// The number of its recall handle, where markers name it.
+    pub handle: Option<u32>,
     /// The shorter text it may be replaced by; `None` where it must stay as it is.
     pub shortened: Option<Shortened>,
 }

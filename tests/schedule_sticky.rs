@@ -196,10 +196,12 @@ fn calls(messages: &[Arc<Message>]) -> Vec<usize> {
     (1..messages.len()).filter(|&at| messages[at].assistant().is_some()).chain([messages.len()]).collect()
 }
 
-fn depth(action: &Action) -> u8 {
+/// How much is gone; a result that was cut by line may lose more lines.
+fn depth(action: &Action) -> u32 {
     match action {
-        Action::Drop => 2,
-        _ => 1,
+        Action::Drop => u32::MAX,
+        Action::KeepLines(kept) => u32::MAX / 2 - kept.tokens,
+        _ => u32::MAX / 2,
     }
 }
 
@@ -219,7 +221,7 @@ proptest! {
     fn an_edited_message_keeps_its_bytes_or_goes(turns in turns()) {
         let messages = conversation(&turns);
         let mut sticky = Sticky::new(policy(Economy::Thrifty), limits());
-        let mut before: Vec<Option<u8>> = Vec::new();
+        let mut before: Vec<Option<u32>> = Vec::new();
         for at in calls(&messages) {
             let (edits, account) = plan(&mut sticky, &messages[..at]);
             let mut now = vec![None; at];
@@ -248,7 +250,7 @@ proptest! {
             for edit in &edits {
                 let newer_results = (edit.index + 1..at).filter(|&i| messages[i].tool_result().is_some()).count();
                 match &edit.action {
-                    Action::Summarize => prop_assert!(newer_results >= limits.keep_recent_tool_results),
+                    Action::Summarize | Action::KeepLines(_) => prop_assert!(newer_results >= limits.keep_recent_tool_results),
                     Action::Drop if transcript.link(edit.index) != Link::Orphan => {
                         prop_assert!(edit.index + limits.keep_recent_messages < at);
                         prop_assert!(transcript.group(transcript.group_start(edit.index)).all(|member| gone.contains(&member)));

@@ -42,6 +42,8 @@ pub struct Limits {
     pub overflow: Overflow,
     /// Tokens of the window kept free for the answer.
     pub reserve_tokens: f64,
+    /// Tokens above which the window slides whatever its share: below a size where the provider charges more for each.
+    pub max_prompt_tokens: f64,
 }
 
 /// Which turns may lose their thinking.
@@ -73,6 +75,7 @@ impl Default for Limits {
             thinking_scope: ThinkingScope::All,
             overflow: Overflow::Shrink,
             reserve_tokens: RESERVE_TOKENS,
+            max_prompt_tokens: f64::INFINITY,
         }
     }
 }
@@ -81,7 +84,7 @@ impl Limits {
     /// Tokens above which the window slides.
     #[must_use]
     pub fn threshold(&self) -> f64 {
-        self.context_window * self.context_ratio
+        (self.context_window * self.context_ratio).min(self.max_prompt_tokens)
     }
 
     /// Newest messages that are never dropped: at least one, since the newest is what is asked.

@@ -35,7 +35,8 @@ fn summarize_newest(account: &mut Account, most: usize) {
 
 fn is_summarizable(account: &Account, index: usize) -> bool {
     let result = account.message(index).and_then(|message| message.tool_result());
-    account.form(index) == Form::Whole && result.is_some_and(|result| result.shortened.is_some())
+    matches!(account.form(index), Form::Whole | Form::Lines(_))
+        && result.is_some_and(|result| result.shortened.is_some())
 }
 
 fn drop_tail(account: &mut Account, most: usize) {

@@ -140,6 +140,16 @@ impl MarkerLanguage {
         marker.encode_utf16().collect()
     }
 
+    /// The marker for one of several gaps; the first says more, it is [`marker`](Self::marker).
+    #[must_use]
+    pub fn gap(self, omitted: usize) -> Vec<u16> {
+        let marker = match self {
+            Self::Zh => format!("[... 已省略 {omitted} 行 ...]"),
+            Self::En => format!("[... {omitted} lines omitted ...]"),
+        };
+        marker.encode_utf16().collect()
+    }
+
     /// What a marker ends with where the model can ask for the original by this handle.
     #[must_use]
     pub fn handle(self, handle: &str) -> Vec<u16> {

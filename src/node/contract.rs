@@ -70,7 +70,7 @@ impl Block {
 }
 
 /// Actions in the order of their numbers.
-const ACTIONS: [&str; 4] = ["summarize", "stripThinking", "drop", "truncate"];
+const ACTIONS: [&str; 5] = ["summarize", "stripThinking", "drop", "truncate", "keepLines"];
 
 /// The number of an action in a plan.
 pub(super) fn number_of(action: &Action) -> usize {
@@ -78,6 +78,7 @@ pub(super) fn number_of(action: &Action) -> usize {
         Action::Summarize => 0,
         Action::StripThinking => 1,
         Action::Drop => 2,
+        Action::KeepLines(_) => 4,
         Action::Truncate(_) => 3,
     }
 }

@@ -22,6 +22,7 @@ use crate::guard::guard;
 use crate::layers::Limits;
 use crate::measure::Rules;
 use crate::plan::Reason;
+use crate::recall;
 use crate::schedule::economy::Policy;
 use crate::schedule::sticky::Verdict;
 use crate::schedule::{Decision, Memo, Mode, decide};
@@ -112,12 +113,17 @@ impl Engine {
         slots: Uint32ArraySlice<'_>,
         context_window: f64,
         overhead_tokens: Option<f64>,
+        max_prompt_tokens: Option<f64>,
         by_message: bool,
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<Numbers>> {
         guarded(|| {
             let (wanted, slots) = (slots.to_vec(), self.slots.clone());
-            let limits = Limits { context_window, ..self.limits.clone() };
+            let limits = Limits {
+                context_window,
+                max_prompt_tokens: max_prompt_tokens.unwrap_or(f64::INFINITY),
+                ..self.limits.clone()
+            };
             let planner = self.planner.clone();
             Ok(blocking(flag, move |cancel| {
                 let transcript = Transcript::new(slots.get(&wanted)?);
@@ -134,6 +140,36 @@ impl Engine {
             let message = self.slots.get(&[slot])?.pop();
             let shortened = message.as_ref().and_then(|message| message.tool_result()?.shortened.as_ref());
             Ok(shortened.map(|shortened| Utf16String::from(shortened.text.to_vec())))
+        })
+    }
+
+    /// The marker lines for gaps of `omitted` lines in a tool result, the first and the last saying more. `own` are the
+    /// host's, if it makes its own.
+    #[napi]
+    pub fn gap_markers(
+        &self,
+        slot: u32,
+        omitted: Uint32ArraySlice<'_>,
+        own: Option<Vec<Utf16String>>,
+    ) -> Result<Vec<Utf16String>> {
+        guarded(|| {
+            let message = self.slots.get(&[slot])?.pop();
+            let result = message.as_ref().and_then(|message| message.tool_result());
+            let marker = self.rules.marker;
+            let mut markers: Vec<Vec<u16>> = match &own {
+                Some(own) => own.iter().map(|line| line.to_vec()).collect(),
+                None => omitted.iter().map(|&omitted| marker.gap(omitted as usize)).collect(),
+            };
+            if let (Some(result), Some(&omitted), None) = (result, omitted.first(), &own)
+                && let Some(first) = markers.first_mut()
+            {
+                *first = marker.marker(omitted as usize, result.text_len);
+            }
+            if let (Some(handle), Some(last)) = (result.and_then(|result| result.handle), markers.last_mut())
+            {
+                last.extend(marker.handle(&recall::handle_text(handle)));
+            }
+            Ok(markers.into_iter().map(Utf16String::from).collect())
         })
     }
 

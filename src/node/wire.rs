@@ -1,7 +1,7 @@
 //! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
 //!
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts, number of messages`, each cut as
-//! `text block, head, tail`.
+//! `text block, head, tail`, or as `first line, line after the last, 0` where lines are kept.
 
 use super::contract::{number_of, number_of_layer};
 use crate::plan::{Action, Edit, Plan, Reason};
@@ -67,9 +67,15 @@ fn is_one_run(edit: &Edit, next: &Edit) -> bool {
 fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
     let Some(edit) = run.first() else { return };
     let tokens_saved: usize = run.iter().map(|edit| edit.tokens_saved).sum();
-    let cuts = match &edit.action {
-        Action::Truncate(cuts) => cuts.as_slice(),
-        Action::Summarize | Action::StripThinking | Action::Drop => &[],
+    let cuts: Vec<[f64; 3]> = match &edit.action {
+        Action::Truncate(cuts) => {
+            let cuts = cuts.iter().map(|cut| [cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
+            cuts.collect()
+        }
+        Action::KeepLines(kept) => {
+            kept.rows.iter().map(|rows| [f64::from(rows.start), f64::from(rows.end), 0.0]).collect()
+        }
+        Action::Summarize | Action::StripThinking | Action::Drop => Vec::new(),
     };
     let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
     numbers.extend([
@@ -82,6 +88,6 @@ fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
         run.len() as f64,
     ]);
     for cut in cuts {
-        numbers.extend([cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
+        numbers.extend(cut);
     }
 }

@@ -11,14 +11,20 @@ use std::collections::BinaryHeap;
 use super::economy::Policy;
 use super::held::Held;
 use super::ledger::Ledger;
+use super::line_cuts;
+use super::lines::Lines;
 use crate::account::{Account, Form, Row};
 use crate::layers::{Limits, thinking, tool_results, window};
-use crate::plan::{Layer, Reason};
+use crate::plan::{KeptLines, Layer, Reason};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 use crate::transcript::Body;
 
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
+/// A line must be worth this share of the price at the low water to stay, for each of its tokens.
+const LINE_PRICE_SHARE: f64 = 1.2;
+/// A cut that keeps more of a result than this is not worth an edit.
+const MOST_KEPT: f64 = 0.8;
 /// No batch goes below this share of the low water: what is left then is the latest work.
 const FLOOR_SHARE: f64 = 0.3;
 
@@ -33,6 +39,8 @@ pub struct Batch<'a> {
     pub held: &'a [Held],
     /// Their identifiers.
     pub ledger: &'a mut Ledger,
+    /// Their lines.
+    pub lines: &'a mut Lines,
     /// From cl100k tokens to the provider's.
     pub estimate: Estimate,
     /// Prices and waters.
@@ -123,7 +131,9 @@ impl Batch<'_> {
             let result = self.account.message(index).and_then(|message| message.tool_result());
             result.is_some_and(|result| result.shortened.is_some())
         };
-        let edits = old_results.filter(is_shortenable).chain(self.thinking()).map(Cut::Edit);
+        let old_results: Vec<usize> = old_results.filter(is_shortenable).collect();
+        let edits = old_results.iter().copied().chain(self.thinking()).map(Cut::Edit);
+        let edits = edits.chain(old_results.iter().copied().map(Cut::Lines));
         let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Cut::Group);
         edits.chain(groups).filter_map(|cut| self.weigh(cut)).collect()
     }
@@ -132,10 +142,16 @@ impl Batch<'_> {
     fn weigh(&self, cut: Cut) -> Option<Candidate> {
         let (loss, saved) = match cut {
             Cut::Edit(index) => {
-                let (row, held) = self.at(index).filter(|(row, _)| row.form() == Form::Whole)?;
-                let loss = self.ledger.loss_of_edit(&held.numbers, held.kept.as_deref()?);
-                let saved = row.tokens().saturating_sub(row.message.tokens_as(Form::Edited));
-                (held.superseded(loss), saved as f64)
+                let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
+                let saved = row.tokens().checked_sub(row.message.tokens_as(Form::Edited))?;
+                let loss = self.loss_between((row, held), held.kept.as_deref()?, held.kept_lines.as_deref());
+                (held.superseded(loss), Some(saved).filter(|&saved| saved > 0)? as f64)
+            }
+            Cut::Lines(index) => {
+                let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
+                let kept = self.line_cut(row, held)?;
+                let loss = self.loss_between((row, held), &kept.numbers, Some(&kept.lines));
+                (held.superseded(loss), row.tokens().saturating_sub(kept.tokens as usize) as f64)
             }
             Cut::Group(start) => self.weigh_group(start)?,
         };
@@ -143,18 +159,38 @@ impl Batch<'_> {
         Some(Candidate { price, cut })
     }
 
+    /// The cut by line that is due, unless it saves too little or leaves no more than the summary.
+    fn line_cut(&self, row: &Row, held: &Held) -> Option<KeptLines> {
+        let window = self.limits.context_window;
+        let price = LINE_PRICE_SHARE * self.policy.price(self.policy.waters.low * window, window);
+        let kept = line_cuts::choose(row, held, self.ledger, self.lines, price * self.estimate.scale)?;
+        let is_gain = f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64;
+        (is_gain && kept.tokens as usize > row.message.tokens_as(Form::Edited)).then_some(kept)
+    }
+
+    /// What is lost if a message goes on to show only these.
+    fn loss_between(&self, (row, held): (&Row, &Held), numbers: &[u32], lines: Option<&[u32]>) -> f64 {
+        let names = gone(held.shown(row), numbers, |number| self.ledger.loss(number, 1));
+        let lines = lines
+            .map_or(0.0, |lines| gone(held.shown_lines(row), lines, |number| self.lines.loss(number, 1)));
+        names + lines
+    }
+
     fn weigh_group(&self, start: usize) -> Option<(f64, f64)> {
         if !self.may_drop(start) {
             return None;
         }
         let mut shown: Vec<u32> = Vec::new();
+        let mut lines: Vec<u32> = Vec::new();
         let mut saved = 0.0;
         for (row, held) in self.account.group(start).filter_map(|index| self.at(index)) {
             shown.extend_from_slice(held.shown(row));
+            lines.extend_from_slice(held.shown_lines(row));
             saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
         }
         shown.sort_unstable();
-        Some((self.ledger.loss_of_all(&shown), saved))
+        lines.sort_unstable();
+        Some((self.ledger.loss_of_all(&shown) + self.lines.loss_of_all(&lines), saved))
     }
 
     /// Whether a batch may drop the group that opens at `start`.
@@ -187,6 +223,18 @@ impl Batch<'_> {
                 };
                 self.set(index, Form::Edited, layer, reason);
                 // The rest of the group saves less now, but may lose nothing more: it gets a new price.
+                if group < self.tail {
+                    queue.extend(self.weigh(Cut::Group(group)));
+                }
+            }
+            Cut::Lines(index) => {
+                let Some((row, held)) = self.at(index) else { return };
+                let (group, reason) = (row.group, held.why());
+                let Some(kept) = self.line_cut(row, held) else { return };
+                self.show_anew(index, |account| {
+                    account.keep_lines(index, kept, Layer::ToolResults, reason);
+                });
+                queue.extend(self.weigh(Cut::Edit(index)));
                 if group < self.tail {
                     queue.extend(self.weigh(Cut::Group(group)));
                 }
@@ -225,10 +273,27 @@ impl Batch<'_> {
     }
 
     fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
-        show_anew(self.account, self.held, self.ledger, &[index], |account| {
-            account.set(index, form, layer, reason)
+        self.show_anew(index, |account| {
+            account.set(index, form, layer, reason);
         });
     }
+
+    fn show_anew(&mut self, index: usize, change: impl FnOnce(&mut Account)) {
+        show_anew(self.account, self.held, self.ledger, self.lines, &[index], change);
+    }
+}
+
+/// Whether a tool result can still be cut by line or summarised, or thinking taken out.
+fn is_cuttable(row: &Row) -> bool {
+    matches!(row.form(), Form::Whole | Form::Lines(_))
+}
+
+/// The sum over what is shown and not kept.
+fn gone(shown: &[u32], kept: &[u32], loss: impl Fn(u32) -> f64) -> f64 {
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    let gone = shown.iter().filter(|number| kept.binary_search(number).is_err());
+    gone.map(|&number| loss(number)).sum()
 }
 
 /// Changes how some messages are sent, and keeps the ledger of what the context shows in step.
@@ -236,25 +301,32 @@ pub fn show_anew(
     account: &mut Account,
     held: &[Held],
     ledger: &mut Ledger,
+    lines: &mut Lines,
     changed: &[usize],
     change: impl FnOnce(&mut Account),
 ) {
-    let shown = |account: &Account, index: usize| -> Vec<u32> {
+    let of = |account: &Account, index: usize| -> (Vec<u32>, Vec<u32>) {
         let row = account.row(index).zip(held.get(index));
-        row.map(|(row, held)| held.shown(row).to_vec()).unwrap_or_default()
+        row.map(|(row, held)| (held.shown(row).to_vec(), held.shown_lines(row).to_vec())).unwrap_or_default()
     };
     for &index in changed {
-        ledger.hide(&shown(account, index));
+        let (numbers, hidden) = of(account, index);
+        ledger.hide(&numbers);
+        lines.hide(&hidden);
     }
     change(account);
     for &index in changed {
-        ledger.show(&shown(account, index));
+        let (numbers, shown) = of(account, index);
+        ledger.show(&numbers);
+        lines.show(&shown);
     }
 }
 
 /// Something a batch can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
+    /// Keep only those lines of a tool result that are worth their tokens.
+    Lines(usize),
     /// Summarise a tool result or strip thinking.
     Edit(usize),
     /// Drop the group that opens here.

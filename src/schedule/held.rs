@@ -1,11 +1,12 @@
 //! What the sticky schedule knows of a message beside its place in the account: what it shows, and what became of that.
 
 use super::ledger::Numbers;
+use super::lines::LineNumbers;
 use crate::account::{Form, Row};
 use crate::plan::Reason;
 
 /// How much of its worth something superseded keeps: its newer form shows most of it.
-const SUPERSEDED_SHARE: f64 = 0.7;
+const SUPERSEDED_SHARE: f64 = 0.45;
 
 /// The standing of one message.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,10 @@ pub struct Held {
     pub numbers: Numbers,
     /// Those its edited form shows.
     pub kept: Option<Numbers>,
+    /// Lines it shows unedited.
+    pub lines: LineNumbers,
+    /// Those its edited form shows.
+    pub kept_lines: Option<LineNumbers>,
     /// Whether the model took up anything it brought.
     pub is_taken_up: bool,
     /// What superseded it.
@@ -24,15 +29,28 @@ impl Held {
     /// Bytes it takes, and as many for its identifiers' part of the ledger.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + 2 * size_of_val(&*self.numbers)
+        size_of::<Self>() + 2 * (size_of_val(&*self.numbers) + size_of_val(&*self.lines))
     }
 
     /// Identifiers it shows as `row` is sent.
     #[must_use]
-    pub fn shown(&self, row: &Row) -> &[u32] {
+    pub fn shown<'a>(&'a self, row: &'a Row) -> &'a [u32] {
         match row.form() {
             Form::Whole => &self.numbers,
+            Form::Lines(_) => row.kept_lines.as_ref().map_or(&[], |kept| &kept.numbers),
             Form::Edited | Form::Cut(_) => self.kept.as_deref().unwrap_or_default(),
+            Form::Gone => &[],
+        }
+    }
+
+    /// Lines it shows as `row` is sent.
+    #[must_use]
+    pub fn shown_lines<'a>(&'a self, row: &'a Row) -> &'a [u32] {
+        match row.form() {
+            Form::Whole => &self.lines,
+            Form::Lines(_) => row.kept_lines.as_ref().map_or(&[], |kept| &kept.lines),
+            Form::Edited => self.kept_lines.as_deref().unwrap_or(&self.lines),
+            Form::Cut(_) => self.kept_lines.as_deref().unwrap_or_default(),
             Form::Gone => &[],
         }
     }

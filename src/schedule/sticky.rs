@@ -7,18 +7,19 @@
 
 use super::batch::{Batch, show_anew};
 use super::calibration::{Calibration, Sent};
-use super::clock::Clock;
-use super::economy::Policy;
+use super::clock::{Clock, Request};
+use super::economy::{Policy, Prices};
 use super::fold::Fold;
 use super::held::Held;
 use super::ledger::{Ledger, Speaker};
+use super::lines::Lines;
+use super::prices::Bills;
 use super::stale::Staleness;
 use crate::account::Account;
 use crate::fault;
 use crate::layers::{Limits, Overflow, shrink, window};
 use crate::plan::Plan;
 use crate::tokens::estimate::{Estimate, Size};
-use crate::traits::target::Target;
 use crate::transcript::{Assistant, Body, Link, Message, Transcript};
 
 /// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
@@ -26,6 +27,9 @@ use crate::transcript::{Assistant, Body, Link, Message, Transcript};
 const SHRUNK_SHARE: f64 = 0.9;
 /// After a batch took all there was to take, the next one waits until this share of the window was added.
 const MIN_GROWTH_SHARE: f64 = 0.03;
+
+/// A batch that left less than this share of the low water is taken to have left that much.
+const SETTLED_SHARE: f64 = 0.6;
 
 /// The fold after some messages.
 #[derive(Clone, Debug)]
@@ -35,8 +39,10 @@ pub struct Sticky {
     account: Account,
     held: Vec<Held>,
     ledger: Ledger,
+    lines: Lines,
     staleness: Staleness,
     clock: Clock,
+    bills: Bills,
     calibration: Calibration,
     /// What it keeps from being freed.
     bytes: usize,
@@ -113,8 +119,10 @@ impl Sticky {
             account: Account::default(),
             held: Vec::new(),
             ledger: Ledger::default(),
+            lines: Lines::default(),
             staleness: Staleness::default(),
             clock: Clock::default(),
+            bills: Bills::default(),
             calibration,
             bytes: 0,
             carried: 0.0,
@@ -151,7 +159,10 @@ impl Sticky {
             return self.account.sent();
         }
         self.account.begin_trial();
-        shrink::shrink(&mut self.account, &self.calibration.estimate(), self.limits.budget());
+        if self.context() > self.limits.budget() {
+            let budget = self.shrunk_budget();
+            shrink::shrink(&mut self.account, &self.calibration.estimate(), budget);
+        }
         let floor = self.account.sent();
         self.account.end_trial();
         floor
@@ -187,12 +198,23 @@ impl Sticky {
         }
         let time = self.time();
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
-        self.clock.tick(&assistant.source, time, reached);
+        self.clock.tick(Request {
+            source: &assistant.source,
+            time_ms: time,
+            reached,
+            usage: &assistant.usage,
+            is_changed: arithmetic.verdict != Verdict::Wait,
+        });
+        if self.policy.learns_prices {
+            self.bills.note(&assistant.source, &assistant.usage);
+            self.policy.prices = self.bills.prices(&assistant.source, Prices::default());
+        }
         if message.is_sent {
             let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
             self.calibration.observe(index, assistant, message.timestamp_ms, sent);
         }
         self.ledger.tick();
+        self.lines.tick();
     }
 
     fn time(&self) -> Option<f64> {
@@ -224,7 +246,8 @@ impl Sticky {
         let window = self.limits.context_window;
         let context = self.context();
         let above = context - self.settled;
-        let is_cold = self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds);
+        let is_cold =
+            self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds, self.policy.learns_prices);
         let carried = self.carried + self.policy.carry(above);
         let rewrite = self.policy.rewrite(self.settled);
         let high_water = self.high_water();
@@ -259,6 +282,7 @@ impl Sticky {
             account: &mut self.account,
             held: &self.held,
             ledger: &mut self.ledger,
+            lines: &mut self.lines,
             policy: &self.policy,
             limits: &self.limits,
         };
@@ -270,48 +294,61 @@ impl Sticky {
         self.carried = 0.0;
         let context = self.context();
         self.spent = if took_all || is_over { context } else { 0.0 };
-        self.settled = context.max(self.low_water());
+        self.settled = context.max(SETTLED_SHARE * self.low_water());
+    }
+
+    /// What layer 4 shrinks to.
+    fn shrunk_budget(&self) -> f64 {
+        SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget()
     }
 
     fn shrink(&mut self) {
         let estimate = self.estimate();
-        let budget = SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget();
+        let budget = self.shrunk_budget();
         let live: Vec<usize> = self.account.live().collect();
-        show_anew(&mut self.account, &self.held, &mut self.ledger, &live, |account| {
+        show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &live, |account| {
             shrink::shrink(account, &estimate, budget);
         });
     }
 
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
-        let numbers = self.ledger.number(&message.traits.identifiers, index);
-        let kept = message.traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
+        let traits = &message.traits;
         let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
         self.account.enter(transcript, index);
         self.calibration.pass(message);
+        let mut held = Held::default();
         if is_seen {
-            for origin in self.ledger.enter(&numbers, speaker(message)) {
-                if let Some(origin) = self.held.get_mut(origin as usize) {
-                    origin.is_taken_up = true;
-                }
-            }
-            if message.tool_result().is_some() {
-                let target = self.target(index);
-                for (older, reason) in self.staleness.enter(index, target.as_ref(), message.traits.text) {
-                    if let Some(older) = self.held.get_mut(older) {
-                        older.stale.get_or_insert(reason);
-                    }
-                }
-            }
+            held.numbers = self.ledger.number(&traits.identifiers, index);
+            held.kept = traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
+            held.lines = self.lines.number(&traits.lines);
+            held.kept_lines = traits.kept_lines.as_ref().map(|kept| self.lines.number(kept));
+            self.take_up(index, message, &held);
         }
-        let held = if is_seen { Held { numbers, kept, ..Held::default() } } else { Held::default() };
         self.bytes += held.bytes() + message.heap_bytes();
         self.held.push(held);
     }
 
-    /// What the call acts on that the result at `index` answers.
-    fn target(&self, index: usize) -> Option<Target> {
-        let row = self.account.row(index)?;
-        self.account.message(row.group)?.traits.targets.get(row.call).copied()
+    /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
+    fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
+        self.lines.show(&held.lines);
+        for origin in self.ledger.enter(&held.numbers, speaker(message)) {
+            if let Some(origin) = self.held.get_mut(origin as usize) {
+                origin.is_taken_up = true;
+            }
+        }
+        if message.tool_result().is_none() {
+            return;
+        }
+        let call = self.account.row(index).and_then(|row| self.account.row(row.group).zip(Some(row.call)));
+        let target = call.and_then(|(row, call)| row.message.traits.targets.get(call));
+        if let Some(target) = target {
+            self.lines.learn(&target.files, &held.lines);
+        }
+        for (older, reason) in self.staleness.enter(index, target, message.traits.text) {
+            if let Some(older) = self.held.get_mut(older) {
+                older.stale.get_or_insert(reason);
+            }
+        }
     }
 }
 

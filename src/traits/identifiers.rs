@@ -1,8 +1,9 @@
 //! Identifiers in a text: names, paths and words long enough to stand for something, each reduced to a hash.
 //!
-//! UTF-16 text flows in, sorted sets of hashes flow out. An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*`, 8 to
-//! 120 characters long. Text inside JSON is read through its escapes, so that a line break does not glue an `n` to a
-//! name.
+//! An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*`, 8 to 120 characters long. Chinese, Japanese and Korean put no
+//! spaces between words: there every four characters in a row are one, and of those one in four is taken, chosen by its
+//! hash so that it is the same one wherever it stands. Text inside JSON is read through its escapes, so that a line
+//! break does not glue an `n` to a name.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -13,8 +14,14 @@ pub const MAX_LEN: usize = 120;
 /// An identifier is long above this: nobody types it from memory.
 const LONG_LEN: usize = 20;
 
+/// Characters that stand for a word where words are not separated: the most common length of a Chinese term.
+const SEQUENCE_LEN: usize = 4;
+/// Of this many sequences one is taken: each overlaps the next by all but a character.
+const SEQUENCE_SHARE: u64 = 4;
+
 const LONG_BIT: u64 = 0b100;
 const KIND_BITS: u64 = 0b011;
+const SEQUENCE_KIND: u64 = 3;
 
 /// The hash of an identifier, its kind and whether it is long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +36,8 @@ pub enum Kind {
     Path,
     /// Any other: a name in code.
     Name,
+    /// Characters of a language without spaces.
+    Sequence,
 }
 
 impl Identifier {
@@ -42,12 +51,20 @@ impl Identifier {
         Self((xxh3_64(characters) & !(LONG_BIT | KIND_BITS)) | long | kind)
     }
 
+    /// A sequence of characters, if it is among those that are taken.
+    fn of_sequence(characters: [u16; SEQUENCE_LEN]) -> Option<Self> {
+        let hash = xxh3_64(bytemuck::cast_slice(&characters));
+        let is_taken = (hash >> u8::BITS).is_multiple_of(SEQUENCE_SHARE);
+        is_taken.then_some(Self((hash & !(LONG_BIT | KIND_BITS)) | SEQUENCE_KIND))
+    }
+
     /// What it looks like.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.0 & KIND_BITS {
             0 => Kind::Word,
             1 => Kind::Path,
+            SEQUENCE_KIND => Kind::Sequence,
             _ => Kind::Name,
         }
     }
@@ -110,17 +127,31 @@ struct Run {
     len: usize,
     /// A separator that belongs to it only if a word character follows.
     separator: Option<u8>,
+    /// The latest characters of a run without spaces, and how many of them there are.
+    sequence: [u16; SEQUENCE_LEN],
+    sequence_len: usize,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { characters: [0; MAX_LEN], len: 0, separator: None }
+        Self {
+            characters: [0; MAX_LEN],
+            len: 0,
+            separator: None,
+            sequence: [0; SEQUENCE_LEN],
+            sequence_len: 0,
+        }
     }
 }
 
 impl Run {
     fn take(&mut self, unit: u16, found: &mut Vec<Identifier>) {
-        let character = u8::try_from(unit).unwrap_or(0);
+        let Ok(character) = u8::try_from(unit) else {
+            self.end(found);
+            self.take_wide(unit, found);
+            return;
+        };
+        self.sequence_len = 0;
         let is_letter = character.is_ascii_alphabetic() || matches!(character, b'_' | b'$');
         if is_letter || (self.len > 0 && character.is_ascii_digit()) {
             if let Some(separator) = self.separator.take() {
@@ -133,6 +164,21 @@ impl Run {
             } else {
                 self.end(found);
             }
+        }
+    }
+
+    fn take_wide(&mut self, unit: u16, found: &mut Vec<Identifier>) {
+        if !is_unspaced(unit) {
+            self.sequence_len = 0;
+            return;
+        }
+        self.sequence.rotate_left(1);
+        if let Some(last) = self.sequence.last_mut() {
+            *last = unit;
+        }
+        self.sequence_len += 1;
+        if self.sequence_len >= SEQUENCE_LEN {
+            found.extend(Identifier::of_sequence(self.sequence));
         }
     }
 
@@ -152,6 +198,11 @@ impl Run {
         self.len = 0;
         self.separator = None;
     }
+}
+
+/// Han, Hiragana, Katakana and Hangul of the basic plane.
+fn is_unspaced(unit: u16) -> bool {
+    matches!(unit, 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF)
 }
 
 #[cfg(test)]
@@ -209,6 +260,18 @@ mod tests {
         assert_eq!(kind("a_very_long_snake_case_name"), Some((Kind::Name, true)));
         assert_eq!(of_text(&"a".repeat(MAX_LEN)).len(), 1);
         assert_eq!(of_text(&"a".repeat(MAX_LEN + 1)).len(), 0);
+    }
+
+    #[test]
+    fn takes_a_quarter_of_the_sequences_the_same_everywhere() {
+        let text: String = (0x4E00..0x4E00 + 4000).filter_map(char::from_u32).collect();
+        let all = of_text(&text);
+        assert!((800..1200).contains(&all.len()), "{}", all.len());
+        assert!(all.iter().all(|id| id.kind() == Kind::Sequence && !id.is_long()));
+        let middle: String = text.chars().skip(1000).take(500).collect();
+        let shifted = of_text(&format!("前文，{middle}。"));
+        assert!(shifted.len() > 80 && shifted.iter().all(|id| all.contains(id)));
+        assert_eq!(of_text("三个字 and 三个字"), []);
     }
 
     /// The definition, by plain search: the next head character starts the longest match.

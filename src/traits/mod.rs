@@ -1,12 +1,17 @@
-//! What a message is about, as plain data: the identifiers it shows, what its tool calls act on, and a hash of its
-//! text. Texts flow in once, when a message is measured; hashes flow out. Nothing here knows of roles or decides.
+//! What a message is about, as plain data: the identifiers and lines it shows, what its tool calls act on, and a hash of
+//! its text. Made once, when a message is measured. Nothing here knows of roles or decides.
 
 pub mod identifiers;
+pub mod lines;
+mod patch;
+pub mod paths;
+mod shell;
 pub mod target;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use self::identifiers::Identifier;
+use self::lines::{Layout, Line};
 use self::target::Target;
 
 /// The traits of one message.
@@ -16,6 +21,12 @@ pub struct Traits {
     pub identifiers: Box<[Identifier]>,
     /// Those its edited form still shows; `None` where it has no edited form.
     pub kept: Option<Box<[Identifier]>>,
+    /// Lines the unedited message shows, thinking aside: ascending, each once.
+    pub lines: Box<[Line]>,
+    /// Those its shortened form still shows; `None` where it has none.
+    pub kept_lines: Option<Box<[Line]>>,
+    /// A long tool result line by line; `None` for other messages, and where no cut between lines makes sense.
+    pub layout: Option<Layout>,
     /// What its tool calls act on, in the order of the calls.
     pub targets: Box<[Target]>,
     /// Hash of a tool result's text; 0 for other messages and for texts too short to be worth comparing.
@@ -27,7 +38,11 @@ impl Traits {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let kept = self.kept.as_deref().map_or(0, size_of_val);
-        size_of_val(&*self.identifiers) + size_of_val(&*self.targets) + kept
+        let kept_lines = self.kept_lines.as_deref().map_or(0, size_of_val);
+        let layout = self.layout.as_ref().map_or(0, Layout::heap_bytes);
+        let targets = self.targets.iter().map(Target::heap_bytes).sum::<usize>();
+        let sets = size_of_val(&*self.identifiers) + size_of_val(&*self.lines) + size_of_val(&*self.targets);
+        sets + kept + kept_lines + layout + targets
     }
 }
 

@@ -1,73 +1,185 @@
-//! What a tool call acts on: which file, and whether it changes it; or which command it runs.
+//! What a tool call acts on: which files, and whether it changes them; or which command it runs.
 //!
-//! A tool's name and its arguments flow in, hashes flow out. Tools are known by the shape of their arguments, not by
-//! name, so that any host's tools are understood alike.
+//! Tools are known by the shape of their arguments, not by name, so that any host's tools are understood alike. A shell
+//! command that prints a file is a read of it, a patch is an edit.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
+use super::lines::{self, Line};
+use super::paths::Path;
+use super::{patch, shell};
+
 /// What one call acts on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Equal for calls that ask the same of the same tool.
     pub call: u64,
-    /// The file it names, if it names one.
-    pub file: Option<File>,
+    /// The files it names.
+    pub files: Box<[File]>,
 }
 
 /// A file named by a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Hash of its path.
-    pub path: u64,
+    /// Where it is.
+    pub path: Path,
     /// False where only a part of it was asked for.
     pub is_whole: bool,
-    /// Whether the call brings new content for it.
-    pub is_changed: bool,
+    /// What the call does to it; `None` if it only reads.
+    pub change: Option<Change>,
 }
 
-/// The arguments by which tools of coding agents are recognised.
-#[derive(Deserialize, Default)]
-struct Arguments {
-    #[serde(alias = "file_path", alias = "filePath", alias = "notebook_path")]
-    path: Option<Value>,
-    #[serde(alias = "cmd")]
-    command: Option<Value>,
-    offset: Option<IgnoredAny>,
-    limit: Option<IgnoredAny>,
-    pattern: Option<IgnoredAny>,
-    #[serde(
-        alias = "new_string",
-        alias = "newText",
-        alias = "new_str",
-        alias = "edits",
-        alias = "new_source"
-    )]
-    content: Option<IgnoredAny>,
+/// What a call does to a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Where the file moves to.
+    pub moved_to: Option<Path>,
+    /// Lines it replaces, quoted word for word: ascending, each once.
+    pub old: Box<[Line]>,
+    /// Lines it writes: ascending, each once.
+    pub new: Box<[Line]>,
 }
+
+const PATHS: [&str; 4] = ["path", "file_path", "filePath", "notebook_path"];
+const COMMANDS: [&str; 2] = ["command", "cmd"];
+const FOLDERS: [&str; 3] = ["workdir", "cwd", "working_directory"];
+const PARTS: [&str; 2] = ["offset", "limit"];
+const SEVERAL: [&str; 2] = ["edits", "replacements"];
+const OLD: [&str; 5] = ["oldText", "old_text", "oldString", "old_string", "old_str"];
+const NEW: [&str; 8] =
+    ["content", "newText", "new_text", "newString", "new_string", "new_str", "new_source", "file_text"];
 
 impl Target {
-    /// Reads a call's name and its arguments as JSON. Arguments that cannot be read name nothing.
+    /// Reads a call's name and its arguments as JSON, and gathers the lines that all its texts show. Arguments that
+    /// cannot be read name nothing.
     #[must_use]
-    pub fn of(name: &[u16], arguments: &[u16]) -> Self {
+    pub fn of(name: &[u16], arguments: &[u16], shown: &mut Vec<Line>) -> Self {
         let tool = xxh3_64(bytemuck::cast_slice(name));
         let json = String::from_utf16_lossy(arguments);
-        let fields: Arguments = serde_json::from_str(&json).unwrap_or_default();
-        let path = fields.path.as_ref().and_then(Value::as_str);
-        let command = fields.command.as_ref().and_then(Value::as_str).filter(|_| path.is_none());
+        let value = serde_json::from_str(&json).unwrap_or_default();
+        let Value::Object(fields) = value else {
+            return Self { call: xxh3_64_with_seed(json.as_bytes(), tool), files: Box::default() };
+        };
+        let texts = texts_in(&fields);
+        for text in &texts {
+            add_lines(text, shown);
+        }
+        let path = text(&fields, &PATHS);
+        let command = text(&fields, &COMMANDS).filter(|_| path.is_none());
         let asked = command.unwrap_or(&json);
-        let file = path.filter(|_| fields.pattern.is_none());
-        Self {
-            call: xxh3_64_with_seed(asked.as_bytes(), tool),
-            file: file.map(|path| File {
-                path: xxh3_64(path.as_bytes()),
-                is_whole: fields.offset.is_none() && fields.limit.is_none(),
-                is_changed: fields.content.is_some(),
-            }),
+        let call = xxh3_64_with_seed(asked.as_bytes(), tool);
+        let folder = text(&fields, &FOLDERS);
+        let mut files: Vec<File> = texts.iter().flat_map(|text| patched(text, folder)).collect();
+        if files.is_empty() {
+            files = match (path, command) {
+                (Some(path), _) => named(path, &fields).into_iter().collect(),
+                (None, Some(command)) => printed(command, folder),
+                (None, None) => Vec::new(),
+            };
+        }
+        Self { call, files: files.into() }
+    }
+
+    /// Bytes it takes beyond itself.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let of_change = |change: &Change| {
+            size_of_val(&*change.old)
+                + size_of_val(&*change.new)
+                + change.moved_to.as_ref().map_or(0, Path::heap_bytes)
+        };
+        let of_file = |file: &File| {
+            size_of::<File>() + file.path.heap_bytes() + file.change.as_ref().map_or(0, of_change)
+        };
+        self.files.iter().map(of_file).sum()
+    }
+
+    /// Whether it changes a file.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        self.files.iter().any(|file| file.change.is_some())
+    }
+}
+
+/// The file of a call with a path; a search in it names none.
+fn named(path: &str, fields: &Map<String, Value>) -> Option<File> {
+    if fields.contains_key("pattern") {
+        return None;
+    }
+    let edits = || {
+        let several = SEVERAL.iter().filter_map(|name| fields.get(*name)?.as_array()).flatten();
+        several.filter_map(Value::as_object).chain([fields])
+    };
+    let lines_of = |names: &[&str]| {
+        let mut found = Vec::new();
+        for text in edits().flat_map(|edit| names.iter().filter_map(|name| edit.get(*name)?.as_str())) {
+            add_lines(text, &mut found);
+        }
+        lines::distinct(found)
+    };
+    let is_changed = SEVERAL.iter().any(|name| fields.contains_key(*name))
+        || edits().any(|edit| NEW.iter().any(|name| edit.contains_key(*name)));
+    Some(File {
+        path: Path::of(path, None)?,
+        is_whole: !PARTS.iter().any(|name| fields.contains_key(*name)),
+        change: is_changed.then(|| Change { moved_to: None, old: lines_of(&OLD), new: lines_of(&NEW) }),
+    })
+}
+
+fn printed(command: &str, folder: Option<&str>) -> Vec<File> {
+    let files = shell::files(command).into_iter();
+    let read = files.filter_map(|named| {
+        let folder = named.folder.as_deref().or(folder);
+        let change = named.moved_to.map(|to| Change { moved_to: Path::of(&to, folder), ..Change::default() });
+        Some(File { path: Path::of(&named.path, folder)?, is_whole: named.is_whole, change })
+    });
+    read.collect()
+}
+
+fn patched(text: &str, folder: Option<&str>) -> Vec<File> {
+    let lines_of = |texts: &[&str]| {
+        let mut found = Vec::new();
+        for text in texts {
+            add_lines(text, &mut found);
+        }
+        lines::distinct(found)
+    };
+    let files = patch::files(text).into_iter();
+    let changed = files.filter_map(|file| {
+        let change = Change {
+            moved_to: file.moved_to.and_then(|to| Path::of(to, folder)),
+            old: lines_of(&file.old),
+            new: lines_of(&file.new),
+        };
+        Some(File { path: Path::of(file.path, folder)?, is_whole: true, change: Some(change) })
+    });
+    changed.collect()
+}
+
+fn add_lines(text: &str, found: &mut Vec<Line>) {
+    let room = lines::MAX_LINES.saturating_sub(found.len());
+    let units: Vec<u16> = text.encode_utf16().collect();
+    found.extend(lines::split(&units).filter_map(Line::of).take(room));
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| fields.get(*name)?.as_str())
+}
+
+/// Every text in the arguments, however deep.
+fn texts_in(fields: &Map<String, Value>) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut open: Vec<&Value> = fields.values().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => texts.push(&**text),
+            Value::Array(values) => open.extend(values),
+            Value::Object(fields) => open.extend(fields.values()),
+            _ => {}
         }
     }
+    texts
 }
 
 #[cfg(test)]
@@ -76,20 +188,48 @@ mod tests {
 
     fn target(name: &str, arguments: &str) -> Target {
         let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
-        Target::of(&units(name), &units(arguments))
+        Target::of(&units(name), &units(arguments), &mut Vec::new())
+    }
+
+    fn only_file(arguments: &str) -> Option<File> {
+        let mut files = target("x", arguments).files.into_vec();
+        assert!(files.len() <= 1, "{arguments}");
+        files.pop()
     }
 
     #[test]
     fn knows_files_by_the_shape_of_the_arguments() {
-        let read = target("read", r#"{"path":"a.rs"}"#);
-        let part = target("Read", r#"{"file_path":"a.rs","offset":10,"limit":5}"#);
-        let edit = target("Edit", r#"{"file_path":"a.rs","old_string":"x","new_string":"y"}"#);
-        let search = target("grep", r#"{"path":"a.rs","pattern":"x"}"#);
-        let path = read.file.map(|file| file.path);
-        assert_eq!(read.file.map(|file| (file.is_whole, file.is_changed)), Some((true, false)));
-        assert_eq!(part.file, path.map(|path| File { path, is_whole: false, is_changed: false }));
-        assert_eq!(edit.file, path.map(|path| File { path, is_whole: true, is_changed: true }));
-        assert_eq!(search.file, None);
+        let read = only_file(r#"{"path":"a.rs"}"#).expect("names a file");
+        let part = only_file(r#"{"file_path":"./a.rs","offset":10,"limit":5}"#).expect("names a file");
+        let edit =
+            only_file(r#"{"file_path":"a.rs","old_string":"x","new_string":"y"}"#).expect("names a file");
+        assert!(read.is_whole && read.change.is_none());
+        assert_eq!(part, File { is_whole: false, ..read.clone() });
+        assert!(edit.path == read.path && edit.change.is_some());
+        assert_eq!(only_file(r#"{"path":"a.rs","pattern":"x"}"#), None);
+        assert_eq!(only_file(r#"{"command":"cd lib && cat ../a.rs"}"#), Some(read.clone()));
+        assert_eq!(
+            only_file(r#"{"cmd":"nl -ba b/a.rs","workdir":"/x"}"#).map(|file| file.path.is_absolute()),
+            Some(true)
+        );
+    }
+
+    #[test]
+    fn an_edit_says_which_lines_go_and_which_come() {
+        let line = |text: &str| Line::of(&text.encode_utf16().collect::<Vec<_>>()).expect("is long enough");
+        let (gone, come) = (line("let answer = 41;"), line("let answer = 42;"));
+        for arguments in [
+            r#"{"path":"a.rs","oldText":"let answer = 41;\n}","newText":"let answer = 42;\n}"}"#,
+            r#"{"path":"a.rs","edits":[{"old_string":"let answer = 41;","new_string":"let answer = 42;"}]}"#,
+            r#"{"input":"*** Begin Patch\n*** Update File: a.rs\n-let answer = 41;\n+let answer = 42;\n*** End Patch"}"#,
+            r#"{"command":"apply_patch <<E\n*** Begin Patch\n*** Update File: a.rs\n-let answer = 41;\n+let answer = 42;\n*** End Patch\nE"}"#,
+        ] {
+            let change = only_file(arguments).and_then(|file| file.change).expect("is an edit");
+            assert_eq!((&*change.old, &*change.new), ([gone].as_slice(), [come].as_slice()), "{arguments}");
+        }
+        let written =
+            only_file(r#"{"path":"a.rs","content":"let answer = 42;"}"#).and_then(|file| file.change);
+        assert_eq!(written, Some(Change { new: [come].into(), ..Change::default() }));
     }
 
     #[test]
@@ -103,8 +243,8 @@ mod tests {
     #[test]
     fn unreadable_arguments_name_nothing() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-        for arguments in ["", "null", "[1]", r#"{"path":7}"#, &deep, r#"{"path":"a","path":"b"}"#] {
-            assert_eq!(target("x", arguments).file, None, "{arguments:.20}");
+        for arguments in ["", "null", "[1]", r#"{"path":7}"#, &deep] {
+            assert_eq!(only_file(arguments), None, "{arguments:.20}");
         }
     }
 }

@@ -150,7 +150,12 @@ proptest! {
         let messages = broken(seed, len, noise).messages;
         let (plan, output) = run(&messages, &limits(seed), mode(seed));
         prop_assert_eq!(plan.before.cl100k, tokens(&messages));
-        prop_assert_eq!(plan.after.cl100k, tokens(&without_origins(&output)));
+        // Tokens may run across the break between a line and a gap: a token more or less for each.
+        let gaps: usize = plan.edits.iter().map(|edit| match &edit.action {
+            Action::KeepLines(kept) => kept.rows.len() + 1,
+            _ => 0,
+        }).sum();
+        prop_assert!(plan.after.cl100k.abs_diff(tokens(&without_origins(&output))) <= 2 * gaps);
         prop_assert!(plan.after.cl100k <= plan.before.cl100k);
         let saved: usize = plan.edits.iter().map(|edit| edit.tokens_saved).sum();
         prop_assert_eq!(plan.before.cl100k - saved, plan.after.cl100k);
@@ -229,7 +234,7 @@ proptest! {
         for edit in &plan.edits {
             let allowed = match edit.layer {
                 Layer::Repair | Layer::Window => edit.action == Action::Drop,
-                Layer::ToolResults => edit.action == Action::Summarize,
+                Layer::ToolResults => matches!(edit.action, Action::Summarize | Action::KeepLines(_)),
                 Layer::Thinking => edit.action == Action::StripThinking,
                 Layer::Shrink => edit.action != Action::StripThinking,
             };

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use pi_strata::cuts::cut_text;
 use pi_strata::layers::Limits;
+use pi_strata::layers::tool_results::MarkerLanguage;
 use pi_strata::measure::{Part, Raw, RawRole, Rules, count, measure};
-use pi_strata::plan::{Action, Edit, Plan};
+use pi_strata::plan::{Action, Edit, KeptLines, Plan};
 use pi_strata::schedule::economy::Policy;
 use pi_strata::schedule::{Memo, Mode, decide};
+use pi_strata::text::Utf16Len;
 use pi_strata::transcript::{Transcript, Usage};
 use pi_strata::validity::{Family, Mend, Problem, check};
 
@@ -46,6 +48,27 @@ pub(crate) struct Message {
     pub(crate) role: Role,
     pub(crate) is_sent: bool,
     pub(crate) blocks: Vec<Block>,
+}
+
+/// The lines that stay and the markers between them.
+fn kept_lines(text: &[u16], kept: &KeptLines) -> Vec<u16> {
+    let lines: Vec<&[u16]> = text.split(|&unit| unit == 10).collect();
+    let end = lines.len() - usize::from(lines.last().is_some_and(|line| line.is_empty()));
+    let mut left: Vec<Vec<u16>> = Vec::new();
+    let mut from = 0;
+    let mut is_first = true;
+    for rows in kept.rows.iter().map(|rows| rows.start as usize..rows.end as usize).chain([end..end]) {
+        if rows.start > from {
+            let omitted = rows.start - from;
+            left.push(match std::mem::take(&mut is_first) {
+                true => MarkerLanguage::Zh.marker(omitted, Utf16Len(text.len())),
+                false => MarkerLanguage::Zh.gap(omitted),
+            });
+        }
+        left.extend(lines[rows.clone()].iter().map(|line| line.to_vec()));
+        from = rows.end;
+    }
+    left.join(&10)
 }
 
 impl Message {
@@ -102,6 +125,13 @@ impl Message {
                 let first = message.blocks.iter().position(|block| matches!(block, Block::Text(_)));
                 message.blocks.retain(|block| !matches!(block, Block::Text(_)));
                 message.blocks.insert(first.expect("has text"), summary);
+            }
+            Action::KeepLines(kept) => {
+                let text: Vec<u16> = message.texts().map(|text| text.0.clone()).collect::<Vec<_>>().join(&10);
+                let left = kept_lines(&text, kept);
+                let first = message.blocks.iter().position(|block| matches!(block, Block::Text(_)));
+                message.blocks.retain(|block| !matches!(block, Block::Text(_)));
+                message.blocks.insert(first.expect("has text"), Block::Text(Text(left)));
             }
             Action::Truncate(cuts) => {
                 let texts = message.blocks.iter_mut().filter_map(|block| match block {

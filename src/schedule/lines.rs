@@ -1,0 +1,270 @@
+//! Which lines of files the context still shows, and what would be lost with the last copy of one.
+//!
+//! A line is known by its hash alone, wherever it stands: in a result, in a patch, in what a call writes. Whose file it
+//! is and whether it still stands there is told by the calls that read and change files.
+
+use std::collections::HashMap;
+
+use super::value::{LineHistory, line_worth};
+use crate::traits::lines::Line;
+use crate::traits::paths::Path;
+use crate::traits::target::{Change, File};
+
+/// Numbers of lines; dense from 0, in no order.
+pub type LineNumbers = Box<[u32]>;
+
+/// All lines seen so far, and the files they belong to.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    numbers: HashMap<Line, u32>,
+    rows: Vec<Row>,
+    files: Files,
+    calls: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// Messages in the context that show it.
+    holders: u32,
+    /// The file it was last seen in.
+    file: Option<u32>,
+    /// The call that showed or wrote it there.
+    last_seen: u32,
+    /// Whether the model wrote it itself.
+    is_own: bool,
+}
+
+impl Lines {
+    /// Starts the next call: everything known grows older by one.
+    pub fn tick(&mut self) {
+        self.calls += 1;
+    }
+
+    /// The numbers of these lines, in their order; new ones are entered.
+    pub fn number(&mut self, lines: &[Line]) -> LineNumbers {
+        let numbers = lines.iter().map(|&line| {
+            let next = self.rows.len() as u32;
+            let number = *self.numbers.entry(line).or_insert(next);
+            if number == next {
+                self.rows.push(Row { holders: 0, file: None, last_seen: 0, is_own: false });
+            }
+            number
+        });
+        numbers.collect()
+    }
+
+    /// A message no longer shows these.
+    pub fn hide(&mut self, numbers: &[u32]) {
+        for &number in numbers {
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
+            row.holders = row.holders.saturating_sub(1);
+        }
+    }
+
+    /// A message shows these.
+    pub fn show(&mut self, numbers: &[u32]) {
+        for &number in numbers {
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
+            row.holders += 1;
+        }
+    }
+
+    /// A call on `files` came back with a result that shows `shown`: what it read stands in its file now, and so does
+    /// what it wrote; what it replaced stands there no more.
+    pub fn learn(&mut self, files: &[File], shown: &[u32]) {
+        let mut target = None;
+        for file in files {
+            let id = self.files.number(&file.path);
+            target.get_or_insert(id);
+            if let Some(change) = &file.change {
+                self.change(id, change);
+            }
+        }
+        let Some(id) = target else { return };
+        for &number in shown {
+            self.place(number, id, false);
+        }
+    }
+
+    fn change(&mut self, id: u32, change: &Change) {
+        if let Some(to) = &change.moved_to {
+            self.files.rename(id, to);
+        }
+        if change.old.is_empty() && change.new.is_empty() {
+            return;
+        }
+        self.files.edit(id);
+        for line in &change.old {
+            if let Some(row) = self.numbers.get(line).and_then(|&number| self.rows.get_mut(number as usize)) {
+                row.file = None;
+            }
+        }
+        for line in &change.new {
+            if let Some(&number) = self.numbers.get(line) {
+                self.place(number, id, true);
+            }
+        }
+    }
+
+    fn place(&mut self, number: u32, file: u32, is_own: bool) {
+        let Some(row) = self.rows.get_mut(number as usize) else { return };
+        row.file = Some(file);
+        row.last_seen = self.calls;
+        row.is_own |= is_own;
+    }
+
+    /// Expected loss if a message no longer showed `number`: nothing where another one does.
+    #[must_use]
+    pub fn loss(&self, number: u32, holders_gone: u32) -> f64 {
+        let Some(row) = self.rows.get(number as usize) else { return 0.0 };
+        if row.holders > holders_gone {
+            return 0.0;
+        }
+        let Some(file) = row.file.and_then(|file| self.files.rows.get(file as usize)) else { return 0.0 };
+        line_worth(LineHistory {
+            edits: file.edits,
+            calls_since_seen: self.calls.saturating_sub(row.last_seen),
+            is_document: file.is_document,
+            is_own: row.is_own,
+        })
+    }
+
+    /// Expected loss with all the messages that show `numbers`: ascending, once for each message.
+    #[must_use]
+    pub fn loss_of_all(&self, numbers: &[u32]) -> f64 {
+        let runs = numbers.chunk_by(|a, b| a == b);
+        runs.filter_map(|run| Some(self.loss(*run.first()?, run.len() as u32))).sum()
+    }
+}
+
+/// The files named so far. A relative path is the absolute one that ends with it, if there is only one.
+#[derive(Clone, Debug, Default)]
+struct Files {
+    numbers: HashMap<u64, u32>,
+    /// Files by the endings of their paths; `None` where several end so.
+    endings: HashMap<u64, Option<u32>>,
+    rows: Vec<FileRow>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FileRow {
+    edits: u32,
+    is_document: bool,
+}
+
+impl Files {
+    fn number(&mut self, path: &Path) -> u32 {
+        if let Some(&number) = self.numbers.get(&path.whole()) {
+            return number;
+        }
+        let known = if path.is_absolute() {
+            // The longest relative path known that this one ends with.
+            path.endings().iter().rev().find_map(|ending| self.numbers.get(ending)).copied()
+        } else {
+            self.endings.get(&path.whole()).copied().flatten()
+        };
+        let number = known.unwrap_or_else(|| {
+            let row = FileRow { edits: 0, is_document: path.is_document() };
+            self.rows.push(row);
+            self.rows.len() as u32 - 1
+        });
+        self.enter(path, number);
+        number
+    }
+
+    fn enter(&mut self, path: &Path, number: u32) {
+        self.numbers.insert(path.whole(), number);
+        if path.is_absolute() {
+            for &ending in path.endings() {
+                let of_ending = self.endings.entry(ending).or_insert(Some(number));
+                *of_ending = of_ending.filter(|of| *of == number);
+            }
+        }
+    }
+
+    fn rename(&mut self, number: u32, to: &Path) {
+        self.enter(to, number);
+    }
+
+    fn edit(&mut self, number: u32) {
+        if let Some(row) = self.rows.get_mut(number as usize) {
+            row.edits += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Line {
+        Line::of(&text.encode_utf16().collect::<Vec<_>>()).expect("is long enough")
+    }
+
+    fn file(path: &str, change: Option<Change>) -> File {
+        File { path: Path::of(path, None).expect("names a file"), is_whole: true, change }
+    }
+
+    fn edit(old: &[Line], new: &[Line]) -> Option<Change> {
+        Some(Change { moved_to: None, old: old.into(), new: new.into() })
+    }
+
+    /// A message that shows these lines, of a call on this file.
+    fn enter(lines: &mut Lines, shown: &[Line], file: File) -> LineNumbers {
+        let numbers = lines.number(shown);
+        lines.show(&numbers);
+        lines.learn(&[file], &numbers);
+        lines.tick();
+        numbers
+    }
+
+    #[test]
+    fn only_the_last_copy_of_a_line_loses_it() {
+        let mut lines = Lines::default();
+        let both = [line("let first = 1;"), line("let second = 2;")];
+        let read = enter(&mut lines, &both, file("a.rs", None));
+        let again = enter(&mut lines, &both[..1], file("a.rs", None));
+        assert!(lines.loss(read[0], 1).abs() < 1e-12 && lines.loss(read[1], 1) > 0.0);
+        lines.hide(&again);
+        assert!(lines.loss(read[0], 1) > 0.0);
+    }
+
+    #[test]
+    fn an_edit_makes_stale_only_the_lines_it_replaces() {
+        let mut lines = Lines::default();
+        let [gone, stays, comes] = ["let first = 1;", "let second = 2;", "let third = 3;"].map(line);
+        let read = enter(&mut lines, &[gone, stays], file("./src/a.rs", None));
+        let written = lines.number(&[gone, comes]);
+        lines.show(&written);
+        lines.learn(&[file("/home/me/src/a.rs", edit(&[gone], &[comes]))], &[]);
+        assert!(lines.loss(read[0], 2).abs() < 1e-12, "no edit can quote it any more");
+        assert!(lines.loss(read[1], 1) > 0.0, "the rest of the read is still the only copy");
+        assert!(lines.loss(written[1], 1) > lines.loss(read[1], 1), "what was written is edited first");
+    }
+
+    #[test]
+    fn lines_of_no_file_are_worth_nothing() {
+        let mut lines = Lines::default();
+        let numbers = lines.number(&[line("some line of a log")]);
+        lines.show(&numbers);
+        lines.learn(&[], &numbers);
+        assert!(lines.loss(numbers[0], 1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_file_is_one_however_it_is_written_and_after_a_move() {
+        let number =
+            |files: &mut Files, path: &str| files.number(&Path::of(path, None).expect("names a file"));
+        let mut files = Files::default();
+        let first = number(&mut files, "src/a.rs");
+        assert_eq!(number(&mut files, "./src/a.rs"), first);
+        assert_eq!(number(&mut files, "/home/me/src/a.rs"), first);
+        files.rename(first, &Path::of("src/b.rs", None).expect("names a file"));
+        assert_eq!(number(&mut files, "src/b.rs"), first);
+        let (one, two) = (number(&mut files, "/x/mod.rs"), number(&mut files, "/y/mod.rs"));
+        assert!(
+            one != two && ![one, two].contains(&number(&mut files, "mod.rs")),
+            "which of both is not known"
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! Patches in the form of `apply_patch`: which files they change, which lines they expect to find and which they write.
+
+const START: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const FILES: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+const MOVE: &str = "*** Move to: ";
+
+/// What a patch does to one file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct FilePatch<'a> {
+    /// The file's path, as the patch names it.
+    pub(super) path: &'a str,
+    /// Where it moves to.
+    pub(super) moved_to: Option<&'a str>,
+    /// The lines it expects to find: those that stay and those that go.
+    pub(super) old: Vec<&'a str>,
+    /// The lines it leaves: those that stay and those that come.
+    pub(super) new: Vec<&'a str>,
+}
+
+/// The files of every patch in `text`; nothing if it holds none.
+pub(super) fn files(text: &str) -> Vec<FilePatch<'_>> {
+    let Some((_, patch)) = text.split_once(START) else { return Vec::new() };
+    let patch = patch.split_once(END).map_or(patch, |(patch, _)| patch);
+    let mut files: Vec<FilePatch<'_>> = Vec::new();
+    for line in patch.lines() {
+        if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
+            files.push(FilePatch { path: path.trim(), ..FilePatch::default() });
+            continue;
+        }
+        let Some(file) = files.last_mut() else { continue };
+        if let Some(path) = line.strip_prefix(MOVE) {
+            file.moved_to = Some(path.trim());
+        } else if let Some(rest) = line.strip_prefix(' ') {
+            file.old.push(rest);
+            file.new.push(rest);
+        } else if let Some(rest) = line.strip_prefix('-') {
+            file.old.push(rest);
+        } else if let Some(rest) = line.strip_prefix('+') {
+            file.new.push(rest);
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_stays_goes_and_comes() {
+        let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.rs\n*** Move to: b.rs\n@@ fn x\n stays\n-goes\n+comes\n*** Add File: c.rs\n+new\n*** End Patch\nEOF";
+        assert_eq!(
+            files(patch),
+            [
+                FilePatch {
+                    path: "a.rs",
+                    moved_to: Some("b.rs"),
+                    old: vec!["stays", "goes"],
+                    new: vec!["stays", "comes"]
+                },
+                FilePatch { path: "c.rs", moved_to: None, old: vec![], new: vec!["new"] },
+            ]
+        );
+        assert_eq!(files("*** Begin Patch\n-stray"), []);
+        assert_eq!(files("no patch"), []);
+    }
+}

@@ -1,0 +1,213 @@
+//! What a shell command reads or moves: the files that `cat`, `sed -n`, `nl`, `head`, `tail`, `bat` and `rg -n` print.
+//!
+//! It is no shell: quotes are undone, pipes and `&&` separate commands, `cd` is followed; variables, substitutions and
+//! globs name no file.
+
+/// A file that a command prints or moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    /// Its path as written.
+    pub(super) path: String,
+    /// The folder that a `cd` before it led to.
+    pub(super) folder: Option<String>,
+    /// Whether the command prints all of it.
+    pub(super) is_whole: bool,
+    /// Where it moves to.
+    pub(super) moved_to: Option<String>,
+}
+
+/// Commands looked at in one text, and files in all of them.
+const MAX_COMMANDS: usize = 64;
+const MAX_FILES: usize = 16;
+
+/// The files that `command` prints or moves, in order.
+pub(super) fn files(command: &str) -> Vec<Named> {
+    let mut folder = None;
+    let mut named = Vec::new();
+    for words in commands(command).into_iter().take(MAX_COMMANDS) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["cd", to, ..] => folder = Some(joined(folder.as_deref(), to)),
+            ["mv", rest @ ..] | ["git", "mv", rest @ ..] => named.extend(moved(rest, folder.as_deref())),
+            [program, rest @ ..] => {
+                let (paths, is_whole) = printed(program, rest);
+                named.extend(paths.into_iter().map(|path| Named {
+                    path: path.to_owned(),
+                    folder: folder.clone(),
+                    is_whole,
+                    moved_to: None,
+                }));
+            }
+            [] => {}
+        }
+    }
+    named.truncate(MAX_FILES);
+    named
+}
+
+fn joined(folder: Option<&str>, to: &str) -> String {
+    match folder {
+        Some(folder) if !to.starts_with(['/', '~']) => format!("{folder}/{to}"),
+        _ => to.to_owned(),
+    }
+}
+
+fn moved(words: &[&str], folder: Option<&str>) -> Option<Named> {
+    let mut paths = words.iter().filter(|word| !word.starts_with('-'));
+    let (from, to) = (paths.next()?, paths.next()?);
+    (paths.next().is_none() && is_path(from) && is_path(to)).then(|| Named {
+        path: (*from).to_owned(),
+        folder: folder.map(str::to_owned),
+        is_whole: true,
+        moved_to: Some(to.strip_suffix('/').map_or_else(
+            || (*to).to_owned(),
+            |into| format!("{into}/{}", from.rsplit('/').next().unwrap_or_default()),
+        )),
+    })
+}
+
+/// The files that a program prints, and whether all of them.
+fn printed<'a>(program: &str, words: &[&'a str]) -> (Vec<&'a str>, bool) {
+    let program = program.rsplit('/').next().unwrap_or_default();
+    // How many words after the options are no files, and which options take a word.
+    let (skipped, valued, is_whole): (usize, &[&str], bool) = match program {
+        "cat" | "bat" | "batcat" => (0, &["-r", "--line-range"], true),
+        "nl" => (0, &["-b", "-w", "-s", "-v"], true),
+        "head" | "tail" => (0, &["-n", "-c"], false),
+        "sed" if words.contains(&"-n") => (1, &["-e"], false),
+        "rg" | "grep" if words.iter().any(|word| is_numbered(word)) => {
+            (1, &["-e", "-A", "-B", "-C", "-g", "-m", "-t", "--glob"], false)
+        }
+        _ => return (Vec::new(), false),
+    };
+    let mut paths = Vec::new();
+    let mut is_value = false;
+    let mut left = skipped;
+    for &word in words {
+        if is_value {
+            is_value = false;
+            left = left.saturating_sub(usize::from(program == "sed"));
+        } else if word.starts_with('-') && word.len() > 1 {
+            is_value = valued.contains(&word);
+        } else if left > 0 {
+            left -= 1;
+        } else if is_path(word) {
+            paths.push(word);
+        }
+    }
+    (paths, is_whole)
+}
+
+fn is_numbered(word: &str) -> bool {
+    word == "--line-number" || (word.starts_with('-') && !word.starts_with("--") && word.contains('n'))
+}
+
+/// Whether a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
+fn is_path(word: &str) -> bool {
+    !word.is_empty() && !word.contains(['$', '*', '?', '`', '(', '{']) && word != "." && word != "/dev/null"
+}
+
+/// The commands of a text, each as its words.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let mut commands: Vec<Vec<String>> = vec![Vec::new()];
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = text.chars().peekable();
+    let mut is_target = false;
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (None, '\\') | (Some('"'), '\\') => {
+                word.get_or_insert_default().extend(characters.next().filter(|next| *next != '\n'));
+            }
+            (Some(_), _) => word.get_or_insert_default().push(character),
+            (None, '\'' | '"') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>') => {
+                if let Some(word) = word.take()
+                    && !std::mem::take(&mut is_target)
+                    && !is_descriptor(&word, character)
+                    && let Some(command) = commands.last_mut()
+                {
+                    command.push(word);
+                }
+                match character {
+                    '>' | '<' => is_target = true,
+                    '\n' | ';' | '|' | '&' if commands.len() <= MAX_COMMANDS => {
+                        is_target = false;
+                        commands.push(Vec::new());
+                    }
+                    _ => {}
+                }
+            }
+            (None, _) => word.get_or_insert_default().push(character),
+        }
+    }
+    if let (Some(word), Some(command), false) = (word, commands.last_mut(), is_target) {
+        command.push(word);
+    }
+    commands.retain(|command| !command.is_empty());
+    commands
+}
+
+/// The `2` of `2>file`.
+fn is_descriptor(word: &str, next: char) -> bool {
+    next == '>' && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(command: &str) -> Vec<(String, bool)> {
+        let named = files(command).into_iter();
+        named.map(|named| (joined(named.folder.as_deref(), &named.path), named.is_whole)).collect()
+    }
+
+    #[test]
+    fn commands_that_print_a_file_are_reads_of_it() {
+        for (command, path, is_whole) in [
+            ("cat src/a.rs", "src/a.rs", true),
+            ("cd app && cat 'my file.ts'", "app/my file.ts", true),
+            ("sed -n '10,40p' src/a.rs", "src/a.rs", false),
+            ("sed -n -e 10p src/a.rs", "src/a.rs", false),
+            ("nl -ba src/a.rs | sed -n '1,20p'", "src/a.rs", true),
+            ("head -n 50 a.rs 2>/dev/null", "a.rs", false),
+            ("tail -20 a.rs", "a.rs", false),
+            ("rg -n \"fn main\" src/a.rs", "src/a.rs", false),
+            ("/bin/cat ./a.rs > copy.rs", "./a.rs", true),
+        ] {
+            assert_eq!(read(command), [(path.to_owned(), is_whole)], "{command}");
+        }
+        assert_eq!(read("cat a.rs b.rs; head c.rs").len(), 3);
+    }
+
+    #[test]
+    fn other_commands_read_nothing() {
+        for command in [
+            "cargo test",
+            "cat $FILE",
+            "cat *.rs",
+            "rg main src",
+            "sed -i s/a/b/ a.rs",
+            "echo cat a",
+            "",
+            "'",
+        ] {
+            assert_eq!(read(command), [], "{command}");
+        }
+        assert!(read(&"cat a;".repeat(1000)).len() <= MAX_FILES);
+    }
+
+    #[test]
+    fn a_move_names_both_places() {
+        for command in ["mv a.rs b.rs", "git mv a.rs b.rs", "mv -f a.rs b.rs"] {
+            let moved = files(command).pop().expect("is a move");
+            assert_eq!((&*moved.path, moved.moved_to.as_deref()), ("a.rs", Some("b.rs")), "{command}");
+        }
+        assert_eq!(files("mv a.rs lib/").pop().and_then(|named| named.moved_to).as_deref(), Some("lib/a.rs"));
+        assert_eq!(files("git add a.rs"), []);
+    }
+}
