@@ -254,13 +254,11 @@ impl Account {
 
     /// Positions of the messages that are sent in some form, ascending.
     #[must_use]
-    #[must_use]
     pub fn live(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.iter().copied()
     }
 
     /// Those of them before `end`.
-    #[must_use]
     #[must_use]
     pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.range(..end).copied()

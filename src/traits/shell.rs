@@ -117,7 +117,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     while let Some(character) = characters.next() {
         match (quote, character) {
             (Some(open), _) if character == open => quote = None,
-            (None, '\\') | (Some('"'), '\\') => {
+            (None | Some('"'), '\\') => {
                 word.get_or_insert_default().extend(characters.next().filter(|next| *next != '\n'));
             }
             (Some(_), _) => word.get_or_insert_default().push(character),
