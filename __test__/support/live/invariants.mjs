@@ -31,10 +31,10 @@ export class Invariants {
   #isEdited = false;
 
   /** @param options.isTruthful whether the provider's reports can be relied on, by and large; `isHonest`: each of them */
-  constructor(loop, { isTruthful = true, isHonest = true, ...waters } = {}) {
+  constructor(loop, { isTruthful = true, isHonest = true } = {}) {
     this.#slackTokens = isHonest ? 0 : LEAST_ERROR_TOKENS;
     this.#loop = loop;
-    this.#judge = new Judge(loop, waters);
+    this.#judge = new Judge(loop);
     this.#isTruthful = isTruthful;
   }
 
