@@ -6,8 +6,8 @@ import { commonRun } from "../../../lib/cli/live/same.mjs";
 
 /** How far what the event says was sent may be from what was sent, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
-/** The same in a conversation whose past was edited in place: its older reports are of what is there no more. */
-const MOST_EDITED_ERROR = 0.06;
+/** Tokens by which an estimate may be off however small the prompt is: a report that small could be true. */
+const LEAST_ERROR_TOKENS = 800;
 /** What changed since the last report can be known no better than the provider's scale: this far off before reports */
 const UNLEARNED_ERROR = 0.3;
 /** and half as far once they have shown this many tokens of text. */
@@ -24,19 +24,24 @@ export class Invariants {
   #loop;
   #judge;
   #isTruthful;
+  #slackTokens;
   /** By model, since it came into use: how many reports, tokens of text they have shown, the request of the last one. */
   #reports = new Map();
   #lastModel;
   #isEdited = false;
 
-  /** @param isTruthful whether the provider's reports can be relied on, by and large */
-  constructor(loop, { isTruthful = true, ...waters } = {}) {
+  /** @param options.isTruthful whether the provider's reports can be relied on, by and large; `isHonest`: each of them */
+  constructor(loop, { isTruthful = true, isHonest = true } = {}) {
+    this.#slackTokens = isHonest ? 0 : LEAST_ERROR_TOKENS;
     this.#loop = loop;
-    this.#judge = new Judge(loop, waters);
+    this.#judge = new Judge(loop);
     this.#isTruthful = isTruthful;
   }
 
-  /** As the judge's; `isEdit` where messages were changed in place. */
+  /**
+   * As the judge's; `isEdit` where messages were changed in place. Older reports are then of texts that are there no
+   * more, and nothing tells: from then on the figures are not held to anything.
+   */
   hostChanged({ isEdit = false, ...change } = {}) {
     this.#isEdited ||= isEdit;
     this.#judge.hostChanged(change);
@@ -51,7 +56,7 @@ export class Invariants {
   check(record) {
     const verdict = this.#judge.look(record);
     const broken = [...this.#always(record, verdict)];
-    if (this.#isTruthful) broken.push(...this.#figures(record, verdict));
+    if (this.#isTruthful && !this.#isEdited) broken.push(...this.#figures(record, verdict));
     this.#note(record);
     return broken;
   }
@@ -78,7 +83,7 @@ export class Invariants {
     const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
     const allowed =
       (this.#isEdited ? MOST_EDITED_ERROR : MOST_ERROR) + (blur * this.#changedTokens(record, last)) / prompt;
-    if (isKnown && Math.abs(error) > allowed)
+    if (isKnown && Math.abs(error) > allowed && Math.abs(error) * prompt > this.#slackTokens)
       yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;
     if (isKnown && saysOverflow && prompt * UNKNOWN_SCALE < window)

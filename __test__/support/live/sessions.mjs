@@ -17,10 +17,11 @@ const SCALES = [1, 1.1, 1.27, 1.4, 1.5];
 /** Scales that no real provider has, but one may yet. */
 const ODD_SCALES = [0.7, 3];
 const IMAGE_TOKENS = 1200;
-/** Every so many calls the host starts anew: a hook of its own must send the same. */
+/**
+ * Every so many calls the host starts anew: a hook of its own must send the same. But not after a compaction or a branch,
+ * nor where usage comes late: there a hook that has seen what was before knows more.
+ */
 const RESTART_EVERY = 20;
-/** Calls after a compaction before that: until it has reports again, a hook goes by what it knows of the agent. */
-const RESTART_AFTER = 3;
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
 
@@ -30,7 +31,9 @@ export async function playSession(seed, calls) {
   const broken = [];
   for (let call = 0; call < calls; call += 1) {
     const found = await session.step();
-    broken.push(...found.map((what) => `seed ${seed}, call ${call + 1}: ${what}; ${session.habits}`));
+    broken.push(
+      ...found.map((what) => `seed ${seed}, call ${call + 1}: ${what}; ${JSON.stringify(session.habits)}`),
+    );
   }
   return { calls, broken };
 }
@@ -48,7 +51,8 @@ class Session {
   #compactsAt;
   #isLate;
   #isTruthful;
-  #callsSinceChange = 0;
+  /** Nothing was changed but by adding to the list. */
+  #hasOnlyGrown;
   /** pi compacts after a refusal. */
   #wasRefused = false;
   /** A usage that comes late: the message it belongs to, and what it says. */
@@ -71,6 +75,7 @@ class Session {
     this.#window = window;
     this.#compactsAt = roll(3) === 0 ? window * pick([0.3, 0.5]) : Number.POSITIVE_INFINITY;
     this.#isLate = roll(12) === 0;
+    this.#hasOnlyGrown = !this.#isLate;
     this.#provider = new Provider({
       contextWindow: window,
       scale,
@@ -93,8 +98,11 @@ class Session {
       endsAtRefusal: true,
     });
     this.#isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
-    this.#invariants = new Invariants(this.#loop, { isTruthful: this.#isTruthful });
-    this.habits = JSON.stringify({
+    this.#invariants = new Invariants(this.#loop, {
+      isTruthful: this.#isTruthful,
+      isHonest: lie === "none",
+    });
+    this.habits = {
       window,
       scale,
       basePrompt,
@@ -104,7 +112,8 @@ class Session {
       clones,
       late: this.#isLate,
       system: this.#systemTokens,
-    });
+      edits: 0,
+    };
   }
 
   /** The host's next moves, and a call. */
@@ -120,8 +129,7 @@ class Session {
     const record = await this.#loop.call(answer);
     const broken = this.#invariants.check(record);
     this.#wasRefused = record.isRefused;
-    this.#callsSinceChange += 1;
-    if (record.call % RESTART_EVERY === 0 && this.#callsSinceChange > RESTART_AFTER)
+    if (record.call % RESTART_EVERY === 0 && this.#hasOnlyGrown)
       broken.push(...(await this.#restarted(record)));
     if (owed !== undefined) {
       owed.message.usage = owed.usage;
@@ -196,7 +204,7 @@ class Session {
     const system = messages.filter(({ role }) => role === "system");
     const others = messages.slice(system.length);
     this.#loop.messages = [...system, ...compacted(others, this.#window / 10, summary)];
-    this.#callsSinceChange = 0;
+    this.#hasOnlyGrown = false;
     this.#invariants.hostChanged();
   }
 
@@ -215,7 +223,7 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
-    this.#callsSinceChange = 0;
+    this.#hasOnlyGrown = false;
     this.#invariants.hostChanged({ isNew: false });
   }
 
@@ -225,13 +233,14 @@ class Session {
     if (results.length === 0) return;
     const result = results[this.#roll(results.length)];
     result.content[0].text = textOf(this.#size(), this.#roll(1e6));
+    this.habits.edits += 1;
     const summary = messages.find(({ role }) => role === "compactionSummary");
     if (summary !== undefined) {
       summary.summary = textOf(300, this.#roll(1e6));
       this.#provider.forget(summary);
     }
     this.#provider.forget(result);
-    this.#callsSinceChange = 0;
+    this.#hasOnlyGrown = false;
     this.#invariants.hostChanged({ isNew: false, isEdit: true });
   }
 }

@@ -1,11 +1,11 @@
 // What went wrong at a call of the closed loop: an estimate that is off, a request over the window that nobody spoke of,
 // bytes of the last request that changed although the schedule waits, messages given up with room left.
 
+import native from "../../native.js";
 import { isSent } from "./sizes.mjs";
 
-/** The waters of the sticky schedule's three economies, and the layers' threshold. Shares of the window. */
-const HIGH_WATER = { everyCall: 0.75, sticky: 0.6 };
-const LOW_WATER = { everyCall: 0.75, sticky: 0.32 };
+/** Share of the window above which the layers drop messages. */
+const CONTEXT_RATIO = 0.75;
 
 /** From the third call on the provider's own reports have taught enough; calls that fail report nothing. */
 const CALLS_TO_TEACH = 2;
@@ -23,10 +23,12 @@ export class Judge {
   /** What the schedule let go with reason: past the high water, or past the low one where that pays. */
   #letGo = new Set();
 
-  constructor(loop, { highWater = HIGH_WATER, lowWater = LOW_WATER } = {}) {
+  /** @param economy that of the loop's hook */
+  constructor(loop, { economy = "balanced" } = {}) {
+    const { high, low } = native.native().watersOf(economy);
     this.#loop = loop;
-    this.#highWater = highWater;
-    this.#lowWater = lowWater;
+    this.#highWater = { everyCall: CONTEXT_RATIO, sticky: Math.min(high, CONTEXT_RATIO) };
+    this.#lowWater = { everyCall: CONTEXT_RATIO, sticky: low };
   }
 
   /** To be called when the host changed what was there; `isNew` where it made a new list, as a compaction does. */
