@@ -279,7 +279,7 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
 
-/** What a session may let go: indices into the rows, and the prompt for the host's summariser. */
+/** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
 
 /** A message that breaks a rule. */

@@ -39,10 +39,10 @@ function assertClose({ call, estimate, prompt, error }, allowed) {
 
 /** Plays the recorded session through `loop`; what the judge says of each call. */
 async function verdictsOf(loop, beforeCall) {
-  const { messages } = await loadSession(SESSION);
+  const session = await loadSession(SESSION);
   const judge = new Judge(loop);
   const verdicts = [];
-  for await (const record of play(messages, loop, () => beforeCall?.(loop, judge))) {
+  for await (const record of play(session, loop, { beforeCall: () => beforeCall?.(loop, judge) })) {
     verdicts.push({ ...record, ...judge.look(record) });
   }
   return verdicts;

@@ -124,7 +124,14 @@ describe("PostgresStore", { skip: server === undefined && "there is no Postgres 
 
   test("waits for a slow statement as long as it is told", async () => {
     const connectionString = await server.newDatabase();
-    await withStore({ connectionString, statementTimeoutMs: 200, retryMs: 200 }, async (store) => {
+    const migrating = new pg.Client(connectionString);
+    await migrating.connect();
+    await migrating.query("SELECT pg_advisory_lock($1)", [0x737472617461]);
+    const opened = withStore({ connectionString, statementTimeoutMs: 1500 }, () => "open");
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await migrating.end();
+    assert.equal(await opened, "open", "a migration is no statement to hurry");
+    await withStore({ connectionString, statementTimeoutMs: 1500, retryMs: 200 }, async (store) => {
       const other = new pg.Client(connectionString);
       await other.connect();
       await other.query("BEGIN; LOCK TABLE strata_session");

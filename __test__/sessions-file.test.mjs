@@ -9,8 +9,7 @@ import { fileURLToPath } from "node:url";
 import strata from "../index.js";
 import { calls, result, user } from "./support/said.mjs";
 
-const { ContextManager, countTokens } = strata;
-const LABEL = "[上下文总结]";
+const { ContextManager } = strata;
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));
@@ -22,16 +21,6 @@ async function addAll(manager, id, messages) {
   for (const message of messages) await manager.addMessage(id, message);
 }
 const contents = (manager, id) => manager.getMessages(id).map(({ content }) => content);
-
-/** No result without its call before it, no call left without its results. */
-function assertPaired(messages) {
-  const open = new Set();
-  for (const { toolCalls = [], toolCallId } of messages) {
-    if (toolCallId !== undefined) assert.ok(open.delete(toolCallId), `an orphan result of ${toolCallId}`);
-    for (const { id } of toolCalls) open.add(id);
-  }
-  assert.equal(open.size, 0);
-}
 
 const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 

@@ -4,14 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import strata from "../index.js";
 import { calls, result, says, user } from "./support/said.mjs";
 
 const { ContextManager, countTokens } = strata;
 const LABEL = "[上下文总结]";
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));
 after(() => rmSync(folder, { recursive: true }));

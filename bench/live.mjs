@@ -18,7 +18,7 @@ const isWanted = (part) => values.only === undefined || values.only === part;
 
 const sessions = [];
 for (const file of positionals.length > 0 ? positionals : [EXAMPLE]) {
-  sessions.push({ name: basename(file), ...(await loadSession(file)) });
+  sessions.push({ name: basename(file), recording: await loadSession(file) });
 }
 const results = {};
 if (isWanted("reach")) {

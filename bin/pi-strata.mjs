@@ -13,7 +13,7 @@ import { LIVE_HEADER, liveLine, liveTable, replayLive, summarizeLive } from "../
 import { expand } from "../lib/cli/patterns.mjs";
 import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
-import { callsOf, replay, Summary } from "../lib/cli/replay.mjs";
+import { replay, Summary } from "../lib/cli/replay.mjs";
 import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
@@ -124,11 +124,11 @@ function printReplay(session, { calls, summary }, { json }) {
 async function runLive(file, { contextWindow, schedule, basePrompt, scale, json, every, html, prices }) {
   if (html !== undefined) throw new UsageError("--live makes no report; leave --html away.");
   const session = await load(file);
-  const bar = progressBar(callsOf(session.messages).length);
+  const bar = progressBar(session.calls.length);
   const provider = { contextWindow, basePrompt, scale, prices };
   const reports = [];
   if (!json) console.log(LIVE_HEADER);
-  for await (const report of replayLive(session.messages, { schedule, cache: cacheOf(prices) }, provider)) {
+  for await (const report of replayLive(session, { schedule, cache: cacheOf(prices) }, provider)) {
     reports.push(report);
     if (!json && report.call % every === 0) bar.print(liveLine(report));
     bar.advance();

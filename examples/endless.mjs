@@ -1,11 +1,12 @@
 // A conversation without an end, runnable as it is: `node examples/endless.mjs`. 200 questions go to one agent whose
 // window holds about twenty of them; whenever it fills up, what was said becomes question and answer pairs and a new
 // conversation begins with those. Every tenth question asks for something said shortly before, often on the other
-// side of such a change: the answer can only come from the messages the model is sent. The model is a script, the
+// side of such a change: the answer can only come from the messages the model is sent. Conversations change between
+// turns; within a long turn the hook keeps each request small. The model is a script, the
 // agent is real. With pi-ai, the summariser is one line:
 //   summarize: async (_, { prompt, ...request }) => textOf(await complete(model, user(prompt), request))
 import { Agent } from "@earendil-works/pi-agent-core";
-import { countTokens, RollingMemory } from "pi-strata";
+import { countTokens, createTransformContext, RollingMemory } from "pi-strata";
 import { createScriptedModel, scriptedModel } from "./scripted/model.mjs";
 
 const QUESTIONS = 200;
@@ -80,6 +81,7 @@ const agent = new Agent({
       },
     ],
   },
+  transformContext: createTransformContext({ contextWindow: CONTEXT_WINDOW }),
   streamFn: (model, context, options) => {
     request = context.messages;
     return scripted.streamFn(model, context, options);

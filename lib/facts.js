@@ -27,10 +27,7 @@ const NEW_MESSAGES = 64;
 /** Stands for the role of a message whose reading failed: it looks changed, so the next call reads it again. */
 const UNREAD = Symbol("unread");
 
-/**
- * A property that says a message never changes: then its values are not kept to compare it with. Only recordings, which
- * are ours, say so.
- */
+/** A property by which our recordings say that a message never changes: no value of it is kept to compare it with. */
 const SETTLED = Symbol("settled");
 
 /** Blocks of a content that is no list. */

@@ -130,8 +130,11 @@ pub struct Account {
     first_user: Option<usize>,
     last_user: Option<usize>,
     /// Edits since a trial began, each as it was before.
-    trial: Option<Vec<(usize, (Form, Layer, Reason))>>,
+    trial: Option<Vec<(usize, Decision)>>,
 }
+
+/// How a message is sent, which layer asked for it, and why.
+type Decision = (Form, Layer, Reason);
 
 impl Account {
     /// The account of a whole transcript, nothing edited but what no provider takes.
@@ -247,11 +250,13 @@ impl Account {
     }
 
     /// Positions of the messages that are sent in some form, ascending.
+    #[must_use]
     pub fn live(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.iter().copied()
     }
 
     /// Those of them before `end`.
+    #[must_use]
     pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.range(..end).copied()
     }

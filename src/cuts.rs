@@ -79,7 +79,7 @@ impl CutTable {
         let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS);
         let blocks = long.filter_map(|(text_block, text)| {
             let by_level = cuts_of(text);
-            (!by_level.is_empty()).then(|| Block { text_block: text_block as u32, by_level })
+            (!by_level.is_empty()).then_some(Block { text_block: text_block as u32, by_level })
         });
         Self(blocks.collect())
     }

@@ -15,7 +15,7 @@
 //! - [`session_file`]: recorded sessions, read for the replay from what it is given to read; it knows none of the others
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
 //! - [`history`]: the conversations of hosts that keep their own
-//! - [`sessions`]: what a session keeps of messages it let go; the file that sessions are stored in
+//! - [`sessions`]: what a session may let go and what is said of it; the SQLite database that sessions are kept in
 //! - `fault`: where builds made for that alone can be made to panic; every room may name it
 //! - `node`: the only room that knows Node, behind the feature of that name
 

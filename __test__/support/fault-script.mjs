@@ -264,13 +264,21 @@ async function historyAt() {
 async function frontDoorsAt(seed) {
   const said = (content) => ({ role: "user", content });
   const question = said("and now?");
-  const manager = new strata.ContextManager({ store: newFile(), maxMessages: 4, maxCompressedMessages: 2 });
-  const memory = new strata.RollingMemory({ contextWindow: 200 });
-  const provider = new strata.SqliteProvider(newFile());
+  // A door without a listener warns on the console.
+  const onEvent = () => {};
+  const sizes = { maxMessages: 6, maxCompressedMessages: 2 };
+  const open = () => new strata.ContextManager({ store: newFile(), ...sizes, onEvent });
+  const manager = open();
+  // A manager whose store could not be opened stays closed: that one is made anew, below.
+  await manager.addMessage("s", said("the first"));
+  const memory = new strata.RollingMemory({ contextWindow: 200, onEvent });
+  const provider = new strata.SqliteProvider(newFile(), { onEvent });
   const messages = conversation(seed, { length: 20 });
   const recall = strata.createRecallTool(() => messages);
   const doors = [
-    () => manager.addMessage("s", said("a message")),
+    // A session of its own each time: one that grows takes more steps at every try.
+    (step) => manager.addMessage(`s${step}`, said("a message")),
+    () => manager.compressContext("s"),
     () => manager.getMessages("s"),
     () => manager.search("message"),
     () => manager.getStats("s"),
@@ -279,6 +287,7 @@ async function frontDoorsAt(seed) {
     () => provider.append(1, said("a message")),
     () => provider.getHistory(1, 5),
     () => recall.execute("id", { handle: "none" }),
+    () => open().addMessage("s", said("a message")),
   ];
   const ends = (outcome) => outcome.error === undefined || assertPlainError(outcome);
   for (const door of doors) await atEveryStep(door, ends);

@@ -104,6 +104,10 @@ export class PostgresServer {
     return this.#port;
   }
 
+  get pid() {
+    return this.#process.pid;
+  }
+
   urlOf(database, user = USER, password = PASSWORD) {
     return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${this.#port}/${database}`;
   }

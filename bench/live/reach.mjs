@@ -36,11 +36,11 @@ export async function badReportsTable(sessions) {
   const rows = [];
   for (const reports of [...lies, ...Object.keys(odd)]) {
     const score = new Score();
-    for (const { messages } of sessions)
+    for (const { recording } of sessions)
       for (const contextWindow of [32_000, 200_000])
         for (const schedule of SCHEDULES) {
           const settings = { contextWindow, basePrompt: 8000, ...odd[reports] };
-          await score.add(messages, settings, schedule, () => undefined, LIES[reports]?.());
+          await score.add(recording, settings, schedule, () => undefined, LIES[reports]?.());
         }
     rows.push({ reports, ...score.row() });
   }
@@ -53,10 +53,10 @@ async function table(sessions, basePrompts, hostOf) {
     const fitting = basePrompts.filter((tokens) => tokens <= MOST_BASE_SHARE * contextWindow);
     for (const schedule of SCHEDULES) {
       const score = new Score();
-      for (const { messages } of sessions)
+      for (const { recording } of sessions)
         for (const basePrompt of fitting)
           for (const scale of SCALES)
-            await score.add(messages, { contextWindow, basePrompt, scale }, schedule, hostOf);
+            await score.add(recording, { contextWindow, basePrompt, scale }, schedule, hostOf);
       rows.push({ window: contextWindow, schedule, ...score.row() });
     }
   }
@@ -98,7 +98,7 @@ class Score {
   #lost = 0;
   #errors = [];
 
-  async add(messages, settings, schedule, hostOf, tell) {
+  async add(recording, settings, schedule, hostOf, tell) {
     const loop = new Loop(new Provider(settings), { schedule }, { tell });
     const judge = new Judge(loop);
     const host = hostOf(loop, judge, settings.contextWindow);
@@ -106,7 +106,8 @@ class Score {
     const beforeCall = () => {
       if (host?.()) this.#compactions += 1;
     };
-    for await (const record of play(messages, loop, beforeCall)) {
+    const onChange = () => judge.hostChanged();
+    for await (const record of play(recording, loop, { beforeCall, onChange })) {
       if (record.failure !== undefined) throw new Error(`call ${record.call}: ${record.failure}`);
       this.#take(judge.look(record), hasReported);
       hasReported ||= isTrue(record);

@@ -69,6 +69,7 @@ class Account {
 }
 
 export async function kills(times) {
+  if (times === 0) return;
   const folder = mkdtempSync(join(tmpdir(), "pi-strata-kills-"));
   await killing("sqlite", join(folder, "sessions.db"), times);
   rmSync(folder, { recursive: true });
@@ -120,7 +121,7 @@ export async function restarts(times) {
 }
 
 async function judge(name, store, accounts) {
-  const manager = new strata.ContextManager({ store });
+  const manager = await strata.ContextManager.open({ store });
   const sum = { lost: 0, doubled: 0, resurrected: 0 };
   for (const [i, account] of accounts.entries()) {
     const stored = [];

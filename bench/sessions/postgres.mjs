@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { PostgresServer } from "../../__test__/support/postgres.mjs";
+import { cpuMsOf } from "./cpu.mjs";
 import { megabytes, print, rate } from "./print.mjs";
 
 const WRITER = fileURLToPath(new URL("postgres-writer.mjs", import.meta.url));
@@ -15,6 +16,8 @@ const BATCH = 500;
 const PARALLEL = 2;
 /** Messages of a session in the filled table. */
 const SESSION_MESSAGES = 1_000;
+/** Of so many messages one has a rare word. */
+const RARE = 10_000;
 /** Rows that one statement fills in. */
 const FILL = 100_000;
 const READS = 200;
@@ -28,7 +31,7 @@ const FILL_ROWS = `
     '{"role":"user","content":"Message ' || n || ': please look at src/module_' || n % 97 || '.rs, 然后修复第 ' || n ||
       ' 个错误 and run the tests again.","timestamp":"1970-01-01T00:00:00.000Z"}',
     ' message ' || n || ' please look at src module ' || n % 97 || ' rs 然 后 修 复 第 ' || n ||
-      ' 个 错 误 and run the tests again'
+      ' 个 错 误 and run the tests again' || CASE WHEN n % ${RARE} = ${RARE} - 1 THEN ' xylophone 木 琴' ELSE '' END
   FROM generate_series($1::bigint, $2::bigint) n ORDER BY n`;
 const FILL_SESSIONS = `
   INSERT INTO strata_session (namespace, key, key_hash, version, revision, last_seq, fields, digest, compressions,
@@ -52,6 +55,8 @@ export async function postgres({ largest, searchable }) {
   }
 }
 
+const micros = (ms) => Math.round((ms * 1000) / MESSAGES);
+
 async function appends(server, processes) {
   const url = await server.newDatabase();
   const each = MESSAGES / processes;
@@ -62,16 +67,20 @@ async function appends(server, processes) {
   const logged = async () =>
     Number((await server.query("SELECT pg_current_wal_lsn() - '0/0' AS n", url))[0].n);
   const before = await logged();
+  const cpuBefore = cpuMsOf(server.pid);
   const start = performance.now();
   const done = Promise.all(writers.map((child) => once(child, "message")));
   for (const child of writers) child.send("go");
-  await done;
+  const clientMs = (await done).reduce((sum, [cpuMs]) => sum + cpuMs, 0);
   const ms = performance.now() - start;
+  const serverMs = cpuMsOf(server.pid) - cpuBefore;
   await Promise.all(writers.map(async (child) => child.exitCode ?? once(child, "exit")));
   const [{ n }] = await server.query("SELECT count(*)::int AS n FROM strata_message", url);
   if (n !== MESSAGES) throw new Error(`${n} of ${MESSAGES} messages are there`);
   const name = `postgres: messages appended from ${processes} process${processes > 1 ? "es" : ""}`;
-  print(name, `${rate(MESSAGES, ms)}/s`);
+  const cpu = `${rate(MESSAGES, clientMs + serverMs)} per second of CPU`;
+  const shares = `client ${micros(clientMs)}, server ${micros(serverMs)}`;
+  print(name, `${rate(MESSAGES, ms)}/s (${cpu}; µs a message: ${shares})`);
   print(`${name}, log written`, `${Math.round(((await logged()) - before) / MESSAGES)} bytes a message`);
 }
 
@@ -116,8 +125,9 @@ async function report(client, rows, isSearchable) {
   print(`${name}: the 50 a session keeps, at the server`, await serverMs(client, LIVE, sessions));
   if (!isSearchable) return;
   for (const [what, pattern] of [
-    ["a rare word", `% message ${rows - 7}%`],
-    ["a rare Chinese phrase", `% 修 复 第 ${rows - 7} 个 错%`],
+    ["a rare word", "% xyloph%"],
+    ["a rare Chinese word", "% 木 琴%"],
+    ["one number among as many", `% message ${rows - 7}%`],
     ["a word in one of 97", "% module 13%"],
     ["a word in every message", "% 错 误%"],
   ]) {

@@ -4,7 +4,7 @@
 
 const { withCode } = require("../database-error.js");
 const { native } = require("../native.js");
-const { SUMMARY_LABEL, frozen, newId } = require("./conversation.js");
+const { frozen, newId } = require("./conversation.js");
 const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
 
 /**
@@ -14,29 +14,28 @@ const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
 async function compressionOf(session, summarize, limits, signal) {
   const rows = session.rows.slice();
   const { prompt, stamp, digest } = session;
-  const plan = await asked("planCompression", {
+  const plan = await ask("planCompression", {
     rows: rows.map(rowOf),
     keep: limits.maxCompressedMessages,
     keepTokens: limits.maxCompressedTokens,
     hasPrompt: prompt !== undefined,
     promptTokens: summarize === undefined ? undefined : limits.summarizeTokens,
     answerTokens: MAX_TOKENS,
+    rules: summarize === undefined ? { digest, language: limits.language } : undefined,
   });
   const middle = plan.letGo.map((index) => rows[index]);
   if (middle.length === 0) return undefined;
-  const { text, failure } = await callSummarizer(
-    summarize,
-    middle.map(({ message }) => message),
-    plan.prompt,
-    { timeoutMs: limits.summarizeTimeoutMs, signal },
-  );
+  const { made, failure } = plan.made == null ? await hostsOwn() : plan;
   if (signal.aborted) return undefined;
-  const made = await asked("summariseSession", {
-    digest,
-    answer: text,
-    rows: middle.map(rowOf),
-    language: limits.language,
-  });
+
+  async function hostsOwn() {
+    const messages = middle.map(({ message }) => message);
+    const request = { timeoutMs: limits.summarizeTimeoutMs, signal };
+    const answered = await callSummarizer(summarize, messages, plan.prompt, request);
+    const asked = { digest, answer: answered.text, rows: middle.map(rowOf), language: limits.language };
+    return { made: await ask("summariseSession", asked), failure: answered.failure };
+  }
+
   const letGo = middle.map(({ message }) => message.id);
   const summary = frozen({
     id: newId(),
@@ -67,8 +66,8 @@ function rowOf({ message, isSummary }) {
 }
 
 /** The answer of a native function that takes and gives JSON. */
-async function asked(name, request) {
+async function ask(name, request) {
   return JSON.parse(await withCode(native()[name](JSON.stringify(request))));
 }
 
-module.exports = { SUMMARY_LABEL, asked, compressionOf, rowOf };
+module.exports = { ask, compressionOf, rowOf };

@@ -6,7 +6,7 @@ const { native } = require("../native.js");
 const { count, oneOf, positive } = require("../options.js");
 const { storeOf } = require("../store/index.js");
 const { WriteQueue } = require("../store/queue.js");
-const { asked, compressionOf, rowOf } = require("./compression.js");
+const { ask, compressionOf, rowOf } = require("./compression.js");
 const { answerOf, checkMessage, fromAgentMessage, isPlain } = require("./conversation.js");
 const { atLeastOne, check, checkLimits, checkManagerOptions, name } = require("./limits.js");
 const { Notices } = require("./notices.js");
@@ -221,7 +221,7 @@ class ContextManager {
     const wanted = new Set(ids);
     const rows = session.rows.slice();
     const indices = rows.flatMap(({ message }, index) => (wanted.has(message.id) ? [index] : []));
-    for (const index of await asked("groupsOf", { rows: rows.map(rowOf), indices })) {
+    for (const index of await ask("groupsOf", { rows: rows.map(rowOf), indices })) {
       wanted.add(rows[index].message.id);
     }
     const all = [...wanted];
@@ -232,6 +232,7 @@ class ContextManager {
   async prune({ maxAgeDays } = {}) {
     this.#assertOpen();
     check("prune", "maxAgeDays", maxAgeDays, positive);
+    await this.#ready;
     await this.#queue.drained();
     const pruned = await this.#store.prune(this.#options.namespace, Date.now() - maxAgeDays * DAY_MS);
     this.#sessions.distrust();
@@ -241,6 +242,7 @@ class ContextManager {
   /** The lines of one session, or of all. */
   async *export(sessionId) {
     this.#assertOpen();
+    await this.#ready;
     await this.#queue.drained();
     const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
     yield* exportSessions(this.#store, this.#options.namespace, key);

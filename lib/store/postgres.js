@@ -3,6 +3,7 @@
 "use strict";
 
 const { DatabaseError } = require("../database-error.js");
+const { Reporter } = require("../events.js");
 const { native } = require("../native.js");
 const { PostgresConnection, checkConnection } = require("./postgres_connection.js");
 const { isDuplicate } = require("./postgres_errors.js");
@@ -21,12 +22,17 @@ class PostgresStore {
   #options;
   #connection;
   #opening;
+  #listener;
+  /** Takes events for the manager, once it has opened this. */
   #report = () => {};
 
   constructor(options) {
     this.#options = checkConnection("PostgresStore", options);
-    this.#report = this.#options.onEvent ?? this.#report;
-    this.#connection = new PostgresConnection(this.#options, (event) => this.#report(event));
+    this.#listener = new Reporter(this.#options.onEvent);
+    this.#connection = new PostgresConnection(this.#options, (event) => {
+      this.#listener.emit(event);
+      this.#report(event);
+    });
   }
 
   get parallel() {

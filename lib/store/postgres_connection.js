@@ -87,14 +87,14 @@ class PostgresConnection {
 
   /**
    * What `work(query)` resolves with, once that is committed. It is run again where it was surely not committed.
-   * `isStored(result, read)` looks for traces of it where only they can tell.
+   * `isStored(result, read)` looks for traces of it where only they can tell. A statement may take `timeoutMs`.
    */
-  async transaction(work, isStored) {
+  async transaction(work, isStored, timeoutMs = this.#timeoutMs) {
     return this.#tracked(() =>
       this.#patiently(async () => {
         const attempt = { xid: undefined, isCommitting: false, result: undefined };
         try {
-          await this.#withClient((client) => this.#attempt(client, work, attempt));
+          await this.#withClient((client) => this.#attempt(client, work, attempt, timeoutMs));
         } catch (error) {
           const isKnown = !attempt.isCommitting || (isState(error) && !isUnavailable(error));
           if (isKnown || !(await this.#wasCommitted(attempt, isStored))) throw error;
@@ -126,10 +126,10 @@ class PostgresConnection {
     }
   }
 
-  async #attempt(client, work, attempt) {
-    const query = (statement, values) => this.#query(client, statement, values);
+  async #attempt(client, work, attempt, timeoutMs) {
+    const query = (statement, values) => this.#query(client, statement, values, timeoutMs);
     try {
-      const answers = await this.#query(client, begin(this.#timeoutMs));
+      const answers = await this.#query(client, begin(timeoutMs));
       attempt.xid = answers.at(-1).rows[0].xid;
       attempt.result = await work(query);
       attempt.isCommitting = true;
@@ -189,8 +189,8 @@ class PostgresConnection {
     this.#prepared.add(client);
   }
 
-  #query(client, statement, values) {
-    return client.query({ text: statement, values, query_timeout: this.#timeoutMs + GRACE_MS });
+  #query(client, statement, values, timeoutMs = this.#timeoutMs) {
+    return client.query({ text: statement, values, query_timeout: timeoutMs + GRACE_MS });
   }
 
   /** Repeats `work` while the server is away or others are in the way, until its time is over. */

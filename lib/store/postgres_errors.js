@@ -7,6 +7,11 @@ const { DatabaseError } = require("../database-error.js");
 /** Codes of SQLSTATE (Postgres, appendix A), or their first two characters, and Node's; the first that fits. */
 const KINDS = [
   [
+    ["ERR_INVALID_URL"],
+    "ERR_DATABASE_CANNOT_OPEN",
+    "the connection string cannot be read; write postgres://user:password@host:port/database",
+  ],
+  [
     ["28", "EAUTH"],
     "ERR_DATABASE_AUTH",
     "the server refused the user or the password; check the connection string",
@@ -91,7 +96,6 @@ function publicError(error) {
     "ERR_DATABASE",
     "the server failed",
   ];
-  if (code.startsWith("ERR_INVALID")) return new DatabaseError(kind, sentence);
   const detail = SAFE_MESSAGE.test(code) ? `${code}: ${textOf(error)}` : code;
   return new DatabaseError(kind, detail === "" ? sentence : `${sentence} (${detail})`);
 }

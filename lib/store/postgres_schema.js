@@ -9,6 +9,8 @@ const { DatabaseError } = require("../database-error.js");
 /** Key of the advisory lock: "strata" in ASCII. */
 const LOCK = 0x737472617461;
 
+/** ms a migration may take, and wait for another's: an index over 10⁷ rows takes minutes. */
+const MIGRATION_MS = 3_600_000;
 /**
  * Looks into the catalogue's own table: a name alone would be looked up in what this connection remembers of it, and that
  * may be older than the wait for the lock.
@@ -47,6 +49,7 @@ async function migrate(connection) {
       }
     },
     async (_, read) => (await currentVersion(read)) === migrations(),
+    MIGRATION_MS,
   );
 }
 
@@ -76,6 +79,7 @@ async function createTable(connection, part, name) {
       if (!(await isThere(query))) await query(sql().get(part).replaceAll(`"${part}"`, name));
     },
     (_, read) => isThere(read),
+    MIGRATION_MS,
   );
 }
 

@@ -15,7 +15,7 @@ use crate::sessions::message::Said;
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
 use crate::sessions::store::{ListQuery, Operation, Page, SearchQuery, Store, check_place};
-use crate::sessions::summary::{LetGo, summarise};
+use crate::sessions::summary::{LetGo, Summary, summarise};
 use crate::sqlite;
 
 /// What is asked of the store.
@@ -131,6 +131,14 @@ struct PlanRequest {
     prompt_tokens: Option<usize>,
     #[serde(default)]
     answer_tokens: usize,
+    /// Where rules are to write the summary at once.
+    rules: Option<Rules>,
+}
+
+#[derive(Deserialize)]
+struct Rules {
+    digest: String,
+    language: Language,
 }
 
 #[derive(Serialize)]
@@ -138,9 +146,10 @@ struct PlanRequest {
 struct Plan {
     let_go: Vec<usize>,
     prompt: Option<String>,
+    made: Option<Made>,
 }
 
-/// What a session may let go: indices into the rows, and the prompt for the host's summariser.
+/// What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn plan_compression(request: String) -> Result<Promise<String>> {
     task(move || {
@@ -154,7 +163,13 @@ pub fn plan_compression(request: String) -> Result<Promise<String>> {
             .prompt_tokens
             .filter(|_| !gone.is_empty())
             .map(|tokens| summary_prompt(&gone, tokens, request.answer_tokens));
-        json(&Plan { let_go: indices, prompt })
+        let made = request.rules.filter(|_| !gone.is_empty()).map(|Rules { digest, language }| {
+            let rows = indices.iter().filter_map(|&index| request.rows.get(index));
+            let rows = gone.into_iter().zip(rows.map(|row| row.is_summary));
+            let rows: Vec<_> = rows.map(|(said, is_summary)| LetGo { said, is_summary }).collect();
+            Made::from(summarise(&digest, None, &rows, language))
+        });
+        json(&Plan { let_go: indices, prompt, made })
     })
 }
 
@@ -175,6 +190,12 @@ struct Made {
     tokens_saved: usize,
 }
 
+impl From<Summary> for Made {
+    fn from(Summary { text, is_from_host, digest, tokens_saved }: Summary) -> Self {
+        Self { text, is_from_host, digest, tokens_saved }
+    }
+}
+
 /// The summary of rows that are let go, by the host's answer or by rules.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn summarise_session(request: String) -> Result<Promise<String>> {
@@ -184,13 +205,7 @@ pub fn summarise_session(request: String) -> Result<Promise<String>> {
             .iter()
             .map(|row| LetGo { said: Said::from_json(&row.body), is_summary: row.is_summary })
             .collect();
-        let made = summarise(&digest, answer.as_deref(), &messages, language);
-        json(&Made {
-            text: made.text,
-            is_from_host: made.is_from_host,
-            digest: made.digest,
-            tokens_saved: made.tokens_saved,
-        })
+        json(&Made::from(summarise(&digest, answer.as_deref(), &messages, language)))
     })
 }
 

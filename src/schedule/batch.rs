@@ -273,7 +273,9 @@ impl Batch<'_> {
     }
 
     fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
-        self.show_anew(index, |account| account.set(index, form, layer, reason));
+        self.show_anew(index, |account| {
+            account.set(index, form, layer, reason);
+        });
     }
 
     fn show_anew(&mut self, index: usize, change: impl FnOnce(&mut Account)) {

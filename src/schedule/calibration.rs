@@ -60,6 +60,7 @@ pub struct Known {
 
 /// What the reports so far teach.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing known of the reports, set on its own")]
 pub struct Calibration {
     is_on: bool,
     context_window: f64,
@@ -490,6 +491,7 @@ mod tests {
         calibration.has_summary = true;
         for step in 0..60 {
             calibration.observe(
+                0,
                 &answer("a", 110_000.0 + 700.0 * f64::from(step), 0.0),
                 None,
                 both(300 + 500 * step as usize),
@@ -513,6 +515,7 @@ mod tests {
         let reports = |last: f64| {
             let mut calibration = after(&[("a", 60_000.0, 40_000)]);
             calibration.observe(
+                0,
                 &answer("a", last, 0.0),
                 None,
                 Sent { raw: size(41_000), edited: size(21_000) },
@@ -527,11 +530,13 @@ mod tests {
     fn a_recording_that_goes_on_live_is_told_at_the_first_call() {
         let mut calibration = after(&[("a", 60_000.0, 40_000)]);
         calibration.observe(
+            0,
             &answer("a", 61_270.0, 0.0),
             None,
             Sent { raw: size(41_000), edited: size(21_000) },
         );
         calibration.observe(
+            0,
             &answer("a", 37_140.0, 0.0),
             None,
             Sent { raw: size(42_000), edited: size(22_000) },
@@ -545,6 +550,7 @@ mod tests {
         for step in 1..20 {
             let prompt = 20_000.0 + 1_270.0 * f64::from(step);
             calibration.observe(
+                0,
                 &answer("a", prompt, prompt - 1_270.0),
                 None,
                 both(15_000 + 1_000 * step as usize),

@@ -159,7 +159,10 @@ impl Sticky {
             return self.account.sent();
         }
         self.account.begin_trial();
-        shrink::shrink(&mut self.account, &self.calibration.estimate(), self.limits.budget());
+        if self.context() > self.limits.budget() {
+            let budget = self.shrunk_budget();
+            shrink::shrink(&mut self.account, &self.calibration.estimate(), budget);
+        }
         let floor = self.account.sent();
         self.account.end_trial();
         floor
@@ -294,9 +297,14 @@ impl Sticky {
         self.settled = context.max(SETTLED_SHARE * self.low_water());
     }
 
+    /// What layer 4 shrinks to.
+    fn shrunk_budget(&self) -> f64 {
+        SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget()
+    }
+
     fn shrink(&mut self) {
         let estimate = self.estimate();
-        let budget = SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget();
+        let budget = self.shrunk_budget();
         let live: Vec<usize> = self.account.live().collect();
         show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &live, |account| {
             shrink::shrink(account, &estimate, budget);

@@ -5,8 +5,8 @@
 //! shapes is `claude_messages`.
 
 use super::claude_messages::{self as messages, Body, Compaction, Response, body_of};
+use super::claude_stretches::timeline;
 use super::lines::{self, Place, changed};
-use super::timeline::{Cause, Timeline};
 use super::{Format, Id, Index, Object, Unplayed, is_true, str_of};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -119,15 +119,15 @@ pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
 }
 
 /// What is kept of a line. Files have millions that say nothing to the model.
-struct Node {
-    place: Place,
-    uuid: Option<Id>,
-    parent: Parent,
-    is_sidechain: bool,
-    speech: Option<Box<Speech>>,
+pub(super) struct Node {
+    pub(super) place: Place,
+    pub(super) uuid: Option<Id>,
+    pub(super) parent: Parent,
+    pub(super) is_sidechain: bool,
+    pub(super) speech: Option<Box<Speech>>,
 }
 
-enum Parent {
+pub(super) enum Parent {
     Root,
     Uuid(Id),
     /// None is named: the line before it in the file.
@@ -135,7 +135,7 @@ enum Parent {
 }
 
 /// What is kept of what a line says.
-enum Speech {
+pub(super) enum Speech {
     Assistant {
         /// The id shared by all lines of one API response.
         response: Option<Id>,
@@ -151,11 +151,11 @@ enum Speech {
 }
 
 /// Where a compaction took place.
-struct Boundary {
+pub(super) struct Boundary {
     /// Lines from before that were kept word for word.
-    preserved: HashSet<Id>,
+    pub(super) preserved: HashSet<Id>,
     /// The last line before it.
-    after: Option<Id>,
+    pub(super) after: Option<Id>,
 }
 
 impl Node {
@@ -163,19 +163,19 @@ impl Node {
         self.speech.is_some()
     }
 
-    fn boundary(&self) -> Option<&Boundary> {
+    pub(super) fn boundary(&self) -> Option<&Boundary> {
         match self.speech.as_deref() {
             Some(Speech::Boundary(boundary)) => Some(boundary),
             _ => None,
         }
     }
 
-    fn is_summary(&self) -> bool {
+    pub(super) fn is_summary(&self) -> bool {
         matches!(self.speech.as_deref(), Some(Speech::Summary))
     }
 
     /// A summary that no boundary announces begins a stretch by itself.
-    fn is_bare_summary(&self) -> bool {
+    pub(super) fn is_bare_summary(&self) -> bool {
         self.is_summary() && matches!(self.parent, Parent::Root)
     }
 
@@ -293,165 +293,6 @@ fn complete(nodes: &[Node], mut selected: Vec<bool>) -> Vec<bool> {
         }
     }
     selected
-}
-
-fn keeps(boundary: &Boundary, node: &Node) -> bool {
-    node.uuid.is_some_and(|uuid| boundary.preserved.contains(&uuid))
-}
-
-/// Positions at which a compaction of this conversation took place.
-fn cuts(nodes: &[Node], selected: &[bool]) -> Vec<usize> {
-    let mut cuts = Vec::new();
-    for (index, (node, is_selected)) in nodes.iter().zip(selected).enumerate() {
-        let is_cut = match node.boundary() {
-            // What was preserved keeps its old parent, so such a path goes around the boundary.
-            Some(boundary) => {
-                let mut before = nodes.iter().take(index).zip(selected);
-                *is_selected
-                    || !boundary.preserved.is_empty()
-                        && before.any(|(node, is_selected)| *is_selected && keeps(boundary, node))
-            }
-            None => *is_selected && index > 0 && node.is_bare_summary(),
-        };
-        if is_cut {
-            cuts.push(index);
-        }
-    }
-    cuts
-}
-
-/// The messages of the selected lines, stretch by stretch.
-fn timeline(nodes: &[Node], selected: &[bool]) -> Timeline {
-    let mut timeline = Timeline::default();
-    let mut numbers: HashMap<Recipe, usize> = HashMap::new();
-    let cuts = cuts(nodes, selected);
-    let ends = cuts.iter().copied().chain([nodes.len()]);
-    for (start, end) in [None].into_iter().chain(cuts.iter().copied().map(Some)).zip(ends) {
-        let mut items = Items::default();
-        if let Some(cut) = start {
-            open(nodes, cut, end, &mut items);
-        }
-        items.is_open = true;
-        let from = start.unwrap_or_default();
-        let own = nodes.iter().zip(selected).enumerate().take(end).skip(from);
-        for (_, (node, _)) in own.filter(|(_, (_, is_selected))| **is_selected) {
-            items.add(node, None);
-        }
-        let (own, opening): (Vec<Item>, Vec<Item>) =
-            items.ordered().into_iter().partition(|item| item.is_own);
-        if start.is_some() {
-            let opening = opening.into_iter().map(|item| match numbers.get(&item.recipe) {
-                Some(number) => *number,
-                None => timeline.push_aside(super::Recipe::Claude(item.recipe)),
-            });
-            let opening = opening.collect();
-            timeline.cut(Cause::Compaction, opening);
-        }
-        for item in own {
-            let recipe = super::Recipe::Claude(item.recipe.clone());
-            let number = timeline.push(recipe, matches!(item.recipe, Recipe::Response(_)));
-            numbers.insert(item.recipe, number);
-        }
-    }
-    timeline
-}
-
-/// What the stretch opens with that the compaction at `cut` began: its summary, then what it preserved.
-fn open(nodes: &[Node], cut: usize, end: usize, items: &mut Items) {
-    let after = nodes.iter().take(end).skip(cut);
-    let boundary = nodes.get(cut).filter(|node| node.boundary().is_some());
-    if let Some(summary) = after.into_iter().find(|node| node.is_summary()) {
-        items.add(summary, boundary.map(|node| node.place));
-    }
-    if let Some(boundary) = boundary.and_then(Node::boundary) {
-        for node in nodes.iter().take(cut).filter(|node| keeps(boundary, node)) {
-            items.add(node, None);
-        }
-    }
-}
-
-/// A message, before it has its place.
-struct Item {
-    recipe: Recipe,
-    calls: Vec<Id>,
-    answers: Option<Id>,
-    /// Whether it came in the stretch; else it opens it.
-    is_own: bool,
-}
-
-/// The messages of one stretch, line by line.
-#[derive(Default)]
-struct Items {
-    list: Vec<Item>,
-    /// Position of each response's message.
-    responses: HashMap<Id, usize>,
-    summary: Option<Place>,
-    /// Whether the opening is over.
-    is_open: bool,
-}
-
-impl Items {
-    fn add(&mut self, node: &Node, boundary: Option<Place>) {
-        let line = node.place;
-        match node.speech.as_deref() {
-            Some(Speech::Assistant { response, calls }) => self.add_response(line, *response, calls),
-            Some(Speech::Prompt { answers, says_more }) => {
-                for (number, id) in answers.iter().enumerate() {
-                    self.push(Recipe::Result { line, number }, Vec::new(), Some(*id));
-                }
-                if *says_more {
-                    self.push(Recipe::Prompt(line), Vec::new(), None);
-                }
-            }
-            // The one that opens the stretch comes again as a line of it.
-            Some(Speech::Summary) if self.summary != Some(line) => {
-                self.summary = Some(line);
-                self.push(Recipe::Summary { line, boundary }, Vec::new(), None);
-            }
-            _ => {}
-        }
-    }
-
-    fn add_response(&mut self, line: Place, response: Option<Id>, calls: &[Id]) {
-        let open = response.and_then(|id| self.responses.get(&id)).and_then(|&at| self.list.get_mut(at));
-        if let Some(item) = open {
-            if let Recipe::Response(lines) = &mut item.recipe
-                && !lines.contains(&line)
-            {
-                lines.push(line);
-            }
-            item.calls.extend(calls);
-            return;
-        }
-        self.responses.extend(response.map(|id| (id, self.list.len())));
-        self.push(Recipe::Response(vec![line]), calls.to_vec(), None);
-    }
-
-    fn push(&mut self, recipe: Recipe, calls: Vec<Id>, answers: Option<Id>) {
-        self.list.push(Item { recipe, calls, answers, is_own: self.is_open });
-    }
-
-    /// Each response's results right behind it: that is how they were sent, though the transcript may have what the
-    /// user typed meanwhile between them.
-    fn ordered(self) -> Vec<Item> {
-        let called: HashSet<Id> = self.list.iter().flat_map(|item| &item.calls).copied().collect();
-        let mut results: HashMap<Id, Vec<Item>> = HashMap::new();
-        let mut others = Vec::with_capacity(self.list.len());
-        for item in self.list {
-            match item.answers.filter(|id| called.contains(id)) {
-                Some(id) => results.entry(id).or_default().push(item),
-                None => others.push(item),
-            }
-        }
-        let mut ordered = Vec::with_capacity(others.len());
-        for item in others {
-            let answers: Vec<Item> =
-                item.calls.iter().filter_map(|id| results.remove(id)).flatten().collect();
-            ordered.push(item);
-            ordered.extend(answers);
-        }
-        ordered
-    }
 }
 
 #[cfg(test)]

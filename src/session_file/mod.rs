@@ -9,6 +9,7 @@
 mod bare;
 mod claude;
 mod claude_messages;
+mod claude_stretches;
 mod elements;
 mod json;
 mod lines;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::message::{Call, Said};
-use crate::tokens::{count_till_limit, count_utf16};
+use crate::tokens::count_till_limit;
 
 /// Longest start of a call that is shown, in characters.
 const CALL_CHARS: usize = 200;
@@ -38,7 +38,7 @@ pub fn summary_prompt(messages: &[Said], max_tokens: usize, answer_tokens: usize
     render(&[], 0, 0, answer_tokens)
 }
 
-/// A token is never more than one byte of text short of nothing: what has fewer bytes than tokens allowed fits unread.
+/// No text has more tokens than bytes of UTF-8: one with no more bytes than that fits uncounted.
 fn fits(prompt: &str, max_tokens: usize) -> bool {
     prompt.len() <= max_tokens || count_till_limit(prompt, max_tokens).is_some()
 }
@@ -86,16 +86,15 @@ fn clip(text: &str, chars: usize) -> String {
     format!("{start}…{end}")
 }
 
-/// Tokens of a text, for those who want to know what a prompt takes.
-#[must_use]
-pub fn tokens_of(text: &str) -> usize {
-    count_utf16(&text.encode_utf16().collect::<Vec<_>>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens::count_utf16;
     use proptest::prelude::*;
+
+    fn tokens_of(text: &str) -> usize {
+        count_utf16(&text.encode_utf16().collect::<Vec<_>>())
+    }
 
     fn said(text: &str) -> Said {
         let call = Call { id: "1".into(), name: "bash".into(), arguments: text.into() };

@@ -42,18 +42,18 @@ fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u6
         return Ok(0);
     }
     let quoted: Vec<_> = shared.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
-    let list = quoted.join(", ");
+    let names = quoted.join(", ");
     let places = vec!["?"; shared.len()].join(", ");
-    let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({list}) VALUES ({places})"))?;
+    let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({names}) VALUES ({places})"))?;
     // NOT INDEXED: a damaged index must not hide a sound row.
     let next = format!(
-        "SELECT rowid, {list} FROM {table} NOT INDEXED WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1"
+        "SELECT rowid, {names} FROM {table} NOT INDEXED WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1"
     );
-    let last = last_row(damaged, table);
+    let end = last_row(damaged, table);
     let mut copied = 0;
     let (mut after, mut misses) = (0i64, 0i64);
-    while after < last {
-        match row_after(damaged, &next, after, last, shared.len()) {
+    while after < end {
+        match row_after(damaged, &next, after, end, shared.len()) {
             // Of a row whose number is damaged, the tree does not know: it must not lead past sound ones.
             Ok(Some((row, values))) if row == after + 1 || is_at(damaged, table, row) => {
                 // A row may have been read in part: one that the tables' own rules refuse is none.

@@ -2,6 +2,7 @@
 // reports. Judges nothing.
 
 import hook from "../../hook.js";
+import { Recording } from "../recording.mjs";
 import { commonRun } from "./same.mjs";
 import { isSent } from "./sizes.mjs";
 
@@ -101,29 +102,37 @@ export class Loop {
 }
 
 /**
- * Plays a recorded conversation: its messages are what is said, its usage is not looked at. `beforeCall()` is
- * the host's chance to change the list.
+ * Plays a recording, or a list of messages: what was said is said again, its usage is not looked at. Where the list was
+ * changed when it was recorded, by a compaction or a branch, it is changed so again. `beforeCall()` is the host's chance
+ * to change it otherwise, `onChange()` is told of the changes that were recorded.
  */
-export async function* play(messages, loop, beforeCall) {
-  for (const message of inTimesOrder(messages)) {
-    if (message.role === "assistant" && loop.messages.length > 0) {
-      await beforeCall?.();
-      yield await loop.call(message);
-    } else {
-      loop.messages.push(message.role === "assistant" ? { ...message, usage: NO_USAGE } : message);
+export async function* play(session, loop, { beforeCall, onChange } = {}) {
+  const recording = Recording.of(session);
+  const said = new Map();
+  for (const [stretch, { opening, from, to }] of recording.stretches.entries()) {
+    if (stretch > 0) {
+      loop.messages = opening.map((number) => said.get(number) ?? unheard(recording.message(number)));
+      onChange?.();
+    }
+    for (let number = from; number < to; number += 1) {
+      const message = copyOf(recording, number, to);
+      if (message.role === "assistant" && loop.messages.length > 0) {
+        beforeCall?.();
+        yield await loop.call(message);
+      } else loop.messages.push(unheard(message));
+      said.set(number, loop.messages.at(-1));
     }
   }
 }
 
-/** In a conversation that goes on live nothing is older than what came before: a summary that is, is as old as what follows. */
-function inTimesOrder(messages) {
-  let next = Number.POSITIVE_INFINITY;
-  return messages
-    .toReversed()
-    .map((message) => {
-      if (message.timestamp > next) return { ...message, timestamp: next };
-      next = message.timestamp ?? next;
-      return message;
-    })
-    .reverse();
+/** A message as it stands in the live list although no call of the loop made it. */
+function unheard(message) {
+  return message.role === "assistant" ? { ...message, usage: NO_USAGE } : { ...message };
+}
+
+/** In a conversation that goes on live nothing is newer than what comes next, as the summary is that opens a recording. */
+function copyOf(recording, number, end) {
+  const message = { ...recording.message(number) };
+  const next = number + 1 < end ? recording.message(number + 1).timestamp : undefined;
+  return message.timestamp > next ? { ...message, timestamp: next } : message;
 }

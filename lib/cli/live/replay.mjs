@@ -6,13 +6,11 @@ import { Judge } from "./judge.mjs";
 import { Loop, play } from "./loop.mjs";
 import { Provider } from "./provider.mjs";
 
-/**
- * One report per call. `options` are those of the hook, `provider` those of `Provider`.
- */
-export async function* replayLive(messages, options, provider) {
+/** One report per call of a recording. `options` are those of the hook, `provider` those of `Provider`. */
+export async function* replayLive(recording, options, provider) {
   const loop = new Loop(new Provider(provider), options);
   const judge = new Judge(loop);
-  for await (const record of play(messages, loop)) {
+  for await (const record of play(recording, loop, { onChange: () => judge.hostChanged() })) {
     if (record.failure !== undefined) throw new Error(`call ${record.call} failed: ${record.failure}`);
     yield reportOf(record, judge.look(record));
   }
@@ -94,7 +92,7 @@ function remarks({ reason, refused, overflow, messagesChanged, messagesLost }) {
 export function liveTable(session, summary) {
   const { error } = summary;
   const lines = [
-    ["session", `${session.format}, ${wholeNumber(session.messages.length)} messages`],
+    ["session", `${session.format}, ${wholeNumber(session.length)} messages`],
     ["model calls", wholeNumber(summary.calls)],
     ["tokens sent, all calls", wholeNumber(summary.tokensSent)],
     ["largest call, tokens", wholeNumber(summary.peakTokens)],

@@ -53,6 +53,8 @@ pub struct Store {
     reader: Mutex<Option<Connection>>,
     /// Changes when a damaged file was replaced.
     generation: AtomicI64,
+    /// The foreign writes that were last seen.
+    seen: AtomicI64,
     /// Of a damaged file, until it was told.
     replaced: Mutex<Replaced>,
     /// In memory: the newest row whose words are indexed.
@@ -85,6 +87,7 @@ impl Store {
             writer: Mutex::new(Slot::Unopened),
             reader: Mutex::new(None),
             generation: AtomicI64::new(0),
+            seen: AtomicI64::new(0),
             replaced: Mutex::new(Replaced::default()),
             indexed: AtomicI64::new(0),
         }
@@ -168,19 +171,24 @@ impl Store {
         self.location == IN_MEMORY
     }
 
-    /// A number that changes when another process has written.
+    /// A number that changes when another process has written. Never waits: what is being written here is looked past.
     ///
     /// # Errors
     /// [`Kind`] says which.
     pub fn foreign_writes(&self) -> Result<i64, Error> {
-        if self.is_in_memory() {
-            return Ok(0);
-        }
-        self.open_now()?;
-        let reader = self.reader.lock();
-        let reader = reader.as_ref().ok_or(Kind::Closed)?;
-        let version: i64 = reader.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
-        Ok(version + (self.generation.load(Ordering::Relaxed) << 32))
+        let writer = if self.is_in_memory() { None } else { self.writer.try_lock() };
+        let Some(writer) = writer else { return Ok(self.seen.load(Ordering::Relaxed)) };
+        let version: i64 = match &*writer {
+            Slot::Unopened => 0,
+            Slot::Closed => return Err(Kind::Closed.into()),
+            // The writer's own commits do not count.
+            Slot::Open(writer) => {
+                writer.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?
+            }
+        };
+        let seen = version + (self.generation.load(Ordering::Relaxed) << 32);
+        self.seen.store(seen, Ordering::Relaxed);
+        Ok(seen)
     }
 
     /// Closes the file, after what is being written. Closing twice does nothing.
@@ -214,13 +222,18 @@ impl Store {
         outcome
     }
 
-    /// Runs `work` on the reader's connection, in one snapshot.
+    /// Runs `work` on the reader's connection, in one snapshot. Does not wait for what is being written.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        self.open_now()?;
         if self.is_in_memory() {
+            self.open_now()?;
             return work(connection_of(&self.writer.lock())?);
         }
-        let reader = self.reader.lock();
+        let mut reader = self.reader.lock();
+        if reader.is_none() {
+            drop(reader);
+            self.open_now()?;
+            reader = self.reader.lock();
+        }
         let snapshot = reader.as_ref().ok_or(Kind::Closed)?.unchecked_transaction()?;
         work(&snapshot)
     }

@@ -104,7 +104,7 @@ impl Store {
                     Ok((listed, row.get::<_, i64>(4)?))
                 })?
                 .collect::<Result<Vec<_>, _>>()?;
-            let is_full = rows.len() as i64 >= query.limit;
+            let is_full = i64::try_from(rows.len()).is_ok_and(|count| count >= query.limit);
             let cursor = rows
                 .last()
                 .filter(|_| is_full)
