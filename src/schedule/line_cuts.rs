@@ -25,12 +25,13 @@ struct Row {
 }
 
 /// Chooses what stays of a result where a token is worth `price`; `None` if nothing goes.
+#[must_use]
 pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
     let whole = layout.rows().len() as u32;
     let standing = match (sent.form(), &sent.kept_lines) {
         (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
-        _ => vec![0..whole],
+        _ => std::iter::once(0..whole).collect(),
     };
     let identifier_worth: Vec<f64> = held.numbers.iter().map(|&number| ledger.loss(number, 1)).collect();
     let line_worth: Vec<f64> = held.lines.iter().map(|&number| lines.loss(number, 1)).collect();
@@ -110,15 +111,21 @@ fn mend(rows: &mut [Row], layout: &Layout, price: f64) {
         let Some(run) = rows.get_mut(run) else { continue };
         let net: f64 = run.iter().map(|row| row.value - price * row.tokens).sum();
         if run.first().is_some_and(|row| row.is_kept) && net < price * marker {
-            run.iter_mut().for_each(|row| row.is_kept = false);
+            set_kept(run, false);
         }
     }
     for run in runs(rows) {
         let Some(run) = rows.get_mut(run) else { continue };
         let tokens: f64 = run.iter().map(|row| row.tokens).sum();
         if tokens <= marker * SHORT_GAP {
-            run.iter_mut().for_each(|row| row.is_kept = true);
+            set_kept(run, true);
         }
+    }
+}
+
+fn set_kept(run: &mut [Row], is_kept: bool) {
+    for row in run {
+        row.is_kept = is_kept;
     }
 }
 

@@ -117,10 +117,9 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     while let Some(character) = characters.next() {
         match (quote, character) {
             (Some(open), _) if character == open => quote = None,
-            (None, '\\') | (Some('"'), '\\') => {
+            (None | Some('"'), '\\') => {
                 word.get_or_insert_default().extend(characters.next().filter(|next| *next != '\n'));
             }
-            (Some(_), _) => word.get_or_insert_default().push(character),
             (None, '\'' | '"') => {
                 quote = Some(character);
                 word.get_or_insert_default();
@@ -142,7 +141,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                     _ => {}
                 }
             }
-            (None, _) => word.get_or_insert_default().push(character),
+            _ => word.get_or_insert_default().push(character),
         }
     }
     if let (Some(word), Some(command), false) = (word, commands.last_mut(), is_target) {
