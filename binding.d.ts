@@ -19,18 +19,13 @@ export declare class Engine {
   readAsync(numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
    * Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
-   * and tools; without it, it is learned. Messages dropped side by side are one edit unless `by_message`.
+   * and tools; without it, it is learned.
    *
    * The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
    */
-  plan(slots: Uint32Array, contextWindow: number, overheadTokens: number | undefined | null, maxPromptTokens: number | undefined | null, byMessage: boolean, flag?: CancelFlag | undefined | null): Promise<Float64Array>
+  plan(slots: Uint32Array, contextWindow: number, overheadTokens?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<Float64Array>
   /** The text that replaces a tool result. */
   shortened(slot: number): string | null
-  /**
-   * The marker lines for gaps of `omitted` lines in a tool result, the first and the last saying more. `own` are the
-   * host's, if it makes its own.
-   */
-  gapMarkers(slot: number, omitted: Uint32Array, own?: Array<string> | undefined | null): Array<string>
   /** Frees the facts of a message that is gone. */
   release(slot: number): void
   /** An engine whose facts are those the guard needs. */
@@ -40,13 +35,13 @@ export declare class Engine {
 /** The database behind one `SqliteProvider`. */
 export declare class HistoryStore {
   /** Remembers the path; no file is touched yet. */
-  constructor(path: string, historyTable: string, eventsTable: string)
+  constructor(path: string)
   /** Stores messages in one transaction; resolves with their ids. */
   append(entries: Array<HistoryEntry>): Promise<number[]>
   /** The newest messages of a conversation, oldest first. */
-  newest(chat: number | string, limit: number): Promise<HistoryRows>
+  newest(chatId: number, limit: number): Promise<HistoryMessage[]>
   /** Stores an event. */
-  record(kind: string, chat: number | string | undefined | null, payload: string): Promise<void>
+  record(kind: string, payload: string): Promise<void>
   /** Closes the file; whatever is asked afterwards fails. */
   close(): Promise<void>
   /** Where a damaged file was put, once. */
@@ -71,16 +66,24 @@ export declare class SessionFile {
   message(number: number): string
 }
 
-/** Sessions in a file or in memory. */
+/** The file that sessions are stored in. */
 export declare class SessionStore {
-  /** Opens nothing yet; refuses a path that cannot be one. */
-  constructor(location: string)
-  /** Answers a request, as JSON, on a worker thread. */
-  ask(request: string): Promise<string>
-  /** Answers a short request here. */
-  askNow(request: string): string
-  /** Changes when another process has written. */
-  foreignWrites(): number
+  /** Opens or makes the file. */
+  constructor(path: string)
+  /** Where a damaged file was put. */
+  get setAside(): string | null
+  /** Commits all operations or none, on a worker thread. For each the id of the message it made, or -1. */
+  apply(operations: Array<StoreOperation>): Promise<number[]>
+  /** What is stored of a session. */
+  load(key: string): StoredSession | null
+  /** The keys of all sessions, the oldest first. */
+  keys(): Array<string>
+  /** The newest messages that hold all of `query`, the newest first. */
+  search(query: string, key: string | undefined | null, limit: number): Array<StoreHit>
+  /** Changes when another process has written; null while this one is writing. */
+  foreignWrites(): number | null
+  /** Closes the file. */
+  close(): void
 }
 
 /** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
@@ -108,22 +111,31 @@ export interface Contract {
 }
 
 /** Tokens of messages, described as `lib/snapshot.js` does. */
-export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
+export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): number
 
 /** `countMessages` off the main thread. */
-export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number, flag?: CancelFlag | undefined | null): Promise<number>
+export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<number>
 
-/** Tokens of a string. */
-export declare function countText(text: string): number
+/** Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one. */
+export declare function countText(text: string, encoding?: number | undefined | null): number
 
 /** `countText` off the main thread. */
-export declare function countTextAsync(text: string, flag?: CancelFlag | undefined | null): Promise<number>
+export declare function countTextAsync(text: string, encoding?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<number>
+
+/** Tokens of a string if they are at most `limit`; stops counting when they are more. */
+export declare function countWithin(text: string, limit: number, encoding?: number | undefined | null): number | null
 
 /** Head and tail of a text over `max` UTF-16 units; nothing if it is not cut. */
 export declare function cutToEnds(text: string, max: number, head: number, tail: number): string | null
 
-/** The text of tokens; bytes that are no UTF-8 become U+FFFD. */
-export declare function decode(tokens: Array<number>): string
+/** The text of the first `count` tokens of an array; bytes that are no UTF-8 become U+FFFD. */
+export declare function decode(tokens: Uint32Array, count: number, encoding: number): string
+
+/** The bytes of such tokens, each as the character of its number. */
+export declare function decodeBytes(tokens: Uint32Array, count: number, encoding: number): string
+
+/** Goes on with the digest `state`, on a worker thread. `earlier` is a summary of the host's own to be carried along. */
+export declare function digestSession(state: string, earlier: string | undefined | null, messages: Array<LetGo>): Promise<SessionDigest>
 
 /** Shares of the context window between which a named economy lets the context move. */
 export interface EconomyWaters {
@@ -133,8 +145,14 @@ export interface EconomyWaters {
   low: number
 }
 
-/** The tokens of a string. */
-export declare function encode(text: string): Array<number>
+/**
+ * Writes the tokens of a string to `tokens` and gives their number. Where they are too many nothing is written, and
+ * `takeEncoded` has them.
+ */
+export declare function encode(text: string, tokens: Uint32Array, encoding: number): number
+
+/** The encoding of a name, as the other functions want it; none for a name there is not. */
+export declare function encodingNumber(name: string): number | null
 
 /** The hook's options, already checked by `lib/options.js`. */
 export interface EngineOptions {
@@ -170,6 +188,8 @@ export interface EngineOptions {
   imageTokens: number
   /** Whether the provider's own counts are learned from. */
   calibrate: boolean
+  /** Number of the encoding texts are counted by; cl100k_base's without one. */
+  encoding?: number
   /** `everyCall`, `sticky` or `auto`. */
   schedule: string
   /** Price of reading a cached token, relative to input. */
@@ -178,8 +198,6 @@ export interface EngineOptions {
   cacheWrite: number
   /** Seconds a cache entry lives unread. */
   cacheTtlSeconds: number
-  /** Whether those three are learned from the transcript, as far as it tells them. */
-  learnsPrices: boolean
   /** Share of the window above which sticky moves whatever that costs. */
   highWater: number
   /** Share of the window where a token of context is worth its ordinary price. */
@@ -203,9 +221,6 @@ export interface Found {
   matches?: number
 }
 
-/** Indices of the rows that go with those at `indices`: calls and their results together. */
-export declare function groupsOf(request: string): Promise<string>
-
 /** The guard's options, already checked by `lib/guard.js`. */
 export interface GuardOptions {
   /** Only longer tool results are cut; UTF-16 code units. */
@@ -223,31 +238,43 @@ export interface GuardOptions {
 /** A message about to be stored. */
 export interface HistoryEntry {
   /** The conversation. */
-  chatId: number | string
+  chatId: number
   /** Who speaks. */
   role: string
   /** What is said. */
-  text: string
-  /** What is not text, as JSON. */
-  extra?: string
+  content: string
 }
 
-/** A stored message. */
-export interface HistoryRow {
+/** A message as the pipeline hands it on. */
+export interface HistoryMessage {
   /** Who speaks. */
   role: string
   /** What is said. */
-  text: string
-  /** What is not text, as JSON. */
-  extra?: string
+  content: string
 }
 
-/** What was read of a conversation. */
-export interface HistoryRows {
-  /** Messages, oldest first. */
-  rows: Array<HistoryRow>
-  /** Rows that are no messages. */
-  skipped: number
+/** A message that a session lets go. */
+export interface LetGo {
+  /** `user`, `assistant`, `tool`. */
+  role: string
+  /** What it says. */
+  text: string
+  /** The tool calls it makes. */
+  calls: Array<LetGoCall>
+  /** The call it answers. */
+  callId?: string
+  /** Whether the tool said that it failed. */
+  isError?: boolean
+}
+
+/** One of its tool calls; the arguments are JSON. */
+export interface LetGoCall {
+  /** Its id. */
+  id: string
+  /** The tool. */
+  name: string
+  /** JSON. */
+  arguments: string
 }
 
 /** A line that could not be used. */
@@ -278,9 +305,6 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
-
-/** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
-export declare function planCompression(request: string): Promise<string>
 
 /** A message that breaks a rule. */
 export interface Problem {
@@ -336,17 +360,58 @@ export interface RecordedStretch {
   to: number
 }
 
-/** The words of a text as every store's search sees them. */
-export declare function searchForm(text: string): string
+/** A digest to be kept, and its readable form. */
+export interface SessionDigest {
+  /** To be handed in next time. */
+  state: string
+  /** For a model to read. */
+  text: string
+}
 
-/** What a text has to hold that answers a query. */
-export declare function searchPhrases(query: string): Array<string>
+/** The special tokens of an encoding: an object's JSON, ids by their texts. */
+export declare function specialTokens(encoding: number): string
 
-/** The summary of rows that are let go, by the host's answer or by rules. */
-export declare function summariseSession(request: string): Promise<string>
+/** What is stored of a session. */
+export interface StoredSession {
+  /** Its state. */
+  state: string
+  /** Ids of the messages it keeps, in order. */
+  ids: Array<number>
+  /** Those messages. */
+  bodies: Array<string>
+}
 
-/** Whether a string has at most `limit` tokens; stops counting when it has more. */
-export declare function textFits(text: string, limit: number): boolean
+/** A message that was found. */
+export interface StoreHit {
+  /** Its session. */
+  key: string
+  /** The message. */
+  body: string
+  /** Whether the session still keeps it. */
+  isLive: boolean
+}
+
+/**
+ * A change to the store. `kind` says which fields are there: "state" (`state`), "append" (`body`, `text`),
+ * "replace" (`ids`, `body`, `state`) or "clear".
+ */
+export interface StoreOperation {
+  /** What is to be done. */
+  kind: string
+  /** The session. */
+  key: string
+  /** Its state. */
+  state?: string
+  /** The message or the summary. */
+  body?: string
+  /** The message's words, for searching. */
+  text?: string
+  /** Messages that give way to the summary. */
+  ids?: Array<number>
+}
+
+/** Writes the tokens that did not fit when `encode` was called last. */
+export declare function takeEncoded(tokens: Uint32Array): void
 
 /** Recorded calls that are no part of the conversation. */
 export interface UnplayedCalls {

@@ -10,10 +10,11 @@ use std::{env, fs, path::PathBuf};
 
 #[path = "build/classes.rs"]
 mod classes;
-#[path = "src/tokens/hash.rs"]
-mod hash;
-#[path = "build/perfect_hash.rs"]
-mod perfect_hash;
+#[path = "build/encodings.rs"]
+mod encodings;
+#[path = "src/tokens/packing.rs"]
+#[expect(dead_code, reason = "what reads the tables is for the crate")]
+mod packing;
 #[path = "build/trie.rs"]
 mod trie;
 #[path = "build/vocabulary.rs"]
@@ -23,10 +24,10 @@ fn main() {
     #[cfg(feature = "node")]
     napi_build::setup();
     println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed=src/tokens/hash.rs");
+    println!("cargo::rerun-if-changed=src/tokens/packing.rs");
     let folder = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let tables = vocabulary::tables(&vocabulary::read()).into_iter().chain(classes::tables());
-    for (name, contents) in tables {
+    encodings::write(&folder);
+    for (name, contents) in classes::tables() {
         fs::write(folder.join(name), contents).expect("OUT_DIR can be written");
     }
 }

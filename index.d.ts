@@ -102,6 +102,11 @@ export interface TransformContextOptions {
    * @example createTransformContext({ overheadTokens: countTokens(systemPrompt) + countTokens(JSON.stringify(tools)) })
    */
   overheadTokens?: number | (() => number | undefined);
+  /**
+   * The encoding texts are counted by. "auto" (default): that of the model which answered last, if it is one of OpenAI's,
+   * else cl100k_base; calibration goes on top. Another encoding than before means counting every message anew.
+   */
+  encoding?: "auto" | TiktokenEncoding;
   /** Tokens one image is counted as. Default 1200; take what your provider bills. */
   imageTokens?: number;
   /**
@@ -252,40 +257,159 @@ export interface Explanation {
 
 // ── counting ────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** The encodings there are; gpt2 is r50k_base. */
+export type TiktokenEncoding =
+  | "cl100k_base"
+  | "o200k_base"
+  | "o200k_harmony"
+  | "p50k_base"
+  | "p50k_edit"
+  | "r50k_base"
+  | "gpt2";
+
+/** By what is counted; cl100k_base where neither is said. */
+export interface CountOptions {
+  /** The encoding itself. */
+  encoding?: TiktokenEncoding;
+  /** An OpenAI model whose encoding it is, such as "gpt-5-mini", "openai/gpt-4o" or "ft:gpt-4o:us::id". */
+  model?: string;
+}
+
 /**
- * Exact cl100k_base tokens. Special-token text is ordinary text, a lone surrogate counts as U+FFFD. Of a message: its
- * texts, thinking, tool-call names and arguments, 1200 per image; 0 for messages pi does not send.
- * @throws ERR_NATIVE_UNAVAILABLE where the native addon cannot be loaded; TypeError for anything else than the above.
+ * Exact tokens, by cl100k_base unless another encoding or a model is named. Special-token text is ordinary text, a lone
+ * surrogate counts as U+FFFD. Of a message: its texts, thinking, tool-call names and arguments, 1200 per image; 0 for
+ * messages pi does not send.
+ * @throws ERR_NATIVE_UNAVAILABLE where the native addon cannot be loaded; TypeError for anything else than the above;
+ * an error that names the nearest for an unknown encoding or model.
  * @example countTokens("hello world") // 2
+ * @example countTokens("hello world", { model: "gpt-5-mini" }) // 2, by o200k_base
  */
-export function countTokens(input: string | MessageLike | MessageLike[]): number;
+export function countTokens(input: string | MessageLike | MessageLike[], options?: CountOptions): number;
 
 /** `countTokens` off the main thread. */
-export function countTokensAsync(input: string | MessageLike | MessageLike[]): Promise<number>;
+export function countTokensAsync(
+  input: string | MessageLike | MessageLike[],
+  options?: CountOptions,
+): Promise<number>;
 
 /**
  * True as soon as `input` is known to be at most `limit` tokens; stops counting when it is not.
  * @example fitsTokens(prompt, 8192)
  */
-export function fitsTokens(input: string | MessageLike[], limit: number): boolean;
+export function fitsTokens(input: string | MessageLike[], limit: number, options?: CountOptions): boolean;
 
 /**
- * The encoder, with js-tiktoken's surface.
- * @throws RangeError for any other name.
- * @example getEncoding("cl100k_base").encode("hello world") // [15339, 1917]
+ * The tokens of `input`, or false as soon as they are known to be more than `limit`: gpt-tokenizer's call. A list of
+ * `{ role, content }` with texts as contents is a chat, counted as `countChatTokens` does.
+ * @example isWithinTokenLimit(prompt, 8192) // 311
  */
-export function getEncoding(name: "cl100k_base"): Encoding;
+export function isWithinTokenLimit(
+  input: string | ChatMessage[] | MessageLike[],
+  limit: number,
+  options?: CountOptions,
+): number | false;
+
+/** A message of a chat as OpenAI's API takes it. */
+export interface ChatMessage {
+  role: string;
+  content: string;
+  name?: string;
+}
+
+/**
+ * Tokens of a chat's prompt, as OpenAI's cookbook publishes the rule: 3 around each message, 1 for a name, 3 for the
+ * beginning of the answer. By o200k_base where nothing else is said.
+ * @throws TypeError for a message without a text.
+ * @example countChatTokens([{ role: "user", content: "hi" }], { model: "gpt-4o" }) // 8
+ */
+export function countChatTokens(messages: ChatMessage[], options?: CountOptions): number;
+
+/**
+ * Tokens of a chat's prompt with its marks, ready for the answer: gpt-tokenizer's call. A name takes the role's place.
+ * @throws RangeError for an encoding without chats (p50k_base, p50k_edit, r50k_base).
+ * @example encodeChat([{ role: "user", content: "hi" }], { model: "gpt-4o" }).length // 8
+ */
+export function encodeChat(messages: ChatMessage[], options?: CountOptions | string): number[];
+
+/**
+ * An encoder, with js-tiktoken's calls. Special-token text is ordinary text to it, unless it is said otherwise;
+ * `pi-strata/js-tiktoken` has one that throws on it, as js-tiktoken does.
+ * @throws RangeError for another name.
+ * @example getEncoding("o200k_base").encode("hello world") // [24912, 2375]
+ */
+export function getEncoding(name: TiktokenEncoding, extendedSpecialTokens?: Record<string, number>): Encoding;
+
+/**
+ * The encoder of an OpenAI model.
+ * @throws Error that names the nearest known model.
+ * @example encodingForModel("gpt-5-mini").name // "o200k_base"
+ */
+export function encodingForModel(model: string, extendedSpecialTokens?: Record<string, number>): Encoding;
+
+/** The name of a model's encoding. Throws as `encodingForModel` does. */
+export function getEncodingNameForModel(model: string): TiktokenEncoding;
 
 export interface Encoding {
+  /** The name it was asked for by. */
+  readonly name: TiktokenEncoding;
   /**
-   * Tokens of `text`. A special token is ordinary text, unless allowed (then it is one token) or disallowed (then
-   * this throws).
+   * Tokens of `text`. Text of a special token in `allowedSpecial` becomes that token; any text in `disallowedSpecial`
+   * throws, allowed or not; other special-token text is ordinary text. "all" names every special token, for
+   * `disallowedSpecial` all that are not allowed.
    */
   encode(text: string, allowedSpecial?: string[] | "all", disallowedSpecial?: string[] | "all"): number[];
-  /** The text of `tokens`; bytes that are no UTF-8 become U+FFFD. Throws for a number that is no token. */
-  decode(tokens: number[]): string;
-  /** How many tokens `encode(text)` has, without making them. */
+  /** The same as a `Uint32Array` of its own, which is made faster than a list of numbers. */
+  encodeTyped(
+    text: string,
+    allowedSpecial?: string[] | "all",
+    disallowedSpecial?: string[] | "all",
+  ): Uint32Array;
+  /**
+   * The text of `tokens`; bytes that are no UTF-8 become U+FFFD. Throws for a number that is no token, with its
+   * position.
+   */
+  decode(tokens: Iterable<number>): string;
+  /** How many tokens `encode(text)` has without special ones, without making them. */
   countTokens(text: string): number;
+  /** The lists of tokens of a long text, a part at a time; together they are those of `encode`. */
+  encodeGenerator(
+    text: string,
+    allowedSpecial?: string[] | "all",
+    disallowedSpecial?: string[] | "all",
+  ): Generator<number[], number, undefined>;
+  /** The text of tokens, a part at a time; no part ends within a character. */
+  decodeGenerator(tokens: Iterable<number>): Generator<string, void, undefined>;
+  /** The text of tokens as they arrive, one by one or in lists; a character is given once it is whole. */
+  decodeAsyncGenerator(
+    tokens: AsyncIterable<number | Iterable<number>>,
+  ): AsyncGenerator<string, void, undefined>;
+  /** Does nothing: there is nothing to free. */
+  free(): void;
+}
+
+/** What js-tiktoken keeps ranks in; `pi-strata/js-tiktoken/ranks/*` export them. */
+export interface TiktokenBPE {
+  pat_str: string;
+  special_tokens: Record<string, number>;
+  bpe_ranks: string;
+}
+
+/**
+ * js-tiktoken's class: an encoder that throws on special-token text unless it is allowed. Takes the ranks of
+ * `pi-strata/js-tiktoken/ranks/*` or js-tiktoken's own.
+ * @throws RangeError for ranks that are none of OpenAI's.
+ */
+export class Tiktoken implements Encoding {
+  constructor(ranks: TiktokenBPE, extendedSpecialTokens?: Record<string, number>);
+  readonly name: TiktokenEncoding;
+  encode: Encoding["encode"];
+  encodeTyped: Encoding["encodeTyped"];
+  decode: Encoding["decode"];
+  countTokens: Encoding["countTokens"];
+  encodeGenerator: Encoding["encodeGenerator"];
+  decodeGenerator: Encoding["decodeGenerator"];
+  decodeAsyncGenerator: Encoding["decodeAsyncGenerator"];
+  free: Encoding["free"];
 }
 
 /**

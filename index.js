@@ -14,10 +14,14 @@ const {
 } = require("./lib/options.js");
 
 // Bundlers follow a `require` only where the file's name is written out.
-const { countTokens, countTokensAsync, estimateTokens, fitsTokens } = lateFunctions(() =>
+const { countTokens, countTokensAsync, estimateTokens, fitsTokens, isWithinTokenLimit } = lateFunctions(() =>
   require("./lib/count.js"),
 );
-const { getEncoding } = lateFunctions(() => require("./lib/encoding.js"));
+const { encodingForModel, getEncoding, getEncodingNameForModel } = lateFunctions(() =>
+  require("./lib/encoding.js"),
+);
+const { countChatTokens, encodeChat } = lateFunctions(() => require("./lib/tokens/chat.js"));
+const { Tiktoken } = lateClasses(() => require("./lib/js-tiktoken/tiktoken.js"));
 const { explain } = lateFunctions(() => require("./lib/explain.js"));
 const { createContextGuard, guardContext, truncateToolResult } = lateFunctions(() =>
   require("./lib/guard.js"),
@@ -81,7 +85,13 @@ module.exports = {
   countTokensAsync,
   estimateTokens,
   fitsTokens,
+  isWithinTokenLimit,
+  countChatTokens,
+  encodeChat,
   getEncoding,
+  encodingForModel,
+  getEncodingNameForModel,
+  Tiktoken,
   getContextWindow,
   truncateToolResult,
   guardContext,

@@ -1,7 +1,7 @@
-// How fast tokens are counted through Node, against the other counters on npm in the same run:
-// `npm run bench:tokens [-- --session FILE --rounds N --only CORPUS]`. Contenders are installed from `bench/package.json`
-// and take turns; medians and spreads are printed and written to `bench/results/tokens.json`, a chart beside it.
-// Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.
+// How fast texts are counted, encoded and decoded through Node, against the others on npm in the same run:
+// `npm run bench:tokens [-- --session FILE --rounds N --only CORPUS --encoding NAME]`. Contenders are installed from
+// `bench/package.json` and take turns; medians and spreads are printed and written to `bench/results/tokens.json`, a chart
+// beside it. Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -23,6 +23,7 @@ const { values: options } = parseArgs({
     session: { type: "string", default: join(HERE, "../examples/session.jsonl") },
     rounds: { type: "string", default: "5" },
     only: { type: "string" },
+    encoding: { type: "string" },
   },
 });
 const rounds = Number(options.rounds);
@@ -44,13 +45,8 @@ function speed(count, corpus) {
 }
 
 function warm(counters, corpus) {
-  const totals = NAMES.map((name) => corpus.texts.reduce((sum, text) => sum + counters[name](text), 0));
-  const figures = NAMES.map(() => []);
-  for (let round = 0; round < rounds; round += 1) {
-    NAMES.forEach((name, index) => {
-      figures[index].push(speed(counters[name], corpus));
-    });
-  }
+  const totals = NAMES.map((name) => corpus.texts.reduce((sum, text) => sum + counters[name].count(text), 0));
+  const figures = turns(NAMES, (name) => speed(counters[name].count, corpus));
   // tiktoken is the reference for the count.
   const wanted = totals[NAMES.indexOf("tiktoken")];
   return Object.fromEntries(
@@ -58,13 +54,42 @@ function warm(counters, corpus) {
   );
 }
 
+/** Every contender once a round. */
+function turns(names, measure) {
+  const figures = names.map(() => []);
+  for (let round = 0; round < rounds; round += 1) {
+    names.forEach((name, index) => {
+      figures[index].push(measure(name));
+    });
+  }
+  return figures;
+}
+
+/** What else there is to a tokenizer, warm: lists of tokens, typed arrays of them, and back to text. */
+function both(counters, corpus) {
+  const rows = {};
+  for (const call of ["encode", "typed", "decode"]) {
+    const names = NAMES.filter((name) => counters[name][call] !== undefined);
+    const figures = turns(names, (name) => {
+      if (call !== "decode") return speed(counters[name][call], corpus);
+      const lists = corpus.texts.map((text) => (counters[name].typed ?? counters[name].encode)(text));
+      const texts = name === "tiktoken" ? lists : lists.map((list) => Array.from(list));
+      return speed(counters[name].decode, { texts, bytes: corpus.bytes });
+    });
+    rows[call] = Object.fromEntries(
+      names.map((name, index) => [name, { ...summary(figures[index]), exact: true }]),
+    );
+  }
+  return rows;
+}
+
 /** The first sight of a corpus in a new process, with the time to the first count and the memory it took. */
-function cold(corpus) {
+function cold(corpus, encoding) {
   const figures = Object.fromEntries(NAMES.map((name) => [name, { mbps: [], loadMs: [], rssMb: [] }]));
   for (let round = 0; round < rounds; round += 1) {
     for (const name of NAMES) {
       const child = join(HERE, "tokens/cold.mjs");
-      const output = execFileSync(process.execPath, [child, name, corpus.name, options.session], {
+      const output = execFileSync(process.execPath, [child, name, corpus.name, options.session, encoding], {
         encoding: "utf8",
       });
       for (const [key, figure] of Object.entries(JSON.parse(output))) figures[name][key].push(figure);
@@ -78,38 +103,55 @@ function cold(corpus) {
 }
 
 function print(label, row) {
-  const cell = ({ median, min, max, exact }) =>
-    `${median.toPrecision(3)} (${min.toPrecision(3)}-${max.toPrecision(3)})${exact ? " " : "!"}`;
-  console.log(label.padEnd(14) + NAMES.map((name) => cell(row[name]).padStart(24)).join(""));
+  const cell = (figures) => {
+    if (figures === undefined) return "-";
+    const { median, min, max, exact } = figures;
+    return `${median.toPrecision(3)} (${min.toPrecision(3)}-${max.toPrecision(3)})${exact ? " " : "!"}`;
+  };
+  console.log(label.padEnd(20) + NAMES.map((name) => cell(row[name]).padStart(24)).join(""));
 }
 
 function header(title) {
-  console.log(`\n${title}\n${" ".repeat(14)}${NAMES.map((name) => name.padStart(24)).join("")}`);
+  console.log(`\n${title}\n${" ".repeat(20)}${NAMES.map((name) => name.padStart(24)).join("")}`);
+}
+
+/** Every figure of one encoding. */
+async function measure(encoding, wanted) {
+  const counters = {};
+  for (const name of NAMES) counters[name] = await load(name, encoding);
+  const report = { warm: {}, cold: {}, both: {} };
+  header(`${encoding}: count, warm, MB/s: median (least-most)`);
+  for (const corpus of wanted) {
+    report.warm[corpus.name] = warm(counters, corpus);
+    print(corpus.name, report.warm[corpus.name]);
+  }
+  header(`${encoding}: encode, encodeTyped and decode, warm, MB/s`);
+  for (const corpus of wanted) {
+    report.both[corpus.name] = both(counters, corpus);
+    for (const [call, row] of Object.entries(report.both[corpus.name])) print(`${corpus.name}, ${call}`, row);
+  }
+  header(`${encoding}: count, cold, MB/s: first sight in a new process`);
+  for (const corpus of wanted) {
+    report.cold[corpus.name] = cold(corpus, encoding);
+    print(corpus.name, report.cold[corpus.name]);
+  }
+  header(`${encoding}: load to first count, ms; memory after the first corpus, MB`);
+  const first = report.cold[wanted[0].name];
+  for (const key of ["loadMs", "rssMb"]) {
+    console.log(key.padEnd(20) + NAMES.map((name) => first[name][key].toFixed(1).padStart(23)).join(" "));
+  }
+  return report;
 }
 
 if (!existsSync(join(HERE, "node_modules"))) {
   execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: HERE, stdio: "inherit" });
 }
 const wanted = corpora(options.session).filter(({ name }) => !options.only || name === options.only);
-const counters = {};
-for (const name of NAMES) counters[name] = await load(name);
-const report = { node: process.version, cpu: cpus()[0].model, rounds, warm: {}, cold: {} };
-header("warm, MB/s: median (least-most)");
-for (const corpus of wanted) {
-  report.warm[corpus.name] = warm(counters, corpus);
-  print(corpus.name, report.warm[corpus.name]);
-}
-header("cold, MB/s: first sight in a new process");
-for (const corpus of wanted) {
-  report.cold[corpus.name] = cold(corpus);
-  print(corpus.name, report.cold[corpus.name]);
-}
-header("load to first count, ms; memory after the first corpus, MB");
-const first = report.cold[wanted[0].name];
-for (const key of ["loadMs", "rssMb"]) {
-  console.log(key.padEnd(14) + NAMES.map((name) => first[name][key].toFixed(1).padStart(23)).join(" "));
-}
-if (!options.only) {
+const encodings = options.encoding === undefined ? ["cl100k_base", "o200k_base"] : [options.encoding];
+const [first, ...others] = encodings;
+const report = { node: process.version, cpu: cpus()[0].model, rounds, ...(await measure(first, wanted)) };
+for (const encoding of others) report[encoding] = await measure(encoding, wanted);
+if (!options.only && options.encoding === undefined) {
   mkdirSync(join(HERE, "results"), { recursive: true });
   writeFileSync(join(HERE, "results/tokens.json"), `${JSON.stringify(report, null, 2)}\n`);
   writeFileSync(join(HERE, "results/tokens.svg"), chart(report));

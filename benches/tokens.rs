@@ -1,8 +1,9 @@
 //! Speed of the token counter alone, warm, on the corpora of `bench/contenders`.
 //!
-//! `cargo bench --bench tokens [-- NAME]` prints megabytes per second, the median of a few rounds. The comparison with other
+//! `PI_STRATA_ENCODING=o200k_base cargo bench --bench tokens [-- NAME]` (cl100k_base without it) prints megabytes per second, the median of a few rounds. The comparison with other
 //! crates is a package of its own, `bench/contenders`.
 
+#![expect(clippy::expect_used, reason = "a bench fails where its own input is not what it must be")]
 #![expect(
     clippy::indexing_slicing,
     reason = "a test or bench fails where its own input is not what it must be"
@@ -13,24 +14,27 @@ mod corpora;
 
 use std::{env, hint::black_box, path::Path, time::Instant};
 
-use pi_strata::tokens::{Scanner, count, count_with, encode};
+use pi_strata::tokens::{Scanner, Tokenizer};
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let session =
         env::var("PI_STRATA_SESSION").map_or_else(|_| root.join("examples/session.jsonl"), Into::into);
     let only: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let encoding = env::var("PI_STRATA_ENCODING").ok();
+    let tokenizer =
+        encoding.map_or(Tokenizer::cl100k(), |name| Tokenizer::named(&name).expect("an encoding"));
     println!("{:16}{:>12}{:>12}{:>12}   MB/s", "", "count", "portable", "encode");
     let named = |name: &str| only.is_empty() || only.iter().any(|known| name.contains(known.as_str()));
     for corpus in corpora::all(root, &session).iter().filter(|corpus| named(corpus.name)) {
-        let auto = speed(corpus, count);
-        let portable = speed(corpus, |text| count_with(Scanner::Portable, text));
-        let encoded = speed(corpus, |text| encode(text).len());
+        let auto = speed(corpus, |text| tokenizer.count(text));
+        let portable = speed(corpus, |text| tokenizer.count_with(Scanner::Portable, text));
+        let encoded = speed(corpus, |text| tokenizer.encode(text).len());
         println!("{:16}{auto:>12.1}{portable:>12.1}{encoded:>12.1}", corpus.name);
     }
     println!("\nsingle pieces of 1 MB, ms");
     for corpus in corpora::single_pieces(1_000_000).iter().filter(|corpus| named(corpus.name)) {
-        let took = corpus.bytes() as f64 / 1e3 / speed(corpus, count);
+        let took = corpus.bytes() as f64 / 1e3 / speed(corpus, |text| tokenizer.count(text));
         println!("{:22}{took:>8.1}", corpus.name);
     }
 }

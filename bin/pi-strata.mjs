@@ -155,8 +155,9 @@ async function runExplain(file, { call, contextWindow, schedule, json }) {
   else console.log(explanationText(explained));
 }
 
-async function runCount(files, { json }) {
-  const counts = await countFiles(files.length > 0 ? await expand(files) : ["-"]);
+async function runCount(files, { json, encoding, model }) {
+  const paths = files.length > 0 ? await expand(files) : ["-"];
+  const counts = await countFiles(paths, { encoding, model });
   for (const problem of counts.problems) console.error(problem);
   if (counts.problems.length > 0) process.exitCode = EXIT_USAGE;
   if (json) console.log(JSON.stringify({ files: counts.files, total: counts.total }));
@@ -183,7 +184,7 @@ Examples:
   pi-strata replay --live session.jsonl               the same against a provider that counts
   pi-strata replay --cost *.jsonl                     dollars and recall under each policy
   pi-strata explain --call 120 session.jsonl          every edit before one call, and why
-  pi-strata count README.md                           exact cl100k tokens
+  pi-strata count README.md                           exact tokens, by cl100k_base or --model
 
 Exit codes: 0 done; 2 something to mend (a missing file, a wrong option); 1 any other failure.
 Colours follow NO_COLOR and FORCE_COLOR; a progress bar is drawn on a terminal only.`,
@@ -254,12 +255,15 @@ program
   .command("count")
   .description("Count exact cl100k_base tokens of files.")
   .argument("[file...]", 'text files; "-", or none, is standard input')
+  .option("--encoding <name>", "the encoding: cl100k_base (default), o200k_base, ...")
+  .option("--model <name>", "the model whose encoding is wanted, such as gpt-4o")
   .option("--json", "print one JSON document instead of the table")
   .addHelpText(
     "after",
     `
 Examples:
   pi-strata count README.md src/*.ts
+  pi-strata count --model gpt-4o prompt.txt
   pbpaste | pi-strata count
   pi-strata count --json prompt.txt | jq .total`,
   )

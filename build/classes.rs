@@ -1,6 +1,6 @@
-//! Makes the table of character classes the cl100k pattern asks for, from the regex engine tiktoken-rs itself runs on.
+//! Makes the table of character classes the patterns ask for, from the regex engine tiktoken-rs itself runs on.
 //!
-//! Nothing is typed in: `\p{L}`, `\p{N}` and `\s` are parsed by `regex-syntax`, so the classes cannot drift from the
+//! Nothing is typed in: the classes are parsed by `regex-syntax`, so the classes cannot drift from the
 //! oracle's Unicode version.
 
 use regex_syntax::hir::{Class, HirKind};
@@ -9,10 +9,17 @@ use regex_syntax::hir::{Class, HirKind};
 const BLOCK: usize = 128;
 /// One past the last code point.
 const END: usize = 0x11_0000;
-/// Classes by number: 0 is "none of these".
-const CLASSES: [(&str, u8); 3] = [(r"\p{L}", 1), (r"\p{N}", 2), (r"\s", 3)];
+/// Classes by number, as `src/tokens/classes.rs` has them: 0 is "none of these".
+const CLASSES: [(&str, u8); 6] = [
+    (r"[\p{Lu}\p{Lt}]", 1),
+    (r"\p{Ll}", 2),
+    (r"[\p{Lm}\p{Lo}]", 3),
+    (r"\p{M}", 4),
+    (r"\p{N}", 5),
+    (r"\s", 6),
+];
 
-/// `class_blocks.bin` (block number per 128 code points) and `classes.bin` (four two-bit classes to a byte).
+/// `class_blocks.bin` (block number per 128 code points) and `classes.bin` (two four-bit classes to a byte).
 pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
     let mut of = vec![0u8; END];
     for (pattern, number) in CLASSES {
@@ -29,16 +36,12 @@ pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
         });
         stage.push(u8::try_from(at).expect("fewer than 256 distinct blocks"));
     }
-    let packed = blocks
-        .concat()
-        .chunks(4)
-        .map(|four| four.iter().rev().fold(0, |byte, class| byte << 2 | class))
-        .collect();
+    let packed = blocks.concat().chunks(2).map(|two| two[0] | two[1] << 4).collect();
     vec![("class_blocks.bin", stage), ("classes.bin", packed)]
 }
 
 fn ranges(pattern: &str) -> Vec<(char, char)> {
-    let hir = regex_syntax::parse(pattern).expect("a class of the cl100k pattern");
+    let hir = regex_syntax::parse(pattern).expect("a class of a pattern");
     match hir.into_kind() {
         HirKind::Class(Class::Unicode(class)) => {
             class.ranges().iter().map(|range| (range.start(), range.end())).collect()

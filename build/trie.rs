@@ -2,16 +2,14 @@
 //!
 //! A node is one u32; its child for byte `b` is the unit at `base ^ b`, which is really the child if its label is `b`.
 //! No two nodes share a base, so a label cannot be mistaken for another node's.
-//! Byte 0 is in no token longer than one byte, so `base ^ 0` is free to hold the id of a token that goes on.
+//! Byte FF is in no UTF-8 text, so `base ^ ff` is free to hold the id of a token that goes on.
 
 use std::collections::BTreeMap;
 
-/// Bit 31: a token ends here. Bit 30: it has no continuation, and bits 8 to 29 are its id instead of a base.
-/// Bit 30 alone: only one token goes on from here, and they are where its tail is.
-const TOKEN: u32 = 1 << 31;
-const LEAF: u32 = 1 << 30;
+use crate::packing::{BASE_BITS, LABEL_BITS, LEAF, NO_BYTE, TOKEN};
+
 /// A label no UTF-8 text can ask for, on units that are not children.
-const NOT_A_CHILD: u32 = 0xff;
+const NOT_A_CHILD: u32 = NO_BYTE as u32;
 /// Where the search for room gives a block up as full.
 const CROWDED: usize = 4;
 
@@ -26,6 +24,7 @@ pub(crate) struct Trie {
 
 /// `tokens` sorted by bytes, with their ids.
 pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
+    assert!(tokens.keys().all(|bytes| !bytes[1..].contains(&NO_BYTE)), "no child has that label");
     let sorted: Vec<(&[u8], u32)> = tokens.iter().map(|(bytes, &id)| (bytes.as_slice(), id)).collect();
     let mut layout =
         Layout { units: vec![0; 256], used: vec![false; 256], bases: vec![false; 256], first_open: 0 };
@@ -46,18 +45,18 @@ pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
         let rest = range.start + usize::from(id.is_some())..range.end;
         let next: Vec<_> = children(&sorted, rest, depth).collect();
         if let (Some(id), true) = (id, next.is_empty()) {
-            layout.units[unit] = TOKEN | LEAF | id << 8 | label;
+            layout.units[unit] = TOKEN | LEAF | id << LABEL_BITS | label;
             continue;
         }
         let mut labels: Vec<usize> = next.iter().map(|&(byte, _)| usize::from(byte)).collect();
         if id.is_some() {
-            labels.push(0);
+            labels.push(usize::from(NO_BYTE));
         }
         let base = layout.place(&labels);
-        layout.units[unit] = (base as u32) << 8 | label;
+        layout.units[unit] = (base as u32) << LABEL_BITS | label;
         if let Some(id) = id {
             layout.units[unit] |= TOKEN;
-            layout.units[base] = id << 8 | NOT_A_CHILD;
+            layout.units[base ^ usize::from(NO_BYTE)] = id << LABEL_BITS | NOT_A_CHILD;
         }
         for (byte, range) in next {
             pending.push((base ^ usize::from(byte), u32::from(byte), range, depth + 1));
@@ -66,7 +65,7 @@ pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
     ends.sort_unstable();
     let mut tails = Vec::new();
     for (id, unit, label, tail) in ends {
-        layout.units[unit] = LEAF | (tails.len() as u32) << 8 | label;
+        layout.units[unit] = LEAF | (tails.len() as u32) << LABEL_BITS | label;
         tails.extend((id << 8 | tail.len() as u32).to_le_bytes());
         tails.extend(tail);
     }
@@ -77,6 +76,7 @@ pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
             *unit = NOT_A_CHILD;
         }
     }
+    assert!(layout.units.len() < 1 << BASE_BITS && tails.len() < 1 << BASE_BITS, "a place fits its bits");
     let roots = roots.into_iter().map(|unit: usize| layout.units[unit]).collect();
     Trie { units: layout.units, roots, tails }
 }

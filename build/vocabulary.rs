@@ -1,57 +1,46 @@
-//! Turns tiktoken-rs's cl100k vocabulary into the tables `src/tokens` reads in place.
-//!
-//! Token bytes come in from the crate; little-endian arrays go out, described by `src/tokens/vocabulary.rs`.
+//! Turns a vocabulary into the tables `src/tokens` reads in place, described by `src/tokens/vocabulary.rs`.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{hash, perfect_hash, trie};
+use crate::{packing, trie};
 
-/// Ordinary tokens of cl100k_base, ids 0 to 100 255 without a gap.
-pub(crate) const TOKENS: u32 = 100_256;
-
-/// Bytes of every token, by id.
-pub(crate) fn read() -> Vec<Vec<u8>> {
-    let oracle = tiktoken_rs::cl100k_base().expect("tiktoken-rs carries cl100k_base");
-    (0..TOKENS).map(|id| oracle.decode_bytes(&[id]).expect("cl100k_base ids have no gap")).collect()
-}
-
-/// Every table, as file name and contents.
+/// Every table, as name and contents. `tokens` are bytes by id, empty where there is no token.
 pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
-    let ids: HashMap<&[u8], u32> = tokens.iter().zip(0..).map(|(bytes, id)| (bytes.as_slice(), id)).collect();
-    let halves: Vec<(u32, u32)> = (0..TOKENS).map(|id| halves(&tokens[id as usize], id, &ids)).collect();
-    let splits: Vec<u64> = (0..TOKENS)
-        .map(|id| {
-            let bytes = &tokens[id as usize];
-            let (left, right) = halves[id as usize];
-            let shorter =
-                (1..bytes.len()).rev().find_map(|len| ids.get(&bytes[..len]).copied()).unwrap_or(id);
-            u64::from(left) | u64::from(right) << 17 | u64::from(shorter) << 34 | (bytes.len() as u64) << 51
-        })
-        .collect();
-    let pair_keys: Vec<_> = (0..TOKENS)
-        .filter(|&id| tokens[id as usize].len() > 1)
-        .map(|id| (hash::pair(halves[id as usize].0, halves[id as usize].1), id))
-        .collect();
-    let pairs = perfect_hash::build(&pair_keys);
-    let pair_of = |id: u32| hash::pair(halves[id as usize].0, halves[id as usize].1);
-    let pair_slots = pairs.slots.iter().map(|id| id.map_or(0, |id| hash::marked(id, pair_of(id))));
-    let trie = trie::build(&tokens.iter().cloned().zip(0..).collect::<BTreeMap<Vec<u8>, u32>>());
-    let single_bytes = (0..256).map(|id| tokens[id][0]).collect();
+    assert!(tokens.len() < 1 << packing::ID_BITS, "an id fits its bits");
+    let known = || tokens.iter().zip(0..).filter(|(bytes, _)| !bytes.is_empty());
+    assert!(known().all(|(bytes, _)| bytes.len() <= packing::LONGEST_TOKEN), "a length fits its bits");
+    let ids: HashMap<&[u8], u32> = known().map(|(bytes, id)| (bytes.as_slice(), id)).collect();
+    let halves: Vec<(u32, u32)> = tokens.iter().zip(0..).map(|(bytes, id)| halves(bytes, id, &ids)).collect();
+    let splits = halves.iter().map(|&halves| split(halves, tokens[halves.1 as usize].len()));
+    let pairs = known().filter(|(bytes, _)| bytes.len() > 1).map(|(_, id)| halves[id as usize]);
+    let trie = trie::build(&known().map(|(bytes, id)| (bytes.clone(), id)).collect::<BTreeMap<_, _>>());
+    let le32 = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    let mut splits: Vec<u8> = splits.flatten().collect();
+    // An entry is read eight bytes at a time.
+    splits.extend([0; 8]);
     vec![
-        ("splits.bin", splits.iter().flat_map(|n| n.to_le_bytes()).collect()),
-        ("pair_filter.bin", pair_filter(&pair_keys)),
-        ("pair_pilots.bin", le16(&pairs.pilots)),
-        ("pair_slots.bin", pair_slots.flat_map(u32::to_le_bytes).collect()),
-        ("trie_units.bin", le32(&trie.units)),
-        ("trie_roots.bin", le32(&trie.roots)),
-        ("trie_tails.bin", trie.tails),
-        ("single_bytes.bin", single_bytes),
-        ("bridges.bin", bridges(tokens)),
+        ("splits", splits),
+        ("pair_filter", pair_filter(&pairs.collect::<Vec<_>>())),
+        ("trie_units", le32(&trie.units)),
+        ("trie_roots", le32(&trie.roots)),
+        ("trie_tails", trie.tails),
+        ("single_bytes", (0..256).map(|id| tokens[id][0]).collect()),
+        ("bridges", bridges(tokens)),
     ]
 }
 
+/// The halves of a token and the length of the right one.
+fn split(halves: (u32, u32), right_len: usize) -> [u8; packing::SPLIT_BYTES] {
+    let word = u64::from(halves.0)
+        | u64::from(halves.1) << packing::ID_BITS
+        | (right_len as u64) << (2 * packing::ID_BITS);
+    let mut bytes = [0; packing::SPLIT_BYTES];
+    bytes.copy_from_slice(&word.to_le_bytes()[..packing::SPLIT_BYTES]);
+    bytes
+}
+
 /// The last merge that makes a token: what byte-pair encoding leaves when only earlier ranks may merge.
-/// A single byte is its own two halves.
+/// A single byte is its own two halves, and so is an id that is no token's.
 fn halves(bytes: &[u8], id: u32, ids: &HashMap<&[u8], u32>) -> (u32, u32) {
     let mut cuts: Vec<usize> = (0..=bytes.len()).collect();
     while cuts.len() > 3 {
@@ -68,11 +57,13 @@ fn halves(bytes: &[u8], id: u32, ids: &HashMap<&[u8], u32>) -> (u32, u32) {
     }
 }
 
-/// Two bits per pair in one of 2^14 words: most pairs that never merge are known from one load.
-fn pair_filter(keys: &[(u64, u32)]) -> Vec<u8> {
-    let mut words = vec![0u64; hash::FILTER_WORDS];
-    for &(hash, _) in keys {
-        let (word, bits) = hash::filter(hash);
+/// Two bits per pair in one of some thousand words: most pairs that never merge are known from one load.
+fn pair_filter(pairs: &[(u32, u32)]) -> Vec<u8> {
+    /// Pairs to a word of 64 bits, at most: then one pair in some thirty that never merges passes.
+    const PAIRS_PER_WORD: usize = 8;
+    let mut words = vec![0u64; (pairs.len() / PAIRS_PER_WORD).next_power_of_two()];
+    for &(left, right) in pairs {
+        let (word, bits) = packing::filter(packing::pair(left, right), words.len());
         words[word] |= bits;
     }
     words.iter().flat_map(|n| n.to_le_bytes()).collect()
@@ -98,12 +89,4 @@ fn bridges(tokens: &[Vec<u8>]) -> Vec<u8> {
         }
     }
     bits
-}
-
-fn le16(numbers: &[u16]) -> Vec<u8> {
-    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
-}
-
-fn le32(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }

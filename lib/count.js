@@ -1,4 +1,4 @@
-// Exact cl100k counts for JavaScript: of a string, a message or an array of messages.
+// Exact counts for JavaScript: of a string, a message or an array of messages, by any encoding.
 "use strict";
 
 const { native } = require("./native.js");
@@ -7,18 +7,26 @@ const { Batch } = require("./snapshot.js");
 /** Tokens of one image where no option says otherwise. */
 const { imageTokens: IMAGE_TOKENS } = require("./wire.js").DEFAULTS;
 
-function countTokens(input) {
-  return count(input, native().countText, native().countMessages);
+function countTokens(input, options) {
+  return count(input, options, native().countText, native().countMessages);
 }
 
-async function countTokensAsync(input) {
-  return count(input, native().countTextAsync, native().countMessagesAsync);
+async function countTokensAsync(input, options) {
+  return count(input, options, native().countTextAsync, native().countMessagesAsync);
 }
 
-function count(input, ofText, ofMessages) {
-  if (typeof input === "string") return ofText(input);
+function count(input, options, ofText, ofMessages) {
+  const encoding = numberIn(options);
+  if (typeof input === "string") return ofText(input, encoding);
   const { numbers, strings } = describe(input);
-  return ofMessages(numbers, strings, IMAGE_TOKENS);
+  return ofMessages(numbers, strings, IMAGE_TOKENS, encoding);
+}
+
+/** The native side's number of the encoding options ask for; undefined is cl100k_base. */
+function numberIn(options) {
+  if (options?.encoding === undefined && options?.model === undefined) return undefined;
+  const { numberOf } = require("./tokens/ids.js");
+  return numberOf(require("./tokens/models.js").encodingIn(options));
 }
 
 /** Tokens by a conservative three UTF-16 units each, or exact ones. */
@@ -33,17 +41,34 @@ function estimateTokens(input, { counting = "chars" } = {}) {
   return native().estimateMessages(new Float64Array(numbers), strings, IMAGE_TOKENS);
 }
 
-function fitsTokens(input, limit) {
-  if (typeof limit !== "number" || !(limit >= 0)) {
-    throw new TypeError(`fitsTokens: limit is ${String(limit)}; it must be a number from 0 on`);
+function fitsTokens(input, limit, options) {
+  return within("fitsTokens", input, limit, options) !== false;
+}
+
+/** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */
+function isWithinTokenLimit(input, limit, options) {
+  if (Array.isArray(input) && input.every((message) => typeof message?.content === "string")) {
+    const total = require("./tokens/chat.js").countChatTokens(input, options);
+    checkLimit("isWithinTokenLimit", limit);
+    return total <= limit && total;
   }
-  if (typeof input === "string") return native().textFits(input, limit);
-  let left = limit;
+  return within("isWithinTokenLimit", input, limit, options);
+}
+
+function within(call, input, limit, options) {
+  checkLimit(call, limit);
+  if (typeof input === "string") return native().countWithin(input, limit, numberIn(options)) ?? false;
+  let total = 0;
   for (const message of Array.isArray(input) ? input : [input]) {
-    left -= countTokens(message);
-    if (left < 0) return false;
+    total += countTokens(message, options);
+    if (total > limit) return false;
   }
-  return true;
+  return total;
+}
+
+function checkLimit(call, limit) {
+  if (typeof limit === "number" && limit >= 0) return;
+  throw new TypeError(`${call}: limit is ${String(limit)}; it must be a number from 0 on`);
 }
 
 function describe(input) {
@@ -57,4 +82,4 @@ function describe(input) {
   return batch;
 }
 
-module.exports = { estimateTokens, countTokens, countTokensAsync, fitsTokens };
+module.exports = { estimateTokens, countTokens, countTokensAsync, fitsTokens, isWithinTokenLimit };

@@ -1,71 +1,205 @@
-// js-tiktoken's surface over the native encoder, so that replacing js-tiktoken is one changed import.
+// Encodings: tokens of texts and texts of tokens, with js-tiktoken's calls and rules for special tokens. Cutting a text
+// around special tokens is done here; what lies between them is the native encoder's.
 "use strict";
 
 const { native } = require("./native.js");
+const { decodeAll, encodeAll, decodeAllLater } = require("./tokens/generators.js");
+const { checked, decodeIds, encodeText, numberOf } = require("./tokens/ids.js");
+const { checkEncoding, encodingForName, shown } = require("./tokens/models.js");
 
-const NAME = "cl100k_base";
+class Encoding {
+  /** The encoding's name, such as "o200k_base". */
+  name;
+  #special;
+  #own;
+  #extended;
+  #isStrict;
+  /** Whether every special token begins as OpenAI's do: then a text without that beginning has none. */
+  #isUsual;
+  #texts;
 
-/** The special tokens of cl100k_base, as OpenAI's tiktoken defines them. */
-const SPECIAL_TOKENS = new Map([
-  ["<|endoftext|>", 100257],
-  ["<|fim_prefix|>", 100258],
-  ["<|fim_middle|>", 100259],
-  ["<|fim_suffix|>", 100260],
-  ["<|endofprompt|>", 100276],
-]);
-const SPECIAL_TEXTS = new Map([...SPECIAL_TOKENS].map(([text, token]) => [token, text]));
-
-function getEncoding(name) {
-  if (name !== NAME) {
-    throw new RangeError(`getEncoding: there is no encoding ${String(name)} here; the only one is ${NAME}`);
+  /** `special`: ids by text, in place of the encoding's own; `extended`: more of them. */
+  constructor(name, { special, extended, isStrict = false } = {}) {
+    this.name = name;
+    this.#own = special;
+    this.#extended = checkSpecial(extended);
+    this.#isStrict = isStrict;
+    this.#isUsual = Object.keys({ ...special, ...extended }).every((text) => text.startsWith("<|"));
   }
-  return ENCODING;
-}
 
-const ENCODING = Object.freeze({
-  /** Special-token text is ordinary text unless `allowedSpecial` names it or `disallowedSpecial` forbids it. */
-  encode(text, allowedSpecial = [], disallowedSpecial = []) {
-    const allowed = specials("allowedSpecial", allowedSpecial);
-    const forbidden = specials("disallowedSpecial", disallowedSpecial).filter(
-      (token) => !allowed.includes(token),
-    );
-    const found = forbidden.find((special) => text.includes(special));
-    if (found !== undefined) throw new Error(`encode: the text holds the forbidden special token ${found}`);
-    return splitAt(text, allowed).flatMap((part) => SPECIAL_TOKENS.get(part) ?? native().encode(part));
-  },
+  encode(text, allowedSpecial, disallowedSpecial) {
+    const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
+    if (parts.length === 1 && typeof parts[0] === "string") return numbersOf(encodeText(parts[0], this.name));
+    const tokens = [];
+    for (const part of parts) {
+      if (typeof part === "number") tokens.push(part);
+      else for (const token of numbersOf(encodeText(part, this.name))) tokens.push(token);
+    }
+    return tokens;
+  }
+
+  encodeTyped(text, allowedSpecial, disallowedSpecial) {
+    const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
+    if (parts.length !== 1 || typeof parts[0] !== "string") {
+      return Uint32Array.from(this.encode(text, allowedSpecial, disallowedSpecial));
+    }
+    const { ids, count } = encodeText(parts[0], this.name);
+    return ids.slice(0, count);
+  }
+
   decode(tokens) {
-    return runs(tokens).map(decodeRun).join("");
-  },
-  countTokens(text) {
-    return native().countText(text);
-  },
-});
-
-function specials(option, value) {
-  if (value === "all") return [...SPECIAL_TOKENS.keys()];
-  if (!Array.isArray(value)) throw new TypeError(`encode: ${option} must be an array of strings or "all"`);
-  return value.filter((text) => SPECIAL_TOKENS.has(text));
-}
-
-/** `text` cut around the given specials, which stay as parts of their own. */
-function splitAt(text, allowed) {
-  if (allowed.length === 0) return [text];
-  const pattern = new RegExp(`(${allowed.map((special) => special.replace(/[|]/g, "\\|")).join("|")})`);
-  return text.split(pattern).filter((part) => part !== "");
-}
-
-/** Special tokens alone, the ordinary ones between them together: a character may be spread over several tokens. */
-function runs(tokens) {
-  const parts = [[]];
-  for (const token of tokens) {
-    if (SPECIAL_TEXTS.has(token)) parts.push(token, []);
-    else parts.at(-1).push(token);
+    const texts = this.#extendedTexts();
+    const ids = checked(tokens);
+    if (texts === undefined) return decodeIds(ids, this.name);
+    const parts = [];
+    let start = 0;
+    for (let at = 0; at <= ids.count; at += 1) {
+      const text = at === ids.count ? "" : texts.get(ids.ids[at]);
+      if (text === undefined) continue;
+      const run = { ids: ids.ids.subarray(start, at), count: at - start };
+      parts.push(decodeIds(run, this.name), text);
+      start = at + 1;
+    }
+    return parts.join("");
   }
+
+  countTokens(text) {
+    return native().countText(checkText("countTokens", text), numberOf(this.name));
+  }
+
+  encodeGenerator(text, allowedSpecial, disallowedSpecial) {
+    const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
+    return encodeAll(parts, (part) => numbersOf(encodeText(part, this.name)));
+  }
+
+  decodeGenerator(tokens) {
+    return decodeAll(tokens, this.name, this.#extendedTexts());
+  }
+
+  decodeAsyncGenerator(tokens) {
+    return decodeAllLater(tokens, this.name, this.#extendedTexts());
+  }
+
+  /** Does nothing: there is nothing to free. tiktoken (wasm) has it. */
+  free() {}
+
+  /** The text between special tokens, and their ids. The rules are js-tiktoken's, word for word. */
+  #parts(text, allowedSpecial = [], disallowedSpecial = this.#isStrict ? "all" : []) {
+    checkText("encode", text);
+    const allowedAll = allowedSpecial === "all";
+    const allowed = allowedAll ? undefined : setOf("allowedSpecial", allowedSpecial);
+    const forbidden = disallowedSpecial === "all" ? undefined : setOf("disallowedSpecial", disallowedSpecial);
+    const isPlain = (set) => set === undefined || set.size === 0;
+    if (isPlain(allowed) && isPlain(forbidden) && this.#isUsual && !text.includes("<|")) return [text];
+    const special = this.#specialTokens();
+    const names = Object.keys(special);
+    const isAllowed = (name) => allowedAll || allowed.has(name);
+    const refused = forbidden === undefined ? names.filter((name) => !isAllowed(name)) : [...forbidden];
+    const found = refused.length > 0 ? text.match(anyOf(refused)) : null;
+    if (found !== null) {
+      throw new Error(`The text contains a special token that is not allowed: ${found[0]}`);
+    }
+    if (!names.some(isAllowed)) return [text];
+    return cutAt(text, anyOf(names), isAllowed, special);
+  }
+
+  #specialTokens() {
+    const own = () => this.#own ?? JSON.parse(native().specialTokens(numberOf(this.name)));
+    this.#special ??= { ...own(), ...this.#extended };
+    return this.#special;
+  }
+
+  /** Texts of the special tokens the native side does not know, by id; undefined if there are none. */
+  #extendedTexts() {
+    if (this.#texts === undefined) {
+      const texts = this.#own === undefined && this.#extended === undefined ? [] : this.#foreignTexts();
+      this.#texts = texts.length === 0 ? null : new Map(texts);
+    }
+    return this.#texts ?? undefined;
+  }
+
+  #foreignTexts() {
+    const builtIn = JSON.parse(native().specialTokens(numberOf(this.name)));
+    const ids = new Set(Object.values(builtIn));
+    // An ordinary token keeps its text, whatever else is called by its number.
+    const isOrdinary = (id) => {
+      if (ids.has(id)) return false;
+      try {
+        decodeIds(checked([id]), this.name);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const foreign = Object.entries(this.#specialTokens()).filter(
+      ([text, id]) => builtIn[text] !== id && !isOrdinary(id),
+    );
+    return foreign.map(([text, id]) => [id, Buffer.from(text).toString()]);
+  }
+}
+
+function checkText(call, text) {
+  if (typeof text === "string") return text;
+  throw new TypeError(`${call}: text is ${shown(text)}; it must be a string`);
+}
+
+function checkSpecial(special) {
+  if (special === undefined || special === null) return undefined;
+  for (const [text, id] of Object.entries(special)) {
+    if (text === "" || typeof id !== "number" || id >>> 0 !== id) {
+      throw new TypeError(
+        `getEncoding: special token ${shown(text)} is ${shown(id)}; it must be a text with a whole number from 0 on`,
+      );
+    }
+  }
+  return { ...special };
+}
+
+function setOf(option, value) {
+  if (typeof value === "object" && typeof value?.[Symbol.iterator] === "function") return new Set(value);
+  throw new TypeError(`encode: ${option} is ${shown(value)}; it must be "all" or an array of strings`);
+}
+
+function anyOf(texts) {
+  return new RegExp(texts.map((text) => String(text).replace(/[\\^$*+?.()|[\]{}]/g, "\\$&")).join("|"), "g");
+}
+
+function cutAt(text, pattern, isAllowed, special) {
+  const parts = [];
+  let start = 0;
+  pattern.lastIndex = 0;
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    if (!isAllowed(found[0])) {
+      pattern.lastIndex = found.index + 1;
+      continue;
+    }
+    if (found.index > start) parts.push(text.slice(start, found.index));
+    parts.push(special[found[0]]);
+    start = pattern.lastIndex;
+  }
+  if (start < text.length || parts.length === 0) parts.push(text.slice(start));
   return parts;
 }
 
-function decodeRun(run) {
-  return Array.isArray(run) ? native().decode(run) : SPECIAL_TEXTS.get(run);
+/** A list of numbers, which is what js-tiktoken gives. */
+function numbersOf({ ids, count }) {
+  const tokens = new Array(count);
+  for (let at = 0; at < count; at += 1) tokens[at] = ids[at];
+  return tokens;
 }
 
-module.exports = { getEncoding };
+const encodings = new Map();
+
+/** One encoding serves all who ask for it, unless they bring special tokens of their own. */
+function getEncoding(name, extendedSpecialTokens) {
+  checkEncoding(name);
+  if (extendedSpecialTokens !== undefined) return new Encoding(name, { extended: extendedSpecialTokens });
+  if (!encodings.has(name)) encodings.set(name, new Encoding(name));
+  return encodings.get(name);
+}
+
+function encodingForModel(model, extendedSpecialTokens) {
+  return getEncoding(encodingForName(model), extendedSpecialTokens);
+}
+
+module.exports = { Encoding, encodingForModel, getEncoding, getEncodingNameForModel: encodingForName };

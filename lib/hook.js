@@ -6,6 +6,8 @@ const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
 const { amount, askedWindow, checkHookOptions, positive } = require("./options.js");
 const { Plan } = require("./plan.js");
+const { numberOf } = require("./tokens/ids.js");
+const { encodingOfTranscript } = require("./tokens/transcript.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { keptLines } = require("./kept-lines.js");
 const { joinedText } = require("./snapshot.js");
@@ -20,14 +22,13 @@ function createTransformContext(options) {
 }
 
 /**
- * What every hook has in common. Its policy says the rest: `options`, `createEngine()`, and what the host is told by
- * `report`, `failed` and `windowUnknown`.
+ * What every hook has in common. Its policy says the rest: `options`, `createEngine(encoding)`, and what the host is told
+ * by `report`, `failed` and `windowUnknown`.
  */
 class Hook {
   #policy;
-  #engine;
-  #facts;
-  #lastPlan;
+  /** By encoding: the native engine, what it was told of messages, and its last plan. */
+  #cores = new Map();
 
   constructor(policy) {
     this.#policy = policy;
@@ -56,19 +57,19 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, read } = await this.planFor(list, contextWindow, call, false);
+    const { plan, read, core } = await this.planFor(list, contextWindow, call, false);
     if (call.isCancelled) return undefined;
     const { slots, facts } = read;
     // A message that the host changed after it was read stays: its edit would be about other content.
     const isAsRead = (i) => !call.wasAway || (facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]));
     const texts = {
-      shortened: (index) => this.#shortened(facts[index]),
-      ofLines: (index, ranges) => this.#ofLines(list[index], facts[index], ranges),
+      shortened: (index) => shortenedBy(core.engine, facts[index]),
+      ofLines: (index, ranges) => this.#ofLines(core.engine, list[index], facts[index], ranges),
     };
     const edited = plan.apply(list, isAsRead, texts);
     const charsAfter = ({ index, ranges }) =>
       (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, ranges)).length;
-    this.#facts.keep(list, read);
+    core.facts.keep(list, read);
     const outcome = {
       list,
       edited: edited === list ? messages : edited,
@@ -80,12 +81,20 @@ class Hook {
     return outcome;
   }
 
-  /** The native engine, made at the first call: importing the package and making a hook load nothing. */
-  #start() {
-    if (this.#engine !== undefined) return;
-    const engine = this.#policy.createEngine();
-    this.#facts = new FactStore(engine, this.#policy.options);
-    this.#engine = engine;
+  /**
+   * The core that counts as `list`'s model does, made when it is first needed: importing the package and making a hook
+   * load nothing. What a message is in another encoding has to be counted anew.
+   */
+  #coreFor(list) {
+    const { options } = this.#policy;
+    const encoding = encodingOfTranscript(options.encoding, list);
+    let core = this.#cores.get(encoding);
+    if (core === undefined) {
+      const engine = this.#policy.createEngine(encoding);
+      core = { engine, facts: new FactStore(engine, options), lastPlan: undefined };
+      this.#cores.set(encoding, core);
+    }
+    return core;
   }
 
   contextWindow() {
@@ -101,15 +110,15 @@ class Hook {
    * dropped side by side are one edit unless every message is to have its own.
    */
   async planFor(list, contextWindow, call, isByMessage = true) {
-    this.#start();
-    const number = this.#facts.enter();
+    const core = this.#coreFor(list);
+    const number = core.facts.enter();
     try {
-      const read = await this.#facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(read, contextWindow, call, isByMessage);
-      if (isByMessage && plan !== undefined) this.#facts.keep(list, read);
-      return { read, plan };
+      const read = await core.facts.slotsOf(list, call);
+      const plan = call.isCancelled ? undefined : await this.#plan(core, read, contextWindow, call, isByMessage);
+      if (isByMessage && plan !== undefined) core.facts.keep(list, read);
+      return { read, plan, core };
     } finally {
-      this.#facts.leave(number);
+      core.facts.leave(number);
     }
   }
 
@@ -125,15 +134,15 @@ class Hook {
   }
 
   /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
-  async #plan({ slots, isUnchanged }, contextWindow, call, isByMessage) {
-    const { readings } = this.#facts;
+  async #plan(core, { slots, isUnchanged }, contextWindow, call, isByMessage) {
+    const { readings } = core.facts;
     const { options } = this.#policy;
     const overheadTokens = this.#asked(options.overheadTokens, amount);
     const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
     const { buffer, length } = slots;
     const asked = { buffer, length, contextWindow, overheadTokens, maxPromptTokens, readings, isByMessage };
-    if (isUnchanged && isEqual(asked, this.#lastPlan?.asked)) return new Plan(this.#lastPlan.numbers);
-    const plan = this.#engine.plan(
+    if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) return new Plan(core.lastPlan.numbers);
+    const plan = core.engine.plan(
       slots,
       contextWindow,
       overheadTokens,
@@ -142,26 +151,26 @@ class Hook {
       call.flag,
     );
     const numbers = await call.away(plan);
-    if (!call.isCancelled) this.#lastPlan = { asked, numbers };
+    if (!call.isCancelled) core.lastPlan = { asked, numbers };
     return new Plan(numbers);
   }
 
   /** The text of a tool result of which only these ranges of lines stay. */
-  #ofLines(message, { slot }, ranges) {
+  #ofLines(engine, message, { slot }, ranges) {
     const { marker } = this.#policy.options;
     return keptLines(joinedText(message.content), ranges, (gaps, chars) =>
-      this.#engine.gapMarkers(
+      engine.gapMarkers(
         slot,
         new Uint32Array(gaps),
         typeof marker === "function" ? gaps.map((omitted) => marker(omitted, chars)) : undefined,
       ),
     );
   }
+}
 
-  #shortened(facts) {
-    facts.shortened ??= this.#engine.shortened(facts.slot);
-    return facts.shortened;
-  }
+function shortenedBy(engine, facts) {
+  facts.shortened ??= engine.shortened(facts.slot);
+  return facts.shortened;
 }
 
 function isEqual(some, other) {
@@ -177,9 +186,9 @@ class Layers {
     this.#reporter = new Reporter(options.onEvent);
   }
 
-  createEngine() {
+  createEngine(encoding) {
     const { Engine } = native();
-    return new Engine(engineOptions(this.options));
+    return new Engine(engineOptions(this.options, encoding));
   }
 
   failed(error) {
@@ -281,8 +290,9 @@ class Call {
   }
 }
 
-function engineOptions(options) {
+function engineOptions(options, encoding) {
   return {
+    encoding: encoding === undefined ? undefined : numberOf(encoding),
     contextRatio: options.contextRatio,
     keepRecentToolResults: options.keepRecentToolResults,
     keepRecentThinking: options.keepRecentThinking,

@@ -61,6 +61,13 @@ const autoOrRecord = {
   accepts: (value) => value === "auto" || record.accepts(value),
 };
 
+/** The names are read when one is asked for: importing the package reads no more than it must. */
+const encodingName = {
+  allowed:
+    '"auto" or an encoding: cl100k_base, o200k_base, o200k_harmony, p50k_base, p50k_edit, r50k_base, gpt2',
+  accepts: (value) => value === "auto" || require("./tokens/models.js").ENCODINGS.includes(value),
+};
+
 /** Prices relative to input and seconds; Anthropic's, for its five-minute cache. */
 const CACHE_OPTIONS = {
   read: [DEFAULTS.cacheRead, amount],
@@ -87,6 +94,7 @@ const HOOK_OPTIONS = {
   overheadTokens: [undefined, orFunction(amount)],
   imageTokens: [DEFAULTS.imageTokens, count],
   calibrate: [true, flag],
+  encoding: ["auto", encodingName],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
   cache: ["auto", autoOrRecord],
   maxPromptTokens: [undefined, orFunction(positive)],

@@ -41,6 +41,9 @@ impl Form {
     }
 }
 
+/// A form, and the layer and rule that asked for it.
+pub type Mark = (Form, Layer, Reason);
+
 /// A message and what became of it.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -51,7 +54,7 @@ pub struct Row {
     /// Its position among the calls of the message it answers.
     pub call: usize,
     /// How it is sent, and by which rule of which layer where it is not whole.
-    pub edit: (Form, Layer, Reason),
+    pub edit: Mark,
     /// The lines that stay, where it was ever cut by line.
     pub kept_lines: Option<Arc<KeptLines>>,
     /// Whether the sliding window passed it by: then it is not sent, whatever its form.
@@ -134,7 +137,7 @@ pub struct Account {
 }
 
 /// How a message is sent, which layer asked for it, and why.
-type Decision = (Form, Layer, Reason);
+type Decision = Mark;
 
 impl Account {
     /// The account of a whole transcript, nothing edited but what no provider takes.
@@ -379,7 +382,7 @@ impl Account {
         }
     }
 
-    fn put(&mut self, index: usize, edit: (Form, Layer, Reason)) {
+    fn put(&mut self, index: usize, edit: Mark) {
         let Some(row) = self.rows.get_mut(index) else { return };
         let before = row.message.size_as(row.form());
         let replaced = std::mem::replace(&mut row.edit, edit);

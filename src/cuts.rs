@@ -3,7 +3,6 @@
 //! With the tables a request can be made to fit from facts alone. The texts themselves are gone by then.
 
 use crate::text::{Utf16Len, head, tail};
-use crate::tokens;
 
 /// The least a text is cut to, in tokens: less says nothing.
 pub const MIN_CUT_TOKENS: usize = 64;
@@ -73,12 +72,12 @@ struct BlockCut {
 }
 
 impl CutTable {
-    /// The table of a message with these text blocks.
+    /// The table of a message with these text blocks, whose tokens `count` counts.
     #[must_use]
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a [u16]>) -> Self {
+    pub fn of<'a>(texts: impl IntoIterator<Item = &'a [u16]>, count: impl Fn(&[u16]) -> usize) -> Self {
         let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS);
         let blocks = long.filter_map(|(text_block, text)| {
-            let by_level = cuts_of(text);
+            let by_level = cuts_of(text, &count);
             (!by_level.is_empty()).then_some(Block { text_block: text_block as u32, by_level })
         });
         Self(blocks.collect())
@@ -138,21 +137,21 @@ pub fn cut_text(text: &[u16], kept_head: Utf16Len, kept_tail: Utf16Len) -> Vec<u
 }
 
 /// The cuts of one text, the smallest first: each saves tokens and makes the text shorter.
-fn cuts_of(text: &[u16]) -> Box<[BlockCut]> {
-    let before = tokens::count_utf16(text);
+fn cuts_of(text: &[u16], count: &impl Fn(&[u16]) -> usize) -> Box<[BlockCut]> {
+    let before = count(text);
     let levels = (0..u8::MAX).map(Level).take_while(|level| level.tokens() < before);
-    levels.map_while(|level| cut_to(text, before, level)).collect()
+    levels.map_while(|level| cut_to(text, before, level, count)).collect()
 }
 
 /// A cut of `text`, which has `before` tokens, that leaves at most `level`.
-fn cut_to(text: &[u16], before: usize, level: Level) -> Option<BlockCut> {
+fn cut_to(text: &[u16], before: usize, level: Level, count: &impl Fn(&[u16]) -> usize) -> Option<BlockCut> {
     let level = level.tokens();
     let mut half = text.len() / 2 * level / before.max(1);
     for attempt in 0..MAX_TRIES {
         // The last try keeps nothing but the marker, which is below every level.
         let half_len = Utf16Len(if attempt + 1 == MAX_TRIES { 0 } else { half });
         let cut = cut_text(text, half_len, half_len);
-        let after = tokens::count_utf16(&cut);
+        let after = count(&cut);
         if after <= level && after < before && cut.len() < text.len() {
             let (head, tail) = (head(text, half_len).len() as u32, tail(text, half_len).len() as u32);
             return Some(BlockCut { head, tail, tokens_saved: (before - after) as u32 });
@@ -165,6 +164,7 @@ fn cut_to(text: &[u16], before: usize, level: Level) -> Option<BlockCut> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens;
     use proptest::prelude::*;
 
     fn utf16(text: &str) -> Vec<u16> {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_long_text_keeps_most_of_what_a_level_allows() {
         let text = utf16(&"some words of a long text, one line after the other\n".repeat(2000));
-        let table = CutTable::of([text.as_slice()]);
+        let table = CutTable::of([text.as_slice()], tokens::count_utf16);
         let before = tokens::count_utf16(&text);
         for level in (1..=table.top().expect("can be cut").0).map(Level) {
             let left = before - table.saved_at(level);
@@ -195,7 +195,7 @@ mod tests {
         #[test]
         fn what_a_cut_saves_is_what_it_saves(text in "(\\PC{0,20}[ \\n]){0,200}", more in "[a-z😀]{0,2000}") {
             let text = utf16(&(text + &more));
-            let table = CutTable::of([text.as_slice()]);
+            let table = CutTable::of([text.as_slice()], tokens::count_utf16);
             for level in table.top().into_iter().flat_map(|top| (0..=top.0).map(Level)) {
                 for cut in table.at(level) {
                     let left = cut_text(&text, cut.head, cut.tail);

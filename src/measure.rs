@@ -9,7 +9,7 @@ use crate::cuts::CutTable;
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::recall;
 use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
-use crate::tokens::{self, estimate::by_length};
+use crate::tokens::{Tokenizer, estimate::by_length};
 use crate::traits::identifiers::{Collector, Identifier};
 use crate::traits::lines::{self, Gap, Layout, Line};
 use crate::traits::target::Target;
@@ -46,8 +46,8 @@ pub struct Rules {
 /// How the tokens of a text are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counting {
-    /// Exactly, in cl100k.
-    Exact,
+    /// Exactly, by an encoding.
+    Exact(&'static Tokenizer),
     /// From its length, for hosts that want no more than a bound.
     Chars,
 }
@@ -58,7 +58,7 @@ impl Default for Rules {
             shortening: Shortening::Lines(Form::default()),
             marker: MarkerLanguage::Zh,
             names_handle: false,
-            counting: Counting::Exact,
+            counting: Counting::Exact(Tokenizer::cl100k()),
             exclude_tools: Vec::new(),
             image_tokens: IMAGE_TOKENS,
         }
@@ -68,7 +68,7 @@ impl Default for Rules {
 impl Rules {
     fn tokens(&self, text: &[u16]) -> usize {
         match self.counting {
-            Counting::Exact => tokens::count_utf16(text),
+            Counting::Exact(tokenizer) => tokenizer.count_utf16(text),
             Counting::Chars => by_length(text),
         }
     }
@@ -186,7 +186,7 @@ fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
         Part::Text(text) => Some(*text),
         _ => None,
     });
-    if is_wanted { CutTable::of(texts) } else { CutTable::default() }
+    if is_wanted { CutTable::of(texts, |text| rules.tokens(text)) } else { CutTable::default() }
 }
 
 /// The facts of a message that can be told without reading its texts: its role, ids and kinds of blocks.

@@ -1,39 +1,44 @@
-//! Every Unicode scalar value in seven surroundings, against tiktoken-rs.
+//! Every Unicode scalar value in seven surroundings, by every vocabulary, against tiktoken-rs.
+
+mod tokens_oracles;
 
 use std::thread;
 
-use pi_strata::tokens::{self, Scanner};
+use pi_strata::tokens::{Scanner, Tokenizer};
+use tiktoken_rs::CoreBPE;
 
 /// Alone, among letters, after a space and after two, before a line break, after a quote, among digits.
 const SURROUNDINGS: [(&str, &str); 7] =
     [("", ""), ("a", "b"), (" ", ""), ("  ", "x"), ("", "\n"), ("'", "s"), ("1", "2")];
 
+/// The other encodings cut and rank as one of these.
 #[test]
 fn every_scalar_value_counts_as_tiktoken_counts_it() {
     let scalars = ('\0'..=char::MAX).count();
     assert_eq!(scalars, 1_112_064);
     thread::scope(|scope| {
-        for half in 0..2 {
-            scope.spawn(move || ('\0'..=char::MAX).skip(half).step_by(2).for_each(check));
+        for names in [["cl100k_base", "p50k_base"], ["o200k_base", "r50k_base"]] {
+            scope.spawn(move || {
+                for tokenizer in names.map(|name| Tokenizer::named(name).expect(name)) {
+                    let oracle = tokens_oracles::oracle(tokenizer);
+                    ('\0'..=char::MAX).for_each(|scalar| check(tokenizer, oracle, scalar));
+                }
+            });
         }
     });
 }
 
-fn check(scalar: char) {
-    let oracle = tiktoken_rs::cl100k_base_singleton();
+fn check(tokenizer: &Tokenizer, oracle: &CoreBPE, scalar: char) {
+    let shown = u32::from(scalar);
     for (before, after) in SURROUNDINGS {
         let text = format!("{before}{scalar}{after}");
         let wanted = oracle.encode_ordinary(&text);
-        assert_eq!(tokens::count(&text), wanted.len(), "U+{:04X} in {text:?}", u32::from(scalar));
-        assert_eq!(tokens::encode(&text), wanted, "U+{:04X} in {text:?}", u32::from(scalar));
+        assert_eq!(tokenizer.count(&text), wanted.len(), "{tokenizer:?}: U+{shown:04X} in {text:?}");
+        assert_eq!(tokenizer.encode(&text), wanted, "{tokenizer:?}: U+{shown:04X} in {text:?}");
     }
     // Past a block's start, so that both byte sorters meet it in the midst of one.
     let text = format!("{:40}a{scalar}b{:40}", "far", ".");
-    let count = tokens::count(&text);
-    assert_eq!(
-        tokens::count_with(Scanner::Portable, &text),
-        count,
-        "U+{:04X} in {text:?}",
-        u32::from(scalar)
-    );
+    let count = tokenizer.count(&text);
+    let portable = tokenizer.count_with(Scanner::Portable, &text);
+    assert_eq!(portable, count, "{tokenizer:?}: U+{shown:04X} in {text:?}");
 }

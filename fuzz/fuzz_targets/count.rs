@@ -1,28 +1,45 @@
-//! Any text must count and encode as tiktoken-rs does, whatever code sorts its bytes, alone and repeated to the length
-//! of remembered spans.
+//! Any text must count and encode as tiktoken-rs does, by whatever encoding, whatever code sorts its bytes, alone and
+//! repeated to the length of remembered spans; and come back from its tokens. The first byte chooses the encoding.
 //!
 //! `RUSTC_BOOTSTRAP=1 cargo fuzz run count`
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pi_strata::tokens::{self, Scanner};
+use pi_strata::tokens::{Scanner, Tokenizer};
+use tiktoken_rs::CoreBPE;
 
 /// Copies that make even a short text long enough to be remembered.
 const COPIES: usize = 8;
 
-fuzz_target!(|text: &str| {
-    check(text);
-    check(&text.repeat(COPIES));
+fuzz_target!(|input: (u8, &str)| {
+    let (choice, text) = input;
+    let all = Tokenizer::all();
+    let tokenizer = &all[usize::from(choice) % all.len()];
+    check(tokenizer, text);
+    check(tokenizer, &text.repeat(COPIES));
 });
 
-fn check(text: &str) {
-    let wanted = tiktoken_rs::cl100k_base_singleton().encode_ordinary(text);
+fn check(tokenizer: &Tokenizer, text: &str) {
+    let wanted = oracle(tokenizer).encode_ordinary(text);
     for sight in ["first", "remembering", "remembered"] {
-        assert_eq!(tokens::count(text), wanted.len(), "{sight}");
+        assert_eq!(tokenizer.count(text), wanted.len(), "{tokenizer:?}, {sight}");
+        assert_eq!(tokenizer.encode(text), wanted, "{tokenizer:?}, {sight}");
     }
-    assert_eq!(tokens::count_with(Scanner::Portable, text), wanted.len());
-    assert_eq!(tokens::encode(text), wanted);
+    assert_eq!(tokenizer.count_with(Scanner::Portable, text), wanted.len(), "{tokenizer:?}");
+    assert_eq!(tokenizer.decode(&wanted).as_deref(), Ok(text.as_bytes()), "{tokenizer:?}");
     let units: Vec<u16> = text.encode_utf16().collect();
-    assert_eq!(tokens::count_utf16(&units), wanted.len());
+    assert_eq!(tokenizer.count_utf16(&units), wanted.len(), "{tokenizer:?}");
+}
+
+fn oracle(tokenizer: &Tokenizer) -> &'static CoreBPE {
+    match tokenizer.name() {
+        "cl100k_base" => tiktoken_rs::cl100k_base_singleton(),
+        "o200k_base" => tiktoken_rs::o200k_base_singleton(),
+        "o200k_harmony" => tiktoken_rs::o200k_harmony_singleton(),
+        "p50k_base" => tiktoken_rs::p50k_base_singleton(),
+        "p50k_edit" => tiktoken_rs::p50k_edit_singleton(),
+        "r50k_base" => tiktoken_rs::r50k_base_singleton(),
+        name => panic!("{name} has no oracle yet"),
+    }
 }

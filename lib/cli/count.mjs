@@ -1,17 +1,22 @@
-// `pi-strata count`: exact cl100k tokens of files or standard input.
+// `pi-strata count`: exact tokens of files or standard input.
 
 import { TextDecoder } from "node:util";
 import counting from "../count.js";
+import models from "../tokens/models.js";
 import { readAll, UsageError } from "./session.mjs";
 import { textTable, whole } from "./table.mjs";
 
-/** Counts `paths` ("-" is standard input). A file that cannot be read is told in `problems`; the others are counted. */
-export async function countFiles(paths) {
+/**
+ * Counts `paths` ("-" is standard input) by an encoding or a model's. A file that cannot be read is told in `problems`;
+ * the others are counted.
+ */
+export async function countFiles(paths, { encoding, model } = {}) {
+  const options = { encoding: checked(() => models.encodingIn({ encoding, model })) };
   const files = [];
   const problems = [];
   for (const file of paths) {
     try {
-      files.push(await countFile(file));
+      files.push(await countFile(file, options));
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       problems.push(error.message);
@@ -20,7 +25,16 @@ export async function countFiles(paths) {
   return { files, total: files.reduce((sum, { tokens }) => sum + tokens, 0), problems };
 }
 
-async function countFile(file) {
+/** A wrong name is the user's to mend. */
+function checked(choose) {
+  try {
+    return choose();
+  } catch (error) {
+    throw new UsageError(error.message);
+  }
+}
+
+async function countFile(file, options) {
   const bytes = await readAll(file);
   let text;
   try {
@@ -28,7 +42,7 @@ async function countFile(file) {
   } catch {
     throw new UsageError(`Cannot count ${file}: it is too long for one string; split it.`);
   }
-  return { file, bytes: bytes.length, tokens: counting.countTokens(text) };
+  return { file, bytes: bytes.length, tokens: counting.countTokens(text, options) };
 }
 
 /** The counts as a table; a total where there are several. */

@@ -5,24 +5,30 @@ use napi::{JsString, JsValue};
 use napi_derive::napi;
 
 use super::blocking::{CancelFlag, Promise, blocking};
-use super::failure::{Failure, Result};
+use super::encode::tokenizer;
+use super::failure::Result;
 use super::guarded::guarded;
 use super::read::{Batch, append_string};
 use crate::cancel::Cancel;
 use crate::measure::{Counting, Rules, count};
-use crate::tokens;
 
-/// Tokens of a string.
+/// Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one.
 #[napi]
-pub fn count_text(text: JsString<'_>) -> Result<u32> {
-    guarded(|| Ok(tokens::count_utf16(&units(&text)?) as u32))
+pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
+    guarded(|| Ok(tokenizer(encoding)?.count_utf16(&units(&text)?) as u32))
 }
 
 /// Tokens of messages, described as `lib/snapshot.js` does.
 #[napi]
-pub fn count_messages(numbers: Float64ArraySlice<'_>, strings: Array<'_>, image_tokens: f64) -> Result<f64> {
+pub fn count_messages(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    image_tokens: f64,
+    encoding: Option<f64>,
+) -> Result<f64> {
     guarded(|| {
-        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Exact, &Cancel::default())
+        let counting = Counting::Exact(tokenizer(encoding)?);
+        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, counting, &Cancel::default())
     })
 }
 
@@ -40,10 +46,14 @@ pub fn estimate_messages(
 
 /// `countText` off the main thread.
 #[napi(ts_return_type = "Promise<number>")]
-pub fn count_text_async(text: JsString<'_>, flag: Option<&CancelFlag>) -> Result<Promise<u32>> {
+pub fn count_text_async(
+    text: JsString<'_>,
+    encoding: Option<f64>,
+    flag: Option<&CancelFlag>,
+) -> Result<Promise<u32>> {
     guarded(|| {
-        let units = units(&text)?;
-        Ok(blocking(flag, move |_| Ok(tokens::count_utf16(&units) as u32)))
+        let (units, tokenizer) = (units(&text)?, tokenizer(encoding)?);
+        Ok(blocking(flag, move |_| Ok(tokenizer.count_utf16(&units) as u32)))
     })
 }
 
@@ -53,35 +63,22 @@ pub fn count_messages_async(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
     image_tokens: f64,
+    encoding: Option<f64>,
     flag: Option<&CancelFlag>,
 ) -> Result<Promise<f64>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        Ok(blocking(flag, move |cancel| tokens_of(&batch, image_tokens, Counting::Exact, cancel)))
+        let counting = Counting::Exact(tokenizer(encoding)?);
+        Ok(blocking(flag, move |cancel| tokens_of(&batch, image_tokens, counting, cancel)))
     })
 }
 
-/// Whether a string has at most `limit` tokens; stops counting when it has more.
+/// Tokens of a string if they are at most `limit`; stops counting when they are more.
 #[napi]
-pub fn text_fits(text: JsString<'_>, limit: f64) -> Result<bool> {
+pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Result<Option<u32>> {
     guarded(|| {
-        let text = String::from_utf16_lossy(&units(&text)?);
-        Ok(tokens::count_till_limit(&text, limit as usize).is_some())
-    })
-}
-
-/// The tokens of a string.
-#[napi]
-pub fn encode(text: JsString<'_>) -> Result<Vec<u32>> {
-    guarded(|| Ok(tokens::encode(&String::from_utf16_lossy(&units(&text)?))))
-}
-
-/// The text of tokens; bytes that are no UTF-8 become U+FFFD.
-#[napi]
-pub fn decode(tokens: Vec<u32>) -> Result<String> {
-    guarded(|| {
-        let bytes = tokens::decode(&tokens).map_err(|error| Failure::invalid(error.to_string()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let count = tokenizer(encoding)?.count_utf16_till_limit(&units(&text)?, limit as usize);
+        Ok(count.map(|count| count as u32))
     })
 }
 

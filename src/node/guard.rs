@@ -13,6 +13,7 @@ use crate::layers::tool_results::Shortening;
 use crate::layers::{Limits, Overflow};
 use crate::measure::{Counting, Rules};
 use crate::text::Utf16Len;
+use crate::tokens::Tokenizer;
 
 /// The guard's options, already checked by `lib/guard.js`.
 #[napi(object)]
@@ -43,7 +44,11 @@ impl Engine {
                     Utf16Len(options.truncate_head_chars as usize),
                     Utf16Len(options.truncate_tail_chars as usize),
                 )),
-                counting: if options.counts_chars { Counting::Chars } else { Counting::Exact },
+                counting: if options.counts_chars {
+                    Counting::Chars
+                } else {
+                    Counting::Exact(Tokenizer::cl100k())
+                },
                 ..Rules::default()
             };
             Ok(Self::with(limits, Planner::Guard, rules))

@@ -12,6 +12,7 @@ pub mod clip;
 mod content_cache;
 pub mod contract;
 pub mod count;
+pub mod encode;
 pub mod engine;
 pub mod failure;
 #[cfg(feature = "fault-injection")]

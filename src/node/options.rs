@@ -5,6 +5,7 @@
 
 use napi_derive::napi;
 
+use super::encode::tokenizer;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
@@ -13,6 +14,7 @@ use crate::measure::{Counting, Rules};
 use crate::schedule::Mode;
 use crate::schedule::economy::{Economy, Policy, Prices, Waters};
 use crate::text::Utf16Len;
+use crate::tokens::Tokenizer;
 
 /// The hook's options, already checked by `lib/options.js`.
 #[napi(object)]
@@ -50,6 +52,8 @@ pub struct EngineOptions {
     pub image_tokens: u32,
     /// Whether the provider's own counts are learned from.
     pub calibrate: bool,
+    /// Number of the encoding texts are counted by; cl100k_base's without one.
+    pub encoding: Option<f64>,
     /// `everyCall`, `sticky` or `auto`.
     pub schedule: String,
     /// Price of reading a cached token, relative to input.
@@ -145,7 +149,7 @@ impl From<EngineOptions> for Rules {
             }),
             marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
             names_handle: options.names_handle,
-            counting: Counting::Exact,
+            counting: Counting::Exact(tokenizer(options.encoding).unwrap_or(Tokenizer::cl100k())),
             exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
             image_tokens: options.image_tokens as usize,
         }

@@ -205,8 +205,8 @@ mod tests {
         File { path: Path::of(path, None).expect("names a file"), is_whole: true, change }
     }
 
-    fn edit(old: &[Line], new: &[Line]) -> Option<Change> {
-        Some(Change { moved_to: None, old: old.into(), new: new.into() })
+    fn edit(old: &[Line], new: &[Line]) -> Change {
+        Change { moved_to: None, old: old.into(), new: new.into() }
     }
 
     /// A message that shows these lines, of a call on this file.
@@ -236,7 +236,7 @@ mod tests {
         let read = enter(&mut lines, &[gone, stays], file("./src/a.rs", None));
         let written = lines.number(&[gone, comes]);
         lines.show(&written);
-        lines.learn(&[file("/home/me/src/a.rs", edit(&[gone], &[comes]))], &[]);
+        lines.learn(&[file("/home/me/src/a.rs", Some(edit(&[gone], &[comes])))], &[]);
         assert!(lines.loss(read[0], 2).abs() < 1e-12, "no edit can quote it any more");
         assert!(lines.loss(read[1], 1) > 0.0, "the rest of the read is still the only copy");
         assert!(lines.loss(written[1], 1) > lines.loss(read[1], 1), "what was written is edited first");

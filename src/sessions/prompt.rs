@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::message::{Call, Said};
-use crate::tokens::count_till_limit;
+use crate::tokens::Tokenizer;
 
 /// Longest start of a call that is shown, in characters.
 const CALL_CHARS: usize = 200;
@@ -40,7 +40,7 @@ pub fn summary_prompt(messages: &[Said], max_tokens: usize, answer_tokens: usize
 
 /// No text has more tokens than bytes of UTF-8: one with no more bytes than that fits uncounted.
 fn fits(prompt: &str, max_tokens: usize) -> bool {
-    prompt.len() <= max_tokens || count_till_limit(prompt, max_tokens).is_some()
+    prompt.len() <= max_tokens || Tokenizer::cl100k().count_till_limit(prompt, max_tokens).is_some()
 }
 
 fn render(messages: &[Said], from: usize, chars: usize, answer_tokens: usize) -> String {

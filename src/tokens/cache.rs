@@ -1,13 +1,14 @@
-//! Token counts of short pieces and of spans seen before, exact and bounded.
+//! Token counts of short pieces and of spans seen before, and the tokens of short pieces; exact and bounded.
 //!
 //! A piece's bytes themselves are the key. Up to 15 bytes lie in one u128 beside their length and count (1 MB of
-//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). A slot has room for two
+//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). Who encodes keeps, of pieces to 15 bytes, up to four tokens
+//! (1 MB), and the tokens of spans (4 MB, and 512 KB of places). A slot has room for two
 //! entries, of which a third overwrites the older. Memory is bounded, and its pages are only taken up as they are
 //! written to.
 
 use std::mem;
 
-use super::hash;
+use super::packing;
 
 /// Longest piece in one u128.
 pub(crate) const SHORT: usize = 15;
@@ -19,6 +20,8 @@ pub(crate) const LONG: usize = 30;
 const SHORT_BITS: (u32, u32) = (11, 15);
 const LONG_BITS: (u32, u32) = (5, 12);
 const SPAN_BITS: (u32, u32) = (5, 15);
+const ROW_BITS: (u32, u32) = (5, 14);
+const SPAN_ROW_BITS: (u32, u32) = (5, 13);
 /// The count of a short piece: the top four bits, above four of length.
 const SHORT_COUNT: u32 = 124;
 /// The count of a long piece: the top byte of the second word, above a byte of length.
@@ -39,7 +42,7 @@ pub(crate) trait Key: Copy + Default {
 impl Key for u128 {
     #[inline(always)]
     fn hash(self) -> u64 {
-        hash::fold(self as u64, (self >> 64) as u64)
+        packing::fold(self as u64, (self >> 64) as u64)
     }
 
     #[inline(always)]
@@ -60,7 +63,7 @@ impl Key for u128 {
 impl Key for [u128; 2] {
     #[inline(always)]
     fn hash(self) -> u64 {
-        hash::fold(self[0].hash(), self[1].hash())
+        packing::fold(self[0].hash(), self[1].hash())
     }
 
     #[inline(always)]
@@ -109,6 +112,117 @@ impl Key for Span {
     }
 }
 
+/// Tokens beside a short piece's key.
+pub(crate) const ROW: usize = 4;
+
+/// A short piece's key and its tokens, if they are at most four.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Row {
+    key: u128,
+    pub(crate) tokens: [u32; ROW],
+}
+
+impl Row {
+    #[inline(always)]
+    pub(crate) fn of(key: u128) -> Self {
+        Self { key, tokens: [0; ROW] }
+    }
+}
+
+impl Key for Row {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        self.key.hash()
+    }
+
+    #[inline(always)]
+    fn count_in(self, entry: Self) -> usize {
+        self.key.count_in(entry.key)
+    }
+
+    fn with_count(self, count: usize) -> Self {
+        Self { key: self.key.with_count(count), ..self }
+    }
+
+    fn of_entry(entry: Self) -> Self {
+        Self { key: u128::of_entry(entry.key), ..entry }
+    }
+}
+
+/// A span's key and where its tokens lie in the [`Ring`].
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SpanRow {
+    key: Span,
+    pub(crate) start: u64,
+}
+
+impl SpanRow {
+    pub(crate) fn of(key: Span) -> Self {
+        Self { key, start: 0 }
+    }
+}
+
+impl Key for SpanRow {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        self.key.hash()
+    }
+
+    #[inline(always)]
+    fn count_in(self, entry: Self) -> usize {
+        self.key.count_in(entry.key)
+    }
+
+    fn with_count(self, count: usize) -> Self {
+        Self { key: self.key.with_count(count), ..self }
+    }
+
+    fn of_entry(entry: Self) -> Self {
+        Self { key: Span::of_entry(entry.key), ..entry }
+    }
+}
+
+/// The tokens of spans, the newest in place of the oldest once there are a million: 4 MB.
+#[derive(Default)]
+pub(crate) struct Ring {
+    tokens: Vec<u32>,
+    /// Places written so far, those skipped at the end of a round included.
+    written: u64,
+}
+
+/// Tokens in a full ring.
+const RING: usize = 1 << 20;
+
+impl Ring {
+    /// Keeps the tokens of a span; where they are. Longer rows than a ring are not kept.
+    pub(crate) fn push(&mut self, tokens: &[u32]) -> Option<u64> {
+        let mut place = self.written as usize % RING;
+        if place + tokens.len() > RING {
+            // A row lies in one piece.
+            self.written += (RING - place) as u64;
+            place = 0;
+        }
+        let end = place + tokens.len();
+        if self.tokens.len() < end.min(RING) {
+            self.tokens.resize(end.min(RING), 0);
+        }
+        self.tokens.get_mut(place..end)?.copy_from_slice(tokens);
+        let start = self.written;
+        self.written += tokens.len() as u64;
+        Some(start)
+    }
+
+    /// The tokens of a row, unless newer ones took their place.
+    #[inline(always)]
+    pub(crate) fn row(&self, start: u64, count: usize) -> Option<&[u32]> {
+        if self.written - start > RING as u64 {
+            return None;
+        }
+        let place = start as usize % RING;
+        self.tokens.get(place..place + count)
+    }
+}
+
 /// The key of a piece of 1 to 15 bytes.
 #[inline(always)]
 pub(crate) fn short_key(text: &[u8], start: usize, len: usize) -> u128 {
@@ -145,6 +259,16 @@ impl<K: Key> Table<K> {
     #[inline(always)]
     pub(crate) fn get(&self, key: K) -> usize {
         self.slots.get(self.home(key)).map_or(0, |&[newer, older]| key.count_in(newer) | key.count_in(older))
+    }
+
+    /// How many tokens an entry has, and the entry; 0 if it is not known.
+    #[inline(always)]
+    pub(crate) fn entry(&self, key: K) -> (usize, K) {
+        let [newer, older] = self.slots.get(self.home(key)).copied().unwrap_or_default();
+        match key.count_in(newer) {
+            0 => (key.count_in(older), older),
+            count => (count, newer),
+        }
     }
 
     /// The count of a piece; what is not known yet is counted and remembered.
@@ -196,16 +320,26 @@ impl<K: Key> Table<K> {
     }
 }
 
-/// The counts of short and of long pieces.
+/// What is known of pieces and spans.
 pub(crate) struct PieceCache {
     pub(crate) short: Table<u128>,
     pub(crate) long: Table<[u128; 2]>,
     pub(crate) spans: Table<Span>,
+    pub(crate) rows: Table<Row>,
+    pub(crate) span_rows: Table<SpanRow>,
+    pub(crate) ring: Ring,
 }
 
 impl PieceCache {
     pub(crate) fn new() -> Self {
-        Self { short: Table::new(SHORT_BITS), long: Table::new(LONG_BITS), spans: Table::new(SPAN_BITS) }
+        Self {
+            short: Table::new(SHORT_BITS),
+            long: Table::new(LONG_BITS),
+            spans: Table::new(SPAN_BITS),
+            rows: Table::new(ROW_BITS),
+            span_rows: Table::new(SPAN_ROW_BITS),
+            ring: Ring::default(),
+        }
     }
 }
 

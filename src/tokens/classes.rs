@@ -1,22 +1,54 @@
-//! The four kinds of character the cl100k pattern tells apart, read from a table made at build time.
+//! The kinds of character the patterns tell apart, read from a table made at build time.
 //!
-//! UTF-8 bytes flow in, a [`Class`] and a length flow out. The bytes must be those of a `str`; anything else gives a
-//! wrong class, never a panic or an endless loop.
+//! The bytes must be those of a `str`; anything else gives a wrong class, never a panic or an endless loop.
 
-/// What the cl100k pattern sees in a character.
+/// What a pattern sees in a character. Every class is a bit, so that a set of classes is a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Class {
-    /// None of the others: punctuation, symbols, marks, controls.
-    Other,
-    /// `\p{L}`
-    Letter,
+    /// None of the others: punctuation, symbols, controls.
+    Other = 1,
+    /// `\p{Lu}`, `\p{Lt}`
+    Upper = 1 << 1,
+    /// `\p{Ll}`
+    Lower = 1 << 2,
+    /// `\p{Lm}`, `\p{Lo}`: letters without case
+    Caseless = 1 << 3,
+    /// `\p{M}`
+    Mark = 1 << 4,
     /// `\p{N}`
-    Number,
+    Number = 1 << 5,
     /// `\s` but neither `\r` nor `\n`
-    Space,
+    Space = 1 << 6,
     /// `\r` or `\n`
-    Newline,
+    Newline = 1 << 7,
 }
+
+/// Some classes.
+#[derive(Clone, Copy)]
+pub(crate) struct Set(u8);
+
+impl Set {
+    pub(crate) const fn of(classes: &[Class]) -> Self {
+        let mut bits = 0;
+        let mut rest = classes;
+        while let [class, others @ ..] = rest {
+            bits |= *class as u8;
+            rest = others;
+        }
+        Self(bits)
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(self, class: Class) -> bool {
+        self.0 & class as u8 != 0
+    }
+}
+
+/// `\p{L}`
+pub(crate) const LETTER: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless]);
+/// `[^\s\p{L}\p{N}]`
+pub(crate) const SYMBOL: Set = Set::of(&[Class::Other, Class::Mark]);
 
 static BLOCKS: &[u8; 8704] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
 static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"));
@@ -25,12 +57,15 @@ static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"))
 #[inline(always)]
 pub(crate) fn of(code_point: u32) -> Class {
     let block = BLOCKS.get((code_point >> 7) as usize).copied().unwrap_or(0);
-    let at = usize::from(block) << 5 | (code_point >> 2 & 31) as usize;
-    match CLASSES.get(at).copied().unwrap_or(0) >> ((code_point & 3) * 2) & 3 {
-        1 => Class::Letter,
-        2 => Class::Number,
-        3 if code_point == 0x0a || code_point == 0x0d => Class::Newline,
-        3 => Class::Space,
+    let at = usize::from(block) << 6 | (code_point >> 1 & 63) as usize;
+    match CLASSES.get(at).copied().unwrap_or(0) >> ((code_point & 1) * 4) & 15 {
+        1 => Class::Upper,
+        2 => Class::Lower,
+        3 => Class::Caseless,
+        4 => Class::Mark,
+        5 => Class::Number,
+        6 if code_point == 0x0a || code_point == 0x0d => Class::Newline,
+        6 => Class::Space,
         _ => Class::Other,
     }
 }
@@ -64,7 +99,8 @@ const fn ascii() -> [Class; 128] {
         )]
         {
             table[byte as usize] = match byte {
-                b'A'..=b'Z' | b'a'..=b'z' => Class::Letter,
+                b'A'..=b'Z' => Class::Upper,
+                b'a'..=b'z' => Class::Lower,
                 b'0'..=b'9' => Class::Number,
                 b'\n' | b'\r' => Class::Newline,
                 b'\t' | 0x0b | 0x0c | b' ' => Class::Space,

@@ -1,6 +1,6 @@
 //! Counts tokens without making them: text in pieces, pieces into counts.
 //!
-//! UTF-8 bytes flow in, a number flows out. Two loops take turns: one finds the ends of a few hundred pieces, 64 bytes
+//! Two loops take turns: one finds the ends of a few hundred pieces, 64 bytes
 //! at a step where the text is ASCII, the other looks the pieces up. Buffers and the cache belong to the
 //! [`Counter`]; the module's users keep one per thread.
 
@@ -10,16 +10,18 @@ use super::{
     cache::{self, LONG, PieceCache, SHORT},
     ends::{Ends, Scanner},
     merge::Scratch,
+    packing::LONGEST_TOKEN,
     spans::{self, Seen},
-    vocabulary,
+    vocabulary::Vocabulary,
 };
 
-/// What counting needs between texts: about 2.3 MB once the cache is full.
+/// What counting by one vocabulary needs between texts: about 2.3 MB once the cache is full.
 pub(crate) struct Counter {
-    cache: PieceCache,
+    pub(crate) vocabulary: &'static Vocabulary,
+    pub(crate) cache: PieceCache,
     pub(crate) scratch: Scratch,
     pub(crate) ends: Ends,
-    seen: Seen,
+    pub(crate) seen: Seen,
     /// Starts and lengths of those pieces of a group that were not known.
     unknown: [(usize, usize); GROUP],
 }
@@ -28,10 +30,13 @@ pub(crate) struct Counter {
 const GROUP: usize = 64;
 
 impl Counter {
-    pub(crate) fn new() -> Self {
-        static TOUCHED: Once = Once::new();
-        TOUCHED.call_once(vocabulary::touch);
+    pub(crate) fn new(vocabulary: &'static Vocabulary) -> Self {
+        static TOUCHED: [Once; super::VOCABULARIES] = [const { Once::new() }; super::VOCABULARIES];
+        if let Some(once) = TOUCHED.get(vocabulary.number) {
+            once.call_once(|| vocabulary.touch());
+        }
         Self {
+            vocabulary,
             cache: PieceCache::new(),
             scratch: Scratch::default(),
             ends: Ends::new(),
@@ -42,13 +47,13 @@ impl Counter {
 
     /// Tokens of valid UTF-8 text if they are at most `limit`.
     pub(crate) fn count(&mut self, text: &[u8], limit: usize) -> Option<usize> {
-        if text.len() / vocabulary::LONGEST_TOKEN > limit {
+        if text.len() / LONGEST_TOKEN > limit {
             return None;
         }
         let came_before = self.seen.comes_again(text);
         let (mut total, mut at) = (0, 0);
         while at < text.len() {
-            let span_end = if came_before { spans::end(text, at) } else { None };
+            let span_end = if came_before { spans::end(self.vocabulary.pattern, text, at) } else { None };
             let (counted, end) = match span_end {
                 Some(end) => (self.count_span(text.get(at..end).unwrap_or_default()), end),
                 None => self.count_batch(Scanner::Auto, text, at),
@@ -89,7 +94,7 @@ impl Counter {
     /// Tokens of the next few hundred pieces, and where they end.
     #[inline(always)]
     fn count_batch(&mut self, scanner: Scanner, text: &[u8], at: usize) -> (usize, usize) {
-        self.ends.find(scanner, text, at);
+        self.ends.find(scanner, self.vocabulary, text, at);
         let (mut total, mut start) = (0, at);
         for ends in self.ends.found().chunks(GROUP) {
             // Which pieces are known cannot be foreseen. Nothing here branches on it, so the waits for memory overlap.
@@ -106,7 +111,7 @@ impl Counter {
                 start = end;
             }
             for &(start, len) in self.unknown.iter().take(unknown) {
-                total += count_unknown(&mut self.cache, &mut self.scratch, text, start, len);
+                total += count_unknown(self.vocabulary, &mut self.cache, &mut self.scratch, text, start, len);
             }
         }
         (total, self.ends.found().last().copied().unwrap_or(text.len()))
@@ -116,13 +121,14 @@ impl Counter {
 /// Tokens of a piece of more than 15 bytes, or one that was not known when its group was looked up.
 #[inline(never)]
 fn count_unknown(
+    vocabulary: &Vocabulary,
     cache: &mut PieceCache,
     scratch: &mut Scratch,
     text: &[u8],
     start: usize,
     len: usize,
 ) -> usize {
-    let mut count = || scratch.count(text.get(start..start + len).unwrap_or_default());
+    let mut count = || scratch.count(vocabulary, text.get(start..start + len).unwrap_or_default());
     if len <= SHORT {
         cache.short.get_or_put(cache::short_key(text, start, len), count)
     } else if len <= LONG {

@@ -1,56 +1,150 @@
-//! Tokens of a text, and the text of tokens.
-//!
-//! The same pieces and merges as counting, without its cache: every piece is merged anew.
-
-use std::{error::Error, fmt};
+//! Tokens of a text, and the text of tokens. Special tokens are the tokenizer's: here all text is ordinary.
 
 use super::{
-    ends::{Ends, Scanner},
-    merge::Scratch,
-    vocabulary,
+    cache::{self, ROW, Row, SHORT, SpanRow},
+    count::Counter,
+    ends::Scanner,
+    spans,
+    vocabulary::Vocabulary,
 };
 
-/// Appends the tokens of valid UTF-8 text.
-pub(crate) fn encode(scratch: &mut Scratch, ends: &mut Ends, text: &[u8], tokens: &mut Vec<u32>) {
-    let mut at = 0;
-    while at < text.len() {
-        ends.find(Scanner::Auto, text, at);
-        for &end in ends.found() {
-            scratch.encode(text.get(at..end).unwrap_or_default());
-            tokens.extend_from_slice(&scratch.tokens);
+impl Counter {
+    /// Appends the tokens of valid UTF-8 text.
+    pub(crate) fn encode(&mut self, text: &[u8], tokens: &mut Vec<u32>) {
+        let came_before = self.seen.comes_again(text);
+        let mut at = 0;
+        while at < text.len() {
+            let span_end = if came_before { spans::end(self.vocabulary.pattern, text, at) } else { None };
+            at = match span_end {
+                Some(end) => {
+                    self.encode_span(text.get(at..end).unwrap_or_default(), tokens);
+                    end
+                }
+                None => self.encode_batch(text, at, tokens),
+            };
+        }
+    }
+
+    /// Appends the tokens of a span, which are those of its bytes alone.
+    fn encode_span(&mut self, span: &[u8], tokens: &mut Vec<u32>) {
+        let mut key = SpanRow::of(spans::key(span));
+        let (count, row) = self.cache.span_rows.entry(key);
+        if count != 0
+            && let Some(known) = self.cache.ring.row(row.start, count)
+        {
+            tokens.extend_from_slice(known);
+            return;
+        }
+        let (start, mut at) = (tokens.len(), 0);
+        while at < span.len() {
+            at = self.encode_batch(span, at, tokens);
+        }
+        let found = tokens.get(start..).unwrap_or_default();
+        if let Some(start) = self.cache.ring.push(found) {
+            key.start = start;
+            self.cache.span_rows.put(key, found.len());
+        }
+    }
+
+    /// Appends the tokens of the next few hundred pieces; where they end.
+    fn encode_batch(&mut self, text: &[u8], mut at: usize, tokens: &mut Vec<u32>) -> usize {
+        let mut count = tokens.len();
+        self.ends.find(Scanner::Auto, self.vocabulary, text, at);
+        // Four places are written for each piece, wanted or not; those beyond the last are cut off at the end.
+        tokens.resize(count + self.ends.found().len() * ROW, 0);
+        for &end in self.ends.found() {
+            let len = end - at;
+            let key = Row::of(cache::short_key(text, at, len & SHORT));
+            let (known, row) = if len > SHORT { (0, key) } else { self.cache.rows.entry(key) };
+            let place = tokens.get_mut(count..).and_then(|rest| rest.first_chunk_mut());
+            if let (Some(place), 1..) = (place, known) {
+                *place = row.tokens;
+                count += known;
+            } else {
+                self.scratch.encode(self.vocabulary, text.get(at..end).unwrap_or_default());
+                let found = self.scratch.tokens.iter().map(|token| token.id);
+                // Room for this piece beside that of the others.
+                tokens.resize(tokens.len() + found.len(), 0);
+                let places = tokens.get_mut(count..).unwrap_or_default();
+                places.iter_mut().zip(found.clone()).for_each(|(place, token)| *place = token);
+                count += found.len();
+                if len <= SHORT && found.len() <= ROW {
+                    let mut row = key;
+                    row.tokens.iter_mut().zip(found.clone()).for_each(|(place, token)| *place = token);
+                    self.cache.rows.put(row, found.len());
+                }
+            }
             at = end;
         }
+        tokens.truncate(count);
+        at
     }
 }
 
-/// The bytes of tokens; they need not be whole characters.
-pub(crate) fn decode(tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
-    let mut text = Vec::with_capacity(tokens.len() * 4);
-    for (position, &token) in tokens.iter().enumerate() {
-        if !vocabulary::spell(token, &mut text) {
-            return Err(UnknownToken { token, position });
+/// The bytes of tokens that were asked for before. Only the pages of those that were are taken up.
+pub(crate) struct Spelled {
+    /// By id: up to fifteen bytes, and how many. None are known for 0, and more than fit for [`LONG`].
+    words: Vec<[u8; WORD]>,
+}
+
+/// Bytes of an entry, the last of which is the length.
+const WORD: usize = 16;
+const LONG: u8 = u8::MAX;
+
+impl Spelled {
+    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
+        Self { words: vec![[0; WORD]; vocabulary.end as usize] }
+    }
+
+    /// Appends the bytes of tokens to `text`. What no ordinary token is called is asked of `special`; if it is no token
+    /// either, its position is the error.
+    pub(crate) fn decode<'a>(
+        &mut self,
+        vocabulary: &Vocabulary,
+        tokens: &[u32],
+        special: impl Fn(u32) -> Option<&'a str>,
+        text: &mut Vec<u8>,
+    ) -> Result<(), usize> {
+        /// Tokens for which room is made at once.
+        const BATCH: usize = 1024;
+        let mut len = text.len();
+        for (batch, tokens) in tokens.chunks(BATCH).enumerate() {
+            text.resize(len + (tokens.len() + 1) * WORD, 0);
+            for (index, &token) in tokens.iter().enumerate() {
+                let word = self.words.get(token as usize).copied().unwrap_or_default();
+                let place = text.get_mut(len..).and_then(|rest| rest.first_chunk_mut());
+                if let (Some(place), [.., known]) = (place, word)
+                    && (1..LONG).contains(&known)
+                {
+                    *place = word;
+                    len += usize::from(known);
+                    continue;
+                }
+                let mut bytes = Vec::new();
+                if vocabulary.spell(token, &mut bytes) {
+                    self.keep(token, &bytes);
+                } else if let Some(special) = special(token) {
+                    bytes.extend_from_slice(special.as_bytes());
+                } else {
+                    return Err(batch * BATCH + index);
+                }
+                // Room for these beside that of the others.
+                text.resize(text.len() + bytes.len(), 0);
+                if let Some(place) = text.get_mut(len..len + bytes.len()) {
+                    place.copy_from_slice(&bytes);
+                }
+                len += bytes.len();
+            }
         }
+        text.truncate(len);
+        Ok(())
     }
-    Ok(text)
-}
 
-/// A number that is no token of cl100k_base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownToken {
-    token: u32,
-    position: usize,
-}
-
-impl fmt::Display for UnknownToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "token {} at position {} is not in cl100k_base, whose ids are 0 to {}",
-            self.token,
-            self.position,
-            vocabulary::TOKENS - 1
-        )
+    fn keep(&mut self, token: u32, bytes: &[u8]) {
+        let Some(word) = self.words.get_mut(token as usize) else { return };
+        let mut kept = [0; WORD];
+        kept.iter_mut().zip(bytes).for_each(|(place, &byte)| *place = byte);
+        kept[WORD - 1] = if bytes.len() < WORD { bytes.len() as u8 } else { LONG };
+        *word = kept;
     }
 }
-
-impl Error for UnknownToken {}

@@ -1,15 +1,13 @@
-//! Where pieces end, a few hundred at a time.
-//!
-//! Text and a piece's start flow in, the ends of the next pieces flow out: 64 bytes at a step where the text is ASCII,
-//! one piece at a time where it is not. Whether vector instructions are used is decided here, at run time.
+//! Where pieces end, a few hundred at a time: 64 bytes at a step where the text is ASCII, one piece at a time where it is
+//! not. Whether vector instructions are used is decided here, at run time.
 
 #[cfg(target_arch = "x86_64")]
 use super::simd::Avx2;
 use super::{
-    blocks::{self, BLOCK},
-    pretokenize,
+    blocks::BLOCK,
+    pattern::{Block, Cl100k, Cut, Gpt2, O200k, Pattern},
     simd::{Classify, Portable},
-    vocabulary,
+    vocabulary::Vocabulary,
 };
 
 /// Which code sorts bytes; the counts are the same.
@@ -45,22 +43,31 @@ impl Ends {
 
     /// Finds the ends of the next pieces from `at` on: at least one, if there is text left.
     #[inline(always)]
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(unused_variables, reason = "elsewhere the portable scanner is the only one")
-    )]
-    pub(crate) fn find(&mut self, scanner: Scanner, text: &[u8], at: usize) {
+    pub(crate) fn find(&mut self, scanner: Scanner, vocabulary: &Vocabulary, text: &[u8], at: usize) {
         self.count = 0;
         if self.places.len() > BATCH + BLOCK {
             self.places.truncate(BATCH + BLOCK);
             self.places.shrink_to_fit();
         }
+        match vocabulary.pattern {
+            Pattern::Cl100k => self.find_as::<Cl100k>(scanner, vocabulary, text, at),
+            Pattern::O200k => self.find_as::<O200k>(scanner, vocabulary, text, at),
+            Pattern::Gpt2 => self.find_as::<Gpt2>(scanner, vocabulary, text, at),
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "elsewhere the portable scanner is the only one")
+    )]
+    fn find_as<P: Cut>(&mut self, scanner: Scanner, vocabulary: &Vocabulary, text: &[u8], at: usize) {
         #[cfg(target_arch = "x86_64")]
         if let (Scanner::Auto, Some(avx2)) = (scanner, Avx2::detect()) {
             // SAFETY: `detect` saw the features on this machine.
-            return unsafe { find_avx2(self, avx2, text, at) };
+            return unsafe { find_avx2::<P>(self, avx2, vocabulary, text, at) };
         }
-        find_with(self, Portable, text, at);
+        find_with::<P>(self, Portable, vocabulary, text, at);
     }
 
     #[inline(always)]
@@ -97,26 +104,33 @@ impl Ends {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn find_avx2(ends: &mut Ends, avx2: Avx2, text: &[u8], at: usize) {
-    find_with(ends, avx2, text, at);
+fn find_avx2<P: Cut>(ends: &mut Ends, avx2: Avx2, vocabulary: &Vocabulary, text: &[u8], at: usize) {
+    find_with::<P>(ends, avx2, vocabulary, text, at);
 }
 
 #[inline(always)]
-fn find_with(ends: &mut Ends, classify: impl Classify + Copy, text: &[u8], mut at: usize) {
+fn find_with<P: Cut>(
+    ends: &mut Ends,
+    classify: impl Classify + Copy,
+    vocabulary: &Vocabulary,
+    text: &[u8],
+    mut at: usize,
+) {
     while at < text.len() && ends.count < BATCH {
         let rest = text.get(at..).unwrap_or_default();
         let mut padded = [0; BLOCK];
-        let block = rest.first_chunk().unwrap_or_else(|| {
+        let bytes = rest.first_chunk().unwrap_or_else(|| {
             for (place, &byte) in padded.iter_mut().zip(rest) {
                 *place = byte;
             }
             &padded
         });
-        let masks = classify.masks(block);
+        let masks = classify.masks(bytes);
         let valid = masks.beyond.trailing_zeros().min(rest.len().min(BLOCK) as u32);
-        let starts = blocks::starts(block, &masks, valid) & !1;
+        let is_end = valid as usize == rest.len();
+        let starts = P::starts(classify, &Block { bytes, masks, valid, is_end }) & !1;
         ends.push_bits(at, starts);
-        if valid as usize == rest.len() {
+        if is_end {
             ends.push(text.len());
             return;
         }
@@ -124,19 +138,19 @@ fn find_with(ends: &mut Ends, classify: impl Classify + Copy, text: &[u8], mut a
             at += 63 - starts.leading_zeros() as usize;
         }
         if starts == 0 || valid < BLOCK as u32 {
-            at = find_beyond(ends, text, at);
+            at = find_beyond::<P>(ends, vocabulary, text, at);
         }
     }
 }
 
 /// Appends the ends of one piece that is long or goes beyond ASCII, cut wherever no token can cross.
-fn find_beyond(ends: &mut Ends, text: &[u8], start: usize) -> usize {
-    let end = pretokenize::piece_end(text, start);
+fn find_beyond<P: Cut>(ends: &mut Ends, vocabulary: &Vocabulary, text: &[u8], start: usize) -> usize {
+    let end = P::piece_end(text, start);
     let piece = text.get(start..end).unwrap_or_default();
     for (offset, window) in piece.windows(3).enumerate() {
         if let &[before, lead, next] = window
             && lead >= 0xe0
-            && !vocabulary::bridged(before, lead, next)
+            && !vocabulary.bridged(before, lead, next)
         {
             ends.push(start + offset + 1);
         }

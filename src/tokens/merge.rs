@@ -3,160 +3,224 @@
 //! A row of tokens is what merging would have left if and only if each two neighbours are what merging leaves of their
 //! joint bytes. So the piece is walked from the left, taking the longest token that is compatible with the one before;
 //! where no token fits, the last one is taken back and a shorter one tried. A place once found dead is never tried
-//! again, which bounds the work by the piece's length. The row flows out in a caller's buffer.
+//! again, which bounds the work by the piece's length.
 
 use super::{
-    hash,
-    vocabulary::{self, Found},
+    packing::{self, ID_BITS, LEN_BITS, LONGEST_TOKEN},
+    vocabulary::{Found, Longest, Token, Vocabulary},
 };
 
 /// Buffers a merge needs, kept between pieces.
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// The tokens of the last piece, left to right.
-    pub(crate) tokens: Vec<u32>,
+    pub(crate) tokens: Vec<Token>,
     /// One bit per place: set once no row of tokens through it can be completed.
     dead: Vec<u64>,
     /// Answers of [`longest_fitting`] for long pieces: both ids and the answer in one word.
     answers: Vec<u64>,
     /// The last long run of one byte, and the longest token in it.
     run: Run,
+    shorter: Shorter,
+}
+
+/// The longest tokens that are proper prefixes of others, as far as they were asked for lately.
+#[derive(Default)]
+struct Shorter(Vec<(Token, Option<Token>)>);
+
+/// Prefixes remembered: 10 KB.
+const SHORTER: usize = 1 << 8;
+
+impl Shorter {
+    /// The longest token at a place that is a proper prefix of `token`: the one that was met on the way to it, if that is
+    /// still known.
+    #[inline(always)]
+    fn at(
+        &mut self,
+        vocabulary: &Vocabulary,
+        piece: &[u8],
+        at: usize,
+        token: Token,
+        met: Option<Found>,
+    ) -> Option<Token> {
+        if token.len == 1 {
+            return None;
+        }
+        if let Some(found) = met {
+            return Some(vocabulary.token(found));
+        }
+        if self.0.is_empty() {
+            self.0.resize(SHORTER, (Token { id: u32::MAX, len: 0 }, None));
+        }
+        let place = self.0.get_mut(token.id as usize % SHORTER)?;
+        if place.0 != token {
+            let longest = piece.get(at..at + token.len - 1).and_then(|rest| vocabulary.longest(rest));
+            *place = (token, longest.map(|longest| vocabulary.token(longest.found)));
+        }
+        place.1
+    }
 }
 
 #[derive(Default)]
 struct Run {
     start: usize,
     end: usize,
-    token: u32,
-    len: usize,
+    token: Option<Token>,
 }
-
-/// A token this long is worth asking whether it lies in a run of one byte.
-const RUN_FROM: usize = 32;
 
 /// Pieces above this length repeat themselves enough that remembered answers pay.
 const MEMO_FROM: usize = 256;
 /// Remembered answers, 32 KB: a first-level cache's worth.
 const ANSWERS: usize = 1 << 12;
 
+/// A token that may stand at a place.
+#[derive(Clone, Copy)]
+struct Candidate {
+    token: Token,
+    /// The next shorter one, where it is known.
+    shorter: Option<Found>,
+}
+
+impl Candidate {
+    fn of(vocabulary: &Vocabulary, longest: Longest) -> Self {
+        Self { token: vocabulary.token(longest.found), shorter: longest.shorter }
+    }
+}
+
 impl Scratch {
     /// Fills `tokens` with the byte-pair encoding of `piece`.
-    pub(crate) fn encode(&mut self, piece: &[u8]) {
+    pub(crate) fn encode(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
         self.tokens.clear();
-        let Some(first) = vocabulary::longest(piece) else { return };
+        let Some(first) = vocabulary.longest(piece) else { return };
         // Most pieces are one token.
-        if first.len == piece.len() {
-            self.tokens.push(first.id());
+        if first.found.len == piece.len() {
+            self.tokens.push(vocabulary.token(first.found));
         } else {
-            self.walk(piece, first);
+            self.walk(vocabulary, piece, first);
         }
     }
 
     /// The number of tokens in the byte-pair encoding of `piece`.
     #[inline(always)]
-    pub(crate) fn count(&mut self, piece: &[u8]) -> usize {
-        match vocabulary::longest(piece) {
+    pub(crate) fn count(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> usize {
+        match vocabulary.longest(piece) {
             None => 0,
-            Some(first) if first.len == piece.len() => 1,
+            Some(first) if first.found.len == piece.len() => 1,
             Some(first) => {
-                self.walk(piece, first);
+                self.walk(vocabulary, piece, first);
                 self.tokens.len()
             }
         }
     }
 
     /// Fills `tokens` with the encoding of a piece that is no token and starts with `first`.
-    fn walk(&mut self, piece: &[u8], first: Found) {
+    fn walk(&mut self, vocabulary: &Vocabulary, piece: &[u8], first: Longest) {
         self.tokens.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
         let memo = piece.len() >= MEMO_FROM;
         if memo {
+            // Remembered answers are of one vocabulary, and so is a scratch.
             self.answers.resize(ANSWERS, 0);
         }
         self.run = Run::default();
         let mut at = 0;
-        let mut candidate = Some((first.id(), first.len));
+        let mut candidate = Some(Candidate::of(vocabulary, first));
         let mut is_longest = false;
-        while let Some((mut token, mut len)) = candidate {
-            let longest = len;
+        while let Some(Candidate { mut token, mut shorter }) = candidate {
+            let longest = token.len;
             let taken = loop {
                 let fitting = match self.tokens.last() {
-                    Some(&last) if memo => self.recall(last, token),
-                    Some(&last) => longest_fitting(last, token, is_longest),
+                    Some(&last) if memo => self.recall(vocabulary, piece, at, last, token),
+                    Some(&last) => {
+                        let prefixes = &mut self.shorter;
+                        longest_fitting(vocabulary, prefixes, piece, at, last, token, shorter, is_longest)
+                    }
                     None => Some(token),
                 };
                 let Some(fits) = fitting else { break None };
-                // A length that is known already need not be waited for.
                 if fits != token {
-                    (token, len) = (fits, vocabulary::len(fits));
+                    (token, shorter) = (fits, None);
                 }
-                let end = at + len;
+                let end = at + token.len;
                 if !self.is_dead(end) {
                     break Some(end);
                 }
-                match vocabulary::shorter(token) {
-                    Some(shorter) => (token, len) = (shorter, vocabulary::len(shorter)),
+                match self.shorter.at(vocabulary, piece, at, token, shorter.take()) {
+                    Some(next) => token = next,
                     None => break None,
                 }
             };
             if let Some(end) = taken {
                 self.tokens.push(token);
                 at = end;
-                is_longest = len == longest;
+                is_longest = token.len == longest;
                 candidate = if memo {
-                    self.longest_at(piece, at)
+                    self.longest_at(vocabulary, piece, at)
                 } else {
-                    piece.get(at..).and_then(vocabulary::longest).map(|found| (found.id(), found.len))
+                    let found = piece.get(at..).and_then(|rest| vocabulary.longest(rest));
+                    found.map(|found| Candidate::of(vocabulary, found))
                 };
             } else {
                 self.kill(at);
                 is_longest = false;
-                candidate = self.tokens.pop().map(|token| (token, vocabulary::len(token)));
-                at -= candidate.map_or(0, |(_, len)| len);
+                candidate = self.tokens.pop().map(|token| Candidate { token, shorter: None });
+                at -= candidate.map_or(0, |candidate| candidate.token.len);
             }
         }
     }
 
     /// The longest token at a place of a long piece: in a run of one byte it is the same at every place, and finding it
     /// anew would take a hundred steps at each.
-    fn longest_at(&mut self, piece: &[u8], at: usize) -> Option<(u32, usize)> {
-        let ahead = at..at + vocabulary::LONGEST_TOKEN;
-        if self.run.start <= at && ahead.end <= self.run.end {
-            return Some((self.run.token, self.run.len));
-        }
-        let found = vocabulary::longest(piece.get(at..)?)?;
-        let token = found.id();
-        if found.len >= RUN_FROM
-            && let Some(&[first, ref others @ ..]) = piece.get(ahead)
+    fn longest_at(&mut self, vocabulary: &Vocabulary, piece: &[u8], at: usize) -> Option<Candidate> {
+        let ahead = at..at + LONGEST_TOKEN;
+        if let Some(token) = self.run.token
+            && self.run.start <= at
+            && ahead.end <= self.run.end
         {
+            return Some(Candidate { token, shorter: None });
+        }
+        let candidate = Candidate::of(vocabulary, vocabulary.longest(piece.get(at..)?)?);
+        let token = candidate.token;
+        if let Some(&[first, second, third, ref others @ ..]) = piece.get(ahead) {
             let differs = |byte: &u8| *byte != first;
-            if !others.iter().any(differs) {
+            if first == second && second == third && !others.iter().any(differs) {
                 let (before, after) = piece.split_at_checked(at)?;
                 self.run = Run {
                     start: before.iter().rposition(differs).map_or(0, |last| last + 1),
                     end: after.iter().position(differs).map_or(piece.len(), |len| at + len),
-                    token,
-                    len: found.len,
+                    token: Some(token),
                 };
             }
         }
-        Some((token, found.len))
+        Some(candidate)
     }
 
     /// [`longest_fitting`], remembered: runs of one character ask the same for every token.
-    fn recall(&mut self, last: u32, token: u32) -> Option<u32> {
-        const ID_BITS: u32 = 17;
-        const NONE: u64 = (1 << ID_BITS) - 1;
-        let key = 1 << 63 | (u64::from(last) << ID_BITS | u64::from(token)) << ID_BITS;
-        let slot = (hash::pair(last, token) >> 52) as usize;
+    fn recall(
+        &mut self,
+        vocabulary: &Vocabulary,
+        piece: &[u8],
+        at: usize,
+        last: Token,
+        token: Token,
+    ) -> Option<Token> {
+        /// Answers are written above the length, so a known one is never 0; the length 0 is "none fits".
+        const KNOWN: u64 = 1 << (3 * ID_BITS + LEN_BITS);
+        const ANSWER: u64 = (1 << (ID_BITS + LEN_BITS)) - 1;
+        let key = KNOWN
+            | u64::from(last.id) << (2 * ID_BITS + LEN_BITS)
+            | u64::from(token.id) << (ID_BITS + LEN_BITS);
+        let slot = (packing::pair(last.id, token.id) >> 52) as usize;
         let known = self.answers.get(slot).copied().unwrap_or(0);
-        if known & !NONE == key {
-            return (known & NONE != NONE).then_some((known & NONE) as u32);
+        if known & !ANSWER == key {
+            let len = (known & ((1 << LEN_BITS) - 1)) as usize;
+            let id = ((known & ANSWER) >> LEN_BITS) as u32;
+            return (len != 0).then_some(Token { id, len });
         }
-        let answer = longest_fitting(last, token, false);
+        let answer = longest_fitting(vocabulary, &mut self.shorter, piece, at, last, token, None, false);
         if let Some(place) = self.answers.get_mut(slot) {
-            *place = key | answer.map_or(NONE, u64::from);
+            *place = key | answer.map_or(0, |token| u64::from(token.id) << LEN_BITS | token.len as u64);
         }
         answer
     }
@@ -172,16 +236,29 @@ impl Scratch {
     }
 }
 
-/// The longest token that is `token` or a prefix of it and can follow `last`.
+/// The longest token that is `token` or a prefix of it and can stand at `at`, after `last`.
 #[inline(always)]
-fn longest_fitting(last: u32, mut token: u32, is_longest: bool) -> Option<u32> {
-    while !compatible(last, token, is_longest) {
-        token = vocabulary::shorter(token)?;
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the walk's state, in registers: most of it is known to the compiler at each call"
+)]
+fn longest_fitting(
+    vocabulary: &Vocabulary,
+    prefixes: &mut Shorter,
+    piece: &[u8],
+    at: usize,
+    last: Token,
+    mut token: Token,
+    mut shorter: Option<Found>,
+    is_longest: bool,
+) -> Option<Token> {
+    while !compatible(vocabulary, piece, at, last, token, is_longest) {
+        token = prefixes.at(vocabulary, piece, at, token, shorter.take())?;
     }
     Some(token)
 }
 
-/// Whether merging the joint bytes of two tokens leaves just these two.
+/// Whether merging the joint bytes of two tokens, which meet at `boundary`, leaves just these two.
 ///
 /// The merges that face the boundary are undone, the youngest first. Were there ever a merge across the boundary older
 /// than all that was undone, merging would have taken it before building these tokens. On a tie the left one merges
@@ -189,23 +266,31 @@ fn longest_fitting(last: u32, mut token: u32, is_longest: bool) -> Option<u32> {
 ///
 /// `is_longest` says that no longer token stands where `left` does, so a merge of all of it need not be looked for.
 #[inline(always)]
-fn compatible(mut left: u32, mut right: u32, mut is_longest: bool) -> bool {
-    let mut ceiling = u32::MAX;
+fn compatible(
+    vocabulary: &Vocabulary,
+    piece: &[u8],
+    boundary: usize,
+    mut left: Token,
+    mut right: Token,
+    mut is_longest: bool,
+) -> bool {
+    let mut ceiling = vocabulary.end;
     loop {
-        if !is_longest && vocabulary::merges_below(ceiling, left, right) {
+        let joint = || piece.get(boundary - left.len..boundary + right.len);
+        if !is_longest && vocabulary.merges_below(ceiling, left, right, joint) {
             return false;
         }
-        let (inner_left, inner_right) = (vocabulary::halves(left).1, vocabulary::halves(right).0);
-        let (left_is_byte, right_is_byte) = (inner_left == left, inner_right == right);
+        let (inner_left, inner_right) = (vocabulary.halves(left).1, vocabulary.halves(right).0);
+        let (left_is_byte, right_is_byte) = (left.len == 1, right.len == 1);
         if left_is_byte && right_is_byte {
             return true;
         }
-        if right_is_byte || (!left_is_byte && left > right) {
-            ceiling = left;
+        if right_is_byte || (!left_is_byte && left.id > right.id) {
+            ceiling = left.id;
             left = inner_left;
             is_longest = false;
         } else {
-            ceiling = right + 1;
+            ceiling = right.id + 1;
             right = inner_right;
         }
     }

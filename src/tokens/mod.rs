@@ -1,18 +1,44 @@
-//! Exact cl100k_base token counts.
+//! Exact token counts, tokens and texts, by any of OpenAI's vocabularies.
 //!
-//! Text flows in, numbers of tokens flow out. Special-token text is ordinary text. A count is made in three steps:
+//! Special-token text is ordinary text. A count is made in three steps:
 //!
-//! 1. `ends` finds where the pieces of the cl100k pattern end: `blocks` by arithmetic on bit masks of 64 ASCII bytes
-//!    (`simd` makes the masks), `pretokenize` one piece at a time where text goes beyond ASCII (`classes`).
+//! 1. `ends` finds where the pieces of a vocabulary's `pattern` end: by arithmetic on bit masks of 64 ASCII bytes
+//!    (`blocks`; `simd` makes the masks), one piece at a time where text goes beyond ASCII (`classes`).
 //! 2. `cache` knows the counts of short pieces seen before, and those of whole `spans` of a text that comes again.
 //! 3. `merge` encodes the others by walking the trie of `vocabulary` and checking neighbours, without merging.
 //!
-//! All tables are laid out by the build script and read in place: 2.4 MB, shared between threads and processes. What a
-//! thread keeps between calls is bounded: 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, 1 MB for
-//! spans, all growing only with what is seen, 1 MB of UTF-16 turned to UTF-8, and the merge's rows.
+//! All tables are laid out by the build script and read in place (the widths of their fields are in `packing`), shared
+//! between threads and processes: 1.7 MB for cl100k_base, 3.4 for o200k_base and o200k_harmony, 0.9 for p50k_base,
+//! p50k_edit and r50k_base. What a thread keeps between calls is bounded, for each of these vocabularies that it uses:
+//! 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, 1 MB for spans, 1 MB for the tokens of pieces to 15
+//! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 1 MB of UTF-16 turned to UTF-8, and
+//! the merge's rows.
+//!
+//! # How a piece is merged: an example
+//!
+//! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. `merge` finds what
+//! that leaves without doing it. Take `lowest` by the tokens `l o w e s t lo low es est` (ranks in this order):
+//!
+//! ```text
+//! longest token here      low        the trie's answer at 0
+//! longest token there     est        at 3: do `low|est` stay apart?
+//!   merge low+est?        no token   so nothing joins them whole
+//!   undo est = es + t     is low+es a token older than est? no
+//!   undo low = lo + w     is w+es a token older than low?   no
+//!   undo es  = e + s      is w+e a token older than es?     no: only bytes are left
+//! row                     low est
+//! ```
+//!
+//! Had `we` a rank before `est`, merging would have taken it before it could build `est`: the pair is refused, and a
+//! shorter token is tried after `low`. Why that is enough: merging a row of bytes never changes what two neighbours would
+//! have become alone, so a row is right if and only if each two neighbours in it are what their joint bytes become.
 //!
 //! # Tried and dropped
 //!
+//! - A perfect hash from a pair of halves to its token, beside the trie (1.3 MB for `o200k_base`): the joint bytes lie in the
+//!   text, so the few pairs that pass the filter are looked up in the trie.
+//! - Keeping the longest proper prefix and the length of each token beside its halves (another 0.5 MB): the walk has
+//!   just met the one and measured the other.
 //! - A table of whole words beside the trie (16 bytes a word, perfect hash, looked up in batches): level with the trie on
 //!   a first sight of session text, for 1.7 MB more in the package.
 //! - Merging pieces of up to 32 bytes in place, least rank first: 14 to 30 % quicker than the walk on words that never
@@ -39,85 +65,255 @@ mod count;
 mod encode;
 mod ends;
 pub mod estimate;
-mod hash;
 mod merge;
-mod pretokenize;
+mod packing;
+mod pattern;
 mod simd;
 mod spans;
 mod utf16;
 mod vocabulary;
 
-use std::cell::Cell;
+use std::{
+    cell::Cell,
+    error::Error,
+    fmt,
+    hash::{Hash, Hasher},
+};
 
-pub use self::{encode::UnknownToken, ends::Scanner};
+pub use self::ends::Scanner;
+use self::{
+    encodings::{TOKENIZERS, VOCABULARIES},
+    vocabulary::Vocabulary,
+};
 
-/// A thread's counter and the buffer UTF-16 is turned into.
-type Kept = (count::Counter, Vec<u8>);
+/// What the build script makes of the table in `build/encodings.rs`.
+#[expect(clippy::unreadable_literal, reason = "no one reads the ids there")]
+mod encodings {
+    use super::{
+        Tokenizer,
+        pattern::Pattern,
+        vocabulary::{Tables, Vocabulary},
+    };
+
+    include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
+}
+
+/// What a thread keeps of one vocabulary.
+struct Kept {
+    counter: count::Counter,
+    /// The buffer UTF-16 is turned into, and the text of tokens is put together in.
+    text: Vec<u8>,
+    spelled: Option<encode::Spelled>,
+}
 
 thread_local! {
-    static KEPT: Cell<Option<Box<Kept>>> = const { Cell::new(None) };
+    static KEPT: [Cell<Option<Box<Kept>>>; VOCABULARIES] = const { [const { Cell::new(None) }; VOCABULARIES] };
 }
 
-/// Longest UTF-16 buffer kept for the next text.
+/// Longest buffer kept for the next text.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-/// Runs `task` with this thread's counter. It is taken out meanwhile, so a panic leaves nothing half-done behind.
-fn with_kept<T>(task: impl FnOnce(&mut Kept) -> T) -> T {
-    let mut kept = KEPT
-        .try_with(Cell::take)
-        .ok()
-        .flatten()
-        .unwrap_or_else(|| Box::new((count::Counter::new(), Vec::new())));
-    let result = task(&mut kept);
-    kept.1.clear();
-    kept.1.shrink_to(KEPT_BUFFER_BYTES);
-    // A thread that is ending has no place to keep it.
-    let _ = KEPT.try_with(|cell| cell.set(Some(kept)));
-    result
+/// An encoding: how text is cut into pieces and pieces into tokens, and which special tokens there are beside them.
+///
+/// ```
+/// use pi_strata::tokens::Tokenizer;
+///
+/// let o200k = Tokenizer::named("o200k_base").expect("one of the six");
+/// assert_eq!(o200k.count("hello world"), 2);
+/// assert_eq!(o200k.encode("hello world"), [24912, 2375]);
+/// assert_eq!(o200k.decode(&[24912, 2375]).as_deref(), Ok("hello world".as_bytes()));
+/// ```
+pub struct Tokenizer {
+    name: &'static str,
+    vocabulary: &'static Vocabulary,
+    /// By id.
+    special: &'static [(u32, &'static str)],
 }
 
-/// Tokens of `text`, exactly as tiktoken's `encode_ordinary` counts them.
+impl Tokenizer {
+    /// Every encoding there is.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &TOKENIZERS
+    }
+
+    /// cl100k_base, by which everything is counted that no other encoding is asked for.
+    #[must_use]
+    pub fn cl100k() -> &'static Self {
+        &TOKENIZERS[0]
+    }
+
+    /// The encoding of this name; r50k_base is also called gpt2.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let name = if name == "gpt2" { "r50k_base" } else { name };
+        TOKENIZERS.iter().find(|known| known.name == name)
+    }
+
+    /// What OpenAI calls it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The special tokens, by id. No function here makes one of text: who wants them cuts the text around them.
+    #[must_use]
+    pub fn special_tokens(&self) -> &'static [(u32, &'static str)] {
+        self.special
+    }
+
+    /// Tokens of `text`, exactly as tiktoken's `encode_ordinary` counts them.
+    #[must_use]
+    pub fn count(&self, text: &str) -> usize {
+        self.count_till_limit(text, usize::MAX).unwrap_or(usize::MAX)
+    }
+
+    /// The same count by a chosen scanner and without remembered spans, for tests and measurements.
+    #[must_use]
+    pub fn count_with(&self, scanner: Scanner, text: &str) -> usize {
+        self.with_kept(|kept| kept.counter.count_pieces(scanner, text.as_bytes()))
+    }
+
+    /// Tokens of UTF-16 text; a lone surrogate counts as U+FFFD.
+    #[must_use]
+    pub fn count_utf16(&self, units: &[u16]) -> usize {
+        self.with_kept(|kept| {
+            utf16::append(units, &mut kept.text);
+            kept.counter.count(&kept.text, usize::MAX)
+        })
+        .unwrap_or(usize::MAX)
+    }
+
+    /// Tokens of `text` if they are at most `limit`; stops soon after passing it.
+    #[must_use]
+    pub fn count_till_limit(&self, text: &str, limit: usize) -> Option<usize> {
+        self.with_kept(|kept| kept.counter.count(text.as_bytes(), limit))
+    }
+
+    /// [`Self::count_till_limit`] of UTF-16 text.
+    #[must_use]
+    pub fn count_utf16_till_limit(&self, units: &[u16], limit: usize) -> Option<usize> {
+        self.with_kept(|kept| {
+            utf16::append(units, &mut kept.text);
+            kept.counter.count(&kept.text, limit)
+        })
+    }
+
+    /// Tokens of `text` in order; special-token text is ordinary text.
+    #[must_use]
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let mut tokens = Vec::with_capacity(text.len() / 3);
+        self.with_kept(|kept| kept.counter.encode(text.as_bytes(), &mut tokens));
+        tokens
+    }
+
+    /// Appends the tokens of UTF-16 text; a lone surrogate is U+FFFD.
+    pub fn encode_utf16(&self, units: &[u16], tokens: &mut Vec<u32>) {
+        self.with_kept(|kept| {
+            utf16::append(units, &mut kept.text);
+            kept.counter.encode(&kept.text, tokens);
+        });
+    }
+
+    /// The bytes of tokens, special ones too; they need not be whole characters.
+    ///
+    /// # Errors
+    /// [`UnknownToken`] names the first number that is no token and its position.
+    pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
+        self.decode_with(tokens, <[u8]>::to_vec)
+    }
+
+    /// Hands the bytes of tokens to `take`, without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decode_with<T>(&self, tokens: &[u32], take: impl FnOnce(&[u8]) -> T) -> Result<T, UnknownToken> {
+        self.with_kept(|kept| {
+            let spelled = kept.spelled.get_or_insert_with(|| encode::Spelled::new(self.vocabulary));
+            let result = spelled.decode(self.vocabulary, tokens, |id| self.special_text(id), &mut kept.text);
+            match result {
+                Ok(()) => Ok(take(&kept.text)),
+                Err(position) => Err(UnknownToken {
+                    token: tokens.get(position).copied().unwrap_or_default(),
+                    position,
+                    encoding: self.name,
+                    last: self.vocabulary.end - 1,
+                }),
+            }
+        })
+    }
+
+    fn special_text(&self, id: u32) -> Option<&'static str> {
+        let at = self.special.binary_search_by_key(&id, |&(known, _)| known).ok()?;
+        self.special.get(at).map(|&(_, text)| text)
+    }
+
+    /// Runs `task` with what this thread keeps of the vocabulary. It is taken out meanwhile, so a panic leaves nothing
+    /// half-done behind.
+    fn with_kept<T>(&self, task: impl FnOnce(&mut Kept) -> T) -> T {
+        let number = self.vocabulary.number;
+        let taken = KEPT.try_with(|all| all.get(number).and_then(Cell::take));
+        let mut kept = taken.ok().flatten().unwrap_or_else(|| {
+            Box::new(Kept { counter: count::Counter::new(self.vocabulary), text: Vec::new(), spelled: None })
+        });
+        let result = task(&mut kept);
+        kept.text.clear();
+        kept.text.shrink_to(KEPT_BUFFER_BYTES);
+        // A thread that is ending has no place to keep it.
+        let _ = KEPT.try_with(|all| all.get(number).map(|cell| cell.set(Some(kept))));
+        result
+    }
+}
+
+impl PartialEq for Tokenizer {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Tokenizer {}
+
+impl Hash for Tokenizer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tokenizer").field(&self.name).finish()
+    }
+}
+
+/// A number that is no token of an encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownToken {
+    token: u32,
+    position: usize,
+    encoding: &'static str,
+    last: u32,
+}
+
+impl fmt::Display for UnknownToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { token, position, encoding, last } = self;
+        write!(
+            f,
+            "token {token} at position {position} is not in {encoding}, whose ids are 0 to {last} and those of its special tokens"
+        )
+    }
+}
+
+impl Error for UnknownToken {}
+
+/// [`Tokenizer::count`] by cl100k_base.
 #[must_use]
 pub fn count(text: &str) -> usize {
-    count_till_limit(text, usize::MAX).unwrap_or(usize::MAX)
+    Tokenizer::cl100k().count(text)
 }
 
-/// The same count by a chosen scanner and without remembered spans, for tests and measurements.
-#[must_use]
-pub fn count_with(scanner: Scanner, text: &str) -> usize {
-    with_kept(|(counter, _)| counter.count_pieces(scanner, text.as_bytes()))
-}
-
-/// Tokens of UTF-16 text; a lone surrogate counts as U+FFFD.
+/// [`Tokenizer::count_utf16`] by cl100k_base.
 #[must_use]
 pub fn count_utf16(units: &[u16]) -> usize {
-    with_kept(|(counter, text)| {
-        utf16::append(units, text);
-        counter.count(text, usize::MAX)
-    })
-    .unwrap_or(usize::MAX)
-}
-
-/// Tokens of `text` if they are at most `limit`; stops soon after passing it.
-#[must_use]
-pub fn count_till_limit(text: &str, limit: usize) -> Option<usize> {
-    with_kept(|(counter, _)| counter.count(text.as_bytes(), limit))
-}
-
-/// Tokens of `text` in order; special-token text is ordinary text.
-#[must_use]
-pub fn encode(text: &str) -> Vec<u32> {
-    let mut tokens = Vec::with_capacity(text.len() / 3);
-    with_kept(|(counter, _)| {
-        encode::encode(&mut counter.scratch, &mut counter.ends, text.as_bytes(), &mut tokens);
-    });
-    tokens
-}
-
-/// The bytes of tokens, which need not be whole characters.
-///
-/// # Errors
-/// [`UnknownToken`] names the first number that is no token and its position.
-pub fn decode(tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
-    encode::decode(tokens)
+    Tokenizer::cl100k().count_utf16(units)
 }

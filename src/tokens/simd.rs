@@ -1,4 +1,4 @@
-//! Sorts the 64 bytes of a block into the pattern's kinds: a portable way, and one with AVX2.
+//! Sorts the 64 bytes of a block into the patterns' kinds: a portable way, and one with AVX2.
 //!
 //! Both give the same masks; the tests hold them against each other. The choice is made at run time by the caller.
 
@@ -8,6 +8,9 @@ use super::blocks::{BLOCK, Masks};
 pub(crate) trait Classify {
     /// The masks of a block.
     fn masks(self, block: &[u8; BLOCK]) -> Masks;
+
+    /// One bit per byte among the `count` ASCII characters from `low` on.
+    fn range(self, block: &[u8; BLOCK], low: u8, count: u8) -> u64;
 }
 
 /// Eight bytes at a time in a general register; right on every machine.
@@ -51,6 +54,15 @@ impl Classify for Portable {
         }
         masks
     }
+
+    #[inline(always)]
+    fn range(self, block: &[u8; BLOCK], low: u8, count: u8) -> u64 {
+        let lanes = block.as_chunks::<8>().0.iter().enumerate();
+        lanes.fold(0, |bits, (index, lane)| {
+            let bytes = u64::from_le_bytes(*lane);
+            bits | gather(between(bytes & !HIGH, low, low + count - 1) & !bytes & HIGH) << (index * 8)
+        })
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -70,13 +82,14 @@ mod x86 {
     pub(crate) struct Avx2(());
 
     impl Avx2 {
-        /// The proof that this machine has AVX2 and the bit instructions that came with it.
+        /// The proof that this machine has AVX2 and the bit instructions that came with it: all that `ends` enables.
         #[inline(always)]
         pub(crate) fn detect() -> Option<Self> {
             (is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt"))
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt"))
             .then_some(Self(()))
         }
     }
@@ -87,16 +100,37 @@ mod x86 {
             // SAFETY: an `Avx2` is only made by `detect`, which saw the feature.
             unsafe { masks(block) }
         }
+
+        #[inline(always)]
+        fn range(self, block: &[u8; BLOCK], low: u8, count: u8) -> u64 {
+            // SAFETY: an `Avx2` is only made by `detect`, which saw the feature.
+            unsafe { range_mask(block, low, count) }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn range_mask(block: &[u8; BLOCK], low: u8, count: u8) -> u64 {
+        let [first, last] = halves(block)
+            .map(|half| u64::from(_mm256_movemask_epi8(range(half, low, count)).cast_unsigned()));
+        first | last << 32
+    }
+
+    /// The two halves of a block.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn halves(block: &[u8; BLOCK]) -> [__m256i; 2] {
+        [block.first_chunk::<32>(), block.last_chunk::<32>()].map(|half| match half {
+            // SAFETY: the reference is to 32 readable bytes; the load needs no alignment.
+            Some(half) => unsafe { _mm256_loadu_si256(half.as_ptr().cast()) },
+            None => _mm256_set1_epi8(0),
+        })
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn masks(block: &[u8; BLOCK]) -> Masks {
-        let [low, high] = [block.first_chunk::<32>(), block.last_chunk::<32>()].map(|half| match half {
-            // SAFETY: the reference is to 32 readable bytes; the load needs no alignment.
-            Some(half) => unsafe { _mm256_loadu_si256(half.as_ptr().cast()) },
-            None => _mm256_set1_epi8(0),
-        });
+        let [low, high] = halves(block);
         let [low, high] = [half_masks(low), half_masks(high)];
         let join = |pick: fn(&[u32; 7]) -> u32| u64::from(pick(&low)) | u64::from(pick(&high)) << 32;
         Masks {
@@ -165,7 +199,16 @@ mod tests {
                 #[cfg(target_arch = "x86_64")]
                 if let Some(avx2) = Avx2::detect() {
                     assert_eq!(avx2.masks(&block), by_hand(&block), "AVX2, byte {byte} at {at}");
+                    assert_eq!(
+                        avx2.range(&block, b'A', 26),
+                        Portable.range(&block, b'A', 26),
+                        "AVX2, {byte}"
+                    );
                 }
+                let is_upper =
+                    |bits, (at, byte): (usize, &u8)| bits | u64::from(byte.is_ascii_uppercase()) << at;
+                let upper = block.iter().enumerate().fold(0, is_upper);
+                assert_eq!(Portable.range(&block, b'A', 26), upper, "portable, byte {byte} at {at}");
             }
         }
     }

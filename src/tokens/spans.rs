@@ -1,7 +1,6 @@
 //! Where a text can be cut into spans whose counts are remembered.
 //!
-//! Text and a span's start flow in, its end flows out: a few lines further on, at a place where no piece of the cl100k
-//! pattern can cross whatever stands around it. So a span has as many tokens in a text as alone. Ends are chosen by
+//! A span ends a few lines further on, at a place that no piece of the pattern can cross whatever stands around it. So a span has as many tokens in a text as alone. Ends are chosen by
 //! the bytes before them, not by their distance: a text that comes again with one line changed, as a file read after
 //! an edit, has the same spans on both sides of it.
 
@@ -16,7 +15,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_secret};
 use super::{
     cache::Span,
     classes::{self, Class},
-    hash,
+    packing,
+    pattern::Pattern,
 };
 
 /// Least bytes of a span; shorter texts are counted piece by piece.
@@ -66,7 +66,7 @@ pub(crate) fn key(span: &[u8]) -> Span {
 
 /// The end of the span that starts at `start`, if one ends within reach.
 #[inline(always)]
-pub(crate) fn end(text: &[u8], start: usize) -> Option<usize> {
+pub(crate) fn end(pattern: Pattern, text: &[u8], start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
     if rest.len() <= LINES {
         return (rest.len() >= LEAST).then_some(text.len());
@@ -74,8 +74,8 @@ pub(crate) fn end(text: &[u8], start: usize) -> Option<usize> {
     let lines = rest.get(LEAST..LINES)?;
     memchr::memchr_iter(b'\n', lines)
         .map(|newline| LEAST + newline + 1)
-        .find(|&end| is_taken(rest, end) && is_last_break(rest, end))
-        .or_else(|| (LINES..MOST.min(rest.len())).find(|&end| is_word_end(rest, end)))
+        .find(|&end| is_taken(rest, end) && pattern.ends_at_line(rest, end))
+        .or_else(|| (LINES..MOST.min(rest.len())).find(|&end| is_word_end(pattern, rest, end)))
         .map(|end| start + end)
 }
 
@@ -83,29 +83,16 @@ pub(crate) fn end(text: &[u8], start: usize) -> Option<usize> {
 #[inline(always)]
 fn is_taken(text: &[u8], end: usize) -> bool {
     let before = text.get(..end).and_then(<[u8]>::last_chunk).map_or(0, |&bytes| u64::from_le_bytes(bytes));
-    hash::fold(before, 0) >> (64 - TAKEN_BITS) == 0
+    packing::fold(before, 0) >> (64 - TAKEN_BITS) == 0
 }
 
-/// Whether no other line break follows this one in a run of white space: then a piece ends here.
+/// Whether a piece ends between these two characters.
 #[inline(always)]
-fn is_last_break(text: &[u8], end: usize) -> bool {
-    let after = text.get(end..).unwrap_or_default();
-    let solid = after.iter().find(|&&byte| byte != b' ' && byte != b'\t');
-    solid.is_some_and(u8::is_ascii_graphic)
-}
-
-/// Whether a piece ends between these two characters: no piece goes from a letter to anything else, nor from anything
-/// but white space to a space.
-#[inline(always)]
-fn is_word_end(text: &[u8], end: usize) -> bool {
+fn is_word_end(pattern: Pattern, text: &[u8], end: usize) -> bool {
     let (Some(before), Some((after, _))) = (class_before(text, end), classes::at(text, end)) else {
         return false;
     };
-    match before {
-        Class::Letter => after != Class::Letter,
-        Class::Space | Class::Newline => false,
-        Class::Other | Class::Number => text.get(end) == Some(&b' '),
-    }
+    pattern.ends_between(before, after, text, end)
 }
 
 /// The class of the character that ends at `end`; none in the middle of one.

@@ -301,7 +301,7 @@ mod tests {
     use std::sync::Arc;
 
     /// One of a few messages with ids that meet by chance: calls, results, users, system messages.
-    fn message<'a>(kind: u8, ids: &'a [Vec<u16>]) -> Raw<'a> {
+    fn message(kind: u8, ids: &[Vec<u16>]) -> Raw<'_> {
         let id = |at: usize| ids.get(at % ids.len()).map(Vec::as_slice).unwrap_or_default();
         let call = |at| Part::Call { id: id(at), name: &[], arguments: &[], is_signed: false };
         let assistant = RawRole::Assistant {

@@ -1,7 +1,7 @@
 //! Strings that find mistakes in a tokenizer, from a seed.
 //!
-//! Each kind of string aims at one thing the cl100k pattern or the merges can get wrong. A seed gives the same string on
-//! every machine.
+//! Each kind of string aims at one thing a pattern or the merges can get wrong; a seed gives the same string on every
+//! machine.
 
 #![expect(
     clippy::indexing_slicing,
@@ -134,7 +134,7 @@ const SYMBOLS: [&str; 24] = [
 pub(crate) fn string(seed: u64) -> String {
     let mut random = Random::new(seed);
     let parts = if random.below(16) == 0 { 120 } else { 1 + random.below(24) };
-    let kind = random.below(10);
+    let kind = random.below(12);
     let mut text = String::new();
     for _ in 0..parts {
         match kind {
@@ -146,6 +146,7 @@ pub(crate) fn string(seed: u64) -> String {
             5 => base64(&mut random, &mut text),
             6 => ascii(&mut random, &mut text),
             7 => runs(&mut random, &mut text),
+            8 => cased(&mut random, &mut text),
             _ => mixed(&mut random, &mut text),
         }
     }
@@ -195,8 +196,21 @@ fn base64(random: &mut Random, text: &mut String) {
     }
 }
 
+/// What o200k_base tells apart in a word, and what may stand before or after one.
+fn cased(random: &mut Random, text: &mut String) {
+    const PARTS: [&str; 24] = [
+        "a", "b", "A", "B", "ab", "AB", "É", "é", "ǅ", "ʰ", "日", "\u{301}", "\u{301}", "ß", "Я", "я", "1",
+        " ", "  ", "!", "/", "\n", "\n/", "'",
+    ];
+    if random.below(8) == 0 {
+        text.push_str(random.pick(&QUOTES));
+    } else {
+        text.push_str(random.pick(&PARTS));
+    }
+}
+
 fn ascii(random: &mut Random, text: &mut String) {
-    text.push(random.pick(b" \n\r\t'!.,-_aestLlVvRrmdD0159\x0b\x7f\x01") as char);
+    text.push(random.pick(b" \n\r\t'!.,-_/aestLlVvRrmdD0159\x0b\x7f\x01") as char);
 }
 
 fn runs(random: &mut Random, text: &mut String) {

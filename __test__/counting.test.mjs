@@ -1,0 +1,132 @@
+// Counting by other encodings than the default: of texts, messages and chats, within limits, and on the command line.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import {
+  countChatTokens,
+  countTokens,
+  countTokensAsync,
+  createTransformContext,
+  encodeChat,
+  fitsTokens,
+  getEncoding,
+  isWithinTokenLimit,
+} from "../index.js";
+
+const TEXT = "An o200k text: 日本語 größer, don't.";
+const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
+
+test("by encoding or by model", async () => {
+  const wanted = getEncoding("o200k_base").encode(TEXT).length;
+  assert.notEqual(wanted, countTokens(TEXT));
+  assert.equal(countTokens(TEXT, { encoding: "o200k_base" }), wanted);
+  assert.equal(countTokens(TEXT, { model: "gpt-5-mini" }), wanted);
+  assert.equal(countTokens([{ role: "user", content: TEXT }], { model: "gpt-4o" }), wanted);
+  assert.equal(await countTokensAsync(TEXT, { model: "gpt-4o" }), wanted);
+  assert.equal(await countTokensAsync([{ role: "user", content: TEXT }], { encoding: "o200k_base" }), wanted);
+  assert.equal(countTokens(TEXT, {}), getEncoding("cl100k_base").encode(TEXT).length);
+  assert.throws(() => countTokens(TEXT, { encoding: "o300k" }), /Unknown encoding "o300k"/);
+  assert.throws(() => countTokens(TEXT, { model: "claude" }), /Unknown model "claude"/);
+});
+
+test("within a limit", () => {
+  const wanted = countTokens(TEXT, { encoding: "o200k_base" });
+  for (const input of [TEXT, [{ role: "user", content: [{ type: "text", text: TEXT }] }]]) {
+    assert.equal(isWithinTokenLimit(input, wanted, { encoding: "o200k_base" }), wanted);
+    assert.equal(isWithinTokenLimit(input, wanted - 1, { encoding: "o200k_base" }), false);
+    assert.equal(fitsTokens(input, wanted, { encoding: "o200k_base" }), true);
+    assert.equal(fitsTokens(input, wanted - 1, { encoding: "o200k_base" }), false);
+  }
+  assert.equal(isWithinTokenLimit("", 0), 0);
+  assert.equal(fitsTokens("", 0), true);
+  assert.throws(() => isWithinTokenLimit(TEXT, -1), /limit is -1/);
+});
+
+/** The example of OpenAI's cookbook, and what the API reported for it. */
+test("chats count as OpenAI's cookbook reports", () => {
+  const chat = [
+    {
+      role: "system",
+      content:
+        "You are a helpful, pattern-following assistant that translates corporate jargon into plain English.",
+    },
+    { role: "system", name: "example_user", content: "New synergies will help drive top-line growth." },
+    {
+      role: "system",
+      name: "example_assistant",
+      content: "Things working well together will increase revenue.",
+    },
+    {
+      role: "system",
+      name: "example_user",
+      content:
+        "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
+    },
+    {
+      role: "system",
+      name: "example_assistant",
+      content: "Let's talk later when we're less busy about how to do better.",
+    },
+    {
+      role: "user",
+      content: "This late pivot means we don't have time to boil the ocean for the client deliverable.",
+    },
+  ];
+  assert.equal(countChatTokens(chat, { model: "gpt-3.5-turbo" }), 129);
+  assert.equal(countChatTokens(chat, { model: "gpt-4-0613" }), 129);
+  assert.equal(countChatTokens(chat, { model: "gpt-4o" }), 124);
+  assert.equal(isWithinTokenLimit(chat, 124, { model: "gpt-4o" }), 124);
+  assert.equal(isWithinTokenLimit(chat, 123, { model: "gpt-4o" }), false);
+  const unnamed = chat.map(({ role, content }) => ({ role, content }));
+  for (const model of ["gpt-4", "gpt-4o"])
+    assert.equal(encodeChat(unnamed, { model }).length, countChatTokens(unnamed, { model }));
+  assert.throws(() => countChatTokens([{ role: "user" }]), /content of message 0 is undefined/);
+  assert.throws(() => encodeChat([], { encoding: "gpt2" }), /gpt2 has no chats/);
+});
+
+test("on the command line", () => {
+  const run = (...args) =>
+    spawnSync(process.execPath, [CLI, "count", "--json", ...args], { encoding: "utf8", input: TEXT });
+  const total = (...args) => JSON.parse(run(...args).stdout).total;
+  assert.equal(total(), countTokens(TEXT));
+  assert.equal(total("--encoding", "o200k_base"), countTokens(TEXT, { encoding: "o200k_base" }));
+  assert.equal(total("--model", "gpt-4o"), countTokens(TEXT, { encoding: "o200k_base" }));
+  const wrong = run("--model", "gpt-4p");
+  assert.equal(wrong.status, 2);
+  assert.match(wrong.stderr, /Unknown model "gpt-4p"/);
+});
+
+/** A conversation with one model, without usage to learn from. */
+function asked(model) {
+  const answer = {
+    role: "assistant",
+    model,
+    provider: "openai",
+    api: "openai-responses",
+    content: [{ type: "text", text: TEXT }],
+  };
+  return [{ role: "user", content: TEXT }, answer, { role: "user", content: TEXT }];
+}
+
+test("the hook counts as the model that answered last does", async () => {
+  const events = [];
+  const onEvent = (event) => event.type === "transformed" && events.push(event.tokensBefore);
+  const auto = createTransformContext({ onEvent });
+  const fixed = createTransformContext({ onEvent, encoding: "p50k_base" });
+  const wanted = [];
+  for (const model of ["claude-opus-4", "gpt-5-mini", "gpt-4-turbo", "openai/gpt-4o", "gpt-oss-20b"]) {
+    const messages = asked(model);
+    await auto(messages);
+    await fixed(messages);
+    const encoding = { "claude-opus-4": "cl100k_base", "gpt-4-turbo": "cl100k_base" }[model] ?? "o200k_base";
+    wanted.push(countTokens(messages, { encoding }), countTokens(messages, { encoding: "p50k_base" }));
+  }
+  assert.deepEqual(events, wanted);
+  assert.notEqual(wanted[0], wanted[2]);
+  assert.throws(
+    () => createTransformContext({ encoding: "o300k" }),
+    /option encoding is "o300k"; it must be "auto"/,
+  );
+});

@@ -1,0 +1,4 @@
+// The ranks of p50k_edit, as js-tiktoken exports them.
+"use strict";
+
+module.exports = require("../ranks.js").ranksOf("p50k_edit");

@@ -1,0 +1,119 @@
+// Long texts and long lists of tokens, a part at a time. Joined, the parts are what `encode` and `decode` give at once.
+"use strict";
+
+const { TextDecoder } = require("node:util");
+const { bytesOf, checked } = require("./ids.js");
+
+/** Characters encoded at once. */
+const CHARACTERS = 1 << 15;
+/** Tokens decoded at once. */
+const TOKENS = 1 << 10;
+
+/** `parts`: texts, and ids of special tokens between them. Yields lists of tokens, and returns how many there were. */
+function* encodeAll(parts, encode) {
+  let total = 0;
+  for (const part of parts) {
+    if (typeof part === "number") {
+      total += 1;
+      yield [part];
+      continue;
+    }
+    for (let start = 0; start < part.length; ) {
+      const end = safeEnd(part, start);
+      const tokens = encode(part.slice(start, end));
+      total += tokens.length;
+      yield tokens;
+      start = end;
+    }
+  }
+  return total;
+}
+
+/** A place some way on where every pattern ends a piece, whatever stands around it; the end of the text if none does. */
+function safeEnd(text, start) {
+  let least = start;
+  for (let size = CHARACTERS; start + size < text.length; size *= 2) {
+    const found = lastSafe(text, least, start + size);
+    if (found > start) return found;
+    least = start + size - 1;
+  }
+  return text.length;
+}
+
+/** Between something solid and a space, or after a line break between two solid characters, of which none is a slash. */
+function lastSafe(text, least, most) {
+  for (let at = most; at > least; at -= 1) {
+    const after = text.charCodeAt(at);
+    if (after === 0x20 ? isSolid(text.charCodeAt(at - 1)) : isLineEnd(text, at, after)) return at;
+  }
+  return -1;
+}
+
+function isLineEnd(text, at, after) {
+  if (text.charCodeAt(at - 1) !== 0x0a || !isSolid(after) || after === 0x2f) return false;
+  return at > 1 && isSolid(text.charCodeAt(at - 2));
+}
+
+function isSolid(unit) {
+  return unit > 0x20 && unit < 0x7f;
+}
+
+/** The text of tokens, a part at a time, never half a character. `texts`: those of special tokens of the caller's. */
+function* decodeAll(tokens, encoding, texts) {
+  const stream = new Stream(encoding, texts);
+  for (const token of tokens) {
+    const text = stream.push(token);
+    if (text !== "") yield text;
+  }
+  const rest = stream.end();
+  if (rest !== "") yield rest;
+}
+
+/** The same of tokens that arrive one by one: each is decoded as it comes. */
+async function* decodeAllLater(tokens, encoding, texts) {
+  const stream = new Stream(encoding, texts, 1);
+  for await (const some of tokens) {
+    for (const token of typeof some === "number" ? [some] : some) {
+      const text = stream.push(token);
+      if (text !== "") yield text;
+    }
+  }
+  const rest = stream.end();
+  if (rest !== "") yield rest;
+}
+
+class Stream {
+  #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  #waiting = [];
+  #encoding;
+  #texts;
+  #batch;
+
+  constructor(encoding, texts, batch = TOKENS) {
+    this.#encoding = encoding;
+    this.#texts = texts;
+    this.#batch = batch;
+  }
+
+  /** The text that is whole once `token` has come. */
+  push(token) {
+    const special = this.#texts?.get(token);
+    if (special === undefined) {
+      this.#waiting.push(token);
+      return this.#waiting.length < this.#batch ? "" : this.#flush({ stream: true });
+    }
+    return this.#flush() + special;
+  }
+
+  end() {
+    return this.#flush();
+  }
+
+  #flush(options) {
+    const bytes = bytesOf(checked(this.#waiting), this.#encoding);
+    this.#waiting = [];
+    return this.#decoder.decode(bytes, options);
+  }
+}
+
+module.exports = { decodeAll, decodeAllLater, encodeAll };

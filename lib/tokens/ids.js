@@ -1,0 +1,69 @@
+// Token numbers on their way to the native encoder and back. One array is kept for them: allocating one for each text
+// would cost more than encoding a short one.
+"use strict";
+
+const { native } = require("../native.js");
+const { shown } = require("./models.js");
+
+/** Tokens for which room is kept: 256 kB. */
+const ROOM = 1 << 16;
+
+let kept;
+const numbers = new Map();
+
+/** The number by which the native side knows an encoding. */
+function numberOf(encoding) {
+  if (!numbers.has(encoding)) numbers.set(encoding, native().encodingNumber(encoding));
+  return numbers.get(encoding);
+}
+
+function room(count) {
+  if (count > ROOM) return new Uint32Array(count);
+  kept ??= new Uint32Array(ROOM);
+  return kept;
+}
+
+/** The tokens of `text`, in an array that is overwritten by the next call; `count` of it are its tokens. */
+function encodeText(text, encoding) {
+  const ids = room(0);
+  const count = native().encode(text, ids, numberOf(encoding));
+  if (count <= ids.length) return { ids, count };
+  const all = new Uint32Array(count);
+  native().takeEncoded(all);
+  return { ids: all, count };
+}
+
+/** `tokens` checked, in an array that is overwritten by the next call. */
+function checked(tokens) {
+  const list = listOf(tokens);
+  const count = list.length;
+  const ids = room(count);
+  for (let at = 0; at < count; at += 1) {
+    const token = list[at];
+    if (typeof token !== "number" || token >>> 0 !== token) {
+      throw new TypeError(
+        `decode: token ${shown(token)} at position ${at} must be a whole number from 0 to 4294967295`,
+      );
+    }
+    ids[at] = token;
+  }
+  return { ids, count };
+}
+
+function listOf(tokens) {
+  if (Array.isArray(tokens) || (ArrayBuffer.isView(tokens) && !(tokens instanceof DataView))) return tokens;
+  if (typeof tokens === "object" && typeof tokens?.[Symbol.iterator] === "function") return [...tokens];
+  throw new TypeError(`decode: tokens is ${shown(tokens)}; it must be an array of numbers`);
+}
+
+/** The text of tokens that are all the encoding's own. */
+function decodeIds({ ids, count }, encoding) {
+  return native().decode(ids, count, numberOf(encoding));
+}
+
+/** The bytes of such tokens. */
+function bytesOf({ ids, count }, encoding) {
+  return Buffer.from(native().decodeBytes(ids, count, numberOf(encoding)), "latin1");
+}
+
+module.exports = { bytesOf, checked, decodeIds, encodeText, numberOf };

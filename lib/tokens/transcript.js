@@ -1,0 +1,28 @@
+// By which encoding a transcript is counted.
+"use strict";
+
+const { encodingOf } = require("./models.js");
+
+/**
+ * The encoding asked for; for "auto" that of the model which answered last. Undefined is cl100k_base: for models that are
+ * not OpenAI's, before the first answer, and where no one asks.
+ */
+function encodingOfTranscript(wanted, messages) {
+  if (wanted !== "auto") return wanted;
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const model = modelOf(messages[index]);
+    if (model !== undefined) return encodingOf(model);
+  }
+  return undefined;
+}
+
+/** The model of an assistant message; nothing of what cannot be looked at. */
+function modelOf(message) {
+  try {
+    return message?.role === "assistant" && typeof message.model === "string" ? message.model : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+module.exports = { encodingOfTranscript };

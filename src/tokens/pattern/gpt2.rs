@@ -1,0 +1,114 @@
+//! The pattern of GPT-2, which r50k_base, p50k_base and p50k_edit cut by.
+//!
+//! ```text
+//! '(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s
+//! ```
+
+use super::{Block, Cut, run_end, white};
+use crate::tokens::{
+    classes::{self, Class, LETTER, SYMBOL, Set},
+    simd::Classify,
+};
+
+pub(crate) struct Gpt2;
+
+const NUMBER: Set = Set::of(&[Class::Number]);
+
+impl Cut for Gpt2 {
+    fn piece_end(text: &[u8], start: usize) -> usize {
+        let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
+        let second = start + first_len;
+        if let Some(alike) = alike(first) {
+            return contraction_end(text, start).unwrap_or_else(|| run_end(text, second, alike));
+        }
+        match classes::at(text, second) {
+            Some((Class::Space | Class::Newline, _)) => {
+                let white = white(text, start);
+                if white.is_end { white.end } else { white.last }
+            }
+            Some((class, len)) if text.get(start) == Some(&b' ') => {
+                alike(class).map_or(second, |alike| run_end(text, second + len, alike))
+            }
+            _ => second,
+        }
+    }
+
+    #[inline(always)]
+    fn starts(_: impl Classify + Copy, block: &Block<'_>) -> u64 {
+        let (masks, all) = (&block.masks, block.all());
+        let letter = masks.letter & all;
+        let digit = masks.digit & all;
+        let space = masks.space & all;
+        let white = (masks.newline | masks.space | masks.tab) & all;
+        let symbol = all & !(letter | digit | white);
+
+        let first = |class: u64| class & !(class << 1) & !(space << 1);
+        // The last character of a run of white space may belong to what follows, if something does.
+        let settled = u64::MAX.checked_shr((all & !white).leading_zeros()).unwrap_or(0);
+        let white_starts = white & !(white << 1) | white & !(white >> 1) & settled;
+
+        let starts = first(letter) | first(digit) | first(symbol) | white_starts;
+        let quotes = first(symbol) & masks.quote & (letter >> 1);
+        if quotes == 0 { starts } else { cut_contractions(block, starts, quotes, letter) }
+    }
+
+    /// A break that is all of its run of white space is a piece of its own, in a text and at the end of one.
+    #[inline(always)]
+    fn ends_at_line(text: &[u8], end: usize) -> bool {
+        let is_solid = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_graphic);
+        is_solid(Some(end)) && is_solid(end.checked_sub(2))
+    }
+
+    #[inline(always)]
+    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
+        match before {
+            Class::Upper | Class::Lower | Class::Caseless => !LETTER.has(after),
+            Class::Space | Class::Newline => false,
+            Class::Other | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
+        }
+    }
+}
+
+/// What a character that is no white space makes a run with.
+#[inline(always)]
+fn alike(class: Class) -> Option<Set> {
+    match class {
+        Class::Upper | Class::Lower | Class::Caseless => Some(LETTER),
+        Class::Number => Some(NUMBER),
+        Class::Other | Class::Mark => Some(SYMBOL),
+        Class::Space | Class::Newline => None,
+    }
+}
+
+/// End of a contraction that starts at `start`, in lower case only.
+#[inline(always)]
+fn contraction_end(text: &[u8], start: usize) -> Option<usize> {
+    match text.get(start..)? {
+        [b'\'', b's' | b'd' | b'm' | b't', ..] => Some(start + 2),
+        [b'\'', b'l', b'l', ..] | [b'\'', b'v' | b'r', b'e', ..] => Some(start + 3),
+        _ => None,
+    }
+}
+
+/// The starts of a block with contractions, given the quotes that start a piece and stand before a letter: none at their
+/// letters, one after them.
+#[cold]
+fn cut_contractions(block: &Block<'_>, mut starts: u64, mut quotes: u64, letter: u64) -> u64 {
+    while quotes != 0 {
+        let at = quotes.trailing_zeros() as usize;
+        quotes &= quotes - 1;
+        let len = match (block.byte(at + 1), block.byte(at + 2)) {
+            (Some(b's' | b'd' | b'm' | b't'), _) => 2,
+            (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) => 3,
+            // What follows decides whether the letter starts a piece.
+            (Some(b'l' | b'v' | b'r'), None) if !block.is_end => {
+                starts &= !(2 << at);
+                continue;
+            }
+            _ => continue,
+        };
+        starts &= !(2 << at);
+        starts |= 1u64.checked_shl((at + len) as u32).unwrap_or(0) & letter;
+    }
+    starts
+}

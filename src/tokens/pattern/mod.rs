@@ -1,0 +1,212 @@
+//! The patterns text is cut into pieces by, by hand: one file each, with the pattern itself at its top.
+//!
+//! A pattern is written twice. `piece_end` takes one piece at a time and is the reference; `starts` does the same to 64
+//! ASCII bytes at once, by arithmetic on bit masks. No pattern looks behind, so every piece starts afresh, and a block of
+//! bytes that begins at a piece's start needs nothing from the one before. What they share is here and in `blocks`.
+
+mod cl100k;
+mod gpt2;
+mod o200k;
+
+pub(crate) use self::{cl100k::Cl100k, gpt2::Gpt2, o200k::O200k};
+use super::{
+    blocks::{BLOCK, Masks},
+    classes::{self, Class, Set},
+    simd::Classify,
+};
+
+/// Which pattern a vocabulary cuts by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Cl100k,
+    O200k,
+    Gpt2,
+}
+
+impl Pattern {
+    /// [`Cut::ends_at_line`].
+    #[inline(always)]
+    pub(crate) fn ends_at_line(self, text: &[u8], end: usize) -> bool {
+        match self {
+            Self::Cl100k => Cl100k::ends_at_line(text, end),
+            Self::O200k => O200k::ends_at_line(text, end),
+            Self::Gpt2 => Gpt2::ends_at_line(text, end),
+        }
+    }
+
+    /// [`Cut::ends_between`].
+    #[inline(always)]
+    pub(crate) fn ends_between(self, before: Class, after: Class, text: &[u8], end: usize) -> bool {
+        match self {
+            Self::Cl100k => Cl100k::ends_between(before, after, text, end),
+            Self::O200k => O200k::ends_between(before, after, text, end),
+            Self::Gpt2 => Gpt2::ends_between(before, after, text, end),
+        }
+    }
+}
+
+/// Sixty-four bytes that begin at a piece's start, of which the first `valid` are ASCII and are looked at.
+pub(crate) struct Block<'a> {
+    pub(crate) bytes: &'a [u8; BLOCK],
+    pub(crate) masks: Masks,
+    pub(crate) valid: u32,
+    /// Whether the text ends after them.
+    pub(crate) is_end: bool,
+}
+
+impl Block<'_> {
+    /// One bit for each byte that is looked at.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> u64 {
+        u64::MAX.checked_shr(64 - self.valid).unwrap_or(0)
+    }
+
+    /// A byte that is looked at.
+    #[inline(always)]
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied().filter(|_| at < self.valid as usize)
+    }
+}
+
+/// A way to cut text.
+pub(crate) trait Cut {
+    /// End of the piece that starts at `start`, which must be a piece's start inside `text`.
+    fn piece_end(text: &[u8], start: usize) -> usize;
+
+    /// Starts of pieces in a block: those that nothing after the block can change.
+    fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64;
+
+    /// Whether a piece ends at `end`, after a line break that is followed by another character, whatever stands around
+    /// the two lines; the first of them alone must have the same pieces.
+    fn ends_at_line(text: &[u8], end: usize) -> bool;
+
+    /// The same between two characters of these classes.
+    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool;
+}
+
+/// Past all characters of a set from `at` on.
+#[inline(always)]
+fn run_end(text: &[u8], mut at: usize, set: Set) -> usize {
+    while let Some((class, len)) = classes::at(text, at) {
+        if !set.has(class) {
+            break;
+        }
+        at += len;
+    }
+    at
+}
+
+/// Past one number character, if there is one.
+#[inline(always)]
+fn number(text: &[u8], at: usize) -> usize {
+    match classes::at(text, at) {
+        Some((Class::Number, len)) => at + len,
+        _ => at,
+    }
+}
+
+/// Past the bytes of a set from `at` on.
+#[inline(always)]
+fn bytes_end(text: &[u8], mut at: usize, is_in: impl Fn(u8) -> bool) -> usize {
+    while text.get(at).copied().is_some_and(&is_in) {
+        at += 1;
+    }
+    at
+}
+
+/// End of a contraction that starts at `start`: `'s`, `'ll`, in any case, and `'ſ`, which folds to `'s`.
+#[inline(always)]
+fn contraction_end(text: &[u8], start: usize) -> Option<usize> {
+    if text.get(start) != Some(&b'\'') {
+        return None;
+    }
+    let (first, second) = (text.get(start + 1)?, text.get(start + 2).copied().unwrap_or(0));
+    match (first | 0x20, second | 0x20) {
+        (b's' | b'd' | b'm' | b't', _) => Some(start + 2),
+        (b'l', b'l') | (b'v' | b'r', b'e') => Some(start + 3),
+        // U+017F is C5 BF.
+        _ if *first == 0xc5 && second == 0xbf => Some(start + 3),
+        _ => None,
+    }
+}
+
+/// Where a run of white space ends that begins at `start`.
+struct White {
+    /// Past the run.
+    end: usize,
+    /// Its last character, which may belong to what follows.
+    last: usize,
+    /// Past its last line break.
+    after_newline: Option<usize>,
+    /// Whether the text ends with it.
+    is_end: bool,
+}
+
+#[inline(always)]
+fn white(text: &[u8], start: usize) -> White {
+    let mut white = White { end: start, last: start, after_newline: None, is_end: true };
+    while let Some((class, len)) = classes::at(text, white.end) {
+        match class {
+            Class::Newline => white.after_newline = Some(white.end + len),
+            Class::Space => {}
+            _ => {
+                white.is_end = false;
+                break;
+            }
+        }
+        white.last = white.end;
+        white.end += len;
+    }
+    white
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::simd::Portable, *};
+
+    /// Block starts against the piece-by-piece reference, on every text of a few kinds of byte at every block edge.
+    fn agree<P: Cut>(alphabet: &[u8], name: &str) {
+        for number in 0..alphabet.len().pow(5) {
+            let edge: Vec<u8> =
+                (0..5).map(|digit| alphabet[number / alphabet.len().pow(digit) % alphabet.len()]).collect();
+            for (before, after) in [(0, 0), (0, 3), (60, 0), (59, 2), (58, 9), (61, 9), (63, 9)] {
+                let mut text = b"aB, ".repeat(16)[..before].to_vec();
+                text.extend(&edge);
+                text.extend(&b"x Y/\n  zz"[..after]);
+                let mut bytes = [0; BLOCK];
+                let seen = text.len().min(BLOCK);
+                bytes[..seen].copy_from_slice(&text[..seen]);
+                let masks = Portable.masks(&bytes);
+                let is_end = seen == text.len();
+                let block = Block { bytes: &bytes, masks, valid: seen as u32, is_end };
+                let found = P::starts(Portable, &block) & !1;
+                let mut wanted = 0_u64;
+                let mut at = P::piece_end(&text, 0);
+                while at < seen {
+                    wanted |= 1 << at;
+                    at = P::piece_end(&text, at);
+                }
+                let shown = String::from_utf8_lossy(&text);
+                assert_eq!(
+                    found & !wanted,
+                    0,
+                    "{name}: a start that is none in {shown:?}: {found:b} {wanted:b}"
+                );
+                // What is not claimed must be at the block's end, where the next bytes could change it.
+                let missed = wanted & !found;
+                assert!(!is_end || missed == 0, "{name}: a start missed in {shown:?}: {found:b} {wanted:b}");
+                let last = (found | 1).ilog2();
+                assert!(missed >> last == 0 || missed >> last > 1, "{name}");
+                assert_eq!(missed & ((1 << last) - 1), 0, "{name}: a gap in {shown:?}: {found:b} {wanted:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_and_pieces_agree() {
+        agree::<Cl100k>(b"asL \n\t!'1", "cl100k");
+        agree::<Gpt2>(b"asl \n\t!'1", "gpt2");
+        agree::<O200k>(b"asLR \n/!'1", "o200k");
+        agree::<O200k>(b"eRt\t'\n/!", "o200k");
+    }
+}

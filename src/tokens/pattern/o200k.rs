@@ -1,0 +1,161 @@
+//! The pattern of o200k_base and o200k_harmony: words in which case changes at most once, from upper to lower, with
+//! their contractions.
+//!
+//! ```text
+//!   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//! | [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//! | \p{N}{1,3} | ?[^\s\p{L}\p{N}]+[\r\n/]* | \s*[\r\n]+ | \s+(?!\S) | \s+
+//! ```
+
+use super::{Block, Cut, bytes_end, cl100k::is_last_break, contraction_end, number, run_end, white};
+use crate::tokens::{
+    blocks::{digit_triples, flood, inner_white_starts},
+    classes::{self, Class, SYMBOL, Set},
+    simd::Classify,
+};
+
+pub(crate) struct O200k;
+
+/// What words are made of. A mark may also be a symbol, but after anything else it makes a word.
+const WORD: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
+/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
+const NOT_UPPER: Set = Set::of(&[Class::Lower, Class::Caseless, Class::Mark]);
+
+impl Cut for O200k {
+    fn piece_end(text: &[u8], start: usize) -> usize {
+        let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
+        let second = start + first_len;
+        match first {
+            Class::Upper | Class::Lower | Class::Caseless | Class::Mark => word_end(text, start),
+            Class::Number => number(text, number(text, second)),
+            Class::Newline => white_end(text, start),
+            Class::Other => match classes::at(text, second) {
+                Some((class, _)) if WORD.has(class) => word_end(text, second),
+                _ => symbols_end(text, second),
+            },
+            Class::Space => match classes::at(text, second) {
+                Some((class, _)) if WORD.has(class) => word_end(text, second),
+                Some((Class::Other, len)) if text.get(start) == Some(&b' ') => {
+                    symbols_end(text, second + len)
+                }
+                Some((Class::Space | Class::Newline, _)) => white_end(text, start),
+                _ => second,
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64 {
+        let (masks, all) = (&block.masks, block.all());
+        let upper = classify.range(block.bytes, b'A', 26) & all;
+        let slash = classify.range(block.bytes, b'/', 1) & all;
+        let letter = masks.letter & all;
+        let lower = letter & !upper;
+        let digit = masks.digit & all;
+        let newline = masks.newline & all;
+        let space = masks.space & all;
+        let gap = (masks.space | masks.tab) & all;
+        let mut symbol = all & !(letter | digit | newline | gap);
+
+        // Line breaks right after symbols belong to them, and then slashes, too.
+        let taken = flood(symbol << 1 & newline, newline | slash);
+        symbol &= !taken;
+        let symbol_first = symbol & !(symbol << 1);
+        let symbol_starts = symbol_first & !(space << 1);
+        let lone_symbol = symbol_starts & !(symbol >> 1);
+
+        let white = (gap | newline) & !taken;
+        // At the end of the text, too, a run of white space ends after its last line break.
+        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, all);
+        if block.is_end {
+            let tail = white & !u64::MAX.checked_shr((all & !white).leading_zeros()).unwrap_or(0);
+            let last_break = tail & newline;
+            if last_break != 0 {
+                white_starts |= 1u64.checked_shl(64 - last_break.leading_zeros()).unwrap_or(0) & all;
+            }
+        }
+
+        let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1) | upper & lower << 1;
+        let starts = symbol_starts | white_starts | letter_starts | digit_triples(digit);
+        let quotes = masks.quote & all & (letter << 1);
+        if quotes == 0 { starts } else { join_contractions(block, starts, quotes, letter) }
+    }
+
+    #[inline(always)]
+    fn ends_at_line(text: &[u8], end: usize) -> bool {
+        text.get(end) != Some(&b'/') && is_last_break(text, end)
+    }
+
+    #[inline(always)]
+    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
+        match before {
+            Class::Upper | Class::Lower | Class::Caseless => {
+                !WORD.has(after) && text.get(end) != Some(&b'\'')
+            }
+            Class::Space | Class::Newline => false,
+            Class::Other | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
+        }
+    }
+}
+
+/// End of a word that starts at `at`, with its contraction: upper-case characters, then lower-case ones. Where no
+/// lower-case one follows, the last character that may be either ends it: `日AB` is `日` and `AB`.
+#[inline(always)]
+fn word_end(text: &[u8], mut at: usize) -> usize {
+    let mut after_either = None;
+    let end = loop {
+        match classes::at(text, at) {
+            Some((Class::Lower, len)) => break run_end(text, at + len, NOT_UPPER),
+            Some((Class::Upper, len)) => at += len,
+            Some((Class::Caseless | Class::Mark, len)) => {
+                at += len;
+                after_either = Some(at);
+            }
+            _ => break after_either.unwrap_or(at),
+        }
+    };
+    contraction_end(text, end).unwrap_or(end)
+}
+
+/// Past the rest of a run of symbols and the line breaks and slashes right after it.
+#[inline(always)]
+fn symbols_end(text: &[u8], at: usize) -> usize {
+    bytes_end(text, run_end(text, at, SYMBOL), |byte| matches!(byte, b'\r' | b'\n' | b'/'))
+}
+
+/// End of a piece of white space that begins a run of two or more, or begins with a line break: up to its last line
+/// break; else the whole run at the end of the text; else all but its last character, which may belong to what follows.
+#[inline(always)]
+fn white_end(text: &[u8], start: usize) -> usize {
+    let white = white(text, start);
+    white.after_newline.unwrap_or(if white.is_end { white.end } else { white.last })
+}
+
+/// The starts of a block with contractions, given the quotes right after a letter: none at the quote and its letters, one
+/// after them. A quote right after a contraction starts a piece, as it does after anything but a word.
+#[inline(never)]
+fn join_contractions(block: &Block<'_>, mut starts: u64, mut quotes: u64, letter: u64) -> u64 {
+    let mut after_last = 0;
+    while quotes != 0 {
+        let at = quotes.trailing_zeros() as usize;
+        quotes &= quotes - 1;
+        if at == after_last {
+            continue;
+        }
+        let len =
+            match (block.byte(at + 1).map(|byte| byte | 0x20), block.byte(at + 2).map(|byte| byte | 0x20)) {
+                (Some(b's' | b'd' | b'm' | b't'), _) => 2,
+                (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) => 3,
+                // What follows decides whether the quote starts a piece.
+                (None, _) | (Some(b'l' | b'v' | b'r'), None) if !block.is_end => {
+                    starts &= !(1 << at);
+                    continue;
+                }
+                _ => continue,
+            };
+        after_last = at + len;
+        starts &= !(((1 << len) - 1) << at);
+        starts |= 1u64.checked_shl(after_last as u32).unwrap_or(0) & letter;
+    }
+    starts
+}
