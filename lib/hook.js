@@ -114,7 +114,9 @@ class Hook {
     const number = core.facts.enter();
     try {
       const read = await core.facts.slotsOf(list, call);
-      const plan = call.isCancelled ? undefined : await this.#plan(core, read, contextWindow, call, isByMessage);
+      const plan = call.isCancelled
+        ? undefined
+        : await this.#plan(core, read, contextWindow, call, isByMessage);
       if (isByMessage && plan !== undefined) core.facts.keep(list, read);
       return { read, plan, core };
     } finally {

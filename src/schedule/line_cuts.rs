@@ -111,19 +111,21 @@ fn mend(rows: &mut [Row], layout: &Layout, price: f64) {
         let Some(run) = rows.get_mut(run) else { continue };
         let net: f64 = run.iter().map(|row| row.value - price * row.tokens).sum();
         if run.first().is_some_and(|row| row.is_kept) && net < price * marker {
-            for row in run {
-                row.is_kept = false;
-            }
+            set_kept(run, false);
         }
     }
     for run in runs(rows) {
         let Some(run) = rows.get_mut(run) else { continue };
         let tokens: f64 = run.iter().map(|row| row.tokens).sum();
         if tokens <= marker * SHORT_GAP {
-            for row in run {
-                row.is_kept = true;
-            }
+            set_kept(run, true);
         }
+    }
+}
+
+fn set_kept(run: &mut [Row], is_kept: bool) {
+    for row in run {
+        row.is_kept = is_kept;
     }
 }
 

@@ -1,8 +1,9 @@
-//! How likely an identifier is to be missed: the chance that the next time it turns up, the model itself writes it.
+//! How likely what a message shows is to be missed: an identifier, by the chance that the next time it turns up the
+//! model itself writes it; a line of a file, by the chance that an edit must quote it.
 //!
-//! The chance has the form of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the
-//! last. The constants were fitted on 13 recorded sessions of two agents and checked on 17 others. None of them decides
-//! much by itself: halving or doubling one moves recall by 0.2 points at most and tool recall by 0.7, at the same bill.
+//! The form is that of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the last.
+//! The constants were fitted on 52 recorded sessions of five agents (Claude Code, Codex, opencode, Copilot, pi) and
+//! checked on 32 others and on seven of two agents; none of them decides much by itself.
 
 use crate::traits::identifiers::{Identifier, Kind};
 

@@ -60,9 +60,10 @@ fn kept_lines(text: &[u16], kept: &KeptLines) -> Vec<u16> {
     for rows in kept.rows.iter().map(|rows| rows.start as usize..rows.end as usize).chain([end..end]) {
         if rows.start > from {
             let omitted = rows.start - from;
-            left.push(match std::mem::take(&mut is_first) {
-                true => MarkerLanguage::Zh.marker(omitted, Utf16Len(text.len())),
-                false => MarkerLanguage::Zh.gap(omitted),
+            left.push(if std::mem::take(&mut is_first) {
+                MarkerLanguage::Zh.marker(omitted, Utf16Len(text.len()))
+            } else {
+                MarkerLanguage::Zh.gap(omitted)
             });
         }
         left.extend(lines[rows.clone()].iter().map(|line| line.to_vec()));
