@@ -82,7 +82,9 @@ export const transcript = ({ maxSteps = 30 } = {}) =>
     .map(([first, rest]) => withTimes([first, ...rest].flat()));
 
 /** Ids unique over the transcript, one second between messages. */
-function withTimes(messages) {
+function withTimes(given) {
+  // A case that fails is made smaller from the same objects, and those may be frozen by then.
+  const messages = structuredClone(given);
   let turn = 0;
   for (const [i, message] of messages.entries()) {
     message.timestamp = 1_700_000_000_000 + 1000 * i;

@@ -72,11 +72,12 @@ function window(messages, { contextWindow, keepRecentMessages }, countTokens) {
   let total = tokens.reduce((sum, count) => sum + count, 0);
   const threshold = contextWindow * 0.75;
   const firstUser = messages.findIndex((message) => message.role === "user");
+  const lastUser = messages.findLastIndex((message) => message.role === "user");
   let tail = Math.max(0, messages.length - keepRecentMessages);
   while (messages[tail]?.role === "toolResult") tail -= 1;
   const dropped = new Set();
   for (let i = 1; i < tail && total > threshold; i += 1) {
-    if (i === firstUser || messages[i].role === "toolResult") continue;
+    if (i === firstUser || i === lastUser || messages[i].role === "toolResult") continue;
     for (let j = i; j === i || messages[j]?.role === "toolResult"; j += 1) {
       dropped.add(j);
       total -= tokens[j];

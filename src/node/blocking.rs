@@ -91,12 +91,12 @@ where
     }
 }
 
-/// Numbers that reach JavaScript as a `Float64Array`, in one copy.
+/// Numbers that reach JavaScript as a typed array of doubles, in one copy.
 pub struct Numbers(pub(super) Vec<f64>);
 
 impl TypeName for Numbers {
     fn type_name() -> &'static str {
-        "Float64Array"
+        "TypedArray"
     }
 
     fn value_type() -> ValueType {

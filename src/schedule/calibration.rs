@@ -78,8 +78,6 @@ pub struct Calibration {
     /// When the newest summary says it was made, and whether an older message after it bears that out.
     summary_ms: Option<f64>,
     is_summary_dated: bool,
-    /// Whether reports were passed over because the list had changed.
-    has_stale: bool,
     /// Whether a call was planned: what is reported from then on is of this list.
     was_planned: bool,
     /// The newest message with a report.
@@ -132,7 +130,6 @@ impl Calibration {
             has_summary: false,
             summary_ms: None,
             is_summary_dated: false,
-            has_stale: false,
             was_planned: false,
             newest_report: None,
             unreported: Vec::new(),
@@ -168,9 +165,13 @@ impl Calibration {
         self.is_on
     }
 
-    /// Sets what the host says of its prompt and tools, and what an earlier transcript of the same hook taught.
-    pub fn expect(&mut self, overhead_tokens: Option<f64>, known: Option<Known>) {
+    /// Sets what the host says of its prompt and tools.
+    pub fn expect(&mut self, overhead_tokens: Option<f64>) {
         self.overhead_tokens = overhead_tokens;
+    }
+
+    /// Starts from what the same conversation taught before it was compacted.
+    pub fn start_from(&mut self, known: Option<Known>) {
         self.known = known;
     }
 
@@ -201,7 +202,6 @@ impl Calibration {
         self.newest_report = Some(index);
         // What stands before the call now was put in after it: the report is of another list.
         if time_ms.is_some_and(|ms| ms < self.newest_input_ms) {
-            self.has_stale = true;
             return;
         }
         let source = &assistant.source;
@@ -222,12 +222,12 @@ impl Calibration {
     pub fn estimate(&self) -> Estimate {
         if let Some(anchor) = &self.anchor {
             let scale = self.scale(&anchor.source);
-            let base = anchor.reported - scale * anchor.counted;
+            let beside = anchor.reported - scale * anchor.counted;
+            let base = beside.max(-NEGATIVE_SHARE * anchor.reported);
             return Estimate { base, scale, frame: MESSAGE_FRAME_TOKENS };
         }
-        let is_of_the_same_agent = self.has_summary || self.has_stale;
         match (&self.known, self.overhead_tokens) {
-            (Some(known), None) if self.is_on && is_of_the_same_agent => Estimate {
+            (Some(known), None) if self.is_on => Estimate {
                 base: known.scale * known.overhead,
                 scale: known.scale,
                 frame: MESSAGE_FRAME_TOKENS,
@@ -266,11 +266,7 @@ impl Calibration {
                 None => beside > DOUBTED_OVERHEAD && beside > DOUBTED_SHARE * self.context_window,
             }
         };
-        if is_doubted
-            || reported < counted * SCALE_RANGE.0
-            || reported > counted * SCALE_RANGE.1 + MAX_OVERHEAD
-        {
-            self.has_stale |= is_doubted;
+        if is_doubted || !is_possible(reported, counted) {
             return;
         }
         let prior = match (&self.known, self.overhead_tokens) {
@@ -314,8 +310,9 @@ impl Calibration {
     /// than nothing beside the messages: then a message grew in place after they were made.
     fn doubt(&mut self, next: Anchor) {
         let beside = next.reported - self.scale(&next.source) * next.counted;
-        let is_possible = beside > -(NEGATIVE_SHARE * next.reported + SLACK_TOKENS);
-        let is_borne_out = is_possible
+        let is_negative = beside < -(NEGATIVE_SHARE * next.reported + SLACK_TOKENS);
+        let is_borne_out = !is_negative
+            && is_possible(next.reported, next.counted)
             && self
                 .suspect
                 .as_ref()
@@ -381,6 +378,11 @@ impl Calibration {
     fn scale(&self, source: &Source) -> f64 {
         self.lessons.iter().find(|(of, _)| of == source).map_or(PRIOR_SCALE, |(_, lesson)| lesson.scale())
     }
+}
+
+/// Whether a prompt with so many cl100k tokens can have been reported so.
+fn is_possible(reported: f64, counted: f64) -> bool {
+    reported >= counted * SCALE_RANGE.0 && reported <= counted * SCALE_RANGE.1 + MAX_OVERHEAD
 }
 
 impl Lesson {
@@ -458,7 +460,7 @@ mod tests {
     fn without_a_report_it_is_plain_cl100k_and_what_the_host_says() {
         assert_eq!(on().estimate(), Estimate::PLAIN);
         let mut told = on();
-        told.expect(Some(9_000.0), None);
+        told.expect(Some(9_000.0));
         assert!((told.estimate().tokens(size(1_000)) - 10_000.0).abs() < 1e-9);
     }
 
@@ -504,9 +506,7 @@ mod tests {
     fn a_compaction_keeps_what_is_known_of_the_agent() {
         let before = after(&[("a", 42_700.0, 20_000), ("a", 55_400.0, 30_000)]);
         let mut calibration = on();
-        calibration.expect(None, before.known());
-        assert_eq!(calibration.estimate(), Estimate::PLAIN, "another conversation");
-        calibration.has_summary = true;
+        calibration.start_from(before.known());
         close(calibration.estimate().tokens(size(10_000)), 30_000.0, 0.01);
     }
 

@@ -3,7 +3,7 @@
 //! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
 //! kept of the past, for the estimate to learn from.
 
-use super::calibration::{Calibration, Sent};
+use super::calibration::{Calibration, Known, Sent};
 use super::fold::Fold;
 use crate::account::{Account, Form};
 use crate::layers::window::Window;
@@ -135,6 +135,10 @@ impl Fold for EveryCall {
 
     fn bytes(&self) -> usize {
         self.account.bytes()
+    }
+
+    fn known(&self) -> Option<Known> {
+        self.calibration.known()
     }
 
     fn has(&self, index: usize, message: &Message) -> bool {

@@ -1,5 +1,6 @@
 //! What a schedule must say of itself so that it can go on where it stopped.
 
+use super::calibration::Known;
 use crate::layers::Limits;
 use crate::transcript::{Message, Transcript};
 
@@ -9,6 +10,8 @@ pub trait Fold {
     fn len(&self) -> usize;
     /// The limits it decides under.
     fn limits(&self) -> &Limits;
+    /// What the reports it took in taught of the agent.
+    fn known(&self) -> Option<Known>;
     /// Whether the message at `index` is the one it took in there.
     fn has(&self, index: usize, message: &Message) -> bool;
 

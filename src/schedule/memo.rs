@@ -10,8 +10,10 @@ use super::fold::Fold;
 use super::sticky::Sticky;
 use crate::fault;
 use crate::layers::Limits;
-use crate::transcript::Transcript;
+use crate::transcript::{Body, Message, Transcript};
 
+/// Messages after a summary by which the conversation is recognised that was compacted to it.
+const KEPT_LOOKED_FOR: usize = 4;
 /// Conversations remembered at once, of each kind.
 const MAX_FOLDS: usize = 128;
 /// Bytes that all conversations of a kind may keep from being freed, unless it is one alone: facts of messages, most of
@@ -23,21 +25,6 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 pub struct Memo {
     pub(super) sticky: Folds<Sticky>,
     pub(super) every_call: Folds<EveryCall>,
-    /// Of the last conversation whose reports could be believed.
-    known: Mutex<Option<Known>>,
-}
-
-impl Memo {
-    /// What was last learned of the agent.
-    pub(super) fn known(&self) -> Option<Known> {
-        self.known.lock().clone()
-    }
-
-    pub(super) fn learn(&self, known: Option<Known>) {
-        if known.is_some() {
-            *self.known.lock() = known;
-        }
-    }
 }
 
 /// Folds, the most recently used last.
@@ -50,6 +37,19 @@ impl<F> Default for Folds<F> {
 }
 
 impl<F: Fold> Folds<F> {
+    /// What `transcript` taught before it was compacted: another fold holds messages it kept, but not its summary.
+    pub(super) fn known_before(&self, transcript: &Transcript) -> Option<Known> {
+        let messages = transcript.messages();
+        let summary = messages.iter().rposition(|message| matches!(message.body, Body::Summary))?;
+        let kept = messages.get(summary + 1..).unwrap_or_default().iter().take(KEPT_LOOKED_FOR);
+        let folds = self.0.lock();
+        let before = folds.iter().rev().find(|fold| {
+            let holds = |message: &Message| (0..fold.len()).any(|index| fold.has(index, message));
+            kept.clone().any(|message| holds(message)) && messages.get(summary).is_some_and(|of| !holds(of))
+        });
+        before.and_then(Fold::known)
+    }
+
     /// Runs `work` on the fold that has come furthest in `transcript`, or on a new one, and keeps it.
     ///
     /// The fold is taken out meanwhile: calls at the same time do not wait for each other, and a panic loses it alone.
@@ -96,7 +96,6 @@ impl<F: Fold> Folds<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Message;
 
     struct Heavy(Limits, usize);
 
@@ -111,6 +110,10 @@ mod tests {
 
         fn bytes(&self) -> usize {
             self.1
+        }
+
+        fn known(&self) -> Option<Known> {
+            None
         }
 
         fn has(&self, _index: usize, _message: &Message) -> bool {

@@ -70,20 +70,25 @@ pub fn decide(
         Mode::Auto => shows_cache(transcript),
     };
     if is_sticky {
-        let start = || Sticky::new(*policy, limits.clone());
+        let start = || {
+            let mut fold = Sticky::new(*policy, limits.clone());
+            fold.calibration().start_from(memo.sticky.known_before(transcript));
+            fold
+        };
         memo.sticky.resume(transcript, limits, start, |fold| {
-            fold.calibration().expect(overhead_tokens, memo.known());
+            fold.calibration().expect(overhead_tokens);
             let (plan, floor, arithmetic) = fold.plan(transcript);
-            memo.learn(fold.calibration().known());
             Decision { plan, floor, estimate: fold.estimate(), arithmetic: Some(arithmetic) }
         })
     } else {
-        let calibration = Calibration::new(policy.calibrate, limits.context_window);
-        let start = || EveryCall::new(limits.clone(), calibration);
+        let start = || {
+            let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
+            calibration.start_from(memo.every_call.known_before(transcript));
+            EveryCall::new(limits.clone(), calibration)
+        };
         memo.every_call.resume(transcript, limits, start, |fold| {
-            fold.calibration().expect(overhead_tokens, memo.known());
+            fold.calibration().expect(overhead_tokens);
             let (plan, floor) = fold.plan(transcript);
-            memo.learn(fold.calibration().known());
             Decision { plan, floor, estimate: fold.estimate(), arithmetic: None }
         })
     }

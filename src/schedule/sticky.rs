@@ -6,7 +6,7 @@
 //! decided for it. The fold holds no clock and no text.
 
 use super::batch::{Batch, show_anew};
-use super::calibration::{Calibration, Sent};
+use super::calibration::{Calibration, Known, Sent};
 use super::clock::{Clock, Request};
 use super::economy::{Policy, Prices};
 use super::fold::Fold;
@@ -363,6 +363,10 @@ impl Fold for Sticky {
 
     fn bytes(&self) -> usize {
         self.bytes + self.account.bytes()
+    }
+
+    fn known(&self) -> Option<Known> {
+        self.calibration.known()
     }
 
     fn has(&self, index: usize, message: &Message) -> bool {

@@ -63,6 +63,7 @@ pub(crate) fn limits(dice: &mut Dice) -> Limits {
         thinking_scope: dice.pick(&[ThinkingScope::All, ThinkingScope::ClosedTurns]),
         overflow: if dice.one_in(5) { Overflow::Keep } else { Overflow::Shrink },
         reserve_tokens: dice.pick(&[0.0, 200.0, 8192.0]),
+        ..Limits::default()
     }
 }
 

@@ -57,7 +57,9 @@ fn kept_lines(text: &[u16], kept: &KeptLines) -> Vec<u16> {
     let mut left: Vec<Vec<u16>> = Vec::new();
     let mut from = 0;
     let mut is_first = true;
-    for rows in kept.rows.iter().map(|rows| rows.start as usize..rows.end as usize).chain([end..end]) {
+    for rows in
+        kept.rows.iter().map(|rows| rows.start as usize..rows.end as usize).chain(std::iter::once(end..end))
+    {
         if rows.start > from {
             let omitted = rows.start - from;
             left.push(if std::mem::take(&mut is_first) {
