@@ -306,7 +306,7 @@ test("what is known of the prompt and the tools is kept across a model switch an
   for (let at = 0; at < 6; at += 1) await call(800);
   scribe.model = "model-b";
   for (let at = 0; at < 3; at += 1) assertClose(await call(800), 0.03);
-  loop.messages = compacted(loop.messages, 1500, scribe.summary(300, 30_000));
+  loop.messages = compacted(loop.messages, 3500, scribe.summary(300, 30_000));
   judge.hostChanged();
   for (let at = 0; at < 3; at += 1) assertClose(await call(200), 0.03);
 });

@@ -29,7 +29,7 @@ impl Level {
         let fine = u32::from(self.0).saturating_sub(coarse);
         let doublings = u32::from(self.0).min(coarse) + fine / 2;
         let tokens = 1usize.checked_shl(MIN_CUT_TOKENS.ilog2() + doublings).unwrap_or(usize::MAX);
-        if fine % 2 == 1 { tokens.saturating_mul(181) / 128 } else { tokens }
+        if fine % 2 == 1 { (tokens / 128).saturating_mul(181) } else { tokens }
     }
 
     /// The highest level of at most `tokens`; the least if there is none.
@@ -156,7 +156,7 @@ fn cut_to(text: &[u16], before: usize, level: Level, count: &impl Fn(&[u16]) -> 
             let (head, tail) = (head(text, half_len).len() as u32, tail(text, half_len).len() as u32);
             return Some(BlockCut { head, tail, tokens_saved: (before - after) as u32 });
         }
-        half = (half * level / (after + after / 32).max(1)).min(half * 3 / 4);
+        half = if after > level { half * level / (after + after / 32) } else { half * 3 / 4 };
     }
     None
 }

@@ -54,8 +54,10 @@ impl SessionStore {
     /// Answers a request, as JSON, on a worker thread.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn ask(&self, request: String) -> Result<Promise<String>> {
-        let store = self.store.clone();
-        task(move || answer(&store, parsed(&request)?, When::Later))
+        guarded(|| {
+            let store = self.store.clone();
+            task(move || answer(&store, parsed(&request)?, When::Later))
+        })
     }
 
     /// Answers a short request here.

@@ -78,8 +78,6 @@ pub struct Calibration {
     /// When the newest summary says it was made, and whether an older message after it bears that out.
     summary_ms: Option<f64>,
     is_summary_dated: bool,
-    /// Whether a call was planned: what is reported from then on is of this list.
-    was_planned: bool,
     /// The newest message with a report.
     newest_report: Option<usize>,
     /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
@@ -130,7 +128,6 @@ impl Calibration {
             has_summary: false,
             summary_ms: None,
             is_summary_dated: false,
-            was_planned: false,
             newest_report: None,
             unreported: Vec::new(),
         }
@@ -212,11 +209,6 @@ impl Calibration {
         }
     }
 
-    /// Notes that a call was planned with the messages taken in so far.
-    pub fn planned(&mut self) {
-        self.was_planned = true;
-    }
-
     /// How to estimate the next prompt.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
@@ -258,7 +250,7 @@ impl Calibration {
     fn first(&mut self, source: &Source, reported: f64, sent: Sent) {
         let (reported, counted) = sent.unframed(reported, Reading::default());
         let beside = reported - PRIOR_SCALE * counted;
-        let is_doubted = self.has_summary && !self.is_summary_dated && !self.was_planned && {
+        let is_doubted = self.has_summary && !self.is_summary_dated && {
             let expected = self.known.as_ref().map(|known| known.scale * (known.overhead + counted));
             let told = self.overhead_tokens.map(|overhead| PRIOR_SCALE * counted + 2.0 * overhead);
             match expected.or(told) {

@@ -46,7 +46,6 @@ impl EveryCall {
     #[must_use]
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size) {
         self.advance(transcript);
-        self.calibration.planned();
         self.settle();
         let plan = self.account.plan();
         let floor = if self.limits.overflow == Overflow::Keep { self.shrunk() } else { self.account.sent() };

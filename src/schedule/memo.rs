@@ -2,6 +2,8 @@
 //!
 //! Forgetting any of it changes no decision, only how long the next one takes: a fold without a memo starts over.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 
 use super::calibration::Known;
@@ -12,8 +14,8 @@ use crate::fault;
 use crate::layers::Limits;
 use crate::transcript::{Body, Message, Transcript};
 
-/// Messages after a summary by which the conversation is recognised that was compacted to it.
-const KEPT_LOOKED_FOR: usize = 4;
+/// Messages after a summary by which the conversation is recognised that was compacted to it: one may occur anywhere.
+const KEPT_LOOKED_FOR: usize = 2;
 /// Conversations remembered at once, of each kind.
 const MAX_FOLDS: usize = 128;
 /// Bytes that all conversations of a kind may keep from being freed, unless it is one alone: facts of messages, most of
@@ -27,6 +29,13 @@ pub struct Memo {
     pub(super) every_call: Folds<EveryCall>,
 }
 
+impl Memo {
+    /// What `transcript` taught before it was compacted, under whichever schedule that was.
+    pub(super) fn known_before(&self, transcript: &Transcript) -> Option<Known> {
+        self.sticky.known_before(transcript).or_else(|| self.every_call.known_before(transcript))
+    }
+}
+
 /// Folds, the most recently used last.
 pub(super) struct Folds<F>(Mutex<Vec<F>>);
 
@@ -37,15 +46,19 @@ impl<F> Default for Folds<F> {
 }
 
 impl<F: Fold> Folds<F> {
-    /// What `transcript` taught before it was compacted: another fold holds messages it kept, but not its summary.
-    pub(super) fn known_before(&self, transcript: &Transcript) -> Option<Known> {
+    /// The same under this schedule: another fold holds messages it kept, but not its summary.
+    fn known_before(&self, transcript: &Transcript) -> Option<Known> {
         let messages = transcript.messages();
         let summary = messages.iter().rposition(|message| matches!(message.body, Body::Summary))?;
-        let kept = messages.get(summary + 1..).unwrap_or_default().iter().take(KEPT_LOOKED_FOR);
+        let kept = messages.get(summary + 1..summary + 1 + KEPT_LOOKED_FOR)?;
         let folds = self.0.lock();
         let before = folds.iter().rev().find(|fold| {
-            let holds = |message: &Message| (0..fold.len()).any(|index| fold.has(index, message));
-            kept.clone().any(|message| holds(message)) && messages.get(summary).is_some_and(|of| !holds(of))
+            let holds = |run: &[Arc<Message>]| {
+                let holds_at =
+                    |at: usize| run.iter().zip(at..).all(|(message, index)| fold.has(index, message));
+                (0..fold.len()).any(holds_at)
+            };
+            holds(kept) && messages.get(summary..=summary).is_some_and(|of| !holds(of))
         });
         before.and_then(Fold::known)
     }

@@ -72,7 +72,7 @@ pub fn decide(
     if is_sticky {
         let start = || {
             let mut fold = Sticky::new(*policy, limits.clone());
-            fold.calibration().start_from(memo.sticky.known_before(transcript));
+            fold.calibration().start_from(memo.known_before(transcript));
             fold
         };
         memo.sticky.resume(transcript, limits, start, |fold| {
@@ -83,7 +83,7 @@ pub fn decide(
     } else {
         let start = || {
             let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
-            calibration.start_from(memo.every_call.known_before(transcript));
+            calibration.start_from(memo.known_before(transcript));
             EveryCall::new(limits.clone(), calibration)
         };
         memo.every_call.resume(transcript, limits, start, |fold| {

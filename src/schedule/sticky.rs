@@ -140,7 +140,6 @@ impl Sticky {
     #[must_use]
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic) {
         self.advance(transcript);
-        self.calibration.planned();
         fault::step();
         let arithmetic = self.weigh();
         let mut moved = None;
