@@ -33,7 +33,9 @@ for (const schedule of ["everyCall", "sticky"]) {
       assert.deepEqual(shrunk.overflows, isOver(size) ? [{ ...event, tokens: size, floorTokens: size }] : []);
       // Under sticky what was cut at an earlier call stays cut that way; a kept request has no such past.
       const floorTokens = kept.overflows[0]?.floorTokens;
-      assert.ok(!isOver(keptSize) || (schedule === "sticky" ? floorTokens <= keptSize : floorTokens === size));
+      assert.ok(
+        !isOver(keptSize) || (schedule === "sticky" ? floorTokens <= keptSize : floorTokens === size),
+      );
       assert.deepEqual(kept.overflows, isOver(keptSize) ? [{ ...event, tokens: keptSize, floorTokens }] : []);
     }
     assert.ok(overflowing >= 30, `${overflowing} of 300 cannot fit`);

@@ -48,8 +48,8 @@ const MARKED = {
   calls: () => String(pair(results("economy.json").rows).without.calls),
   /** A table under this header, a row per public session, once `npm run bench:economy -- --public` has been run. */
   public(header) {
-    if (!existsSync(new URL("public.json", RESULTS))) return undefined;
-    const { rows } = results("public.json");
+    if (!existsSync(new URL("economy-public.json", RESULTS))) return undefined;
+    const { rows } = results("economy-public.json");
     const lines = Array.from(new Set(rows.map(({ session }) => session)), (name) => {
       const { without, ours, before, after, saved } = pair(rows.filter(({ session }) => session === name));
       const cells = [

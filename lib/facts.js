@@ -216,7 +216,7 @@ class FactStore {
    */
   async slotsOf(messages, call) {
     const survey = this.#begin(messages);
-    const { slots, facts } = survey;
+    const { slots } = survey;
     while (survey.at < survey.queue.length || survey.next < messages.length) {
       const { fresh, waits, from } = this.#survey(messages, survey);
       if (fresh.length > 0) await this.#readAll(fresh, call);
