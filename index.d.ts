@@ -69,7 +69,7 @@ export interface TransformContextOptions {
    * size too.
    */
   minSummaryChars?: number;
-  /** A longer kept line is cut to this. UTF-16 code units, default 500; raise it for logs whose lines are long. */
+  /** A longer kept line shows its first 7/10 and its end around `…`, this much in all. UTF-16 code units, default 500; raise it for logs whose lines are long. */
   summaryLineChars?: number;
   /**
    * The line that says what was left out: "zh" (default), "en", or your own (it must return a string). Take your
@@ -78,6 +78,13 @@ export interface TransformContextOptions {
   marker?: "zh" | "en" | ((omittedLines: number, originalChars: number) => string);
   /** Names of tools whose results are never summarised or cut. Default none; name those the model has to quote. */
   excludeTools?: string[];
+  /**
+   * Messages that nothing is done to: true keeps one as it is, with the call it answers or the results that answer it, in
+   * every layer. Asked once per message, when it is first seen. Where it throws, the message is protected. Default none.
+   * @example createTransformContext({ protect: (message) => message.details?.pinned === true })
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: a host's own messages have fields of their own
+  protect?: (message: any) => boolean;
   /**
    * True ends each marker with the handle by which the tool of `createRecallTool` finds the original. Default
    * false; give both or neither.

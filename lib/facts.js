@@ -2,7 +2,7 @@
 // were read from. Freed with the message, here and there.
 "use strict";
 
-const { Batch, markerLine } = require("./snapshot.js");
+const { Batch, markerLine, protection } = require("./snapshot.js");
 
 /** Slot of what is no object (null, a number, a hole): nothing is known of it and nothing is done to it. */
 const NOTHING = 0;
@@ -180,6 +180,7 @@ class Seen {
 class FactStore {
   #engine;
   #marker;
+  #protects;
   #known = new WeakMap();
   #seen = new WeakMap();
   #free = [];
@@ -199,6 +200,7 @@ class FactStore {
   constructor(engine, options) {
     this.#engine = engine;
     this.#marker = markerLine(options.marker, options);
+    this.#protects = protection(options.protect);
     const batch = new Batch();
     batch.add(NOTHING, {});
     this.#read(batch);
@@ -337,7 +339,7 @@ class FactStore {
       const batch = new Batch();
       while (from < fresh.length && batch.units < BATCH_UNITS) {
         const { message, facts } = fresh[from++];
-        batch.add(facts.slot, message, this.#marker);
+        batch.add(facts.slot, message, this.#marker, this.#protects);
       }
       if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) this.#read(batch);
       else await call.away(this.#engine.readAsync(batch.numbers, batch.strings, call.flag));

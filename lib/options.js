@@ -88,6 +88,7 @@ const HOOK_OPTIONS = {
   marker: ["zh", orFunction(oneOf("zh", "en"))],
   recall: [false, flag],
   excludeTools: [[], names],
+  protect: [undefined, handler],
   thinkingScope: ["all", oneOf("all", "closedTurns")],
   overflow: ["shrink", oneOf("shrink", "keep")],
   reserveTokens: [DEFAULTS.reserveTokens, amount],

@@ -33,6 +33,10 @@ const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output"];
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);
 
+/** What is told of a message in one number. */
+const SENT = 1;
+const PROTECTED = 2;
+
 /** Rows of messages that cross the boundary together. */
 class Batch {
   #rows = [0];
@@ -40,11 +44,15 @@ class Batch {
   /** UTF-16 code units in `strings`. */
   units = 0;
 
-  /** Appends a message for `slot`. `marker` makes the host's own marker line, if it has one. */
-  add(slot, message, marker) {
+  /**
+   * Appends a message for `slot`. `marker` makes the host's own marker line, and `protects` says whether nothing may be
+   * done to the message, where the host has such a function.
+   */
+  add(slot, message, marker, protects) {
     const role = ROLES[message.role] ?? OTHER_ROLE;
     const isSent = !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
-    this.#rows.push(slot, role, isSent ? 1 : 0, number(message.timestamp));
+    const flags = (isSent ? SENT : 0) | (protects?.(message) ? PROTECTED : 0);
+    this.#rows.push(slot, role, flags, number(message.timestamp));
     const countAt = this.#rows.push(0) - 1;
     if (role === ROLES.assistant) this.#addAssistant(message);
     if (role === ROLES.toolResult) this.#addToolResult(message, marker);
@@ -183,4 +191,16 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
   };
 }
 
-module.exports = { Batch, json, joinedText, markerLine };
+/** The host's `protect` as `Batch.add` wants it. Where it throws, the message is protected: nothing is lost by a mistake. */
+function protection(protect) {
+  if (protect === undefined) return undefined;
+  return (message) => {
+    try {
+      return Boolean(protect(message));
+    } catch {
+      return true;
+    }
+  };
+}
+
+module.exports = { Batch, protection, json, joinedText, markerLine };

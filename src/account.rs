@@ -132,6 +132,8 @@ pub struct Account {
     opening: Opening,
     first_user: Option<usize>,
     last_user: Option<usize>,
+    /// User messages that what the host protects follows: without them an answer would come right after another.
+    asked: BTreeSet<usize>,
     /// Edits since a trial began, each as it was before.
     trial: Option<Vec<(usize, Decision)>>,
 }
@@ -185,6 +187,9 @@ impl Account {
     fn note(&mut self, index: usize, message: &Message) {
         if self.opening == Opening::Unknown && self.rows.get(index).is_some_and(Row::is_turn) {
             self.opening = if message.assistant().is_some() { Opening::Reply } else { Opening::At(index) };
+        }
+        if message.is_protected {
+            self.asked.extend(self.last_user);
         }
         match &message.body {
             Body::User => {
@@ -294,14 +299,22 @@ impl Account {
         self.last_user
     }
 
-    /// True for what no layer drops, however old it is: system messages, the opening, the first and the last user
+    /// True for what no layer drops, however old it is: what the host protects, system messages, the opening, the first and the last user
     /// message and the summaries before the first.
     #[must_use]
     pub fn is_protected(&self, index: usize) -> bool {
         match self.message(index).map(|message| &message.body) {
             Some(Body::System) | None => true,
+            Some(_)
+                if self.group(index).any(|member| self.message(member).is_some_and(|of| of.is_protected)) =>
+            {
+                true
+            }
             Some(Body::Summary) if self.first_user.is_none_or(|first| index < first) => true,
-            Some(_) => [self.opening(), self.first_user, self.last_user].contains(&Some(index)),
+            Some(_) => {
+                let ends = [self.opening(), self.first_user, self.last_user];
+                ends.contains(&Some(index)) || self.asked.contains(&index)
+            }
         }
     }
 

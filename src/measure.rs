@@ -200,6 +200,7 @@ fn message(raw: &Raw<'_>, body: Body, tokens: usize, traits: Traits) -> Message 
     Message {
         body,
         is_sent: raw.is_sent,
+        is_protected: false,
         tokens,
         timestamp_ms: raw.timestamp_ms,
         fingerprint: raw.fingerprint,

@@ -41,6 +41,25 @@ pub fn clip(text: &[u16], len: Utf16Len) -> Vec<u16> {
     clipped
 }
 
+/// `text`, or its beginning and its end around an ellipsis where it is longer, at most `len` units in all: seven tenths of
+/// them for the beginning, the rest for the end.
+///
+/// ```
+/// use pi_strata::text::{Utf16Len, clip_middle};
+///
+/// let text: Vec<u16> = "abcdefghijklmnop".encode_utf16().collect();
+/// assert_eq!(String::from_utf16_lossy(&clip_middle(&text, Utf16Len(10))), "abcdefg…op");
+/// ```
+#[must_use]
+pub fn clip_middle(text: &[u16], len: Utf16Len) -> Vec<u16> {
+    if text.len() <= len.0 {
+        return text.to_vec();
+    }
+    let kept_head = len.0 * 7 / 10;
+    let kept_tail = len.0.saturating_sub(kept_head + 1);
+    [head(text, Utf16Len(kept_head)), &[ELLIPSIS], tail(text, Utf16Len(kept_tail))].concat()
+}
+
 fn cut_before(text: &[u16], at: usize) -> usize {
     at.min(text.len()) - usize::from(splits_pair(text, at))
 }

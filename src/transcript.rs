@@ -45,6 +45,8 @@ pub struct Message {
     pub body: Body,
     /// False where pi leaves it out: stop reasons `error` and `aborted`, and what is excluded from the context.
     pub is_sent: bool,
+    /// Whether the host asked that nothing is done to it.
+    pub is_protected: bool,
     /// Tokens of the unedited message: 0 where pi does not send it.
     pub tokens: usize,
     /// When it was made, in ms since 1970; `None` where missing or not finite.
@@ -284,6 +286,16 @@ impl Message {
     #[must_use]
     pub fn sent_assistant(&self) -> Option<&Assistant> {
         self.assistant().filter(|_| self.is_sent)
+    }
+
+    /// Keeps every layer away from it.
+    pub fn protect(&mut self) {
+        self.is_protected = true;
+        self.cuts = CutTable::default();
+        if let Body::ToolResult(result) = &mut self.body {
+            result.is_excluded = true;
+            result.shortened = None;
+        }
     }
 
     /// Whether `other` is the same message or one of equal content; a report may have come in since.

@@ -31,17 +31,21 @@ function stampOf(folder) {
   return existsSync(stamp) ? readFileSync(stamp, "utf8") : undefined;
 }
 
-function install(folder) {
-  const child = spawn("npm", ["ci", "--no-audit", "--no-fund"], {
+/** By the lock file; where that names other platforms' packages that the registry does not have, what is left of it. */
+async function install(folder) {
+  const status = (await npm(folder, "ci")) && (await npm(folder, "install", "--no-save"));
+  if (status === 0) writeFileSync(join(folder, STAMP), hashOf(folder));
+  return status;
+}
+
+function npm(folder, ...command) {
+  const child = spawn("npm", [...command, "--no-audit", "--no-fund"], {
     cwd: folder,
     stdio: ["ignore", "inherit", "inherit"],
     shell: process.platform === "win32",
   });
   return new Promise((resolve) => {
     child.on("error", () => resolve(1));
-    child.on("exit", (status) => {
-      if (status === 0) writeFileSync(join(folder, STAMP), hashOf(folder));
-      resolve(status ?? 1);
-    });
+    child.on("exit", (status) => resolve(status ?? 1));
   });
 }

@@ -46,15 +46,17 @@ export function summaryOf(text) {
   const summary = [
     ...lines.slice(0, 3).map(cutLine),
     `[... 已省略 ${left} 行，原始 ${text.length} 字符 ...]`,
-    ...lines.slice(-2).map(cutLine),
+    ...lines.slice(3).slice(-2).map(cutLine),
   ].join("\n");
   return summary.length < text.length ? summary : undefined;
 }
 
+/** The first 350 and the last 149 code units around an ellipsis, without half a surrogate pair. */
 function cutLine(line) {
   if (line.length <= 500) return line;
-  const code = line.charCodeAt(498);
-  return `${line.slice(0, code >= 0xd800 && code < 0xdc00 ? 498 : 499)}…`;
+  const isPair = (at) => /^[\ud800-\udbff][\udc00-\udfff]$/.test(line.slice(at - 1, at + 1));
+  const tail = line.length - 149;
+  return `${line.slice(0, isPair(350) ? 349 : 350)}…${line.slice(isPair(tail) ? tail + 1 : tail)}`;
 }
 
 function stripped(message) {

@@ -32,7 +32,10 @@ pub fn old_before(account: &Account, limits: &Limits) -> usize {
 /// what a provider would refuse without it.
 #[must_use]
 pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {
-    let assistant = account.message(index).and_then(|message| message.assistant());
+    let assistant = account
+        .message(index)
+        .filter(|message| !message.is_protected)
+        .and_then(|message| message.assistant());
     Some(index) != step
         && assistant.is_some_and(|assistant| assistant.thinking.is_some() && may_lose_thinking(assistant))
 }

@@ -5,7 +5,7 @@
 use super::Limits;
 use crate::account::Account;
 use crate::cuts::cut_text;
-use crate::text::{Utf16Len, clip, first_lines, last_lines, line_count};
+use crate::text::{Utf16Len, clip_middle, first_lines, last_lines, line_count};
 
 /// Lines kept from the beginning of a summarised result. Documented default of the hook.
 pub const SUMMARY_HEAD_LINES: usize = 3;
@@ -85,11 +85,14 @@ impl Form {
         if text.len() <= self.min_len.0 || self.is_summary(text) {
             return None;
         }
-        let omitted = line_count(text).saturating_sub(self.head_lines + self.tail_lines);
-        let mut lines: Vec<Vec<u16>> =
-            first_lines(text, self.head_lines).map(|line| clip(line, self.line_len)).collect();
+        let count = line_count(text);
+        let omitted = count.saturating_sub(self.head_lines + self.tail_lines);
+        // With few lines those at the end are the same as those at the beginning: none is shown twice.
+        let tail_lines = self.tail_lines.min(count.saturating_sub(self.head_lines));
+        let shown = |line: &[u16]| clip_middle(line, self.line_len);
+        let mut lines: Vec<Vec<u16>> = first_lines(text, self.head_lines).map(shown).collect();
         lines.push(marker(omitted, Utf16Len(text.len())));
-        lines.extend(last_lines(text, self.tail_lines).into_iter().map(|line| clip(line, self.line_len)));
+        lines.extend(last_lines(text, tail_lines).into_iter().map(shown));
         let summary = lines.join(&NEWLINE);
         (summary.len() < text.len()).then_some(summary)
     }
@@ -198,10 +201,28 @@ mod tests {
     }
 
     #[test]
-    fn cuts_long_lines_outside_surrogate_pairs() {
-        let line = format!("{}😀{}", "a".repeat(499), "b".repeat(3000));
+    fn long_lines_show_their_beginning_and_their_end_and_no_half_of_a_pair() {
+        let line = format!("{}😀{}", "a".repeat(349), "b".repeat(3000));
         let text = summary(&line).expect("is shorter");
-        assert!(text.starts_with(&format!("{}…\n[... 已省略 0 行", "a".repeat(499))));
+        assert_eq!(
+            text,
+            format!("{}…{}\n[... 已省略 0 行，原始 3351 字符 ...]", "a".repeat(349), "b".repeat(149))
+        );
+    }
+
+    #[test]
+    fn no_line_is_shown_twice() {
+        let line = |number: usize| format!("{number}{}", "x".repeat(400));
+        for count in 2..=5 {
+            let lines: Vec<String> = (0..count).map(line).collect();
+            let text = lines.join("\n");
+            // With the marker it would be longer than the text: then the text stays.
+            assert_eq!(summary(&text), None, "{count} lines");
+        }
+        let long = format!("{}\n{}", "y".repeat(2000), line(1));
+        let text = summary(&long).expect("is shorter");
+        assert_eq!(text.matches(&line(1)).count(), 1);
+        assert!(text.ends_with("字符 ...]"));
     }
 
     #[test]

@@ -63,11 +63,15 @@ impl Held {
 }
 
 /// The facts of a message; equal content that was measured under equal rules is looked up.
-pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Message> {
+pub(super) fn facts_of(raw: &Raw<'_>, is_protected: bool, rules: &Rules, rules_hash: u64) -> Arc<Message> {
     let key = (raw.fingerprint, rules_hash);
     let held = CACHE.get(&key).or_else(|| HELD.lock().facts.get(&key).and_then(Weak::upgrade));
     held.unwrap_or_else(|| {
-        let facts = Arc::new(measure(raw, rules));
+        let mut facts = measure(raw, rules);
+        if is_protected {
+            facts.protect();
+        }
+        let facts = Arc::new(facts);
         CACHE.insert(key, facts.clone());
         HELD.lock().insert(key, &facts);
         facts
@@ -88,6 +92,7 @@ mod tests {
             let parts = vec![Part::Text(&text)];
             facts_of(
                 &Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint, identity: fingerprint },
+                false,
                 &rules,
                 0,
             )

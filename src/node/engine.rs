@@ -248,7 +248,10 @@ fn read_into(slots: &Slots, batch: &Batch, rules: &Rules, cancel: &Cancel) -> Re
     let rules_hash = content_cache::hash_of(rules);
     for message in batch.messages()? {
         cancel.check()?;
-        slots.set(message.slot, Some(content_cache::facts_of(&message.raw, rules, rules_hash)));
+        slots.set(
+            message.slot,
+            Some(content_cache::facts_of(&message.raw, message.is_protected, rules, rules_hash)),
+        );
     }
     Ok(())
 }

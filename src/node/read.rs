@@ -21,6 +21,9 @@ use crate::transcript::Usage;
 const ROWS_START: usize = 1;
 /// How many numbers the usage of an assistant message takes: before all others of its own.
 const USAGE_NUMBERS: usize = 9;
+/// What is told of a message in one number, as `lib/snapshot.js` writes it.
+const SENT: usize = 1;
+const PROTECTED: usize = 2;
 /// Room made before the strings are read; more is made as they come.
 const MAX_RESERVED_UNITS: usize = 1 << 26;
 
@@ -35,6 +38,8 @@ pub(super) struct Batch {
 /// A message that was read, with the slot JavaScript chose for its facts.
 pub(super) struct Slotted<'a> {
     pub(super) slot: usize,
+    /// Whether the host asked that nothing is done to it.
+    pub(super) is_protected: bool,
     pub(super) raw: Raw<'a>,
 }
 
@@ -122,7 +127,8 @@ impl<'a> Cursor<'a> {
         let slot = self.count()?;
         let (first_number, first_string) = (self.number, self.string);
         let role = Role::at(self.count()?).ok_or_else(malformed)?;
-        let is_sent = self.number()? != 0.0;
+        let flags = self.count()?;
+        let (is_sent, is_protected) = (flags & SENT != 0, flags & PROTECTED != 0);
         let timestamp_ms = finite(self.number()?);
         let part_count = self.count()?;
         let usage =
@@ -132,7 +138,11 @@ impl<'a> Cursor<'a> {
         let fingerprint = self.fingerprint(first_number, first_string, 0..0);
         let identity =
             if usage.is_empty() { fingerprint } else { self.fingerprint(first_number, first_string, usage) };
-        Ok(Slotted { slot, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity } })
+        Ok(Slotted {
+            slot,
+            is_protected,
+            raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity },
+        })
     }
 
     fn role(&mut self, role: Role) -> Result<RawRole<'a>> {

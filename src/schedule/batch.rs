@@ -74,7 +74,9 @@ impl Batch<'_> {
 
     /// A failed answer is never sent, so leaving it out changes nothing on the wire.
     fn drop_unsent(&mut self) {
-        let is_unsent = |row: &Row| row.message.assistant().is_some() && !row.message.is_sent;
+        let is_unsent = |row: &Row| {
+            row.message.assistant().is_some() && !row.message.is_sent && !row.message.is_protected
+        };
         let live = self.account.live_before(self.tail);
         for index in live.filter(|&index| self.account.row(index).is_some_and(is_unsent)).collect::<Vec<_>>()
         {

@@ -60,7 +60,6 @@ pub struct Known {
 
 /// What the reports so far teach.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one thing known of the reports, set on its own")]
 pub struct Calibration {
     is_on: bool,
     context_window: f64,
