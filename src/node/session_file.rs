@@ -74,21 +74,27 @@ impl SessionFile {
     /// The lines that were left out.
     #[napi(getter)]
     pub fn problems(&self) -> Result<Vec<LineProblem>> {
-        let of =
-            |problem: &Problem| LineProblem { line: problem.line as u32, message: problem.message.clone() };
-        guarded(|| Ok(self.recording.problems().iter().map(of).collect()))
+        guarded(|| {
+            let of = |problem: &Problem| LineProblem {
+                line: problem.line as u32,
+                message: problem.message.clone(),
+            };
+            Ok(self.recording.problems().iter().map(of).collect())
+        })
     }
 
     /// The stretches of the conversation.
     #[napi(getter)]
     pub fn stretches(&self) -> Result<Vec<RecordedStretch>> {
-        let of = |stretch: &Stretch| RecordedStretch {
-            cause: stretch.cause.as_str().to_owned(),
-            opening: stretch.opening.iter().map(|&number| number as u32).collect(),
-            from: stretch.from as u32,
-            to: stretch.to as u32,
-        };
-        guarded(|| Ok(self.recording.stretches().iter().map(of).collect()))
+        guarded(|| {
+            let of = |stretch: &Stretch| RecordedStretch {
+                cause: stretch.cause.as_str().to_owned(),
+                opening: stretch.opening.iter().map(|&number| number as u32).collect(),
+                from: stretch.from as u32,
+                to: stretch.to as u32,
+            };
+            Ok(self.recording.stretches().iter().map(of).collect())
+        })
     }
 
     /// Numbers of the messages the model answered with.

@@ -56,7 +56,7 @@ impl SessionStore {
     pub fn ask(&self, request: String) -> Result<Promise<String>> {
         guarded(|| {
             let store = self.store.clone();
-            task(move || answer(&store, parsed(&request)?, When::Later))
+            Ok(task(move || answer(&store, parsed(&request)?, When::Later)))
         })
     }
 
@@ -154,24 +154,26 @@ struct Plan {
 /// What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn plan_compression(request: String) -> Result<Promise<String>> {
-    task(move || {
-        let request: PlanRequest = parsed(&request)?;
-        let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(&row.body)).collect();
-        let keep =
-            Keep { messages: request.keep, tokens: request.keep_tokens, has_prompt: request.has_prompt };
-        let indices = let_go(&messages, &keep);
-        let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
-        let prompt = request
-            .prompt_tokens
-            .filter(|_| !gone.is_empty())
-            .map(|tokens| summary_prompt(&gone, tokens, request.answer_tokens));
-        let made = request.rules.filter(|_| !gone.is_empty()).map(|Rules { digest, language }| {
-            let rows = indices.iter().filter_map(|&index| request.rows.get(index));
-            let rows = gone.into_iter().zip(rows.map(|row| row.is_summary));
-            let rows: Vec<_> = rows.map(|(said, is_summary)| LetGo { said, is_summary }).collect();
-            Made::from(summarise(&digest, None, &rows, language))
-        });
-        json(&Plan { let_go: indices, prompt, made })
+    guarded(|| {
+        Ok(task(move || {
+            let request: PlanRequest = parsed(&request)?;
+            let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(&row.body)).collect();
+            let keep =
+                Keep { messages: request.keep, tokens: request.keep_tokens, has_prompt: request.has_prompt };
+            let indices = let_go(&messages, &keep);
+            let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
+            let prompt = request
+                .prompt_tokens
+                .filter(|_| !gone.is_empty())
+                .map(|tokens| summary_prompt(&gone, tokens, request.answer_tokens));
+            let made = request.rules.filter(|_| !gone.is_empty()).map(|Rules { digest, language }| {
+                let rows = indices.iter().filter_map(|&index| request.rows.get(index));
+                let rows = gone.into_iter().zip(rows.map(|row| row.is_summary));
+                let rows: Vec<_> = rows.map(|(said, is_summary)| LetGo { said, is_summary }).collect();
+                Made::from(summarise(&digest, None, &rows, language))
+            });
+            json(&Plan { let_go: indices, prompt, made })
+        }))
     })
 }
 
@@ -201,13 +203,15 @@ impl From<Summary> for Made {
 /// The summary of rows that are let go, by the host's answer or by rules.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn summarise_session(request: String) -> Result<Promise<String>> {
-    task(move || {
-        let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
-        let messages: Vec<_> = rows
-            .iter()
-            .map(|row| LetGo { said: Said::from_json(&row.body), is_summary: row.is_summary })
-            .collect();
-        json(&Made::from(summarise(&digest, answer.as_deref(), &messages, language)))
+    guarded(|| {
+        Ok(task(move || {
+            let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
+            let messages: Vec<_> = rows
+                .iter()
+                .map(|row| LetGo { said: Said::from_json(&row.body), is_summary: row.is_summary })
+                .collect();
+            json(&Made::from(summarise(&digest, answer.as_deref(), &messages, language)))
+        }))
     })
 }
 
@@ -220,10 +224,12 @@ struct GroupsRequest {
 /// Indices of the rows that go with those at `indices`: calls and their results together.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn groups_of(request: String) -> Result<Promise<String>> {
-    task(move || {
-        let GroupsRequest { rows, indices } = parsed(&request)?;
-        let messages: Vec<_> = rows.iter().map(|row| Said::from_json(&row.body)).collect();
-        json(&with_groups(&messages, &indices))
+    guarded(|| {
+        Ok(task(move || {
+            let GroupsRequest { rows, indices } = parsed(&request)?;
+            let messages: Vec<_> = rows.iter().map(|row| Said::from_json(&row.body)).collect();
+            json(&with_groups(&messages, &indices))
+        }))
     })
 }
 
@@ -239,6 +245,6 @@ pub fn search_phrases(query: String) -> Result<Vec<String>> {
     guarded(|| Ok(search::search_phrases(&query)))
 }
 
-fn task(work: impl FnOnce() -> Result<String> + Send + 'static) -> Result<Promise<String>> {
-    guarded(|| Ok(blocking(None, move |_| work())))
+fn task(work: impl FnOnce() -> Result<String> + Send + 'static) -> Promise<String> {
+    blocking(None, move |_| work())
 }
