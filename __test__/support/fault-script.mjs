@@ -187,7 +187,7 @@ async function questionsAt(seed) {
     () => binding.estimateMessages(...batch, 1200),
     async () => (await binding.openSession(recorded)).message(0),
     () => binding.recall(...batch, told),
-    () => binding.countTextAsync("text", new binding.CancelFlag()),
+    () => binding.countTextAsync("text", undefined, new binding.CancelFlag()),
     () => new binding.CancelFlag().cancel(),
     () => binding.planCompression(plan),
     () => binding.summariseSession(summary),
