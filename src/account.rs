@@ -132,6 +132,7 @@ pub struct Account {
     opening: Opening,
     first_user: Option<usize>,
     last_user: Option<usize>,
+    bytes: usize,
     /// User messages that what the host protects follows: without them an answer would come right after another.
     asked: BTreeSet<usize>,
     /// Edits since a trial began, each as it was before.
@@ -177,6 +178,7 @@ impl Account {
         let size = message.size_as(Form::Whole);
         (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
         self.rows.push(row);
+        self.bytes += size_of::<Row>() + size_of::<usize>() + message.heap_bytes();
         self.live.insert(index);
         if link == Link::Orphan {
             self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
@@ -433,10 +435,10 @@ impl Account {
         Plan { edits: edits.collect(), before: self.raw, after: self.sent }
     }
 
-    /// Bytes it keeps from being freed beside the messages' own, about.
+    /// Bytes it keeps from being freed, the messages' own among them, about.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.rows.len() * (size_of::<Row>() + size_of::<usize>())
+        self.bytes
     }
 }
 

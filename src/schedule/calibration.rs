@@ -37,7 +37,7 @@ const NEGATIVE_SHARE: f64 = 0.1;
 const MAX_OVERHEAD: f64 = 150_000.0;
 /// After a compaction, reports without timestamps are doubted where they say that more than this, and more than this
 /// share of the window, stands beside the messages: agents send 10 000 to 50 000.
-const DOUBTED_OVERHEAD: f64 = 60_000.0;
+const DOUBTED_OVERHEAD: f64 = 80_000.0;
 const DOUBTED_SHARE: f64 = 0.3;
 
 /// What a prompt may have held, in cl100k tokens.

@@ -323,7 +323,7 @@ impl Sticky {
             held.kept_lines = traits.kept_lines.as_ref().map(|kept| self.lines.number(kept));
             self.take_up(index, message, &held);
         }
-        self.bytes += held.bytes() + message.heap_bytes();
+        self.bytes += held.bytes();
         self.held.push(held);
     }
 
