@@ -206,11 +206,6 @@ class FactStore {
     this.#read(batch);
   }
 
-  /** The facts of a message that was read before. */
-  of(message) {
-    return this.#known.get(message);
-  }
-
   /**
    * Slots and facts of these messages, each read if it is new or was changed. A few new ones are read at once; more are
    * read on a worker, in batches, giving the event loop its turn between them. `call` keeps the time and may be
