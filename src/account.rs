@@ -204,10 +204,12 @@ impl Account {
         }
     }
 
-    /// Puts facts of equal content in place of those at `index`: a report came in.
-    pub fn renew(&mut self, index: usize, message: &Arc<Message>) {
-        if let Some(row) = self.rows.get_mut(index) {
-            row.message = message.clone();
+    /// Takes the facts of these messages anew: their content is the same, but reports came in.
+    pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
+        for &index in indices {
+            if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
+                row.message = message.clone();
+            }
         }
     }
 

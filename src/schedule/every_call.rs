@@ -55,11 +55,8 @@ impl EveryCall {
 
     /// Takes in what is new in `transcript`.
     fn advance(&mut self, transcript: &Transcript) {
-        for index in self.calibration.catch_up(transcript.messages()) {
-            if let Some(message) = transcript.messages().get(index) {
-                self.account.renew(index, message);
-            }
-        }
+        let late = self.calibration.catch_up(transcript.messages());
+        self.account.renew(transcript, &late);
         for (index, message) in transcript.messages().iter().enumerate().skip(self.account.len()) {
             if let Some(assistant) = message.sent_assistant().filter(|_| self.calibration.is_on()) {
                 self.settle();

@@ -175,11 +175,8 @@ impl Sticky {
 
     /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
     fn advance(&mut self, transcript: &Transcript) {
-        for index in self.calibration.catch_up(transcript.messages()) {
-            if let Some(message) = transcript.messages().get(index) {
-                self.account.renew(index, message);
-            }
-        }
+        let late = self.calibration.catch_up(transcript.messages());
+        self.account.renew(transcript, &late);
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
                 self.call(index, assistant, message);
