@@ -5,8 +5,8 @@
 
 use crate::account::{Account, Form};
 use crate::layers::Limits;
-use crate::layers::tool_results::Cap;
 use crate::plan::{Layer, Reason};
+use crate::shorten::Cap;
 use crate::text::Utf16Len;
 use crate::transcript::{Body, Transcript};
 

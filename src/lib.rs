@@ -5,7 +5,8 @@
 //! - [`cancel`]: how long work is asked to stop
 //! - [`text`]: UTF-16 lengths, lines and cuts; [`tokens`]: exact cl100k counts and the estimate made of them
 //! - [`traits`]: what a message is about, as hashes
-//! - [`cuts`]: how a long text can be cut to its ends
+//! - [`handle`]: the handle by which a shortened tool result can be read back
+//! - [`cuts`]: how a long text can be cut to its ends; [`shorten`]: the shorter text for a long tool result
 //! - [`transcript`]: what the core sees of a conversation; [`plan`]: what it answers
 //! - [`account`]: what is sent of each message, and the sum: the one place where that is told
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
@@ -24,6 +25,7 @@ pub mod cancel;
 pub mod cuts;
 mod fault;
 pub mod guard;
+pub mod handle;
 pub mod history;
 pub mod layers;
 pub mod measure;
@@ -34,6 +36,7 @@ pub mod recall;
 pub mod schedule;
 pub mod session_file;
 pub mod sessions;
+pub mod shorten;
 pub mod sqlite;
 pub mod text;
 pub mod tokens;

@@ -1,4 +1,4 @@
-//! Reading back what was summarised: the handle of a tool result, pages of its text, and matches in it.
+//! Reading back what was summarised: pages of a tool result's text, and matches in it.
 //!
 //! No answer is longer than a page. A pattern runs on an engine whose time is linear in the text, and is taken
 //! literally where it is no pattern. Where the tool result with a handle is found is the caller's business.
@@ -6,9 +6,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use bytemuck::cast_slice;
 use regex::{Regex, RegexBuilder, escape};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::text::{Utf16Len, head, tail};
 
@@ -44,25 +42,6 @@ pub struct Answer {
     pub next: Option<Utf16Len>,
     /// Matches shown, if there was a pattern.
     pub matches: Option<usize>,
-}
-
-/// The handle of a tool result: eight hexadecimal digits, the same for the same call and text.
-#[must_use]
-pub fn handle(call_id: &[u16], text: &[u16]) -> String {
-    handle_text(handle_number(call_id, text))
-}
-
-/// A handle as facts keep it.
-#[must_use]
-pub fn handle_number(call_id: &[u16], text: &[u16]) -> u32 {
-    let seed = xxh3_64_with_seed(cast_slice(call_id), 0);
-    xxh3_64_with_seed(cast_slice(text), seed) as u32
-}
-
-/// A handle as the model reads it.
-#[must_use]
-pub fn handle_text(number: u32) -> String {
-    format!("{number:08x}")
 }
 
 /// Answers a query about `text`.

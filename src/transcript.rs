@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cuts::CutTable;
+use crate::handle::Handle;
 use crate::text::Utf16Len;
 use crate::traits::Traits;
 
@@ -168,8 +169,8 @@ pub struct ToolResult {
     pub text_len: Utf16Len,
     /// Whether the host asked that this tool's results are never touched.
     pub is_excluded: bool,
-    /// The number of its recall handle, where markers name it.
-    pub handle: Option<u32>,
+    /// Its handle, where markers name it.
+    pub handle: Option<Handle>,
     /// The shorter text it may be replaced by; `None` where it must stay as it is.
     pub shortened: Option<Shortened>,
 }

@@ -10,12 +10,13 @@ use napi_derive::napi;
 use super::failure::Result;
 use super::guarded::guarded;
 use crate::guard;
-use crate::layers::{self, tool_results};
+use crate::layers;
 use crate::measure;
 use crate::plan::{Action, Layer, Reason};
 use crate::recall;
 use crate::schedule::economy::Prices;
 use crate::schedule::sticky::Verdict;
+use crate::shorten;
 
 /// Roles as messages are described with them.
 #[derive(Clone, Copy)]
@@ -141,10 +142,10 @@ fn defaults() -> [(&'static str, f64); 20] {
         ("keepRecentToolResults", layers::KEEP_RECENT_TOOL_RESULTS as f64),
         ("keepRecentThinking", layers::KEEP_RECENT_THINKING as f64),
         ("keepRecentMessages", layers::KEEP_RECENT_MESSAGES as f64),
-        ("summaryHeadLines", tool_results::SUMMARY_HEAD_LINES as f64),
-        ("summaryTailLines", tool_results::SUMMARY_TAIL_LINES as f64),
-        ("minSummaryChars", tool_results::MIN_SUMMARY_LEN.0 as f64),
-        ("summaryLineChars", tool_results::SUMMARY_LINE_LEN.0 as f64),
+        ("summaryHeadLines", shorten::SUMMARY_HEAD_LINES as f64),
+        ("summaryTailLines", shorten::SUMMARY_TAIL_LINES as f64),
+        ("minSummaryChars", shorten::MIN_SUMMARY_LEN.0 as f64),
+        ("summaryLineChars", shorten::SUMMARY_LINE_LEN.0 as f64),
         ("imageTokens", measure::IMAGE_TOKENS as f64),
         ("wireFieldChars", measure::WIRE_FIELD_MAX_LEN.0 as f64),
         ("cacheRead", prices.read),

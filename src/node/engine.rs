@@ -22,7 +22,6 @@ use crate::guard::guard;
 use crate::layers::Limits;
 use crate::measure::Rules;
 use crate::plan::Reason;
-use crate::recall;
 use crate::schedule::economy::Policy;
 use crate::schedule::sticky::Verdict;
 use crate::schedule::{Decision, Memo, Mode, decide};
@@ -167,7 +166,7 @@ impl Engine {
             }
             if let (Some(handle), Some(last)) = (result.and_then(|result| result.handle), markers.last_mut())
             {
-                last.extend(marker.handle(&recall::handle_text(handle)));
+                last.extend(marker.handle(handle));
             }
             Ok(markers.into_iter().map(Utf16String::from).collect())
         })

@@ -9,9 +9,9 @@ use super::engine::{Engine, Planner};
 use super::failure::Result;
 use super::guarded::guarded;
 use crate::guard::cap;
-use crate::layers::tool_results::Shortening;
 use crate::layers::{Limits, Overflow};
 use crate::measure::{Counting, Rules};
+use crate::shorten::Shortening;
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 

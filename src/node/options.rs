@@ -8,11 +8,11 @@ use napi_derive::napi;
 use super::encode::tokenizer;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::layers::tool_results::{Form, MarkerLanguage, Shortening};
 use crate::layers::{Limits, Overflow, ThinkingScope};
 use crate::measure::{Counting, Rules};
 use crate::schedule::Mode;
 use crate::schedule::economy::{Economy, Policy, Prices, Waters};
+use crate::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 
@@ -141,7 +141,7 @@ impl From<&EngineOptions> for Policy {
 impl From<EngineOptions> for Rules {
     fn from(options: EngineOptions) -> Self {
         Self {
-            shortening: Shortening::Lines(Form {
+            shortening: Shortening::Lines(LineSummary {
                 head_lines: options.summary_head_lines as usize,
                 tail_lines: options.summary_tail_lines as usize,
                 min_len: Utf16Len(options.min_summary_chars as usize),

@@ -8,8 +8,9 @@ use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
 use crate::cancel::Cancel;
+use crate::handle::Handle;
 use crate::measure::RawRole;
-use crate::recall::{Query, handle, read};
+use crate::recall::{Query, read};
 use crate::text::Utf16Len;
 
 /// What the model asks for, already made sound by `lib/recall.js`.
@@ -69,7 +70,7 @@ fn looked_up(batch: &Batch, query: &RecallQuery, cancel: &Cancel) -> Result<Reca
         cancel.check()?;
         let RawRole::ToolResult { call_id, tool_name, .. } = message.raw.role else { continue };
         let text = message.raw.joined_text();
-        let handle = handle(call_id, &text);
+        let handle = Handle::of(call_id, &text).to_string();
         let is_wanted = handle == query.handle || String::from_utf16_lossy(call_id) == query.handle;
         recalled.handles.push(handle);
         if is_wanted {

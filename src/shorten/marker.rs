@@ -1,0 +1,61 @@
+//! The marker line that stands for the lines left out of a tool result, and its inverse.
+
+use crate::handle::Handle;
+use crate::text::Utf16Len;
+
+/// The marker line, in one of the two languages it comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MarkerLanguage {
+    /// Chinese, the default.
+    Zh,
+    /// English.
+    En,
+}
+
+impl MarkerLanguage {
+    /// The marker for `omitted` lines left out of a text of `original` length.
+    #[must_use]
+    pub fn marker(self, omitted: usize, original: Utf16Len) -> Vec<u16> {
+        let Utf16Len(original) = original;
+        let marker = match self {
+            Self::Zh => format!("[... 已省略 {omitted} 行，原始 {original} 字符 ...]"),
+            Self::En => format!("[... {omitted} lines omitted, {original} characters originally ...]"),
+        };
+        marker.encode_utf16().collect()
+    }
+
+    /// The marker for one of several gaps; the first says more, it is [`marker`](Self::marker).
+    #[must_use]
+    pub fn gap(self, omitted: usize) -> Vec<u16> {
+        let marker = match self {
+            Self::Zh => format!("[... 已省略 {omitted} 行 ...]"),
+            Self::En => format!("[... {omitted} lines omitted ...]"),
+        };
+        marker.encode_utf16().collect()
+    }
+
+    /// What a marker ends with where the model can ask for the original by this handle.
+    #[must_use]
+    pub fn handle(self, handle: Handle) -> Vec<u16> {
+        let ending = match self {
+            Self::Zh => format!(" 句柄：{handle}"),
+            Self::En => format!(" handle: {handle}"),
+        };
+        ending.encode_utf16().collect()
+    }
+
+    /// The original length that a marker line of either language states; `None` for any other line.
+    #[must_use]
+    pub fn original_len(line: &[u16]) -> Option<Utf16Len> {
+        /// Twice as long as any marker with a handle.
+        const LONGEST_MARKER: usize = 120;
+        let line = String::from_utf16(line.get(..line.len().min(LONGEST_MARKER))?).ok()?;
+        let words = line.strip_prefix("[... ")?;
+        let rest = match words.strip_prefix("已省略 ") {
+            Some(zh) => zh.split_once(" 行，原始 ")?.1,
+            None => words.split_once(" lines omitted, ")?.1,
+        };
+        let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
+        digits.parse().ok().map(Utf16Len)
+    }
+}

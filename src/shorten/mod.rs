@@ -1,0 +1,22 @@
+//! The shorter text that may replace a tool result: for the hook a summary, for the guard a cap.
+//!
+//! Pure text, nothing of messages. Which results are made shorter is decided by the layers.
+
+mod cap;
+mod marker;
+mod summary;
+
+pub use self::cap::Cap;
+pub use self::marker::MarkerLanguage;
+pub use self::summary::{
+    LineSummary, MIN_SUMMARY_LEN, SUMMARY_HEAD_LINES, SUMMARY_LINE_LEN, SUMMARY_TAIL_LINES,
+};
+
+/// How a long tool result is made shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shortening {
+    /// First and last lines around a marker: the hook's summary.
+    Lines(LineSummary),
+    /// Head and tail around a note of what is missing: the guard's cap.
+    Ends(Cap),
+}
