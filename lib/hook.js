@@ -40,7 +40,7 @@ class Hook {
       const call = new Call(signal);
       try {
         const work = this.run(messages, call);
-        await call.orCancelled(work);
+        await call.untilOverOrCancelled(work);
         return call.isCancelled ? messages : (await work).edited;
       } finally {
         call.end();
@@ -254,7 +254,7 @@ class Call {
    * Waits until `work` is over, or the call is cancelled. Its outcome goes another way: through this promise it would
    * outlive the quick garbage collections, and make each last milliseconds.
    */
-  orCancelled(work) {
+  untilOverOrCancelled(work) {
     return new Promise((resolve) => {
       const settle = () => resolve();
       this.#giveUp = settle;

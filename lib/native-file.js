@@ -61,7 +61,7 @@ function isCut(file) {
     const header = Buffer.alloc(HEADER_BYTES);
     const { size } = fstatSync(descriptor);
     if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false;
-    return size < lengthSaid(header);
+    return size < lengthByHeader(header);
   } catch {
     return false;
   } finally {
@@ -70,7 +70,7 @@ function isCut(file) {
 }
 
 /** How long a library with this header is; 0 if it is none this knows. */
-function lengthSaid(header) {
+function lengthByHeader(header) {
   if (header.readUInt32BE(0) !== MAGIC || header[4] !== CLASS_64) return 0;
   const table = Number(header.readBigUInt64LE(TABLE_OFFSET_AT));
   return table + header.readUInt16LE(ENTRY_BYTES_AT) * header.readUInt16LE(ENTRIES_AT);

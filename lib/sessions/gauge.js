@@ -49,10 +49,10 @@ class Gauge {
     const [beforeFirst, between, answer, rest] = counted;
     const all = beforeFirst + between + answer + rest;
     if (last === undefined) return { tokens: all + this.overhead(), beside: this.#learned };
-    // The least that fits both: other counting than cl100k looks like overhead where there is much to count.
-    const least = Math.min(first.promptTokens - beforeFirst, last.promptTokens - beforeFirst - between);
+    // The smaller of the two fits both: other counting than cl100k looks like overhead where there is much to count.
+    const beside = Math.min(first.promptTokens - beforeFirst, last.promptTokens - beforeFirst - between);
     const reported = last.promptTokens + Math.max(last.answerTokens, answer) + rest;
-    return { tokens: Math.max(all + this.overhead(), reported), beside: Math.max(0, least) };
+    return { tokens: Math.max(all + this.overhead(), reported), beside: Math.max(0, beside) };
   }
 }
 

@@ -231,8 +231,8 @@ class RollingMemory {
     const reason = failure ?? (pairs.length === 0 && text !== undefined ? noPairs() : undefined);
     if (reason !== undefined) this.#notices.failed("summarizeFailed", reason);
     // An answer that broke off tells of the first rounds; one that came to its end, of all.
-    const untold = pairs.length === 0 || isCut ? rounds.slice(pairs.length) : [];
-    return [...pairs, ...(await this.#shortForm(untold))];
+    const unsummarised = pairs.length === 0 || isCut ? rounds.slice(pairs.length) : [];
+    return [...pairs, ...(await this.#shortForm(unsummarised))];
   }
 
   /** Clipped, or keywords where even clipped text takes too much of the window. */

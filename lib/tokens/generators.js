@@ -31,18 +31,18 @@ function* encodeAll(parts, encode) {
 
 /** A place some way on where every pattern ends a piece, whatever stands around it; the end of the text if none does. */
 function safeEnd(text, start) {
-  let least = start;
+  let from = start;
   for (let size = CHARACTERS; start + size < text.length; size *= 2) {
-    const found = lastSafe(text, least, start + size);
+    const found = lastSafe(text, from, start + size);
     if (found > start) return found;
-    least = start + size - 1;
+    from = start + size - 1;
   }
   return text.length;
 }
 
 /** Between something solid and a space, or after a line break between two solid characters, of which none is a slash. */
-function lastSafe(text, least, most) {
-  for (let at = most; at > least; at -= 1) {
+function lastSafe(text, from, to) {
+  for (let at = to; at > from; at -= 1) {
     const after = text.charCodeAt(at);
     if (after === 0x20 ? isSolid(text.charCodeAt(at - 1)) : isLineEnd(text, at, after)) return at;
   }

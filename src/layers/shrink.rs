@@ -54,10 +54,10 @@ fn drop_tail(account: &mut Account, most: usize) {
     }
 }
 
-/// Cuts the longest texts to one common level, the highest at which the request fits but none under `least`: first those
+/// Cuts the longest texts to one common level, the highest at which the request fits but none under `lowest`: first those
 /// of tools, then where they are summarised already, and what people wrote only where that is not enough.
-fn cut_texts(account: &mut Account, most: usize, least: Level) {
-    for kind in [Kind::Result, Kind::Summary, Kind::Said] {
+fn cut_texts(account: &mut Account, most: usize, lowest: Level) {
+    for kind in [Kind::Result, Kind::Shortened, Kind::Said] {
         if account.sent().cl100k <= most {
             return;
         }
@@ -68,7 +68,7 @@ fn cut_texts(account: &mut Account, most: usize, least: Level) {
         };
         let fits =
             |level: &Level| account.sent().cl100k.saturating_sub(saved(account, &of_kind, *level)) <= most;
-        let level = (least.0..=top.0).rev().map(Level).find(fits).unwrap_or(least);
+        let level = (lowest.0..=top.0).rev().map(Level).find(fits).unwrap_or(lowest);
         for index in of_kind {
             if gain(account, index, level) > 0 {
                 account.set(index, Form::Cut(level), Layer::Shrink, Reason::OverWindow);
@@ -81,7 +81,7 @@ fn cut_texts(account: &mut Account, most: usize, least: Level) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Result,
-    Summary,
+    Shortened,
     Said,
 }
 
@@ -90,7 +90,7 @@ impl Kind {
         let message: &Message =
             account.message(index).filter(|message| message.is_sent && !message.cuts.is_empty())?;
         match message.body {
-            Body::ToolResult(_) if account.form(index) == Form::Edited => Some(Self::Summary),
+            Body::ToolResult(_) if account.form(index) == Form::Edited => Some(Self::Shortened),
             Body::ToolResult(_) => Some(Self::Result),
             _ => Some(Self::Said),
         }

@@ -9,7 +9,7 @@ use napi_derive::napi;
 use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::session_file::{Format, Problem, Recording, Stretch};
+use crate::session_file::{Format, Recording, Stretch, UnreadLine};
 
 /// Bytes read from the file in one go.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -75,7 +75,7 @@ impl SessionFile {
     #[napi(getter)]
     pub fn problems(&self) -> Result<Vec<LineProblem>> {
         guarded(|| {
-            let of = |problem: &Problem| LineProblem {
+            let of = |problem: &UnreadLine| LineProblem {
                 line: problem.line as u32,
                 message: problem.message.clone(),
             };

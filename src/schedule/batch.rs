@@ -32,7 +32,7 @@ const FLOOR_SHARE: f64 = 0.3;
 const USER_TEXT_SLACK: f64 = 0.05;
 
 /// What one batch works on.
-pub struct Batch<'a> {
+pub struct EditBatch<'a> {
     /// What is sent, and will be.
     pub account: &'a mut Account,
     /// What is known of each message.
@@ -53,7 +53,7 @@ pub struct Batch<'a> {
     pub must: f64,
 }
 
-impl Batch<'_> {
+impl EditBatch<'_> {
     /// Edits until what is left is worth its tokens. True if it took all there was to take.
     #[must_use]
     pub fn run(mut self) -> bool {
@@ -113,7 +113,7 @@ impl Batch<'_> {
         let mut queue = self.candidates();
         while self.context() > floor {
             let Some(candidate) = queue.pop() else { return true };
-            let Some(current) = self.weigh(candidate.cut) else { continue };
+            let Some(current) = self.weigh(candidate.removal) else { continue };
             if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price)
             {
                 queue.push(current);
@@ -122,7 +122,7 @@ impl Batch<'_> {
             if current.price > self.policy.price(self.context(), window) && self.context() <= self.must {
                 return false;
             }
-            self.make(candidate.cut, &mut queue);
+            self.make(candidate.removal, &mut queue);
         }
         false
     }
@@ -134,31 +134,31 @@ impl Batch<'_> {
             result.is_some_and(|result| result.shortened.is_some())
         };
         let old_results: Vec<usize> = old_results.filter(is_shortenable).collect();
-        let edits = old_results.iter().copied().chain(self.thinking()).map(Cut::Edit);
-        let edits = edits.chain(old_results.iter().copied().map(Cut::Lines));
-        let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Cut::Group);
-        edits.chain(groups).filter_map(|cut| self.weigh(cut)).collect()
+        let edits = old_results.iter().copied().chain(self.thinking()).map(Removal::Edit);
+        let edits = edits.chain(old_results.iter().copied().map(Removal::Lines));
+        let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Removal::Group);
+        edits.chain(groups).filter_map(|removal| self.weigh(removal)).collect()
     }
 
-    /// What a cut would lose for each token it saves; `None` if it is not to be made at all.
-    fn weigh(&self, cut: Cut) -> Option<Candidate> {
-        let (loss, saved) = match cut {
-            Cut::Edit(index) => {
+    /// What a removal would lose for each token it saves; `None` if it is not to be made at all.
+    fn weigh(&self, removal: Removal) -> Option<Candidate> {
+        let (loss, saved) = match removal {
+            Removal::Edit(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
                 let saved = row.tokens().checked_sub(row.message.tokens_as(Form::Edited))?;
                 let loss = self.loss_between((row, held), held.kept.as_deref()?, held.kept_lines.as_deref());
                 (held.superseded(loss), Some(saved).filter(|&saved| saved > 0)? as f64)
             }
-            Cut::Lines(index) => {
+            Removal::Lines(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
                 let kept = self.line_cut(row, held)?;
                 let loss = self.loss_between((row, held), &kept.numbers, Some(&kept.lines));
                 (held.superseded(loss), row.tokens().saturating_sub(kept.tokens as usize) as f64)
             }
-            Cut::Group(start) => self.weigh_group(start)?,
+            Removal::Group(start) => self.weigh_group(start)?,
         };
         let price = (loss + EDIT_WORTH) / (saved * self.estimate.scale).max(1.0);
-        Some(Candidate { price, cut })
+        Some(Candidate { price, removal })
     }
 
     /// The cut by line that is due, unless it saves too little or leaves no more than the summary.
@@ -213,9 +213,9 @@ impl Batch<'_> {
             })
     }
 
-    fn make(&mut self, cut: Cut, queue: &mut BinaryHeap<Candidate>) {
-        match cut {
-            Cut::Edit(index) => {
+    fn make(&mut self, removal: Removal, queue: &mut BinaryHeap<Candidate>) {
+        match removal {
+            Removal::Edit(index) => {
                 let Some((row, held)) = self.at(index) else { return };
                 let group = row.group;
                 let (layer, reason) = if row.message.assistant().is_some() {
@@ -226,22 +226,22 @@ impl Batch<'_> {
                 self.set(index, Form::Edited, layer, reason);
                 // The rest of the group saves less now, but may lose nothing more: it gets a new price.
                 if group < self.tail {
-                    queue.extend(self.weigh(Cut::Group(group)));
+                    queue.extend(self.weigh(Removal::Group(group)));
                 }
             }
-            Cut::Lines(index) => {
+            Removal::Lines(index) => {
                 let Some((row, held)) = self.at(index) else { return };
                 let (group, reason) = (row.group, held.why());
                 let Some(kept) = self.line_cut(row, held) else { return };
                 self.show_anew(index, |account| {
                     account.keep_lines(index, kept, Layer::ToolResults, reason);
                 });
-                queue.extend(self.weigh(Cut::Edit(index)));
+                queue.extend(self.weigh(Removal::Edit(index)));
                 if group < self.tail {
-                    queue.extend(self.weigh(Cut::Group(group)));
+                    queue.extend(self.weigh(Removal::Group(group)));
                 }
             }
-            Cut::Group(start) => self.drop_group(start, self.group_reason(start)),
+            Removal::Group(start) => self.drop_group(start, self.group_reason(start)),
         }
     }
 
@@ -326,7 +326,7 @@ pub fn show_anew(
 
 /// Something a batch can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cut {
+enum Removal {
     /// Keep only those lines of a tool result that are worth their tokens.
     Lines(usize),
     /// Summarise a tool result or strip thinking.
@@ -335,16 +335,16 @@ enum Cut {
     Group(usize),
 }
 
-/// A cut with what it loses per token; the greatest candidate is the cheapest.
+/// A removal with what it loses per token; the greatest candidate is the cheapest.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     price: f64,
-    cut: Cut,
+    removal: Removal,
 }
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.price.total_cmp(&self.price).then_with(|| other.cut.cmp(&self.cut))
+        other.price.total_cmp(&self.price).then_with(|| other.removal.cmp(&self.removal))
     }
 }
 

@@ -37,7 +37,7 @@ struct Row {
     uses: u32,
     last_use: u32,
     last_seen: u32,
-    is_told: bool,
+    is_mentioned: bool,
     /// The message that showed it first.
     origin: u32,
 }
@@ -62,7 +62,7 @@ impl Ledger {
                     uses: 0,
                     last_use: 0,
                     last_seen: 0,
-                    is_told: false,
+                    is_mentioned: false,
                     origin,
                 };
                 self.rows.push(row);
@@ -87,7 +87,7 @@ impl Ledger {
                     origins.push(row.origin);
                 }
                 Speaker::Tool => {}
-                Speaker::Other => row.is_told = true,
+                Speaker::Other => row.is_mentioned = true,
             }
         }
         origins.sort_unstable();
@@ -140,7 +140,7 @@ impl Row {
             uses: self.uses,
             calls_since_use: calls.saturating_sub(self.last_use),
             calls_since_seen: calls.saturating_sub(self.last_seen),
-            is_told: self.is_told,
+            is_mentioned: self.is_mentioned,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent with what was
 //! decided for it. The fold holds no clock and no text.
 
-use super::batch::{Batch, show_anew};
+use super::batch::{EditBatch, show_anew};
 use super::calibration::{Calibration, Known, Sent};
 use super::clock::{Clock, Request};
 use super::economy::{Policy, Prices};
@@ -271,7 +271,7 @@ impl Sticky {
         let high = self.high_water();
         // Past the high water a batch must gain room for many calls, or the next one is due at once.
         let is_full = matches!(verdict, Verdict::HighWater | Verdict::OverWindow);
-        let batch = Batch {
+        let batch = EditBatch {
             estimate: self.estimate(),
             tail: window::tail_start(&self.account, &self.limits),
             must: if is_full { f64::midpoint(self.low_water().min(high), high) } else { high },

@@ -17,7 +17,7 @@ pub struct History {
     /// Calls since any message showed it.
     pub calls_since_seen: u32,
     /// Whether anything but a tool result ever showed it.
-    pub is_told: bool,
+    pub is_mentioned: bool,
 }
 
 /// A chance that halves after `half_life` calls.
@@ -40,7 +40,7 @@ const UNUSED_LONG_PATH: Forgetting = Forgetting { chance: 0.0035, half_life: 15.
 #[must_use]
 pub fn worth(identifier: Identifier, history: History) -> f64 {
     if history.uses == 0 {
-        let weight = if history.is_told { 1.0 } else { FIRST_USE_WEIGHT };
+        let weight = if history.is_mentioned { 1.0 } else { FIRST_USE_WEIGHT };
         return weight * unused(identifier).after(history.calls_since_seen);
     }
     let once = used(identifier.kind());
@@ -125,7 +125,7 @@ mod tests {
             age in 0u32..500,
         ) {
             let id = identifier(name);
-            let history = History { uses, calls_since_use: age, calls_since_seen: age, is_told: true };
+            let history = History { uses, calls_since_use: age, calls_since_seen: age, is_mentioned: true };
             let now = worth(id, history);
             prop_assert!(now > 0.0 && now <= MAX_CHANCE);
             let used_more = worth(id, History { uses: uses + 1, ..history });
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_only_a_tool_showed_weighs_more_than_what_was_told() {
-        let told = History { is_told: true, ..History::default() };
+        let told = History { is_mentioned: true, ..History::default() };
         assert!(
             worth(identifier("parseHeader"), History::default()) > worth(identifier("parseHeader"), told)
         );

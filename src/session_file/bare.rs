@@ -2,7 +2,7 @@
 
 use super::elements::{self, Element, End};
 use super::lines::{self, Place};
-use super::{Format, Index, Object, Problem, Recipe, Timeline, Unplayed, json, str_of};
+use super::{Format, Index, Object, Recipe, Timeline, Unplayed, UnreadLine, json, str_of};
 use serde_json::Value;
 use std::io::{self, BufRead, Seek};
 
@@ -23,21 +23,22 @@ pub(super) fn in_lines<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
 pub(super) fn in_array<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
     let mut timeline = Timeline::default();
     let mut problems = Vec::new();
-    let mut is_told = false;
+    let mut is_reported = false;
     let end = elements::for_each(reader, |element| {
         if let Err(message) = add(&mut timeline, &element) {
-            is_told = element.is_cut;
-            problems.push(Problem { line: element.line, message });
+            is_reported = element.is_cut;
+            problems.push(UnreadLine { line: element.line, message });
         }
     })?;
     match end {
-        End::Cut(_) if is_told => {}
+        End::Cut(_) if is_reported => {}
         End::Whole => {}
         End::Trailing(line) => {
-            problems.push(Problem { line, message: "Something follows the array of messages.".to_owned() });
+            problems
+                .push(UnreadLine { line, message: "Something follows the array of messages.".to_owned() });
         }
         End::Cut(line) => {
-            problems.push(Problem { line, message: "The file ends before the array does.".to_owned() });
+            problems.push(UnreadLine { line, message: "The file ends before the array does.".to_owned() });
         }
     }
     Ok(index(timeline, problems))
@@ -51,7 +52,7 @@ fn add(timeline: &mut Timeline, element: &Element<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn index(timeline: Timeline, problems: Vec<Problem>) -> Index {
+fn index(timeline: Timeline, problems: Vec<UnreadLine>) -> Index {
     Index { format: Format::Messages, timeline, problems, unplayed: Unplayed::default(), tools: None }
 }
 
@@ -104,6 +105,6 @@ mod tests {
     fn a_line_without_a_role_is_reported() {
         let session = parse(b"{\"role\":\"user\"}\n{\"text\":\"hi\"}");
         assert_eq!(session.messages.len(), 1);
-        assert_eq!(session.problems, [Problem { line: 2, message: NO_ROLE.to_owned() }]);
+        assert_eq!(session.problems, [UnreadLine { line: 2, message: NO_ROLE.to_owned() }]);
     }
 }

@@ -4,7 +4,7 @@
 //! new stretch; the path goes on before it. Sub-agents' lines (sidechains) are left out. The conversion to pi's
 //! shapes is `claude_messages`.
 
-use super::claude_messages::{self as messages, Body, Compaction, Response, body_of};
+use super::claude_messages::{self as messages, Compaction, LineContent, Response, content_of_line};
 use super::claude_stretches::timeline;
 use super::lines::{self, Place, changed};
 use super::{Format, Id, Index, Object, Unplayed, is_true, str_of};
@@ -32,35 +32,35 @@ impl Recipe {
         reader: &mut R,
         tools: Option<&Tools>,
     ) -> io::Result<Value> {
-        let mut read = |place: Place| body_of(place.read(reader)?).map_err(|_| changed());
+        let mut read = |place: Place| content_of_line(place.read(reader)?).map_err(|_| changed());
         let message = match self {
             Self::Response(lines) => {
                 let mut response = Response::default();
                 for line in lines {
-                    let (Body::Assistant(message), time) = read(*line)? else { return Err(changed()) };
+                    let (LineContent::Assistant(message), time) = read(*line)? else { return Err(changed()) };
                     response.add(message, time);
                 }
                 response.finish()
             }
             Self::Result { line, number } => {
-                let (Body::User(content) | Body::Meta(content), time) = read(*line)? else {
+                let (LineContent::User(content) | LineContent::Meta(content), time) = read(*line)? else {
                     return Err(changed());
                 };
                 messages::result_in(content, *number, time, |id| tools?.name_of(id))
             }
             Self::Prompt(line) => match read(*line)? {
-                (Body::User(content), time) => {
+                (LineContent::User(content), time) => {
                     messages::said_in(content).map(|said| messages::prompt(said, time, false))
                 }
-                (Body::Meta(content), time) => {
+                (LineContent::Meta(content), time) => {
                     messages::said_in(content).map(|said| messages::prompt(said, time, true))
                 }
                 _ => None,
             },
             Self::Summary { line, boundary } => {
-                let (Body::Summary(content), time) = read(*line)? else { return Err(changed()) };
+                let (LineContent::Summary(content), time) = read(*line)? else { return Err(changed()) };
                 let tokens_before = match boundary.map(read).transpose()? {
-                    Some((Body::Boundary(compaction), _)) => compaction.tokens_before,
+                    Some((LineContent::Boundary(compaction), _)) => compaction.tokens_before,
                     _ => None,
                 };
                 Some(messages::summary(&content, tokens_before, time))
@@ -212,23 +212,23 @@ fn node_of(place: Place, line: Object, tools: &mut Tools) -> Result<Option<Node>
     let after = str_of(&line, "logicalParentUuid").map(Id::of);
     let is_sidechain = is_true(&line, "isSidechain") || str_of(&line, "parent_tool_use_id").is_some();
     let is_attachment = str_of(&line, "type") == Some("attachment");
-    let speech = match body_of(line)?.0 {
-        Body::Assistant(message) => {
+    let speech = match content_of_line(line)?.0 {
+        LineContent::Assistant(message) => {
             let calls = messages::calls_of(&message);
             let calls = calls.inspect(|(id, name)| tools.add(id, name)).map(|(id, _)| Id::of(id)).collect();
             Some(Speech::Assistant { response: str_of(&message, "id").map(Id::of), calls })
         }
-        Body::User(content) | Body::Meta(content) => {
+        LineContent::User(content) | LineContent::Meta(content) => {
             let answers = messages::answers_in(&content).map(Id::of).collect();
             Some(Speech::Prompt { answers, says_more: messages::said_in(content).is_some() })
         }
-        Body::Summary(_) => Some(Speech::Summary),
-        Body::Boundary(Compaction { preserved, .. }) => Some(Speech::Boundary(Boundary {
+        LineContent::Summary(_) => Some(Speech::Summary),
+        LineContent::Boundary(Compaction { preserved, .. }) => Some(Speech::Boundary(Boundary {
             preserved: preserved.iter().map(|uuid| Id::of(uuid)).collect(),
             after,
         })),
-        Body::Silent if uuid.is_none() && !is_attachment => return Ok(None),
-        Body::Silent => None,
+        LineContent::Silent if uuid.is_none() && !is_attachment => return Ok(None),
+        LineContent::Silent => None,
     };
     Ok(Some(Node { place, uuid, parent, is_sidechain, speech: speech.map(Box::new) }))
 }

@@ -13,7 +13,7 @@ const REDACTED: &str = "[Reasoning redacted]";
 const META_TYPE: &str = "claude-code-meta";
 
 /// What one line says.
-pub(super) enum Body {
+pub(super) enum LineContent {
     Assistant(Object),
     User(Value),
     Meta(Value),
@@ -33,7 +33,7 @@ pub(super) struct Compaction {
 }
 
 /// Reads what a line says and when; a line that should carry a message and does not is an error.
-pub(super) fn body_of(mut line: Object) -> Result<(Body, Option<Value>), String> {
+pub(super) fn content_of_line(mut line: Object) -> Result<(LineContent, Option<Value>), String> {
     let kind = take_string(&mut line, "type");
     let time = time_ms(line.get("timestamp")).map(Value::from);
     let body = match (kind.as_deref(), line.remove("message")) {
@@ -44,23 +44,23 @@ pub(super) fn body_of(mut line: Object) -> Result<(Body, Option<Value>), String>
             if let Some(request) = line.remove("requestId") {
                 message.entry("id").or_insert(request);
             }
-            Body::Assistant(message)
+            LineContent::Assistant(message)
         }
         (Some("user"), Some(Value::Object(mut message))) => {
             let content = message.remove("content").unwrap_or_default();
             match (is_true(&line, "isCompactSummary"), is_true(&line, "isMeta")) {
-                (true, _) => Body::Summary(content),
-                (_, true) => Body::Meta(content),
-                _ => Body::User(content),
+                (true, _) => LineContent::Summary(content),
+                (_, true) => LineContent::Meta(content),
+                _ => LineContent::User(content),
             }
         }
         (Some("user" | "assistant"), _) => return Err("This line carries no message.".to_owned()),
         (Some("system"), _) if str_of(&line, "subtype") == Some("compact_boundary") => {
-            Body::Boundary(compaction_of(line.get("compactMetadata")))
+            LineContent::Boundary(compaction_of(line.get("compactMetadata")))
         }
         // Typed while the agent was at work, and sent along with the results.
-        (Some("attachment"), _) => queued_prompt(&mut line).map_or(Body::Silent, Body::User),
-        _ => Body::Silent,
+        (Some("attachment"), _) => queued_prompt(&mut line).map_or(LineContent::Silent, LineContent::User),
+        _ => LineContent::Silent,
     };
     Ok((body, time))
 }

@@ -1,6 +1,6 @@
 //! Cuts a file into its non-blank lines, says where each stands, and collects what is wrong with them.
 
-use super::{Object, Problem, json};
+use super::{Object, UnreadLine, json};
 use serde_json::Value;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::num::NonZeroU32;
@@ -91,7 +91,7 @@ const LINE_ROOM: usize = 1 << 20;
 pub(super) fn for_each_object<R: BufRead + Seek>(
     reader: &mut R,
     mut each: impl FnMut(Place, Object) -> Result<(), String>,
-) -> io::Result<Vec<Problem>> {
+) -> io::Result<Vec<UnreadLine>> {
     let mut problems = Vec::new();
     for_each(reader, |Line { number, offset, text }| {
         let used = Place::new(offset, text.len()).ok_or_else(|| TOO_LONG.to_owned()).and_then(|place| {
@@ -106,7 +106,7 @@ pub(super) fn for_each_object<R: BufRead + Seek>(
             }
         });
         if let Err(message) = used {
-            problems.push(Problem { line: number, message });
+            problems.push(UnreadLine { line: number, message });
         }
         true
     })?;

@@ -44,7 +44,7 @@ pub enum Format {
 
 /// A line that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct UnreadLine {
     /// Number of the line in the file, from 1.
     pub line: usize,
     /// What is wrong with it, in one sentence without the line's text.
@@ -72,7 +72,7 @@ pub struct Recording<R> {
 struct Index {
     format: Format,
     timeline: Timeline,
-    problems: Vec<Problem>,
+    problems: Vec<UnreadLine>,
     unplayed: Unplayed,
     /// Claude Code's results do not name their tool.
     tools: Option<claude::Tools>,
@@ -111,7 +111,7 @@ impl<R: BufRead + Seek> Recording<R> {
 
     /// The lines left out because they could not be read, by line number.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[UnreadLine] {
         &self.index.problems
     }
 
@@ -169,7 +169,7 @@ pub struct Session {
     /// The messages before the next call, oldest first, each an object with a `role`.
     pub messages: Vec<Value>,
     /// The lines left out because they could not be read, by line number.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<UnreadLine>,
 }
 
 /// Reads a whole session that is in memory. Never fails: an empty or unreadable file has no messages, and says why in

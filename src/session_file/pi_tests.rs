@@ -1,6 +1,6 @@
 //! What pi's own loader makes of each session version, on files small enough to read.
 
-use super::super::{Problem, Session, parse};
+use super::super::{Session, UnreadLine, parse};
 use super::*;
 
 const V3: &str =
@@ -147,7 +147,7 @@ fn a_broken_line_is_reported_and_the_path_leads_past_it() {
         r#"{"type":"message","id":"d","parentId":"c"}"#,
     ]);
     assert_eq!(outline(&session), ["user:1", "user:3"]);
-    let lines: Vec<_> = session.problems.iter().map(|Problem { line, .. }| *line).collect();
+    let lines: Vec<_> = session.problems.iter().map(|UnreadLine { line, .. }| *line).collect();
     assert_eq!(lines, [3, 5]);
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::language::{Language, Words};
 use super::message::Said;
-use super::names::{Target, files_in};
+use super::names::{Subject, files_in};
 use crate::fault;
 
 /// User messages kept from the beginning of a session.
@@ -70,7 +70,7 @@ impl Digest {
 
     /// Takes in the messages let go next, calls and their results together.
     pub fn add(&mut self, messages: &[Said]) {
-        let mut open: Vec<(&str, &str, Target)> = Vec::new();
+        let mut open: Vec<(&str, &str, Subject)> = Vec::new();
         for message in messages {
             fault::step();
             self.messages += 1;
@@ -89,7 +89,7 @@ impl Digest {
                 files_in(&message.text).for_each(|file| push_newest(&mut self.files, file, FILES));
             }
             for call in &message.calls {
-                let target = Target::of(&call.arguments);
+                let target = Subject::of(&call.arguments);
                 self.note_call(&call.name, &target);
                 open.push((&call.id, &call.name, target));
             }
@@ -106,7 +106,7 @@ impl Digest {
         self.earlier = clip(summary.trim(), EARLIER_CHARS);
     }
 
-    fn note_call(&mut self, tool: &str, target: &Target) {
+    fn note_call(&mut self, tool: &str, target: &Subject) {
         let tool = quote(tool);
         if let Some((_, times)) = self.used.iter_mut().find(|(name, _)| *name == tool) {
             *times += 1;
@@ -114,9 +114,9 @@ impl Digest {
             self.used.push((tool, 1));
         }
         match target {
-            Target::File(file) => push_newest(&mut self.files, &quote(file), FILES),
-            Target::Command(command) => push_newest(&mut self.commands, &quote(command), COMMANDS),
-            Target::Unknown => {}
+            Subject::File(file) => push_newest(&mut self.files, &quote(file), FILES),
+            Subject::Command(command) => push_newest(&mut self.commands, &quote(command), COMMANDS),
+            Subject::Unknown => {}
         }
     }
 

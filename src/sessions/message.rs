@@ -44,7 +44,7 @@ pub struct Call {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct Body<'a> {
+struct StoredJson<'a> {
     role: String,
     content: String,
     #[serde(borrow)]
@@ -82,17 +82,17 @@ impl Said {
     /// The message that `body` holds; an empty one where it holds none.
     #[must_use]
     pub fn from_json(body: &str) -> Self {
-        if let Ok(read) = serde_json::from_str::<Body<'_>>(body) {
+        if let Ok(read) = serde_json::from_str::<StoredJson<'_>>(body) {
             return Self::from(read);
         }
         // JavaScript writes lone surrogates, which are no UTF-8.
         let mended = mend_json(body.as_bytes()).unwrap_or_default();
-        serde_json::from_str::<Body<'_>>(&mended).map(Self::from).unwrap_or_default()
+        serde_json::from_str::<StoredJson<'_>>(&mended).map(Self::from).unwrap_or_default()
     }
 }
 
-impl From<Body<'_>> for Said {
-    fn from(body: Body<'_>) -> Self {
+impl From<StoredJson<'_>> for Said {
+    fn from(body: StoredJson<'_>) -> Self {
         let images = body.blocks.iter().filter(|block| block.kind.as_deref() == Some("image")).count();
         Self {
             role: body.role,

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::traits::target::Named;
+
 /// Endings of names that are taken for files when they stand in prose. Without them `console.log` or `e.g.` would be.
 const EXTENSIONS: &[&str] = &[
     "bat", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css", "csv", "db", "doc", "docx", "env", "gif",
@@ -12,30 +14,23 @@ const EXTENSIONS: &[&str] = &[
 ];
 /// Longest name of a file worth keeping, in characters.
 const FILE_CHARS: usize = 200;
-/// Arguments that name a file, in the tools agents commonly have.
-const FILE_KEYS: &[&str] = &["path", "file_path", "filePath", "file", "filename", "notebook_path"];
-/// Arguments that are a command.
-const COMMAND_KEYS: &[&str] = &["command", "cmd", "script"];
 
 /// What a tool call is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum Subject {
     File(String),
     Command(String),
     Unknown,
 }
 
-impl Target {
+impl Subject {
     /// Reads the arguments of a call, given as JSON.
     pub(super) fn of(arguments: &str) -> Self {
         let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return Self::Unknown };
-        let first = |keys: &[&str]| {
-            let mut values = keys.iter().filter_map(|key| fields.get(*key).and_then(Value::as_str));
-            values.find(|value| !value.trim().is_empty()).map(|value| value.trim().to_owned())
-        };
-        match first(COMMAND_KEYS) {
-            Some(command) => Self::Command(command),
-            None => first(FILE_KEYS).map_or(Self::Unknown, Self::File),
+        match Named::by(&fields) {
+            Named::File(path) => Self::File(path.trim().to_owned()),
+            Named::Command(command) => Self::Command(command.trim().to_owned()),
+            Named::Nothing => Self::Unknown,
         }
     }
 
@@ -100,16 +95,17 @@ mod tests {
     #[test]
     fn reads_what_a_call_is_about() {
         let cases = [
-            (r#"{"path":"a.rs","limit":3}"#, Target::File("a.rs".into())),
-            (r#"{"command":" ls ","path":"x"}"#, Target::Command("ls".into())),
-            (r#"{"path":7}"#, Target::Unknown),
-            (r#"["path"]"#, Target::Unknown),
-            ("", Target::Unknown),
+            (r#"{"path":"a.rs","limit":3}"#, Subject::File("a.rs".into())),
+            (r#"{"command":" ls ","path":" "}"#, Subject::Command("ls".into())),
+            (r#"{"command":"view","path":"x"}"#, Subject::File("x".into())),
+            (r#"{"path":7}"#, Subject::Unknown),
+            (r#"["path"]"#, Subject::Unknown),
+            ("", Subject::Unknown),
         ];
         for (arguments, expected) in cases {
-            assert_eq!(Target::of(arguments), expected, "{arguments}");
+            assert_eq!(Subject::of(arguments), expected, "{arguments}");
         }
-        assert_eq!(Target::of(&"[".repeat(100_000)), Target::Unknown);
+        assert_eq!(Subject::of(&"[".repeat(100_000)), Subject::Unknown);
     }
 
     proptest! {

@@ -100,7 +100,7 @@ pub fn open_unchecked(location: &str, schema: &Schema<'_>, busy_timeout: Duratio
         Err(error) if error.kind() == Kind::Corrupt => replace_damaged(location, schema, busy_timeout),
         outcome => outcome
             .map(|connection| Opened { connection, set_aside: None, salvaged: 0 })
-            .map_err(|error| told_apart(error, &path).at(&path)),
+            .map_err(|error| read_only_if_readable(error, &path).at(&path)),
     }
 }
 
@@ -132,11 +132,11 @@ pub fn replace_damaged(location: &str, schema: &Schema<'_>, busy_timeout: Durati
         transaction.commit()?;
         Ok(Opened { connection, set_aside: Some(set_aside), salvaged })
     })();
-    replaced.map_err(|error: Error| told_apart(error, &path).at(&path))
+    replaced.map_err(|error: Error| read_only_if_readable(error, &path).at(&path))
 }
 
-/// A file that can be read but not opened as a database misses what `SQLite` writes beside it.
-fn told_apart(error: Error, path: &Path) -> Error {
+/// Says "read-only" of a file that can be read but not opened as a database: `SQLite` may not write beside it.
+fn read_only_if_readable(error: Error, path: &Path) -> Error {
     let is_readable = path.is_file() && std::fs::File::open(path).is_ok();
     if error.kind() == Kind::CannotOpen && is_readable { Kind::ReadOnly.into() } else { error }
 }

@@ -5,7 +5,7 @@
 use super::simd::Avx2;
 use super::{
     blocks::BLOCK,
-    pattern::{Block, Cl100k, Cut, Gpt2, O200k, Pattern},
+    pattern::{Block, Cl100k, Gpt2, O200k, Pattern, Pretokenizer},
     simd::{Classify, Portable},
     vocabulary::Vocabulary,
 };
@@ -61,7 +61,13 @@ impl Ends {
         not(target_arch = "x86_64"),
         expect(unused_variables, reason = "elsewhere the portable scanner is the only one")
     )]
-    fn find_as<P: Cut>(&mut self, scanner: Scanner, vocabulary: &Vocabulary, text: &[u8], at: usize) {
+    fn find_as<P: Pretokenizer>(
+        &mut self,
+        scanner: Scanner,
+        vocabulary: &Vocabulary,
+        text: &[u8],
+        at: usize,
+    ) {
         #[cfg(target_arch = "x86_64")]
         if let (Scanner::Auto, Some(avx2)) = (scanner, Avx2::detect()) {
             // SAFETY: `detect` saw the features on this machine.
@@ -104,12 +110,12 @@ impl Ends {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn find_avx2<P: Cut>(ends: &mut Ends, avx2: Avx2, vocabulary: &Vocabulary, text: &[u8], at: usize) {
+fn find_avx2<P: Pretokenizer>(ends: &mut Ends, avx2: Avx2, vocabulary: &Vocabulary, text: &[u8], at: usize) {
     find_with::<P>(ends, avx2, vocabulary, text, at);
 }
 
 #[inline(always)]
-fn find_with<P: Cut>(
+fn find_with<P: Pretokenizer>(
     ends: &mut Ends,
     classify: impl Classify + Copy,
     vocabulary: &Vocabulary,
@@ -144,7 +150,12 @@ fn find_with<P: Cut>(
 }
 
 /// Appends the ends of one piece that is long or goes beyond ASCII, cut wherever no token can cross.
-fn find_beyond<P: Cut>(ends: &mut Ends, vocabulary: &Vocabulary, text: &[u8], start: usize) -> usize {
+fn find_beyond<P: Pretokenizer>(
+    ends: &mut Ends,
+    vocabulary: &Vocabulary,
+    text: &[u8],
+    start: usize,
+) -> usize {
     let end = P::piece_end(text, start);
     let piece = text.get(start..end).unwrap_or_default();
     for (offset, window) in piece.windows(3).enumerate() {

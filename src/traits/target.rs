@@ -41,14 +41,41 @@ pub struct Change {
     pub new: Box<[Line]>,
 }
 
-const PATHS: [&str; 4] = ["path", "file_path", "filePath", "notebook_path"];
-const COMMANDS: [&str; 2] = ["command", "cmd"];
+const PATHS: [&str; 6] = ["path", "file_path", "filePath", "file", "filename", "notebook_path"];
+const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 const FOLDERS: [&str; 3] = ["workdir", "cwd", "working_directory"];
 const PARTS: [&str; 2] = ["offset", "limit"];
 const SEVERAL: [&str; 2] = ["edits", "replacements"];
 const OLD: [&str; 5] = ["oldText", "old_text", "oldString", "old_string", "old_str"];
 const NEW: [&str; 8] =
     ["content", "newText", "new_text", "newString", "new_string", "new_str", "new_source", "file_text"];
+
+/// What a call's arguments name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named<'a> {
+    /// A file.
+    File(&'a str),
+    /// A command, and no file.
+    Command(&'a str),
+    /// Neither.
+    Nothing,
+}
+
+impl<'a> Named<'a> {
+    /// A path comes before a command: a tool that takes both says with the command what to do with the file.
+    #[must_use]
+    pub fn by(fields: &'a Map<String, Value>) -> Self {
+        let first = |names: &[&str]| {
+            let mut texts = names.iter().filter_map(|name| fields.get(*name)?.as_str());
+            texts.find(|text| !text.trim().is_empty())
+        };
+        match (first(&PATHS), first(&COMMANDS)) {
+            (Some(path), _) => Self::File(path),
+            (None, Some(command)) => Self::Command(command),
+            (None, None) => Self::Nothing,
+        }
+    }
+}
 
 impl Target {
     /// Reads a call's name and its arguments as JSON, and gathers the lines that all its texts show. Arguments that
@@ -65,17 +92,16 @@ impl Target {
         for text in &texts {
             add_lines(text, shown);
         }
-        let path = text(&fields, &PATHS);
-        let command = text(&fields, &COMMANDS).filter(|_| path.is_none());
-        let asked = command.unwrap_or(&json);
+        let named = Named::by(&fields);
+        let asked = if let Named::Command(command) = named { command } else { &json };
         let call = xxh3_64_with_seed(asked.as_bytes(), tool);
-        let folder = text(&fields, &FOLDERS);
+        let folder = FOLDERS.iter().find_map(|name| fields.get(*name)?.as_str());
         let mut files: Vec<File> = texts.iter().flat_map(|text| patched(text, folder)).collect();
         if files.is_empty() {
-            files = match (path, command) {
-                (Some(path), _) => named(path, &fields).into_iter().collect(),
-                (None, Some(command)) => printed(command, folder),
-                (None, None) => Vec::new(),
+            files = match named {
+                Named::File(path) => file_at(path, &fields).into_iter().collect(),
+                Named::Command(command) => printed(command, folder),
+                Named::Nothing => Vec::new(),
             };
         }
         Self { call, files: files.into() }
@@ -103,7 +129,7 @@ impl Target {
 }
 
 /// The file of a call with a path; a search in it names none.
-fn named(path: &str, fields: &Map<String, Value>) -> Option<File> {
+fn file_at(path: &str, fields: &Map<String, Value>) -> Option<File> {
     if fields.contains_key("pattern") {
         return None;
     }
@@ -163,10 +189,6 @@ fn add_lines(text: &str, found: &mut Vec<Line>) {
     found.extend(lines::split(&units).filter_map(Line::of).take(room));
 }
 
-fn text<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
-    names.iter().find_map(|name| fields.get(*name)?.as_str())
-}
-
 /// Every text in the arguments, however deep.
 fn texts_in(fields: &Map<String, Value>) -> Vec<&str> {
     let mut texts = Vec::new();
@@ -212,6 +234,13 @@ mod tests {
             only_file(r#"{"cmd":"nl -ba b/a.rs","workdir":"/x"}"#).map(|file| file.path.is_absolute()),
             Some(true)
         );
+    }
+
+    #[test]
+    fn a_path_comes_before_a_command() {
+        let view = only_file(r#"{"command":"view","path":"a.rs"}"#);
+        assert_eq!(view, only_file(r#"{"path":"a.rs"}"#));
+        assert_eq!(only_file(r#"{"command":"cat a.rs","path":" "}"#), view);
     }
 
     #[test]

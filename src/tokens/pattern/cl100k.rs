@@ -4,7 +4,7 @@
 //! '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s
 //! ```
 
-use super::{Block, Cut, bytes_end, contraction_end, number, run_end, white};
+use super::{Block, Pretokenizer, bytes_end, contraction_end, number, run_end, white};
 use crate::tokens::{
     blocks::{digit_triples, flood, inner_white_starts},
     classes::{self, Class, LETTER, SYMBOL},
@@ -13,7 +13,7 @@ use crate::tokens::{
 
 pub(crate) struct Cl100k;
 
-impl Cut for Cl100k {
+impl Pretokenizer for Cl100k {
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;

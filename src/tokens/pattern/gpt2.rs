@@ -4,7 +4,7 @@
 //! '(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s
 //! ```
 
-use super::{Block, Cut, run_end, white};
+use super::{Block, Pretokenizer, run_end, white};
 use crate::tokens::{
     classes::{self, Class, LETTER, SYMBOL, Set},
     simd::Classify,
@@ -14,7 +14,7 @@ pub(crate) struct Gpt2;
 
 const NUMBER: Set = Set::of(&[Class::Number]);
 
-impl Cut for Gpt2 {
+impl Pretokenizer for Gpt2 {
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;

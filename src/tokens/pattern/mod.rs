@@ -24,7 +24,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// [`Cut::ends_at_line`].
+    /// [`Pretokenizer::ends_at_line`].
     #[inline(always)]
     pub(crate) fn ends_at_line(self, text: &[u8], end: usize) -> bool {
         match self {
@@ -34,7 +34,7 @@ impl Pattern {
         }
     }
 
-    /// [`Cut::ends_between`].
+    /// [`Pretokenizer::ends_between`].
     #[inline(always)]
     pub(crate) fn ends_between(self, before: Class, after: Class, text: &[u8], end: usize) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl Block<'_> {
 }
 
 /// A way to cut text.
-pub(crate) trait Cut {
+pub(crate) trait Pretokenizer {
     /// End of the piece that starts at `start`, which must be a piece's start inside `text`.
     fn piece_end(text: &[u8], start: usize) -> usize;
 
@@ -165,7 +165,7 @@ mod tests {
     use super::{super::simd::Portable, *};
 
     /// Block starts against the piece-by-piece reference, on every text of a few kinds of byte at every block edge.
-    fn agree<P: Cut>(alphabet: &[u8], name: &str) {
+    fn agree<P: Pretokenizer>(alphabet: &[u8], name: &str) {
         for number in 0..alphabet.len().pow(5) {
             let edge: Vec<u8> =
                 (0..5).map(|digit| alphabet[number / alphabet.len().pow(digit) % alphabet.len()]).collect();

@@ -7,7 +7,7 @@
 //! | \p{N}{1,3} | ?[^\s\p{L}\p{N}]+[\r\n/]* | \s*[\r\n]+ | \s+(?!\S) | \s+
 //! ```
 
-use super::{Block, Cut, bytes_end, cl100k::is_last_break, contraction_end, number, run_end, white};
+use super::{Block, Pretokenizer, bytes_end, cl100k::is_last_break, contraction_end, number, run_end, white};
 use crate::tokens::{
     blocks::{digit_triples, flood, inner_white_starts},
     classes::{self, Class, SYMBOL, Set},
@@ -21,7 +21,7 @@ const WORD: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::
 /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 const NOT_UPPER: Set = Set::of(&[Class::Lower, Class::Caseless, Class::Mark]);
 
-impl Cut for O200k {
+impl Pretokenizer for O200k {
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
