@@ -12,11 +12,12 @@ const { Batch } = require("../lib/snapshot.js");
 const { checkHookOptions } = require("../lib/options.js");
 
 test("both sides say the same", () => {
-  const { roles, blocks, actions, layers, defaults } = native().contract();
+  const { roles, blocks, actions, layers, cutMarker, defaults } = native().contract();
   assert.deepEqual(wire.ROLES, roles);
   assert.deepEqual(wire.BLOCKS, blocks);
   assert.deepEqual(wire.ACTIONS, actions);
   assert.deepEqual(wire.LAYERS, layers);
+  assert.deepEqual(wire.CUT_MARKER, cutMarker);
   assert.deepEqual(wire.DEFAULTS, { ...defaults });
 });
 

@@ -2,7 +2,7 @@
 // copy on write, by reference, never touching what it was given.
 "use strict";
 
-const { ACTIONS, positions } = require("./wire.js");
+const { ACTIONS, CUT_MARKER, positions } = require("./wire.js");
 
 const {
   summarize: SUMMARIZE,
@@ -190,7 +190,7 @@ function withCuts(content, cuts) {
 /** Head and tail around a note of what is missing, as `cut_text` in src/cuts.rs counts it. */
 function cutText(text, { head, tail }) {
   const omitted = text.length - head - tail;
-  return `${text.slice(0, head)}\n\n... [${omitted} characters truncated] ...\n\n${text.slice(text.length - tail)}`;
+  return [text.slice(0, head), CUT_MARKER.join(omitted), text.slice(text.length - tail)].join("");
 }
 
 function isThinking(block) {

@@ -36,9 +36,12 @@ const DEFAULTS = {
 /** Stop reasons after which pi does not send an assistant message again. */
 const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
 
+/** What stands for the middle of a text that was cut: the number of characters left out, between these two. */
+const CUT_MARKER = ["\n\n... [", " characters truncated] ...\n\n"];
+
 /** Position by name. */
 function positions(names) {
   return Object.fromEntries(names.map((name, position) => [name, position]));
 }
 
-module.exports = { ROLES, BLOCKS, ACTIONS, LAYERS, DEFAULTS, UNSENT_STOP_REASONS, positions };
+module.exports = { ROLES, BLOCKS, ACTIONS, LAYERS, DEFAULTS, CUT_MARKER, UNSENT_STOP_REASONS, positions };

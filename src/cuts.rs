@@ -122,10 +122,11 @@ impl CutTable {
     }
 }
 
-/// What stands between head and tail of a cut text.
-#[must_use]
-pub fn cut_marker(cut: Utf16Len) -> Vec<u16> {
-    format!("\n\n... [{} characters truncated] ...\n\n", cut.0).encode_utf16().collect()
+/// What stands between head and tail of a cut text: the number of characters left out, between these two.
+pub const CUT_MARKER: [&str; 2] = ["\n\n... [", " characters truncated] ...\n\n"];
+
+fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
+    CUT_MARKER.join(&omitted.0.to_string()).encode_utf16().collect()
 }
 
 /// The text that a cut leaves.

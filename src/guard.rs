@@ -4,6 +4,7 @@
 //! layers' own.
 
 use crate::account::{Account, Form};
+use crate::cuts::CUT_MARKER;
 use crate::layers::Limits;
 use crate::plan::{Layer, Reason};
 use crate::shorten::Cap;
@@ -18,7 +19,7 @@ pub const TRUNCATE_HEAD_LEN: Utf16Len = Utf16Len(2_000);
 pub const TRUNCATE_TAIL_LEN: Utf16Len = Utf16Len(2_000);
 
 /// Longest note between the two ends, in UTF-16 units: its words and the digits of the longest text V8 can hold.
-const NOTE_LEN: usize = "\n\n... [536870888 characters truncated] ...\n\n".len();
+const NOTE_LEN: usize = CUT_MARKER[0].len() + "536870888".len() + CUT_MARKER[1].len();
 
 /// A cap whose ends fit into it, note included: both shrink alike where they do not.
 ///

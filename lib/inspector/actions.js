@@ -1,6 +1,8 @@
 // What became of each message between what a hook was given and what it gave back, told by the objects themselves.
 "use strict";
 
+const { CUT_MARKER } = require("../wire.js");
+
 /**
  * `{ index, action, sent }` of each message that is not what it was: "drop", or "summarize", "stripThinking" or
  * "truncate" with the copy that was sent instead.
@@ -37,7 +39,7 @@ function editOf(message, sent) {
 }
 
 /** Layer 4's note of what it cut out. */
-const CUT = /\n\n\.\.\. \[\d+ characters truncated\] \.\.\.\n\n/;
+const CUT = new RegExp(CUT_MARKER.map((part) => part.replace(/[.[\]]/g, "\\$&")).join("\\d+"));
 
 function isCut({ content }) {
   const texts = typeof content === "string" ? [content] : (content ?? []).map((block) => block?.text);

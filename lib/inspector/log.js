@@ -3,6 +3,7 @@
 "use strict";
 
 const { countTokensAsync, estimateTokens } = require("../count.js");
+const { UNSENT_STOP_REASONS } = require("../wire.js");
 const { Bill } = require("./bill.js");
 const { actionsOf } = require("./actions.js");
 const { Past } = require("./past.js");
@@ -140,7 +141,7 @@ class CallLog {
     const pending = this.#pending;
     if (pending === undefined) return;
     this.#pending = undefined;
-    const isSent = message.stopReason !== "error" && message.stopReason !== "aborted";
+    const isSent = !UNSENT_STOP_REASONS.has(message.stopReason);
     const bill = this.#bill.of(pending, message);
     if (isSent && bill.reported > 0) Object.assign(pending.row, bill);
     this.#onChange();

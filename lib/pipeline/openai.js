@@ -4,11 +4,10 @@
 
 const { isDeepStrictEqual } = require("node:util");
 const { show } = require("../options.js");
+const { UNSENT_STOP_REASONS } = require("../wire.js");
 const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
 
-/** Stop reasons after which pi does not send an assistant message again. */
-const UNSENT_STOP_REASONS = new Set(["error", "aborted"]);
 /** OpenAI's roles, and ours for them. */
 const ROLES = new Map([
   ["system", "system"],

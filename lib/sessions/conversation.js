@@ -4,6 +4,7 @@
 
 const { randomBytes } = require("node:crypto");
 const { json } = require("../snapshot.js");
+const { UNSENT_STOP_REASONS } = require("../wire.js");
 const { plainText } = require("./text.js");
 
 /** What opens a summary in a session. */
@@ -12,8 +13,6 @@ const SUMMARY_LABEL = "[上下文总结]";
 /** Stands for the name of a tool whose call is not in the list. */
 const UNKNOWN = "unknown";
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
-/** Stop reasons of answers whose tool calls are never carried out. */
-const FAILED = new Set(["error", "aborted"]);
 
 /** What begins the ids of messages added here: unlike any other process's. */
 let ownPrefix;
@@ -156,7 +155,8 @@ function neutralForm(message) {
     case "user":
       return { role: "user", ...said };
     case "assistant": {
-      const toolCalls = FAILED.has(message.stopReason) ? [] : callsOf(message.content);
+      // The calls of an answer that failed are never carried out.
+      const toolCalls = UNSENT_STOP_REASONS.has(message.stopReason) ? [] : callsOf(message.content);
       if (said.content === "" && toolCalls.length === 0) return undefined;
       return { role: "assistant", content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
     }

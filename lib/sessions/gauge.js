@@ -4,9 +4,7 @@
 "use strict";
 
 const { countTokens, countTokensAsync } = require("../count.js");
-
-/** Stop reasons of answers whose usage says nothing about the request. */
-const FAILED = new Set(["error", "aborted"]);
+const { UNSENT_STOP_REASONS } = require("../wire.js");
 
 class Gauge {
   #overhead;
@@ -77,7 +75,7 @@ function reportsOf(messages) {
     // An answer older than something before it was given to other messages.
     const isOfThis = !(timestamp < newest);
     newest = Math.max(newest, timestamp ?? newest);
-    if (role !== "assistant" || !(usage?.totalTokens > 0) || FAILED.has(stopReason) || !isOfThis) continue;
+    if (role !== "assistant" || !(usage?.totalTokens > 0) || UNSENT_STOP_REASONS.has(stopReason) || !isOfThis) continue;
     const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0 } = usage;
     last = { index, promptTokens: input + cacheRead + cacheWrite, answerTokens: output };
     first ??= last;

@@ -2,10 +2,8 @@
 // Also finds where a transcript can be cut so that no tool result loses its call.
 "use strict";
 
+const { UNSENT_STOP_REASONS } = require("../wire.js");
 const { plainText } = require("./text.js");
-
-/** Stop reasons of answers that never came to an end. */
-const FAILED = new Set(["error", "aborted"]);
 
 /** Summaries that pi itself puts into a transcript count as answers to this. */
 const SUMMARY_QUESTION = "(earlier conversation)";
@@ -22,7 +20,7 @@ function roundsOf(messages) {
     } else if (SUMMARY_ROLES.has(message?.role)) {
       rounds.push({ index, q: SUMMARY_QUESTION, a: String(message.summary ?? "") });
       hasFinal = true;
-    } else if (message?.role === "assistant" && rounds.length > 0 && !FAILED.has(message.stopReason)) {
+    } else if (message?.role === "assistant" && rounds.length > 0 && !UNSENT_STOP_REASONS.has(message.stopReason)) {
       const text = plainText(message.content);
       const isFinal = !hasCalls(message);
       // A remark beside a tool call stands for the answer only as long as there is no real one.

@@ -1,5 +1,5 @@
 //! What both languages must agree on: the positions by which roles, blocks, actions and layers cross the boundary as
-//! numbers, and the documented defaults.
+//! numbers, the marker of a cut text, and the documented defaults.
 //!
 //! JavaScript needs its half before the addon is loaded, in `lib/wire.js`; a test holds the two against each other.
 
@@ -9,6 +9,7 @@ use napi_derive::napi;
 
 use super::failure::Result;
 use super::guarded::guarded;
+use crate::cuts::CUT_MARKER;
 use crate::guard;
 use crate::layers;
 use crate::measure;
@@ -113,6 +114,8 @@ pub struct Contract {
     pub reasons: Vec<&'static str>,
     /// Verdicts of the sticky schedule by position, in words.
     pub verdicts: Vec<&'static str>,
+    /// What stands before and after the number in the marker of a cut text.
+    pub cut_marker: Vec<&'static str>,
     /// The documented defaults by the name of their option.
     pub defaults: HashMap<&'static str, f64>,
 }
@@ -128,6 +131,7 @@ pub fn contract() -> Result<Contract> {
             layers: LAYERS.iter().map(|(_, name)| *name).collect(),
             reasons: Reason::ALL.iter().map(|reason| reason.as_str()).collect(),
             verdicts: Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect(),
+            cut_marker: CUT_MARKER.to_vec(),
             defaults: defaults().into_iter().collect(),
         })
     })

@@ -11,6 +11,7 @@ use super::language::{Language, Words};
 use super::message::Said;
 use super::names::{Subject, files_in};
 use crate::fault;
+use crate::text::clip_chars;
 
 /// User messages kept from the beginning of a session.
 const REQUESTS: usize = 3;
@@ -103,7 +104,7 @@ impl Digest {
 
     /// Carries along what the host's own summariser made of messages before these; it replaces what it made earlier.
     pub fn set_earlier(&mut self, summary: &str) {
-        self.earlier = clip(summary.trim(), EARLIER_CHARS);
+        self.earlier = clip_chars(summary.trim(), EARLIER_CHARS);
     }
 
     fn note_call(&mut self, tool: &str, target: &Subject) {
@@ -179,14 +180,7 @@ fn keep_newest<T>(items: &mut Vec<T>, max: usize) {
 fn quote(text: &str) -> String {
     // Enough for the quotation whatever white space there is before; a text may be megabytes long.
     let start: String = text.trim_start().chars().take(2 * QUOTE_CHARS).collect();
-    clip(&start.split_whitespace().collect::<Vec<_>>().join(" "), QUOTE_CHARS)
-}
-
-fn clip(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
+    clip_chars(&start.split_whitespace().collect::<Vec<_>>().join(" "), QUOTE_CHARS)
 }
 
 #[cfg(test)]

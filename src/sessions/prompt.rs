@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::message::{Call, Said};
+use crate::text::clip_middle_chars;
 use crate::tokens::Tokenizer;
 
 /// Longest start of a call that is shown, in characters.
@@ -61,7 +62,7 @@ fn render(messages: &[Said], from: usize, chars: usize, answer_tokens: usize) ->
 }
 
 fn shown(said: &Said, chars: usize) -> Value {
-    let mut shown = json!({ "role": said.role, "content": clip(&said.text, chars) });
+    let mut shown = json!({ "role": said.role, "content": clip_middle_chars(&said.text, chars) });
     let calls: Vec<_> = said.calls.iter().map(|call| Value::from(call_text(call))).collect();
     if let Some(fields) = shown.as_object_mut().filter(|_| !calls.is_empty()) {
         fields.insert("toolCalls".to_owned(), Value::from(calls));
@@ -70,20 +71,7 @@ fn shown(said: &Said, chars: usize) -> Value {
 }
 
 fn call_text(Call { name, arguments, .. }: &Call) -> String {
-    clip(&format!("{name} {arguments}"), CALL_CHARS)
-}
-
-/// Beginning and end of a text around an ellipsis: what came of it stands at its end.
-fn clip(text: &str, chars: usize) -> String {
-    let units = text.chars().count();
-    if units <= chars {
-        return text.to_owned();
-    }
-    let head = chars * 2 / 3;
-    let tail = chars.saturating_sub(head + 1);
-    let start: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(units - tail).collect();
-    format!("{start}…{end}")
+    clip_middle_chars(&format!("{name} {arguments}"), CALL_CHARS)
 }
 
 #[cfg(test)]

@@ -2,15 +2,13 @@
 // handed and knows nothing of how the hook estimates.
 
 import counting from "../../count.js";
-
-/** Stop reasons after which pi does not send an assistant message again. */
-const UNSENT = new Set(["error", "aborted"]);
+import { UNSENT_STOP_REASONS } from "../../wire.js";
 
 const NOTHING = Object.freeze({ tokens: 0, images: 0 });
 
 /** True for messages that pi hands to the provider at all. */
 export function isSent(message) {
-  return !UNSENT.has(message.stopReason) && message.excludeFromContext !== true;
+  return !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
 }
 
 /** Sizes of messages, each text counted once. */
