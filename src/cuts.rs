@@ -125,7 +125,9 @@ impl CutTable {
 /// What stands between head and tail of a cut text: the number of characters left out, between these two.
 pub const CUT_MARKER: [&str; 2] = ["\n\n... [", " characters truncated] ...\n\n"];
 
-fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
+/// The marker for so many characters left out.
+#[must_use]
+pub fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
     CUT_MARKER.join(&omitted.0.to_string()).encode_utf16().collect()
 }
 
