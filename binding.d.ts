@@ -103,6 +103,8 @@ export interface Contract {
   reasons: Array<string>
   /** Verdicts of the sticky schedule by position, in words. */
   verdicts: Array<string>
+  /** What stands before and after the number in the marker of a cut text. */
+  cutMarker: Array<string>
   /** The documented defaults by the name of their option. */
   defaults: Record<string, number>
 }
