@@ -75,7 +75,8 @@ function reportsOf(messages) {
     // An answer older than something before it was given to other messages.
     const isOfThis = !(timestamp < newest);
     newest = Math.max(newest, timestamp ?? newest);
-    if (role !== "assistant" || !(usage?.totalTokens > 0) || UNSENT_STOP_REASONS.has(stopReason) || !isOfThis) continue;
+    if (role !== "assistant" || !(usage?.totalTokens > 0) || UNSENT_STOP_REASONS.has(stopReason) || !isOfThis)
+      continue;
     const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0 } = usage;
     last = { index, promptTokens: input + cacheRead + cacheWrite, answerTokens: output };
     first ??= last;

@@ -20,7 +20,11 @@ function roundsOf(messages) {
     } else if (SUMMARY_ROLES.has(message?.role)) {
       rounds.push({ index, q: SUMMARY_QUESTION, a: String(message.summary ?? "") });
       hasFinal = true;
-    } else if (message?.role === "assistant" && rounds.length > 0 && !UNSENT_STOP_REASONS.has(message.stopReason)) {
+    } else if (
+      message?.role === "assistant" &&
+      rounds.length > 0 &&
+      !UNSENT_STOP_REASONS.has(message.stopReason)
+    ) {
       const text = plainText(message.content);
       const isFinal = !hasCalls(message);
       // A remark beside a tool call stands for the answer only as long as there is no real one.
