@@ -77,11 +77,36 @@ export declare class SessionStore {
   constructor(location: string)
   /** Answers a request, as JSON, on a worker thread. */
   ask(request: string): Promise<string>
+  /** Commits operations, as JSON, on a worker thread. */
+  apply(operations: string): Promise<string>
+  /** Commits operations here, after all that is on its way, for a process that is about to end. Waits as long as it takes. */
+  applyLast(operations: string): string
+  /** Appends here, in memory, a message whose id is new. */
+  appendNew(namespace: string, key: string, id: string, body: string): AppendedMessage
   /** Answers a short request here. */
   askNow(request: string): string
   /** Changes when another process has written. */
   foreignWrites(): number
 }
+
+/** A session after a message was appended to it, and the message's place. */
+export interface AppendedMessage {
+  /** Number of the session. */
+  session: number
+  /** As the store counts them. */
+  version: number
+  /** As the store counts them. */
+  revision: number
+  /** ms since 1970. */
+  createdAt: number
+  /** ms since 1970. */
+  updatedAt: number
+  /** Of the message. */
+  seq: number
+}
+
+/** Pairs with their texts clipped, from the longest form to the shortest. */
+export declare function clippedPairs(given: string): string
 
 /** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
 export declare function clipText(text: string, max: number): string
@@ -292,11 +317,20 @@ export declare function mends(numbers: Float64Array, strings: unknown[], api?: s
 /** `mends` off the main thread. */
 export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
 
+/** What is remembered, with what is new. */
+export declare function mergePairs(request: string): string
+
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
 
+/** The prompt that asks a summariser for pairs. */
+export declare function pairsPrompt(request: string): Promise<string>
+
 /** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
+
+/** `plan_compression` here, for messages of some KB. */
+export declare function planCompressionNow(request: string): string
 
 /** A message that breaks a rule. */
 export interface Problem {
@@ -313,6 +347,9 @@ export declare function problems(numbers: Float64Array, strings: unknown[], api?
 
 /** `problems` off the main thread. */
 export declare function problemsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<Problem>>
+
+/** The pairs in a summariser's answer. */
+export declare function readPairs(answer: string): string
 
 /** The words for the reasons a plan names by number. */
 export declare function reasons(): Array<string>
@@ -360,6 +397,9 @@ export declare function searchPhrases(query: string): Array<string>
 
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string
+
+/** Where a conversation is cut, and the rounds before that. */
+export declare function splitRounds(request: string): string
 
 /** The summary of rows that are let go, by the host's answer or by rules. */
 export declare function summariseSession(request: string): Promise<string>

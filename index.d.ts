@@ -1,17 +1,5 @@
 // The public surface of pi-strata. Lengths are UTF-16 code units (JavaScript's `.length`), sizes are tokens, times are ms.
-import type {
-  ListedSession,
-  ListQuery,
-  SearchQuery,
-  Stamp,
-  Store,
-  StoredMessage,
-  StoredSession,
-  StoreEvent,
-  StoreHit,
-  StoreOperation,
-  StoreOutcome,
-} from "./lib/store/store.js";
+import type { Store, StoreEvent } from "./lib/store/store.js";
 
 /** Anything shaped like a pi AgentMessage, of any pi version. Structural, so no pi package is imported. */
 export interface MessageLike {
@@ -911,8 +899,18 @@ export type SessionEvent =
   | { type: "storeSetAside"; store: string; movedTo: string; salvaged: number; message: string }
   /** The server cannot be reached just now. */
   | { type: "storeReconnecting"; code: string; message: string; attempt: number }
-  /** A write that nobody may wait for failed: metadata, a system prompt, clearing, an attached agent's message. */
-  | { type: "storeFailed"; code: string; message: string; cause: unknown }
+  /**
+   * A write that nobody may wait for failed: metadata, a system prompt, clearing, an attached agent's message. Or, with
+   * `attempt`, the store could not be opened: the next call after `retryInMs` tries again.
+   */
+  | {
+      type: "storeFailed";
+      code: string;
+      message: string;
+      cause: unknown;
+      attempt?: number;
+      retryInMs?: number;
+    }
   /** A compression failed; the session is as it was. */
   | { type: "compressFailed"; sessionId: string; code: string; message: string; cause: unknown };
 
@@ -1066,7 +1064,7 @@ export type {
   StoreHit,
   StoreOperation,
   StoreOutcome,
-};
+} from "./lib/store/store.js";
 
 /**
  * Sessions in Postgres, for `ContextManager`'s `store`; the connection string alone makes one too. Its tables, of the
@@ -1074,23 +1072,16 @@ export type {
  * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER where the package pg is missing
  * @example new ContextManager({ store: new PostgresStore({ pool }), namespace: tenant })
  */
-export class PostgresStore implements Store {
-  constructor(options: string | (PostgresOptions & { onEvent?: (event: StoreEvent) => void }));
+export const PostgresStore: new (
+  options: string | (PostgresOptions & { onEvent?: (event: StoreEvent) => void }),
+) => PostgresStore;
+
+/** What `new PostgresStore()` makes. */
+export interface PostgresStore extends Store {
   readonly engine: "postgres";
+  /** Transactions at once: as many as the pool has connections, four at most. */
   readonly parallel: number;
   open(report?: (event: StoreEvent) => void): Promise<void>;
-  apply(operations: StoreOperation[]): Promise<StoreOutcome[]>;
-  load(namespace: string, key: string): Promise<StoredSession | undefined>;
-  stamp(namespace: string, key: string): Promise<Stamp | undefined>;
-  read(
-    namespace: string,
-    key: string,
-    page: { after?: number; limit: number; newest?: boolean },
-  ): Promise<StoredMessage[]>;
-  list(query: ListQuery): Promise<{ sessions: ListedSession[]; cursor?: string }>;
-  search(query: SearchQuery): Promise<StoreHit[]>;
-  prune(namespace: string, before: number): Promise<{ sessions: number; messages: number }>;
-  close(): Promise<void>;
 }
 
 /** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. Thinking is left out. */

@@ -49,6 +49,16 @@ for (const [kind, options] of [
       await manager.close();
     });
 
+    test("a message that is added again is there once", async () => {
+      const manager = new ContextManager(options());
+      await addAll(manager, "s", numbered(2));
+      const [first] = manager.getMessages("s");
+      await Promise.all([manager.addMessage("s", first), manager.addMessage("s", first)]);
+      assert.deepEqual(contents(manager, "s"), ["message 0", "message 1"]);
+      assert.equal((await manager.loadContext("s")).messages.length, 2);
+      await manager.close();
+    });
+
     test("clearing takes what is on its way with it, in the order asked for", async () => {
       const manager = new ContextManager(options());
       const before = manager.addMessage("c", user("before"));
@@ -202,6 +212,55 @@ test("a session that was cleared as the process ended is gone", () => {
   );
   assert.deepEqual(JSON.parse(stdout), [[], [], []]);
   assert.ok(!readFileSync(store).includes("4111"), "no byte of it is left in the file");
+});
+
+test("a session that was cleared as the process ended, while others wrote to it, is gone", () => {
+  for (const wait of [
+    "",
+    "await new Promise(setImmediate);",
+    "await new Promise((r) => setTimeout(r, 3));",
+  ]) {
+    const store = newFile();
+    run(
+      `const manager = new ContextManager({ store, maxMessages: 5000 });
+       await manager.loadContext("c");
+       const said = "card 4111 ".repeat(200);
+       for (let n = 0; n < 3000; n += 1) manager.addMessage(n % 3 === 0 ? "c" : "other", { role: "user", content: said });
+       ${wait}
+       manager.clearContext("c");
+       process.exit(0);`,
+      store,
+    );
+    const { stdout } = run(
+      `const manager = new ContextManager({ store });
+       console.log(JSON.stringify([manager.getMessages("c"), manager.search("4111", { sessionId: "c" }).length]));
+       await manager.close();`,
+      store,
+    );
+    assert.deepEqual(JSON.parse(stdout), [[], 0], wait);
+  }
+});
+
+test("a search of much that was added in memory keeps nobody from adding", async () => {
+  const manager = new ContextManager({ maxMessages: 100_000 });
+  const held = [];
+  for (let n = 0; n < 20_000; n += 1)
+    await manager.addMessage(`s ${n % 50}`, user(`message ${n} ${"word ".repeat(40)}`));
+  const searching = manager.searchAsync("message 19999");
+  let isOver = false;
+  searching.finally(() => (isOver = true));
+  for (let n = 0; !isOver; n += 1) {
+    await manager.addMessage("s 0", user(`meanwhile ${n}`));
+    held.push(n);
+    await new Promise(setImmediate);
+  }
+  assert.equal((await searching).length, 1);
+  const own = contents(manager, "s 0").filter((content) => content.startsWith("meanwhile"));
+  assert.deepEqual(
+    own,
+    held.map((n) => `meanwhile ${n}`),
+  );
+  await manager.close();
 });
 
 test("two users of a file set different fields, and one prompt", async () => {

@@ -1,10 +1,11 @@
 // How fast sessions are, what they take, and what survives: `npm run bench:sessions`. Named parts alone:
-// `npm run bench:sessions -- memory sqlite rolling postgres crashes`. `--rows 10000000` is how far Postgres is filled,
+// `npm run bench:sessions -- memory sqlite rolling stalls postgres crashes`. `--rows 10000000` is how far Postgres is filled,
 // `--searchable 1000000` how far with its index of words; `--kills 1000 --restarts 100` how often something is ended.
 import { parseArgs } from "node:util";
 import { kills, restarts } from "./sessions/crashes.mjs";
 import { inFile, inMemory, MESSAGES, rolling } from "./sessions/local.mjs";
 import { postgres } from "./sessions/postgres.mjs";
+import { stalls } from "./sessions/stalls.mjs";
 
 const PARTS = {
   async memory() {
@@ -13,6 +14,7 @@ const PARTS = {
   },
   sqlite: inFile,
   rolling,
+  stalls,
   postgres: ({ rows, searchable }) => postgres({ largest: rows, searchable }),
   async crashes(options) {
     await kills(options.kills);

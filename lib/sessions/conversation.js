@@ -26,11 +26,6 @@ function newId() {
   return `${ownPrefix}.${idsMade.toString(36)}`;
 }
 
-/** Whether the id was made here, and so is no other message's. */
-function isOwnId(id) {
-  return ownPrefix !== undefined && id.startsWith(ownPrefix);
-}
-
 /** A checked copy of a host's message, dated and frozen throughout; throws a TypeError that says what is wrong. */
 function checkMessage(message) {
   const { id, role, content, blocks, timestamp } = message ?? {};
@@ -264,7 +259,6 @@ module.exports = {
   answerOf,
   checkMessage,
   frozen,
-  isOwnId,
   isPlain,
   newId,
   readCall,

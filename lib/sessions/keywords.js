@@ -16,7 +16,19 @@ const WORD_UNITS = 40;
 /** Where a chunk may end without cutting a word. */
 const BREAKS = [" ", "\n", "，", "。", "、"];
 
+/** Keywords that stand for an answer. */
+const KEYWORDS = 8;
+
 let segmenter;
+
+/** Rounds or pairs with keywords in place of the answer, and their questions as in `clipped`. */
+async function keywordPairs(pairs, clipped) {
+  const keywords = await keywordsOf(
+    pairs.map(({ q, a }) => `${q}\n${a}`),
+    KEYWORDS,
+  );
+  return clipped.map(({ q }, index) => ({ q, a: keywords[index].join(", ") }));
+}
 
 /** Fewest texts of which "most" means something. */
 const MANY_TEXTS = 4;
@@ -77,4 +89,4 @@ function isTelling(word) {
   return word.length > 1 && word.length <= WORD_UNITS && !STOP_WORDS.has(word) && !/^[\d.,]+$/.test(word);
 }
 
-module.exports = { keywordsOf };
+module.exports = { keywordPairs, keywordsOf };

@@ -5,6 +5,7 @@
 const { native } = require("../native.js");
 const { count, oneOf, positive } = require("../options.js");
 const { storeOf } = require("../store/index.js");
+const { Opening } = require("../store/opening.js");
 const { WriteQueue } = require("../store/queue.js");
 const { ask, compressionOf, rowOf } = require("./compression.js");
 const { answerOf, checkMessage, fromAgentMessage, isPlain } = require("./conversation.js");
@@ -28,7 +29,7 @@ class ContextManager {
   #store;
   #queue;
   #sessions;
-  #ready;
+  #opening;
   #closing = new AbortController();
 
   static getInstance(options) {
@@ -44,7 +45,12 @@ class ContextManager {
   /** Resolves when the store is open, rejects if it cannot be. */
   static async open(options) {
     const manager = new ContextManager(options);
-    await manager.#ready;
+    try {
+      await manager.#opening.ready();
+    } catch (error) {
+      await manager.close().catch(() => {});
+      throw error;
+    }
     return manager;
   }
 
@@ -53,10 +59,13 @@ class ContextManager {
     this.#options = checkManagerOptions(options);
     this.#notices = new Notices("ContextManager", this.#options.onEvent);
     this.#store = storeOf(this.#options.store);
-    this.#ready = this.#open();
-    this.#ready.catch(() => {});
-    this.#queue = new WriteQueue(this.#store, this.#ready);
-    this.#sessions = new Sessions(this.#store, this.#options.namespace, this.#ready);
+    this.#opening = new Opening(
+      () => this.#open(),
+      (error, tried) => this.#notices.failed("storeFailed", error, tried),
+    );
+    this.#opening.ready().catch(() => {});
+    this.#queue = new WriteQueue(this.#store, this.#opening);
+    this.#sessions = new Sessions(this.#store, this.#options.namespace, this.#opening);
   }
 
   async #open() {
@@ -94,7 +103,8 @@ class ContextManager {
     const checked = checkMessage(message);
     const session = this.#touch(sessionId);
     const isPrompt = checked.role === "system" && session.count === 0;
-    if (!isPrompt || !(await this.#addPrompt(session, checked))) await this.#append(session, checked);
+    const isNew = message.id === undefined;
+    if (!isPrompt || !(await this.#addPrompt(session, checked))) await this.#append(session, checked, isNew);
     if (this.#closing.signal.aborted) return;
     if (session.isStale || !session.isLoaded) await this.#sessions.refresh(session);
     while (this.#isOver(session)) {
@@ -109,9 +119,9 @@ class ContextManager {
     return prompt === undefined || prompt === JSON.stringify(message);
   }
 
-  async #append(session, message) {
-    const effect = (view) => view.add(message);
-    const entry = { id: message.id, body: JSON.stringify(message), text: message.content };
+  async #append(session, message, isNew) {
+    const effect = (view) => view.add(message, isNew);
+    const entry = { id: message.id, body: JSON.stringify(message), text: message.content, isNew };
     if (!this.#store.forgets && !isPlain(entry.text))
       entry.text = entry.text.toWellFormed().replaceAll("\0", " ");
     const undo = (view) => view.remove([message.id]);
@@ -140,9 +150,8 @@ class ContextManager {
       this.#sessions.dropIfIdle(session);
       return this.#report(this.#store.purge?.() ?? Promise.resolve());
     }
-    return this.#report(
-      this.#settle(session, effect, operation).then(() => this.#sessions.dropIfIdle(session)),
-    );
+    const clearing = this.#settle(session, effect, this.#queue.writeAtLast(operation));
+    return this.#report(clearing.then(() => this.#sessions.dropIfIdle(session)));
   }
 
   async setSystemPrompt(sessionId, systemPrompt) {
@@ -174,7 +183,7 @@ class ContextManager {
     check("list", "namespace", namespace, name);
     check("list", "order", order, oneOf("created", "updated"));
     check("list", "limit", limit, atLeastOne);
-    await this.#ready;
+    await this.#opening.ready();
     return listed(await this.#store.list({ namespace, order, limit, cursor }));
   }
 
@@ -202,7 +211,7 @@ class ContextManager {
   async searchAsync(query, options) {
     this.#assertOpen();
     const asked = this.#searchQuery(query, options);
-    await this.#ready;
+    await this.#opening.ready();
     return hitsOf(await this.#store.search(asked));
   }
 
@@ -232,7 +241,7 @@ class ContextManager {
   async prune({ maxAgeDays } = {}) {
     this.#assertOpen();
     check("prune", "maxAgeDays", maxAgeDays, positive);
-    await this.#ready;
+    await this.#opening.ready();
     await this.#queue.drained();
     const pruned = await this.#store.prune(this.#options.namespace, Date.now() - maxAgeDays * DAY_MS);
     this.#sessions.distrust();
@@ -242,7 +251,7 @@ class ContextManager {
   /** The lines of one session, or of all. */
   async *export(sessionId) {
     this.#assertOpen();
-    await this.#ready;
+    await this.#opening.ready();
     await this.#queue.drained();
     const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
     yield* exportSessions(this.#store, this.#options.namespace, key);
@@ -250,7 +259,7 @@ class ContextManager {
 
   async import(lines) {
     this.#assertOpen();
-    await this.#ready;
+    await this.#opening.ready();
     const imported = await importSessions(this.#queue, this.#options.namespace, lines);
     this.#sessions.distrust();
     return imported;
@@ -288,7 +297,7 @@ class ContextManager {
     this.#closing.abort();
     if (instance === this) instance = undefined;
     await this.#queue.drained();
-    await this.#ready.catch(() => {});
+    await this.#opening.settled();
     await this.#store.close();
     this.#sessions.clear();
   }
@@ -335,12 +344,12 @@ class ContextManager {
 
   #write(session, effect, change, undo) {
     session.begin(effect);
-    return this.#settle(session, effect, this.#operation(session, change), undo);
+    return this.#settle(session, effect, this.#queue.write(this.#operation(session, change)), undo);
   }
 
-  async #settle(session, effect, operation, undo) {
+  async #settle(session, effect, written, undo) {
     try {
-      const outcome = await this.#queue.write(operation);
+      const outcome = await written;
       session.acknowledge(effect, outcome);
       return outcome;
     } catch (error) {

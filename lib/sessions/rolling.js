@@ -6,11 +6,10 @@
 const { countTokensAsync } = require("../count.js");
 const { amount, checkOptions, count, handler, orFunction, positive, ratio } = require("../options.js");
 const { Gauge, withoutReport } = require("./gauge.js");
+const { keywordPairs } = require("./keywords.js");
 const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");
-const { clippedForms, keywordPairs, mergePairs, parsePairs } = require("./pairs.js");
-const { pairsPrompt } = require("./prompts.js");
-const { roundsOf, tailStart, withoutToolTraffic } = require("./rounds.js");
+const { clippedPairs, mergePairs, pairsPrompt, readPairs, splitRounds } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
 const { plainText } = require("./text.js");
 
@@ -81,7 +80,7 @@ class RollingMemory {
   }
 
   applySummarization(summary) {
-    this.#remember(parsePairs(String(summary)).pairs);
+    this.#remember(readPairs(String(summary)).pairs);
     return this.history;
   }
 
@@ -194,7 +193,7 @@ class RollingMemory {
   async #splitToFit(list, question) {
     const budget = this.#room() * KEPT_RATIO;
     const whole = this.#split(list, this.#options.keepMessages);
-    const plain = { ...whole, tail: withoutToolTraffic(whole.tail) };
+    const plain = { ...whole, tail: whole.plain };
     for (const split of [whole, plain]) {
       const tokens = await countTokensAsync(withQuestion([...split.system, ...split.tail], question));
       if (tokens <= budget) return { ...split, dropped: split.conversation.length - split.tail.length };
@@ -214,9 +213,7 @@ class RollingMemory {
     // A restarted process finds in the transcript what it had remembered.
     if (memory !== undefined && this.#history.length === 0) this.#remember(memory);
     const conversation = memory === undefined ? others : others.slice(1);
-    const start = tailStart(conversation, keep);
-    const rounds = roundsOf(conversation).filter((round) => round.index < start);
-    return { system, conversation, tail: conversation.slice(start), rounds };
+    return { system, conversation, ...splitRounds(conversation, keep) };
   }
 
   /** The rounds as pairs, by the summariser or else by rules. */
@@ -227,7 +224,7 @@ class RollingMemory {
     const conversation = rounds.flatMap(conversationOf);
     const { text, failure } = await callSummarizer(summarize, conversation, prompt, { timeoutMs, signal });
     if (signal?.aborted) return [];
-    const { pairs, isCut } = parsePairs(text ?? "");
+    const { pairs, isCut } = readPairs(text ?? "");
     const reason = failure ?? (pairs.length === 0 && text !== undefined ? noPairs() : undefined);
     if (reason !== undefined) this.#notices.failed("summarizeFailed", reason);
     // An answer that broke off tells of the first rounds; one that came to its end, of all.
@@ -238,10 +235,12 @@ class RollingMemory {
   /** Clipped, or keywords where even clipped text takes too much of the window. */
   async #shortForm(pairs) {
     const newest = pairs.slice(Math.max(0, pairs.length - this.#options.maxPairs));
-    for (const clipped of clippedForms(newest)) {
+    if (newest.length === 0) return newest;
+    const forms = clippedPairs(newest);
+    for (const clipped of forms) {
       if (await this.#fits(clipped)) return clipped;
     }
-    return keywordPairs(newest);
+    return keywordPairs(newest, forms.at(-1));
   }
 
   /** Shrinks memory that fills the window, alone ("overflow") or with the other messages ("shrunk"). */
@@ -266,7 +265,7 @@ class RollingMemory {
   }
 
   #remember(pairs) {
-    this.#history = mergePairs(this.#history, pairs, this.#options.maxPairs);
+    if (pairs.length > 0) this.#history = mergePairs(this.#history, pairs, this.#options.maxPairs);
   }
 }
 

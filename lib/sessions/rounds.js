@@ -1,63 +1,84 @@
-// Splits a transcript into rounds: what the user asked and what was answered in the end. Tool traffic is left out.
-// Also finds where a transcript can be cut so that no tool result loses its call.
+// What the core says of a conversation for a rolling memory: its rounds, where it can be cut, the prompt for the
+// summariser, and the pairs in the answer. This file reads the host's messages and hands over what is asked for.
 "use strict";
 
+const { withCode } = require("../database-error.js");
+const { native } = require("../native.js");
 const { UNSENT_STOP_REASONS } = require("../wire.js");
+const { MAX_TOKENS } = require("./summarizer.js");
 const { plainText } = require("./text.js");
+
+/** Units of a text that cross to the core: more of one would be clipped there. */
+const TEXT_UNITS = 64 * 1024;
 
 /** Summaries that pi itself puts into a transcript count as answers to this. */
 const SUMMARY_QUESTION = "(earlier conversation)";
-const SUMMARY_ROLES = new Set(["compactionSummary", "branchSummary"]);
+const ROLES = { toolResult: "tool", compactionSummary: "summary", branchSummary: "summary" };
 
-/** Rounds in order, each with the index of its question: `{ index, q, a }`. An unanswered question has an empty `a`. */
-function roundsOf(messages) {
-  const rounds = [];
-  let hasFinal = false;
-  for (const [index, message] of messages.entries()) {
-    if (message?.role === "user") {
-      rounds.push({ index, q: plainText(message.content), a: "" });
-      hasFinal = false;
-    } else if (SUMMARY_ROLES.has(message?.role)) {
-      rounds.push({ index, q: SUMMARY_QUESTION, a: String(message.summary ?? "") });
-      hasFinal = true;
-    } else if (
-      message?.role === "assistant" &&
-      rounds.length > 0 &&
-      !UNSENT_STOP_REASONS.has(message.stopReason)
-    ) {
-      const text = plainText(message.content);
-      const isFinal = !hasCalls(message);
-      // A remark beside a tool call stands for the answer only as long as there is no real one.
-      if (text.trim() !== "" && (isFinal || !hasFinal)) {
-        rounds.at(-1).a = text;
-        hasFinal = isFinal;
-      }
-    }
-  }
-  return rounds;
+/**
+ * The newest `keep` messages with their calls, those of them that stand without tool traffic, and the rounds before them
+ * as `{ q, a }`; an unanswered question has an empty `a`.
+ */
+function splitRounds(messages, keep) {
+  const { start, rounds, spoken } = ask("splitRounds", { messages: messages.map(heard), keep });
+  return {
+    tail: messages.slice(start),
+    plain: spoken.map((index) => messages[index]),
+    rounds: rounds.map(({ question, answer }) => roundOf(messages[question], messages[answer])),
+  };
 }
 
-function hasCalls(message) {
-  return Array.isArray(message?.content) && message.content.some((block) => block?.type === "toolCall");
+/** A message as far as rounds go by it (src/sessions/rounds.rs). */
+function heard(message) {
+  const { role, content, stopReason, toolCallId = message.tool_call_id } = message;
+  return {
+    role: ROLES[role] ?? String(role),
+    speaks: plainText(content).trim() !== "",
+    calls: callIdsOf(message),
+    ...(toolCallId !== undefined && { callId: String(toolCallId) }),
+    hasFailed: UNSENT_STOP_REASONS.has(stopReason),
+  };
 }
 
-/** Start of the newest `count` messages, moved back so that no tool result is parted from its call. */
-function tailStart(messages, count) {
-  let start = Math.max(0, messages.length - count);
-  while (start > 0 && start < messages.length && isResult(messages[start])) start -= 1;
-  return start;
+/** Ids of the calls of pi's messages and of the provider-neutral ones. */
+function callIdsOf({ content, toolCalls, tool_calls: others }) {
+  const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
+  const calls = [toolCalls, others].filter(Array.isArray).flat();
+  return [...blocks, ...calls].map((call) => String(call?.id ?? ""));
 }
 
-/** pi's tool results, and the provider-neutral ones. */
-function isResult(message) {
-  return message?.role === "toolResult" || message?.role === "tool";
+function roundOf(question, answer) {
+  if (ROLES[question.role] === "summary") return { q: SUMMARY_QUESTION, a: String(question.summary ?? "") };
+  return { q: plainText(question.content), a: plainText(answer?.content) };
 }
 
-/** Questions and final answers alone: what can stand without any tool traffic. */
-function withoutToolTraffic(messages) {
-  return messages.filter(
-    (message) => message?.role === "user" || (message?.role === "assistant" && !hasCalls(message)),
-  );
+/** Asks for at most `maxPairs` pairs in a prompt of at most `maxTokens` tokens. */
+function pairsPrompt(rounds, maxPairs, maxTokens) {
+  const request = { rounds: rounds.map(crossing), maxPairs, maxTokens, answerTokens: MAX_TOKENS };
+  return withCode(native().pairsPrompt(JSON.stringify(request)));
 }
 
-module.exports = { roundsOf, tailStart, withoutToolTraffic };
+/** The pairs in a summariser's answer; `isCut` tells that it ended in the middle. */
+function readPairs(answer) {
+  return JSON.parse(native().readPairs(answer.slice(0, TEXT_UNITS)));
+}
+
+/** Rounds or pairs with their texts clipped, from the longest form to the shortest. */
+function clippedPairs(pairs) {
+  return ask("clippedPairs", pairs.map(crossing));
+}
+
+/** `history` followed by what is new in `pairs`; the newest `max` of them. */
+function mergePairs(history, pairs, max) {
+  return ask("mergePairs", { history, pairs, max });
+}
+
+function crossing({ q, a }) {
+  return { q: q.slice(0, TEXT_UNITS), a: a.slice(0, TEXT_UNITS) };
+}
+
+function ask(name, request) {
+  return JSON.parse(native()[name](JSON.stringify(request)));
+}
+
+module.exports = { clippedPairs, mergePairs, pairsPrompt, readPairs, splitRounds };

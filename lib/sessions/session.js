@@ -3,7 +3,7 @@
 "use strict";
 
 const { countTokens } = require("../count.js");
-const { frozen, isOwnId, readCall } = require("./conversation.js");
+const { frozen, readCall } = require("./conversation.js");
 
 const counted = new WeakMap();
 
@@ -142,11 +142,11 @@ class Session {
     this.tokensSaved = 0;
   }
 
-  add(message) {
+  /** `isNew`: no other message has its id. */
+  add(message, isNew) {
     this.#touch();
     const isKnown =
-      this.#loadedIds?.has(message.id) ??
-      (!isOwnId(message.id) && this.rows.some((row) => row.message.id === message.id));
+      this.#loadedIds?.has(message.id) ?? (!isNew && this.rows.some((row) => row.message.id === message.id));
     if (!isKnown) this.rows.push({ message, isSummary: false });
   }
 

@@ -14,15 +14,15 @@ const MAX_LOADS = 100;
 class Sessions {
   #store;
   #namespace;
-  #ready;
+  #opening;
   #known = new Map();
   /** Grows when everything known may be out of date. */
   #distrusted = 0;
 
-  constructor(store, namespace, ready) {
+  constructor(store, namespace, opening) {
     this.#store = store;
     this.#namespace = namespace;
-    this.#ready = ready;
+    this.#opening = opening;
   }
 
   /** The key of a session: JSON, because a database's text cannot hold every string. */
@@ -71,7 +71,7 @@ class Sessions {
   /** The session as it is, read on a worker if need be. */
   async load(sessionId) {
     const session = this.#remembered(sessionId);
-    await this.#ready;
+    await this.#opening.ready();
     if (this.#store.sync === undefined && session.isLoaded && session.inFlight.length === 0) {
       const stamp = await this.#store.stamp(this.#namespace, session.key);
       if (stamp?.version !== session.stamp?.version || stamp?.session !== session.stamp?.session)
@@ -83,7 +83,7 @@ class Sessions {
 
   /** Reads the session again. */
   async refresh(session) {
-    await this.#ready;
+    await this.#opening.ready();
     for (let loads = 0; loads < MAX_LOADS; loads += 1) {
       const mark = session.mark();
       const generation = this.#generation();

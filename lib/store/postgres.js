@@ -41,7 +41,10 @@ class PostgresStore {
 
   open(report) {
     if (report !== undefined) this.#report = report;
-    this.#opening ??= migrate(this.#connection);
+    this.#opening ??= migrate(this.#connection).catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
     return this.#opening;
   }
 

@@ -14,20 +14,23 @@ const MAY_BE_ONES_OWN = new Set([
 
 class WriteQueue {
   #store;
-  #ready;
+  #opening;
   #lanes;
 
-  /** `ready` settles when the store is open, or cannot be. */
-  constructor(store, ready) {
+  constructor(store, opening) {
     this.#store = store;
-    this.#ready = ready;
+    this.#opening = opening;
     this.#lanes = Array.from({ length: store.parallel ?? 1 }, () => ({ waiting: [], running: undefined }));
   }
 
   /** Resolves with the outcome once it is stored. */
   write(operation) {
-    // In memory there is nothing to wait for.
-    if (this.#store.forgets && this.#store.sync !== undefined) return this.#writeHere(operation);
+    // In memory nothing waits for a disk: a worker would only cost the way there.
+    const isNear = this.#store.forgets && this.#store.sync !== undefined;
+    return isNear ? this.#writeHere(operation) : this.#enqueue(operation);
+  }
+
+  #enqueue(operation) {
     return new Promise((resolve, reject) => {
       const lane = this.#lanes[laneOf(operation.key, this.#lanes.length)];
       lane.waiting.push({ operation, resolve, reject });
@@ -36,7 +39,15 @@ class WriteQueue {
   }
 
   async #writeHere(operation) {
-    return this.#store.sync.apply([operation])[0];
+    const [lane] = this.#lanes;
+    if (lane.running !== undefined) return this.#enqueue(operation);
+    try {
+      return this.#store.sync.apply([operation])[0];
+    } catch (error) {
+      // A search on a worker indexes what is new.
+      if (error?.code !== "ERR_DATABASE_LOCKED") throw error;
+      return this.#enqueue(operation);
+    }
   }
 
   /** Commits `operation` at once, after all that waits. False where that cannot be: it was not written then. */
@@ -55,13 +66,34 @@ class WriteQueue {
     }
   }
 
+  /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
+  async writeAtLast(operation) {
+    const { sync } = this.#store;
+    const [lane] = this.#lanes;
+    const written = this.write(operation);
+    if (sync?.applyLast === undefined) return written;
+    const finish = () => {
+      try {
+        sync.applyLast(lane.waiting.map((write) => write.operation));
+      } catch {
+        // Nobody is left to be told.
+      }
+    };
+    process.once("exit", finish);
+    try {
+      return await written;
+    } finally {
+      process.removeListener("exit", finish);
+    }
+  }
+
   /** Resolves when all that was written so far is stored, or was refused. */
   async drained() {
     await Promise.all(this.#lanes.map((lane) => lane.running));
   }
 
   async #run(lane) {
-    await this.#ready.catch(() => {});
+    await this.#opening.ready().catch(() => {});
     while (lane.waiting.length > 0) {
       const batch = lane.waiting.splice(0, BATCH);
       lane.committing = true;
@@ -73,7 +105,7 @@ class WriteQueue {
 
   async #commit(batch) {
     try {
-      await this.#ready;
+      await this.#opening.ready();
       const outcomes = await this.#store.apply(batch.map(({ operation }) => operation));
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]);
     } catch (error) {

@@ -27,9 +27,7 @@ class SqliteStore {
   }
 
   async apply(operations) {
-    // In memory nothing waits for a disk: a worker would only cost the way there.
-    if (this.forgets) return this.sync.apply(operations);
-    return this.#ask({ apply: operations.map(written) });
+    return JSON.parse(await withCode(this.#native.apply(JSON.stringify(operations.map(written)))));
   }
 
   async load(namespace, key) {
@@ -58,7 +56,7 @@ class SqliteStore {
 
   /** Deletes what `sync.apply` cleared. */
   async purge() {
-    if (!this.forgets) await this.#ask("purge");
+    await this.#ask("purge");
   }
 
   async close() {
@@ -68,6 +66,17 @@ class SqliteStore {
   /** Asks a short question here. */
   now(request) {
     return JSON.parse(here(() => this.#native.askNow(JSON.stringify(request))));
+  }
+
+  /** Appends one message of a new id, in memory. */
+  appendNew({ namespace, key, messages: [{ id, body }] }) {
+    const { seq, ...stamp } = here(() => this.#native.appendNew(namespace, key, id, body));
+    return { applied: true, stamp, seqs: [seq] };
+  }
+
+  /** Commits `operations` before the process ends, after all that is on its way. */
+  applyLast(operations) {
+    here(() => this.#native.applyLast(JSON.stringify(operations.map(written))));
   }
 
   foreignWrites() {
@@ -88,7 +97,15 @@ class SyncSqlite {
   }
 
   apply(operations) {
+    const [first] = operations;
+    const isOne = operations.length === 1 && first.kind === "append" && first.messages.length === 1;
+    if (isOne && this.#store.forgets && first.messages[0].isNew) return [this.#store.appendNew(first)];
     return this.#store.now({ apply: operations.map(written) });
+  }
+
+  /** For a process that ends: waits as long as it takes. */
+  applyLast(operations) {
+    this.#store.applyLast(operations);
   }
 
   load(namespace, key) {

@@ -25,7 +25,7 @@ export interface Store {
   readonly sync?: SyncStore;
 
   /**
-   * Opens what is there or makes it; called once, before anything else. Migrates an older schema in a transaction under
+   * Opens what is there or makes it; called before anything else, and again only where it rejected. Migrates an older schema in a transaction under
    * a lock; refuses a newer one (`ERR_DATABASE_VERSION`).
    * @param report takes events for the host: reconnecting, a damaged file salvaged. Never throws.
    */
@@ -86,6 +86,11 @@ export interface Store {
 export interface SyncStore {
   /** As `apply`, but gives up at once with `ERR_DATABASE_LOCKED` where another process holds the lock. */
   apply(operations: StoreOperation[]): StoreOutcome[];
+  /**
+   * Commits what is under way in `Store.apply`, then these, however long that takes: the process ends after it, and a
+   * session that its host cleared just before must not be there afterwards.
+   */
+  applyLast?(operations: StoreOperation[]): void;
   load(namespace: string, key: string): StoredSession | undefined;
   stamp(namespace: string, key: string): Stamp | undefined;
   list(query: ListQuery): { sessions: ListedSession[]; cursor?: string };
@@ -134,6 +139,8 @@ export interface NewMessage {
   id: string;
   body: string;
   text: string;
+  /** The id was made for this message: no other has it, and a store need not look. */
+  isNew?: boolean;
 }
 
 /**

@@ -20,6 +20,7 @@ mod fault;
 pub mod guard;
 mod guarded;
 pub mod history;
+pub mod memory;
 pub mod options;
 mod read;
 pub mod recall;

@@ -1,9 +1,11 @@
 //! Sessions for JavaScript: the SQLite store, and the decisions about what any store holds. What goes in and comes out
 //! are texts of JSON in the shapes of `lib/store/store.d.ts`; the work is done on a worker thread, unless its name says now.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use napi_derive::napi;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::blocking::{Promise, blocking};
@@ -14,7 +16,7 @@ use crate::sessions::language::Language;
 use crate::sessions::message::Said;
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
-use crate::sessions::store::{ListQuery, Operation, Page, SearchQuery, Store, check_place};
+use crate::sessions::store::{ListQuery, NewMessage, Operation, Page, SearchQuery, Store, When, check_place};
 use crate::sessions::summary::{LetGo, Summary, summarise};
 use crate::sqlite;
 
@@ -38,6 +40,55 @@ enum Request {
 #[napi]
 pub struct SessionStore {
     store: Arc<Store>,
+    /// Handed to a worker and not answered yet, in order.
+    batches: Arc<Mutex<VecDeque<Arc<Batch>>>>,
+}
+
+/// Changes on their way: done by the worker, or before by somebody who cannot wait for it.
+struct Batch(Mutex<Progress>);
+
+enum Progress {
+    Waiting(String),
+    Done(Result<String>),
+    Told,
+}
+
+impl Batch {
+    fn run(&self, store: &Store) {
+        let mut progress = self.0.lock();
+        if let Progress::Waiting(operations) = &*progress {
+            *progress = Progress::Done(apply(store, operations));
+        }
+    }
+
+    fn outcome(&self, store: &Store) -> Result<String> {
+        self.run(store);
+        match std::mem::replace(&mut *self.0.lock(), Progress::Told) {
+            Progress::Done(outcome) => outcome,
+            Progress::Waiting(_) | Progress::Told => Err(Failure::internal("the changes were made before")),
+        }
+    }
+}
+
+/// A session after a message was appended to it, and the message's place.
+#[napi(object)]
+pub struct AppendedMessage {
+    /// Number of the session.
+    pub session: f64,
+    /// As the store counts them.
+    pub version: f64,
+    /// As the store counts them.
+    pub revision: f64,
+    /// ms since 1970.
+    pub created_at: f64,
+    /// ms since 1970.
+    pub updated_at: f64,
+    /// Of the message.
+    pub seq: f64,
+}
+
+fn apply(store: &Store, operations: &str) -> Result<String> {
+    written(store.apply(&parsed::<Vec<Operation>>(operations)?))
 }
 
 #[napi]
@@ -47,7 +98,7 @@ impl SessionStore {
     pub fn new(location: String) -> Result<Self> {
         guarded(|| {
             check_place(&location)?;
-            Ok(Self { store: Arc::new(Store::new(&location)) })
+            Ok(Self { store: Arc::new(Store::new(&location)), batches: Arc::default() })
         })
     }
 
@@ -57,6 +108,53 @@ impl SessionStore {
         guarded(|| {
             let store = self.store.clone();
             Ok(task(move || answer(&store, parsed(&request)?, When::Later)))
+        })
+    }
+
+    /// Commits operations, as JSON, on a worker thread.
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn apply(&self, operations: String) -> Result<Promise<String>> {
+        guarded(|| {
+            let (store, batches) = (self.store.clone(), self.batches.clone());
+            let batch = Arc::new(Batch(Mutex::new(Progress::Waiting(operations))));
+            batches.lock().push_back(batch.clone());
+            Ok(task(move || {
+                let outcome = batch.outcome(&store);
+                batches.lock().retain(|other| !Arc::ptr_eq(other, &batch));
+                outcome
+            }))
+        })
+    }
+
+    /// Commits operations here, after all that is on its way, for a process that is about to end. Waits as long as it takes.
+    #[napi]
+    pub fn apply_last(&self, operations: String) -> Result<String> {
+        guarded(|| {
+            let batches: Vec<_> = self.batches.lock().iter().cloned().collect();
+            batches.iter().for_each(|batch| batch.run(&self.store));
+            apply(&self.store, &operations)
+        })
+    }
+
+    /// Appends here, in memory, a message whose id is new.
+    #[napi]
+    pub fn append_new(
+        &self,
+        namespace: String,
+        key: String,
+        id: String,
+        body: String,
+    ) -> Result<AppendedMessage> {
+        guarded(|| {
+            let (stamp, seq) = self.store.append_new(&namespace, &key, NewMessage { id, body })?;
+            Ok(AppendedMessage {
+                session: stamp.session as f64,
+                version: stamp.version as f64,
+                revision: stamp.revision as f64,
+                created_at: stamp.created_at as f64,
+                updated_at: stamp.updated_at as f64,
+                seq: seq as f64,
+            })
         })
     }
 
@@ -73,23 +171,16 @@ impl SessionStore {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
-    Now,
-    Later,
-}
-
 fn answer(store: &Store, request: Request, when: When) -> Result<String> {
-    let is_now = when == When::Now;
+    let reading = store.reading(when);
     match request {
         Request::Open => written(store.open()),
-        Request::Apply(operations) if is_now => written(store.apply_now(&operations)),
-        Request::Apply(operations) => written(store.apply(&operations)),
-        Request::Load(namespace, key) => written(store.load(&namespace, &key)),
-        Request::Stamp(namespace, key) => written(store.stamp(&namespace, &key)),
-        Request::Read(namespace, key, page) => written(store.page(&namespace, &key, &page)),
-        Request::List(query) => written(store.list(&query)),
-        Request::Search(query) => written(store.search(&query)),
+        Request::Apply(operations) => written(store.apply_now(&operations)),
+        Request::Load(namespace, key) => written(reading.load(&namespace, &key)),
+        Request::Stamp(namespace, key) => written(reading.stamp(&namespace, &key)),
+        Request::Read(namespace, key, page) => written(reading.page(&namespace, &key, &page)),
+        Request::List(query) => written(reading.list(&query)),
+        Request::Search(query) => written(reading.search(&query)),
         Request::Prune(namespace, before) => written(store.prune(&namespace, before)),
         Request::Purge => written(store.purge()),
         Request::Close => written(store.close()),
@@ -100,7 +191,7 @@ fn written<T: Serialize>(answer: std::result::Result<T, sqlite::Error>) -> Resul
     json(&answer?)
 }
 
-fn json<T: Serialize>(value: &T) -> Result<String> {
+pub(super) fn json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| refused(&error))
 }
 
@@ -109,7 +200,7 @@ fn parsed<'a, T: Deserialize<'a>>(request: &'a str) -> Result<T> {
 }
 
 /// The position alone: the text beside it may be the user's.
-fn refused(error: &serde_json::Error) -> Failure {
+pub(super) fn refused(error: &serde_json::Error) -> Failure {
     Failure::invalid(format!("not understood at column {}", error.column()))
 }
 
@@ -154,27 +245,32 @@ struct Plan {
 /// What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn plan_compression(request: String) -> Result<Promise<String>> {
-    guarded(|| {
-        Ok(task(move || {
-            let request: PlanRequest = parsed(&request)?;
-            let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(&row.body)).collect();
-            let keep =
-                Keep { messages: request.keep, tokens: request.keep_tokens, has_prompt: request.has_prompt };
-            let indices = let_go(&messages, &keep);
-            let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
-            let prompt = request
-                .prompt_tokens
-                .filter(|_| !gone.is_empty())
-                .map(|tokens| summary_prompt(&gone, tokens, request.answer_tokens));
-            let made = request.rules.filter(|_| !gone.is_empty()).map(|Rules { digest, language }| {
-                let rows = indices.iter().filter_map(|&index| request.rows.get(index));
-                let rows = gone.into_iter().zip(rows.map(|row| row.is_summary));
-                let rows: Vec<_> = rows.map(|(said, is_summary)| LetGo { said, is_summary }).collect();
-                Made::from(summarise(&digest, None, &rows, language))
-            });
-            json(&Plan { let_go: indices, prompt, made })
-        }))
-    })
+    guarded(|| Ok(task(move || plan(&request))))
+}
+
+/// `plan_compression` here, for messages of some KB.
+#[napi]
+pub fn plan_compression_now(request: String) -> Result<String> {
+    guarded(|| plan(&request))
+}
+
+fn plan(request: &str) -> Result<String> {
+    let request: PlanRequest = parsed(request)?;
+    let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(&row.body)).collect();
+    let keep = Keep { messages: request.keep, tokens: request.keep_tokens, has_prompt: request.has_prompt };
+    let indices = let_go(&messages, &keep);
+    let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
+    let prompt = request
+        .prompt_tokens
+        .filter(|_| !gone.is_empty())
+        .map(|tokens| summary_prompt(&gone, tokens, request.answer_tokens));
+    let made = request.rules.filter(|_| !gone.is_empty()).map(|Rules { digest, language }| {
+        let rows = indices.iter().filter_map(|&index| request.rows.get(index));
+        let rows = gone.into_iter().zip(rows.map(|row| row.is_summary));
+        let rows: Vec<_> = rows.map(|(said, is_summary)| LetGo { said, is_summary }).collect();
+        Made::from(summarise(&digest, None, &rows, language))
+    });
+    json(&Plan { let_go: indices, prompt, made })
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::write::index_words;
+use super::words::index_words;
 use super::{Error, is_there, now_ms};
 use crate::fault;
 use crate::sessions::message::Said;

@@ -2,12 +2,16 @@
 //! What was committed survives the death of the process. Nothing here decides what a session may let go, and bodies are
 //! looked into for their words alone.
 //!
-//! In a file, writing and reading have a connection each, so that a reader never waits for a writer, here or in another
-//! process. In memory there is one, and words are indexed when somebody searches.
+//! In a file, writing and reading have connections of their own, so that a reader never waits for a writer, here or in
+//! another process, and one who cannot wait never for one who reads long. In memory there is one connection, and words are
+//! indexed when somebody searches.
 
+mod change;
 mod migrate;
+mod pending;
 mod read;
 mod rows;
+mod words;
 mod write;
 
 use std::path::Path;
@@ -15,6 +19,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+
+use self::change::Clearing;
+use self::pending::Pending;
 
 pub use self::rows::{
     Change, Hit, ImportedMessage, ImportedState, ListQuery, Listed, NewMessage, Operation, Order, Outcome,
@@ -42,15 +49,17 @@ const SCHEMA: Schema = Schema {
     joins_others: false,
 };
 
-/// How long a caller that cannot wait waits for this process's own writer: most batches are committed sooner.
-const SOON: Duration = Duration::from_millis(50);
+/// How long a caller that cannot wait waits for a writer, here or in another process: the most that Node's main thread is to
+/// be held.
+const SOON: Duration = Duration::from_millis(4);
 
 /// Sessions in one file or in memory. Opened by the first use.
 #[derive(Debug)]
 pub struct Store {
     location: String,
     writer: Mutex<Slot>,
-    reader: Mutex<Option<Connection>>,
+    /// For those who cannot wait, and for those who can.
+    readers: [Mutex<Option<Connection>>; 2],
     /// Changes when a damaged file was replaced.
     generation: AtomicI64,
     /// The foreign writes that were last seen.
@@ -59,6 +68,10 @@ pub struct Store {
     replaced: Mutex<Replaced>,
     /// In memory: the newest row whose words are indexed.
     indexed: AtomicI64,
+    /// In memory: the number of the next row.
+    next_row: AtomicI64,
+    /// In memory: what was appended and is not in the tables yet. Locked after the writer.
+    pending: Mutex<Pending>,
 }
 
 #[derive(Debug)]
@@ -85,11 +98,13 @@ impl Store {
         Self {
             location: location.to_owned(),
             writer: Mutex::new(Slot::Unopened),
-            reader: Mutex::new(None),
+            readers: [Mutex::new(None), Mutex::new(None)],
             generation: AtomicI64::new(0),
             seen: AtomicI64::new(0),
             replaced: Mutex::new(Replaced::default()),
             indexed: AtomicI64::new(0),
+            next_row: AtomicI64::new(1),
+            pending: Mutex::new(Pending::default()),
         }
     }
 
@@ -138,11 +153,11 @@ impl Store {
             *self.replaced.lock() = Replaced { moved_to: Some(aside.display().to_string()), salvaged };
         }
         migrate::to_newest(&connection)?;
-        if !connection.is_readonly("main")? {
+        if self.is_in_memory() {
+            // A session's rows are found by their ids too, and a list of what fits in memory is soon sorted.
+            connection.execute_batch("DROP INDEX messages_in_order; DROP INDEX sessions_by_update")?;
+        } else if !connection.is_readonly("main")? {
             connection.pragma_update(None, "secure_delete", true)?;
-        }
-        if !self.is_in_memory() {
-            *self.reader.lock() = Some(self.connect()?);
         }
         *writer = Slot::Open(connection);
         Ok(())
@@ -150,10 +165,8 @@ impl Store {
 
     fn replace(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
-        let mut reader = self.reader.lock();
         *writer = Slot::Unopened;
-        *reader = None;
-        drop(reader);
+        self.readers.iter().for_each(|reader| *reader.lock() = None);
         let opened = replace_damaged(&self.location, &SCHEMA, BUSY_TIMEOUT)?;
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.take(&mut writer, opened)
@@ -197,42 +210,83 @@ impl Store {
     /// [`Kind`] says which.
     pub fn close(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
-        let reader = self.reader.lock().take();
         let slot = std::mem::replace(&mut *writer, Slot::Closed);
         let connection = if let Slot::Open(connection) = slot { Some(connection) } else { None };
-        for connection in [reader, connection].into_iter().flatten() {
+        let readers = self.readers.iter().filter_map(|reader| reader.lock().take());
+        for connection in readers.chain(connection) {
             connection.close().map_err(|(_, error)| error)?;
         }
         Ok(())
     }
 
-    /// Runs `work` on the writer's connection, in a transaction of its own.
-    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    /// Runs `work` on the writer's connection, in a transaction of its own, after what waits of the sessions that
+    /// `operations` name; of all without.
+    fn write<T>(
+        &self,
+        operations: Option<&[Operation]>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.open_now()?;
-        transact(&self.writer.lock(), work)
+        let writer = self.writer.lock();
+        self.settle(&writer, operations)?;
+        transact(&writer, work)
     }
 
     /// `write` for a caller that cannot wait.
-    fn write_now<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    fn write_now<T>(
+        &self,
+        operations: &[Operation],
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.open_now()?;
         let writer = self.writer.try_lock_for(SOON).ok_or(Kind::Locked)?;
+        self.settle(&writer, Some(operations))?;
         connection_of(&writer)?.busy_timeout(SOON)?;
         let outcome = transact(&writer, work);
         connection_of(&writer)?.busy_timeout(BUSY_TIMEOUT)?;
         outcome
     }
 
-    /// Runs `work` on the reader's connection, in one snapshot. Does not wait for what is being written.
+    /// To read with: for a caller that cannot wait, or for one that can.
+    #[must_use]
+    pub fn reading(&self, when: When) -> Reading<'_> {
+        let [now, later] = &self.readers;
+        Reading { store: self, reader: if when == When::Now { now } else { later } }
+    }
+}
+
+/// Whether a caller can wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// It holds Node's main thread.
+    Now,
+    /// It has a thread of its own.
+    Later,
+}
+
+/// Reads a store, one snapshot for each question.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    store: &'a Store,
+    reader: &'a Mutex<Option<Connection>>,
+}
+
+impl Reading<'_> {
+    /// Runs `work` on the connection, in one snapshot. Does not wait for what is being written.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        if self.is_in_memory() {
-            self.open_now()?;
-            return work(connection_of(&self.writer.lock())?);
+        let Self { store, reader } = self;
+        if store.is_in_memory() {
+            store.open_now()?;
+            let writer = store.writer.lock();
+            store.settle(&writer, None)?;
+            return work(connection_of(&writer)?);
         }
-        let mut reader = self.reader.lock();
+        let mut reader = reader.lock();
         if reader.is_none() {
             drop(reader);
-            self.open_now()?;
+            store.open_now()?;
             reader = self.reader.lock();
+            *reader = Some(store.connect()?);
         }
         let snapshot = reader.as_ref().ok_or(Kind::Closed)?.unchecked_transaction()?;
         work(&snapshot)

@@ -3,21 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
+use parking_lot::MutexGuard;
+
 use super::rows::{Hit, ListQuery, Listed, Order, Page, SearchQuery, Sessions, Stamp, Stored, StoredMessage};
-use super::write::{bad_cursor, index_words};
-use super::{Connection, Error, Store};
+use super::words::index_words;
+use super::{Connection, Error, Reading, Store, connection_of};
 use crate::fault;
 use crate::sessions::search::match_query;
+use crate::sqlite::Kind;
 use crate::sqlite::rusqlite::{self, OptionalExtension as _, Row, params};
 
+/// Bytes of messages whose words are indexed at once: some ms.
+const PART_BYTES: usize = 32 * 1024;
 const STAMP: &str = "number, version, revision, created_at, updated_at";
 const MESSAGE: &str = "id, seq, place, live, summary, body, at";
 
-impl Store {
+impl Reading<'_> {
     /// A session as it is now.
     ///
     /// # Errors
-    /// [`crate::sqlite::Kind`] says which.
+    /// [`Kind`] says which.
     pub fn load(&self, namespace: &str, key: &str) -> Result<Option<Stored>, Error> {
         self.read(|reader| {
             fault::step();
@@ -73,14 +78,14 @@ impl Store {
     /// A page of sessions.
     ///
     /// # Errors
-    /// As [`Store::load`]; [`crate::sqlite::Kind::BadCursor`].
+    /// As [`Store::load`]; [`Kind::BadCursor`].
     pub fn list(&self, query: &ListQuery) -> Result<Sessions, Error> {
         let (condition, order) = match query.order {
             Order::Created => ("number > ?3", "number"),
             Order::Updated => ("(updated_at, number) < (?2, ?3)", "updated_at DESC, number DESC"),
         };
         let (time, number) = match (&query.cursor, query.order) {
-            (Some(cursor), _) => parse_cursor(cursor).ok_or_else(bad_cursor)?,
+            (Some(cursor), _) => parse_cursor(cursor).ok_or(Kind::BadCursor)?,
             (None, Order::Created) => (0, 0),
             (None, Order::Updated) => (i64::MAX, i64::MAX),
         };
@@ -119,10 +124,10 @@ impl Store {
     /// As [`Store::load`].
     pub fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, Error> {
         let Some(wanted) = match_query(&query.phrases) else { return Ok(Vec::new()) };
+        if self.store.is_in_memory() {
+            self.store.index_rest()?;
+        }
         self.read(|reader| {
-            if self.is_in_memory() {
-                self.index_rest(reader)?;
-            }
             fault::step();
             let mut hits = reader.prepare_cached(
                 "SELECT sessions.key, messages.id, messages.body, messages.live
@@ -138,27 +143,47 @@ impl Store {
             Ok(hits.collect::<Result<_, _>>()?)
         })
     }
+}
 
-    /// Indexes the words of what came since the last search.
-    fn index_rest(&self, connection: &Connection) -> Result<(), Error> {
+impl Store {
+    /// Indexes the words of what came since the last search. Whoever adds meanwhile waits for one part of it at most.
+    fn index_rest(&self) -> Result<(), Error> {
+        loop {
+            self.open_now()?;
+            let writer = self.writer.lock();
+            self.settle(&writer, None)?;
+            let is_done = self.index_part(connection_of(&writer)?)?;
+            MutexGuard::unlock_fair(writer);
+            if is_done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// True if no more is left.
+    fn index_part(&self, connection: &Connection) -> Result<bool, Error> {
         let transaction = connection.unchecked_transaction()?;
-        let indexed = self.indexed.load(Ordering::Relaxed);
-        let mut newest = indexed;
+        let mut newest = self.indexed.load(Ordering::Relaxed);
+        let mut bytes = 0;
         {
             let mut rest = transaction
                 .prepare_cached("SELECT row, body, summary FROM messages WHERE row > ?1 ORDER BY row")?;
-            let mut rest = rest.query([indexed])?;
-            while let Some(row) = rest.next()? {
+            let mut rest = rest.query([newest])?;
+            while bytes < PART_BYTES
+                && let Some(row) = rest.next()?
+            {
                 fault::step();
                 newest = row.get(0)?;
+                let body = row.get_ref(1)?.as_str().unwrap_or_default();
+                bytes += body.len();
                 if !row.get::<_, bool>(2)? {
-                    index_words(&transaction, newest, row.get_ref(1)?.as_str().unwrap_or_default())?;
+                    index_words(&transaction, newest, body)?;
                 }
             }
         }
         transaction.commit()?;
         self.indexed.store(newest, Ordering::Relaxed);
-        Ok(())
+        Ok(bytes < PART_BYTES)
     }
 }
 

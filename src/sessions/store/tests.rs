@@ -69,11 +69,11 @@ fn one(store: &Store, operation: Operation) -> Outcome {
 }
 
 fn stamp(store: &Store, key: &str) -> Stamp {
-    store.stamp("", key).expect("reads").expect("a session")
+    store.reading(When::Later).stamp("", key).expect("reads").expect("a session")
 }
 
 fn ids(store: &Store, key: &str) -> Vec<String> {
-    let stored = store.load("", key).expect("loads");
+    let stored = store.reading(When::Later).load("", key).expect("loads");
     stored.map(|stored| stored.messages.into_iter().map(|message| message.id).collect()).unwrap_or_default()
 }
 
@@ -84,14 +84,14 @@ fn found(store: &Store, query: &str, key: Option<&str>) -> Vec<String> {
         phrases: search_phrases(query),
         limit: 10,
     };
-    store.search(&query).expect("searches").into_iter().map(|hit| hit.id).collect()
+    store.reading(When::Later).search(&query).expect("searches").into_iter().map(|hit| hit.id).collect()
 }
 
 fn keys(store: &Store, order: Order) -> Vec<String> {
     let (mut keys, mut cursor) = (Vec::new(), None);
     loop {
         let query = ListQuery { namespace: String::new(), order, limit: 2, cursor };
-        let page = store.list(&query).expect("lists");
+        let page = store.reading(When::Later).list(&query).expect("lists");
         keys.extend(page.sessions.into_iter().map(|session| session.key));
         match page.cursor {
             Some(next) => cursor = Some(next),
@@ -145,7 +145,13 @@ fn what_was_let_go_is_found_but_not_loaded() {
         assert!(!late.applied, "a second process comes too late");
         assert_eq!(ids(store, "a"), ["sum", "three", "four"]);
         let page = |page: &Page| {
-            store.page("", "a", page).expect("reads").into_iter().map(|m| m.id).collect::<Vec<_>>()
+            store
+                .reading(When::Later)
+                .page("", "a", page)
+                .expect("reads")
+                .into_iter()
+                .map(|m| m.id)
+                .collect::<Vec<_>>()
         };
         assert_eq!(page(&Page { after: Some(1), limit: 2, newest: false }), ["two", "three"]);
         assert_eq!(page(&Page { after: None, limit: 2, newest: true }), ["sum", "four"]);
@@ -181,7 +187,7 @@ fn fields_change_one_by_one_and_only_one_prompt_is_set() {
         assert_eq!(set(&[("goal", Some("1"))], Some("A")).as_deref(), Some("A"));
         assert_eq!(set(&[("plan", Some("2"))], Some("B")).as_deref(), Some("A"));
         set(&[("goal", None)], None);
-        let stored = store.load("", "a").expect("loads").expect("a session");
+        let stored = store.reading(When::Later).load("", "a").expect("loads").expect("a session");
         assert_eq!(stored.fields.into_iter().collect::<Vec<_>>(), [("plan".to_owned(), "2".to_owned())]);
         assert_eq!((stored.prompt.as_deref(), stored.stamp.version), (Some("A"), 3));
     });
@@ -207,7 +213,10 @@ fn lists_come_in_pages_and_old_sessions_are_pruned() {
         );
         let query =
             ListQuery { namespace: String::new(), order: Order::Created, limit: 1, cursor: Some("?".into()) };
-        assert_eq!(store.list(&query).map_err(|error| error.kind()), Err(Kind::BadCursor));
+        assert_eq!(
+            store.reading(When::Later).list(&query).map_err(|error| error.kind()),
+            Err(Kind::BadCursor)
+        );
     });
 }
 
@@ -235,7 +244,7 @@ fn what_a_process_cleared_before_it_died_is_deleted_when_opened_again() {
     store.apply_now(&[clear("a")]).expect("clears");
     drop(store);
     let again = folder.open();
-    let rows = again.read(|reader| {
+    let rows = again.reading(When::Later).read(|reader| {
         Ok(reader.query_row("SELECT count(*) FROM messages", [], |row| row.get::<_, i64>(0))?)
     });
     assert_eq!(rows.expect("reads"), 0);
@@ -273,7 +282,7 @@ fn a_file_of_version_1_is_taken_over() {
         .expect("makes an old file");
     }
     let store = folder.open();
-    let stored = store.load("", "\"s\"").expect("loads").expect("a session");
+    let stored = store.reading(When::Later).load("", "\"s\"").expect("loads").expect("a session");
     assert_eq!(stored.messages.iter().map(|m| &*m.id).collect::<Vec<_>>(), ["v1-4", "v1-3"]);
     assert!(stored.prompt.is_some_and(|prompt| prompt.contains("Be brief.")));
     assert_eq!(stored.fields.get("goal").map(String::as_str), Some("\"ship\""));
@@ -328,7 +337,7 @@ fn closed_is_an_error_and_closing_twice_is_none() {
     let store = Folder::new().open();
     store.close().expect("closes");
     store.close().expect("closes");
-    assert_eq!(store.load("", "a").map_err(|error| error.kind()), Err(Kind::Closed));
+    assert_eq!(store.reading(When::Later).load("", "a").map_err(|error| error.kind()), Err(Kind::Closed));
     assert_eq!(store.apply(&[]).map_err(|error| error.kind()), Err(Kind::Closed));
 }
 
@@ -370,4 +379,52 @@ proptest! {
         listed.sort();
         prop_assert_eq!(listed, oracle.into_keys().collect::<Vec<_>>());
     }
+}
+
+fn new_message(id: &str) -> NewMessage {
+    NewMessage { id: id.to_owned(), body: body(id) }
+}
+
+#[test]
+fn what_waits_in_memory_is_seen_by_everybody() {
+    let store = Store::new(IN_MEMORY);
+    let append_new = |key: &str, id: &str| store.append_new("", key, new_message(id)).expect("appends");
+    one(&store, append("a", &["one"]));
+    let (head, seq) = append_new("a", "two");
+    assert_eq!((head.version, seq), (2, 2));
+    append_new("b", "one more");
+    assert_eq!(one(&store, append("a", &["three"])).seqs, Some(vec![3]));
+    append_new("a", "four");
+    assert_eq!(stamp(&store, "a").version, 4);
+    assert_eq!(ids(&store, "a"), ["one", "two", "three", "four"]);
+    append_new("a", "five one");
+    append_new("b", "six one");
+    assert_eq!(found(&store, "one", None), ["six one", "five one", "one more", "one"], "the newest first");
+    append_new("a", "seven");
+    assert_eq!(one(&store, append("a", &["seven", "eight"])).seqs, Some(vec![6, 7]));
+    append_new("b", "nine");
+    one(&store, clear("b"));
+    append_new("b", "ten");
+    assert_eq!(ids(&store, "b"), ["ten"]);
+    assert_eq!(keys(&store, Order::Created), ["a", "b"]);
+    let file = Folder::new().open();
+    assert!(
+        file.append_new("", "a", new_message("one")).is_err(),
+        "a file acknowledges what it has committed"
+    );
+}
+
+#[test]
+fn no_more_than_some_messages_wait() {
+    let store = Store::new(IN_MEMORY);
+    for n in 0..10_000 {
+        store.append_new("", &format!("{}", n % 7), new_message(&n.to_string())).expect("appends");
+    }
+    let rows: i64 = {
+        let writer = store.writer.lock();
+        let count = "SELECT count(*) FROM messages";
+        connection_of(&writer).expect("open").query_row(count, [], |row| row.get(0)).expect("counts")
+    };
+    assert!((5_000..10_000).contains(&rows), "{rows} are written");
+    assert_eq!(ids(&store, "3").len(), 1429);
 }

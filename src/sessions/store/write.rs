@@ -1,24 +1,14 @@
 //! Changes: each call of `apply` is one transaction.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use super::rows::{Change, ImportedMessage, ImportedState, Operation, Outcome, Pruned, Stamp, SummaryRow};
-use super::{Error, NewMessage, Store, now_ms};
+use super::Clearing;
+use super::change::{Changing, Sql};
+use super::rows::{Change, Operation, Outcome, Pruned};
+use super::words::{delete_row, delete_session, numbers};
+use super::{Error, Store, When, now_ms};
 use crate::fault;
-use crate::sessions::message::Said;
-use crate::sessions::search::search_form;
-use crate::sqlite::Kind;
-use crate::sqlite::rusqlite::{self, OptionalExtension as _, Transaction, params};
-
-type Sql<T> = Result<T, rusqlite::Error>;
-
-/// A session as the statements here need it.
-#[derive(Clone, Copy)]
-struct Head {
-    stamp: Stamp,
-    last_seq: i64,
-}
+use crate::sqlite::rusqlite::{self, Transaction, params};
 
 impl Store {
     /// Commits all operations or none; one outcome for each.
@@ -26,7 +16,9 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which; nothing is changed then.
     pub fn apply(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
-        let outcomes = self.write(|transaction| self.apply_all(transaction, operations, Clearing::Whole))?;
+        let outcomes = self.write(Some(operations), |transaction| {
+            apply_all(&self.changing(transaction, Clearing::Whole), operations)
+        })?;
         if operations.iter().any(|(_, _, change)| matches!(change, Change::Clear {} | Change::Delete { .. }))
         {
             self.checkpoint();
@@ -39,27 +31,25 @@ impl Store {
     /// # Errors
     /// [`Kind::Locked`] at once where another process writes; else as [`Store::apply`].
     pub fn apply_now(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
-        self.write_now(|transaction| self.apply_all(transaction, operations, Clearing::KeyAlone))
+        self.write_now(operations, |transaction| {
+            apply_all(&self.changing(transaction, Clearing::KeyAlone), operations)
+        })
     }
 
-    fn apply_all(
-        &self,
-        transaction: &Transaction<'_>,
-        operations: &[Operation],
+    /// To change sessions with, in `transaction`.
+    pub(super) fn changing<'a>(
+        &'a self,
+        transaction: &'a Transaction<'a>,
         clearing: Clearing,
-    ) -> Result<Vec<Outcome>, Error> {
-        let change = Changing {
+    ) -> Changing<'a> {
+        Changing {
             transaction,
             now: now_ms(),
             indexes: !self.is_in_memory(),
             indexed: self.indexed(),
             clearing,
-        };
-        let outcomes = operations.iter().map(|(namespace, key, operation)| {
-            fault::step();
-            change.apply(namespace, key, operation)
-        });
-        Ok(outcomes.collect::<Sql<_>>()?)
+            next_row: self.is_in_memory().then_some(&self.next_row),
+        }
     }
 
     /// Deletes what was cleared by [`Store::apply_now`].
@@ -70,10 +60,10 @@ impl Store {
         let is_needed = |c: &rusqlite::Connection| {
             c.query_row("SELECT count(*) > 0 FROM sessions WHERE key IS NULL", [], |r| r.get(0))
         };
-        if !self.read(|reader| Ok(is_needed(reader)?))? {
+        if !self.reading(When::Later).read(|reader| Ok(is_needed(reader)?))? {
             return Ok(());
         }
-        self.write(|transaction| {
+        self.write(None, |transaction| {
             let cleared = numbers(transaction, "SELECT number FROM sessions WHERE key IS NULL", &[])?;
             for number in cleared {
                 delete_session(transaction, number, self.indexed())?;
@@ -89,7 +79,7 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which; nothing is changed then.
     pub fn prune(&self, namespace: &str, before: i64) -> Result<Pruned, Error> {
-        let pruned = self.write(|transaction| {
+        let pruned = self.write(None, |transaction| {
             let mut pruned = Pruned::default();
             let sql = "SELECT number FROM sessions WHERE namespace = ?1 AND updated_at < ?2";
             for number in numbers(transaction, sql, params![namespace, before])? {
@@ -126,337 +116,10 @@ impl Store {
     }
 }
 
-/// How much of a cleared session is deleted at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Clearing {
-    Whole,
-    KeyAlone,
-}
-
-/// A transaction under way.
-struct Changing<'a> {
-    transaction: &'a Transaction<'a>,
-    now: i64,
-    indexes: bool,
-    indexed: i64,
-    clearing: Clearing,
-}
-
-impl Changing<'_> {
-    fn apply(&self, namespace: &str, key: &str, change: &Change) -> Sql<Outcome> {
-        let head = self.head(namespace, key)?;
-        match change {
-            Change::Append { messages } => {
-                let head = self.or_new(head, namespace, key)?;
-                self.append(head, messages)
-            }
-            Change::Fields { fields, prompt, prompt_if_absent } => {
-                let head = self.or_new(head, namespace, key)?;
-                self.set_fields(head, fields, prompt.as_deref(), *prompt_if_absent)
-            }
-            Change::Compress { session, revision, let_go, forget, summary, digest, tokens_saved } => {
-                match head {
-                    Some(head) if (head.stamp.session, head.stamp.revision) == (*session, *revision) => {
-                        self.compress(head, let_go, *forget, summary, digest, *tokens_saved)
-                    }
-                    _ => Ok(unchanged(head)),
-                }
-            }
-            Change::Delete { ids } => match head {
-                Some(head) => self.delete(head, ids),
-                None => Ok(Outcome::default()),
-            },
-            Change::Clear {} => match head {
-                Some(head) => self.clear(head),
-                None => Ok(Outcome::default()),
-            },
-            Change::Import { state, messages } => match head {
-                Some(_) => Ok(unchanged(head)),
-                None => self.import(namespace, key, state, messages),
-            },
-        }
-    }
-
-    fn head(&self, namespace: &str, key: &str) -> Sql<Option<Head>> {
-        self.transaction
-            .prepare_cached(
-                "SELECT number, version, revision, created_at, updated_at, last_seq
-                 FROM sessions WHERE namespace = ?1 AND key = ?2",
-            )?
-            .query_row([namespace, key], |row| {
-                let stamp = Stamp {
-                    session: row.get(0)?,
-                    version: row.get(1)?,
-                    revision: row.get(2)?,
-                    created_at: row.get(3)?,
-                    updated_at: row.get(4)?,
-                };
-                Ok(Head { stamp, last_seq: row.get(5)? })
-            })
-            .optional()
-    }
-
-    fn or_new(&self, head: Option<Head>, namespace: &str, key: &str) -> Sql<Head> {
-        if let Some(head) = head {
-            return Ok(head);
-        }
-        self.transaction
-            .prepare_cached(
-                "INSERT INTO sessions(namespace, key, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)",
-            )?
-            .execute(params![namespace, key, self.now])?;
-        let session = self.transaction.last_insert_rowid();
-        let stamp = Stamp { session, version: 0, revision: 0, created_at: self.now, updated_at: self.now };
-        Ok(Head { stamp, last_seq: 0 })
-    }
-
-    /// Writes down what the session is after a change.
-    fn changed(&self, head: Head) -> Sql<Stamp> {
-        let stamp = Stamp { version: head.stamp.version + 1, updated_at: self.now, ..head.stamp };
-        self.transaction
-            .prepare_cached(
-                "UPDATE sessions SET version = ?2, revision = ?3, updated_at = ?4, last_seq = ?5 WHERE number = ?1",
-            )?
-            .execute([stamp.session, stamp.version, stamp.revision, stamp.updated_at, head.last_seq])?;
-        Ok(stamp)
-    }
-
-    fn append(&self, mut head: Head, messages: &[NewMessage]) -> Sql<Outcome> {
-        let mut seqs = Vec::with_capacity(messages.len());
-        for message in messages {
-            let seq = head.last_seq + 1;
-            if self.insert(&head, &message.id, seq, seq, Flags::LIVE, self.now, &message.body)? {
-                head.last_seq = seq;
-                seqs.push(seq);
-            } else {
-                let there = self
-                    .transaction
-                    .prepare_cached("SELECT seq FROM messages WHERE session = ?1 AND id = ?2")?
-                    .query_row(params![head.stamp.session, message.id], |row| row.get(0))?;
-                seqs.push(there);
-            }
-        }
-        let stamp = self.changed(head)?;
-        Ok(Outcome { applied: true, stamp: Some(stamp), seqs: Some(seqs), prompt: None })
-    }
-
-    /// False if the id is there already.
-    #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
-    fn insert(
-        &self,
-        head: &Head,
-        id: &str,
-        seq: i64,
-        place: i64,
-        flags: Flags,
-        at: i64,
-        body: &str,
-    ) -> Sql<bool> {
-        let inserted = self
-            .transaction
-            .prepare_cached(
-                "INSERT INTO messages(session, id, seq, place, live, summary, at, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(session, id) DO NOTHING",
-            )?
-            .execute(params![head.stamp.session, id, seq, place, flags.live, flags.summary, at, body])?;
-        if inserted > 0 && self.indexes && !flags.summary {
-            index_words(self.transaction, self.transaction.last_insert_rowid(), body)?;
-        }
-        Ok(inserted > 0)
-    }
-
-    fn set_fields(
-        &self,
-        head: Head,
-        changes: &BTreeMap<String, Option<String>>,
-        prompt: Option<&str>,
-        only_if_absent: bool,
-    ) -> Sql<Outcome> {
-        let (before, there): (String, Option<String>) = self
-            .transaction
-            .prepare_cached("SELECT fields, prompt FROM sessions WHERE number = ?1")?
-            .query_row([head.stamp.session], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut fields = super::read::fields_of(&before);
-        for (name, value) in changes {
-            match value {
-                Some(value) => fields.insert(name.clone(), value.clone()),
-                None => fields.remove(name),
-            };
-        }
-        let keeps = only_if_absent && there.is_some();
-        let prompt = if keeps { there } else { prompt.map(str::to_owned).or(there) };
-        self.transaction
-            .prepare_cached("UPDATE sessions SET fields = ?2, prompt = ?3 WHERE number = ?1")?
-            .execute(params![head.stamp.session, to_json(&fields), prompt])?;
-        let stamp = self.changed(head)?;
-        let prompt = prompt.filter(|_| only_if_absent);
-        Ok(Outcome { applied: true, stamp: Some(stamp), seqs: None, prompt })
-    }
-
-    fn compress(
-        &self,
-        mut head: Head,
-        let_go: &[String],
-        forget: bool,
-        summary: &SummaryRow,
-        digest: &str,
-        tokens_saved: i64,
-    ) -> Sql<Outcome> {
-        let mut find = self
-            .transaction
-            .prepare_cached("SELECT row, place FROM messages WHERE session = ?1 AND id = ?2 AND live = 1")?;
-        let mut place = None;
-        for id in let_go {
-            let found = find
-                .query_row(params![head.stamp.session, id], |row| {
-                    Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-                })
-                .optional()?;
-            let Some((row, its_place)) = found else { continue };
-            place = place.max(Some(its_place));
-            if forget {
-                delete_row(self.transaction, row, self.indexed)?;
-            } else {
-                self.transaction
-                    .prepare_cached("UPDATE messages SET live = 0 WHERE row = ?1")?
-                    .execute([row])?;
-            }
-        }
-        head.last_seq += 1;
-        head.stamp.revision += 1;
-        let place = place.unwrap_or(head.last_seq);
-        self.insert(&head, &summary.id, head.last_seq, place, Flags::SUMMARY, self.now, &summary.body)?;
-        self.transaction
-            .prepare_cached(
-                "UPDATE sessions SET digest = ?2, compressions = compressions + 1, tokens_saved = tokens_saved + ?3
-                 WHERE number = ?1",
-            )?
-            .execute(params![head.stamp.session, digest, tokens_saved])?;
-        let stamp = self.changed(head)?;
-        Ok(Outcome { applied: true, stamp: Some(stamp), ..Outcome::default() })
-    }
-
-    fn delete(&self, mut head: Head, ids: &[String]) -> Sql<Outcome> {
-        let mut find =
-            self.transaction.prepare_cached("SELECT row FROM messages WHERE session = ?1 AND id = ?2")?;
-        for id in ids {
-            let row = find.query_row(params![head.stamp.session, id], |row| row.get(0)).optional()?;
-            if let Some(row) = row {
-                delete_row(self.transaction, row, self.indexed)?;
-            }
-        }
-        head.stamp.revision += 1;
-        let stamp = self.changed(head)?;
-        Ok(Outcome { applied: true, stamp: Some(stamp), ..Outcome::default() })
-    }
-
-    fn clear(&self, head: Head) -> Sql<Outcome> {
-        match self.clearing {
-            Clearing::Whole => delete_session(self.transaction, head.stamp.session, self.indexed)?,
-            Clearing::KeyAlone => {
-                self.transaction
-                    .prepare_cached(
-                        "UPDATE sessions SET namespace = NULL, key = NULL, prompt = NULL, fields = '{}', digest = ''
-                         WHERE number = ?1",
-                    )?
-                    .execute([head.stamp.session])?;
-            }
-        }
-        Ok(Outcome { applied: true, ..Outcome::default() })
-    }
-
-    fn import(
-        &self,
-        namespace: &str,
-        key: &str,
-        state: &ImportedState,
-        messages: &[ImportedMessage],
-    ) -> Sql<Outcome> {
-        let mut head = self.or_new(None, namespace, key)?;
-        for message in messages {
-            let flags = Flags { live: message.is_live, summary: message.is_summary };
-            self.insert(&head, &message.id, message.seq, message.place, flags, self.now, &message.body)?;
-            head.last_seq = head.last_seq.max(message.seq).max(message.place);
-        }
-        self.transaction
-            .prepare_cached(
-                "UPDATE sessions SET prompt = ?2, fields = ?3, digest = ?4, compressions = ?5, tokens_saved = ?6
-                 WHERE number = ?1",
-            )?
-            .execute(params![
-                head.stamp.session,
-                state.prompt,
-                to_json(&state.fields),
-                state.digest,
-                state.compressions,
-                state.tokens_saved
-            ])?;
-        let stamp = self.changed(head)?;
-        Ok(Outcome { applied: true, stamp: Some(stamp), ..Outcome::default() })
-    }
-}
-
-/// What kind of row a message is.
-#[derive(Clone, Copy)]
-struct Flags {
-    live: bool,
-    summary: bool,
-}
-
-impl Flags {
-    const LIVE: Self = Self { live: true, summary: false };
-    const SUMMARY: Self = Self { live: true, summary: true };
-}
-
-fn unchanged(head: Option<Head>) -> Outcome {
-    Outcome { stamp: head.map(|head| head.stamp), ..Outcome::default() }
-}
-
-fn to_json(fields: &BTreeMap<String, String>) -> String {
-    serde_json::to_string(fields).unwrap_or_else(|_| "{}".to_owned())
-}
-
-fn numbers(transaction: &Transaction<'_>, sql: &str, params: &[&dyn rusqlite::ToSql]) -> Sql<Vec<i64>> {
-    transaction.prepare_cached(sql)?.query_map(params, |row| row.get(0))?.collect()
-}
-
-/// Indexes the words of the message that `body` holds.
-pub(super) fn index_words(connection: &rusqlite::Connection, row: i64, body: &str) -> Sql<()> {
-    let words = search_form(&Said::from_json(body).text);
-    connection
-        .prepare_cached("INSERT INTO message_words(rowid, words) VALUES (?1, ?2)")?
-        .execute(params![row, words])?;
-    Ok(())
-}
-
-/// Deletes a message with its words. Rows after `indexed` have none in the index.
-fn delete_row(transaction: &Transaction<'_>, row: i64, indexed: i64) -> Sql<()> {
-    let found = transaction
-        .prepare_cached("SELECT body, summary FROM messages WHERE row = ?1")?
-        .query_row([row], |found| Ok((found.get::<_, String>(0)?, found.get::<_, bool>(1)?)))
-        .optional()?;
-    if let Some((body, false)) = found.filter(|_| row <= indexed) {
-        let words = search_form(&Said::from_json(&body).text);
-        transaction
-            .prepare_cached(
-                "INSERT INTO message_words(message_words, rowid, words) VALUES ('delete', ?1, ?2)",
-            )?
-            .execute(params![row, words])?;
-    }
-    transaction.prepare_cached("DELETE FROM messages WHERE row = ?1")?.execute([row])?;
-    Ok(())
-}
-
-fn delete_session(transaction: &Transaction<'_>, number: i64, indexed: i64) -> Sql<()> {
-    for row in numbers(transaction, "SELECT row FROM messages WHERE session = ?1", &[&number])? {
+fn apply_all(change: &Changing<'_>, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
+    let outcomes = operations.iter().map(|(namespace, key, operation)| {
         fault::step();
-        delete_row(transaction, row, indexed)?;
-    }
-    transaction.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
-    Ok(())
-}
-
-/// A cursor that no page gave.
-pub(super) fn bad_cursor() -> Error {
-    Kind::BadCursor.into()
+        change.apply(namespace, key, operation)
+    });
+    Ok(outcomes.collect::<Sql<_>>()?)
 }

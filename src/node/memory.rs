@@ -1,0 +1,81 @@
+//! The rolling memory for JavaScript: rounds, pairs and the prompt for the summariser. What goes in and comes out are texts
+//! of JSON; texts of a conversation cross for a worker thread alone, unless they are clipped before.
+
+use napi_derive::napi;
+use serde::Deserialize;
+
+use super::blocking::{Promise, blocking};
+use super::failure::Result;
+use super::guarded::guarded;
+use super::sessions::{json, refused};
+use crate::session_file::mend_json;
+use crate::sessions::pairs::{self, Pair};
+use crate::sessions::prompt;
+use crate::sessions::rounds::{self, Heard};
+
+/// Where a conversation is cut, and the rounds before that.
+#[napi]
+pub fn split_rounds(request: String) -> Result<String> {
+    #[derive(Deserialize)]
+    struct Request {
+        messages: Vec<Heard>,
+        keep: usize,
+    }
+    guarded(|| {
+        let Request { messages, keep } = parsed(&request)?;
+        json(&rounds::split(&messages, keep))
+    })
+}
+
+/// The prompt that asks a summariser for pairs.
+#[napi(ts_return_type = "Promise<string>")]
+pub fn pairs_prompt(request: String) -> Result<Promise<String>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Request {
+        rounds: Vec<Pair>,
+        max_pairs: usize,
+        max_tokens: usize,
+        answer_tokens: usize,
+    }
+    guarded(|| {
+        Ok(blocking(None, move |_| {
+            let Request { rounds, max_pairs, max_tokens, answer_tokens } = parsed(&request)?;
+            Ok(prompt::pairs_prompt(&rounds, max_pairs, max_tokens, answer_tokens))
+        }))
+    })
+}
+
+/// The pairs in a summariser's answer.
+#[napi]
+pub fn read_pairs(answer: String) -> Result<String> {
+    guarded(|| json(&pairs::read_pairs(&answer)))
+}
+
+/// Pairs with their texts clipped, from the longest form to the shortest.
+#[napi]
+pub fn clipped_pairs(given: String) -> Result<String> {
+    guarded(|| json(&pairs::clipped_forms(&parsed::<Vec<Pair>>(&given)?)))
+}
+
+/// What is remembered, with what is new.
+#[napi]
+pub fn merge_pairs(request: String) -> Result<String> {
+    #[derive(Deserialize)]
+    struct Request {
+        history: Vec<Pair>,
+        pairs: Vec<Pair>,
+        max: usize,
+    }
+    guarded(|| {
+        let Request { history, pairs, max } = parsed(&request)?;
+        json(&pairs::merge_pairs(&history, &pairs, max))
+    })
+}
+
+/// JavaScript writes lone surrogates, which are no UTF-8.
+fn parsed<T: for<'a> Deserialize<'a>>(request: &str) -> Result<T> {
+    serde_json::from_str(request)
+        .or_else(|_| serde_json::from_str(&mend_json(request.as_bytes()).unwrap_or_default()))
+        .map_err(|error| refused(&error))
+}
