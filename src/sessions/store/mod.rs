@@ -136,14 +136,24 @@ impl Store {
     /// # Errors
     /// As [`sqlite::open`].
     pub fn open_now(&self) -> Result<(), Error> {
-        let mut writer = self.writer.lock();
-        match *writer {
+        self.open_slot(&mut self.writer.lock())
+    }
+
+    fn open_slot(&self, writer: &mut Slot) -> Result<(), Error> {
+        match writer {
             Slot::Open(_) => return Ok(()),
             Slot::Closed => return Err(Kind::Closed.into()),
             Slot::Unopened => {}
         }
         let opened = open_unchecked(&self.location, &SCHEMA, BUSY_TIMEOUT)?;
-        self.take(&mut writer, opened)
+        self.take(writer, opened)
+    }
+
+    /// The writer for a caller that cannot wait.
+    fn writer_now(&self) -> Result<MutexGuard<'_, Slot>, Error> {
+        let mut writer = self.writer.try_lock_for(SOON).ok_or(Kind::Locked)?;
+        self.open_slot(&mut writer)?;
+        Ok(writer)
     }
 
     fn take(&self, writer: &mut Slot, opened: Opened) -> Result<(), Error> {
@@ -238,8 +248,7 @@ impl Store {
         operations: &[Operation],
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.open_now()?;
-        let writer = self.writer.try_lock_for(SOON).ok_or(Kind::Locked)?;
+        let writer = self.writer_now()?;
         self.settle(&writer, Some(operations))?;
         connection_of(&writer)?.busy_timeout(SOON)?;
         let outcome = transact(&writer, work);

@@ -54,8 +54,7 @@ impl Store {
         if !self.is_in_memory() {
             return Err(Kind::Other.into());
         }
-        self.open_now()?;
-        let writer = self.writer.try_lock_for(super::SOON).ok_or(Kind::Locked)?;
+        let writer = self.writer_now()?;
         let mut pending = self.pending.lock();
         if pending.find(namespace, key).is_none() {
             let head = self.head_of(&writer, namespace, key)?;
