@@ -131,7 +131,9 @@ impl SessionStore {
     pub fn apply_last(&self, operations: String) -> Result<String> {
         guarded(|| {
             let batches: Vec<_> = self.batches.lock().iter().cloned().collect();
-            batches.iter().for_each(|batch| batch.run(&self.store));
+            for batch in batches {
+                batch.run(&self.store);
+            }
             apply(&self.store, &operations)
         })
     }

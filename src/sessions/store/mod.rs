@@ -176,7 +176,9 @@ impl Store {
     fn replace(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
         *writer = Slot::Unopened;
-        self.readers.iter().for_each(|reader| *reader.lock() = None);
+        for reader in &self.readers {
+            *reader.lock() = None;
+        }
         let opened = replace_damaged(&self.location, &SCHEMA, BUSY_TIMEOUT)?;
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.take(&mut writer, opened)
