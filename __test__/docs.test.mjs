@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { withFigures } from "../bench/readme.mjs";
+import { signed, withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -75,5 +75,41 @@ test("the explanation that the READMEs show is what the command prints", () => {
       stdout.includes(shown),
       `${page} shows\n${shown}\nand the command prints\n${stdout.slice(0, 600)}`,
     );
+  }
+});
+
+test("a session that costs more with the hook does not read as a saving", () => {
+  assert.deepEqual([-0.3, 0.157, 0, -0.001].map(signed), ["−30 %", "+16 %", "0 %", "0 %"]);
+  for (const page of ["README.md", "README.zh-CN.md"]) assert.doesNotMatch(read(page), /[−+-]-\d/, page);
+});
+
+/** Words of the tables, each explained by the sentence that matches; terms stand in the text no earlier than that. */
+const EXPLAINED = [
+  ["README.md", /prefix cache/, /\*prefix cache\*/],
+  ["README.md", /breakpoint cache/, /\*breakpoint cache\*/],
+  ["README.md", /recall \|/, /\*Recall\* is/],
+  ["README.md", /sticky, faithful/, /`faithful`, `balanced` and `thrifty` are/],
+  ["README.zh-CN.md", /前缀缓存/, /\*前缀缓存\*/],
+  ["README.zh-CN.md", /断点缓存/, /\*断点缓存\*/],
+  ["README.zh-CN.md", /\| 召回率/, /\*召回率\*：/],
+];
+
+test("no term of the tables comes before it is explained", () => {
+  for (const [page, term, explanation] of EXPLAINED) {
+    const text = read(page);
+    const [used, explained] = [term, explanation].map((pattern) => text.search(pattern));
+    assert.ok(explained >= 0 && used >= explained - 1, `${page}: ${term} stands before it is explained`);
+  }
+});
+
+test("every page of docs can be reached from both READMEs", () => {
+  for (const start of ["README.md", "README.zh-CN.md"]) {
+    const reached = new Set([start]);
+    for (const page of reached) {
+      for (const [, target] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+\.md)/g))
+        reached.add(join(dirname(page), target));
+    }
+    for (const page of pages.filter((name) => name.startsWith("docs/")))
+      assert.ok(reached.has(page), `${page} from ${start}`);
   }
 });

@@ -35,14 +35,20 @@ function pair(rows) {
   const of = (policy) => rows.find((row) => row.policy === policy);
   const [without, ours] = [of("no compression"), of("sticky, balanced")];
   const [before, after] = [without.dollars.breakpoint, ours.dollars.breakpoint];
-  return { without, ours, before, after, saved: `${(100 * (1 - after / before)).toFixed(0)} %` };
+  return { without, ours, before, after, change: signed(after / before - 1) };
+}
+
+/** A change in whole percents, with its sign: what costs more must not read as a saving. */
+export function signed(share) {
+  const percents = Math.round(100 * share);
+  return `${percents > 0 ? "+" : percents < 0 ? "−" : ""}${Math.abs(percents)} %`;
 }
 
 /** What stands between marks, `<!-- name words -->` and `<!-- /name -->`, given the words; undefined leaves it as it is. */
 const MARKED = {
   saved() {
-    const { before, after, saved } = pair(results("economy.json").rows);
-    return `$${before.toFixed(2)} → $${after.toFixed(2)} (−${saved})`;
+    const { before, after, change } = pair(results("economy.json").rows);
+    return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change})`;
   },
   recalled: () => percent(pair(results("economy.json").rows).ours.recall),
   calls: () => String(pair(results("economy.json").rows).without.calls),
@@ -51,15 +57,8 @@ const MARKED = {
     if (!existsSync(new URL("economy-public.json", RESULTS))) return undefined;
     const { rows } = results("economy-public.json");
     const lines = Array.from(new Set(rows.map(({ session }) => session)), (name) => {
-      const { without, ours, before, after, saved } = pair(rows.filter(({ session }) => session === name));
-      const cells = [
-        name,
-        without.calls,
-        before.toFixed(2),
-        after.toFixed(2),
-        `−${saved}`,
-        percent(ours.recall),
-      ];
+      const { without, ours, before, after, change } = pair(rows.filter(({ session }) => session === name));
+      const cells = [name, without.calls, before.toFixed(2), after.toFixed(2), change, percent(ours.recall)];
       return `| ${cells.join(" | ")} |\n`;
     });
     return `\n| ${header} |\n${"|---".repeat(header.split("|").length)}|\n${lines.join("")}`;
