@@ -258,6 +258,28 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
   assert.match(run(["replay", "-"], text).stdout, /^not played +1 calls made by sub-agents$/m);
 });
 
+test("--cost, --live and the report play the same calls as the replay, before compactions too", () => {
+  const lines = asPiFile(piSession(10)).trimEnd().split("\n");
+  const compaction = { type: "compaction", summary: "earlier", firstKeptEntryIndex: 9, tokensBefore: 1 };
+  lines.splice(12, 0, JSON.stringify(compaction));
+  const file = fileOf("compacted.jsonl", lines.join("\n"));
+  const page = join(folder, "compacted.html");
+  const said = (...args) => JSON.parse(run(["replay", "--json", ...args, file]).stdout);
+  const before = said().calls.map(({ messagesBefore }) => messagesBefore);
+  const live = said("--live");
+  assert.deepEqual(
+    live.calls.map(({ messagesBefore }) => messagesBefore),
+    before,
+  );
+  assert.deepEqual(live.unplayed, said().unplayed);
+  assert.match(run(["replay", "--live", file]).stdout, /^recorded compactions +1$/m);
+  for (const { policy, calls } of said("--cost").rows) assert.equal(calls, before.length, policy);
+  assert.deepEqual(
+    said("--html", page).calls.map(({ messagesBefore }) => messagesBefore),
+    before,
+  );
+});
+
 test("explain finds a call before a compaction, and numbers its messages as the recording does", () => {
   const lines = asPiFile(piSession(12)).trimEnd().split("\n");
   const compaction = { type: "compaction", summary: "earlier", firstKeptEntryIndex: 5, tokensBefore: 1 };

@@ -29,7 +29,7 @@ const run = spawnSync(
   [CLI, "replay", "--schedule", "everyCall", "--context-window", "8000", "--html", report, "--json", session],
   { encoding: "utf8" },
 );
-const summary = run.status === 0 ? JSON.parse(run.stdout).summary : undefined;
+const { summary, calls } = run.status === 0 ? JSON.parse(run.stdout) : {};
 const html = run.status === 0 ? readFileSync(report, "utf8") : "";
 const data = run.status === 0 ? dataOf(html) : undefined;
 
@@ -88,6 +88,17 @@ test("every change says what was done, over which calls, and why", () => {
     perLayer[action] = (perLayer[action] ?? 0) + 1;
   }
   for (const [action, count] of Object.entries(perLayer)) assert.ok(count > 0, action);
+});
+
+test("the map shows every message that a call's plan leaves out", () => {
+  for (const [i, { messagesBefore, messagesAfter }] of calls.entries()) {
+    const call = i + 1;
+    const dropped = data.changes.filter(
+      ([, action, from, to]) => action === "drop" && from <= call && call <= to,
+    );
+    assert.equal(dropped.length, messagesBefore - messagesAfter, `call ${call}`);
+  }
+  assert.ok(calls.at(-1).messagesBefore - calls.at(-1).messagesAfter > 2);
 });
 
 test("the change log joins calls in a row, and only those", () => {

@@ -135,8 +135,8 @@ async function runLive(file, { contextWindow, schedule, basePrompt, scale, json,
   }
   bar.stop();
   const summary = summarizeLive(reports);
-  const { format, problems } = session;
-  if (json) console.log(JSON.stringify({ format, problems, provider, calls: reports, summary }));
+  const { format, problems, unplayed } = session;
+  if (json) console.log(JSON.stringify({ format, problems, unplayed, provider, calls: reports, summary }));
   else console.log(`\n${liveTable(session, summary)}`);
 }
 

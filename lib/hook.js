@@ -51,13 +51,16 @@ class Hook {
     }
   }
 
-  /** The edited array and what was done; undefined if the call was cancelled. Rejects where `transform` reports. */
-  async run(messages, call) {
+  /**
+   * The edited array and what was done, by message or with what was dropped side by side as one edit; undefined if the
+   * call was cancelled. Rejects where `transform` reports.
+   */
+  async run(messages, call, isByMessage = false) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, read, core } = await this.planFor(list, contextWindow, call, false);
+    const { plan, read, core } = await this.planFor(list, contextWindow, call, isByMessage);
     if (call.isCancelled) return undefined;
     const { slots, facts } = read;
     // A message that the host changed after it was read stays: its edit would be about other content.

@@ -60,6 +60,23 @@ class Plan {
     return this.#edits.filter(({ index }) => !this.#undone.has(index));
   }
 
+  /**
+   * What the edits come to, without making an object of each: tokens saved by layer, and how many messages are dropped.
+   * Counts what is planned, also where `apply` left a message as it is.
+   */
+  totals(layerCount) {
+    const numbers = this.#numbers;
+    const saved = new Array(layerCount).fill(0);
+    let dropped = 0;
+    let at = HEADER_NUMBERS;
+    for (let i = 0; i < this.#editCount; i += 1) {
+      saved[numbers[at + 2]] += numbers[at + 4];
+      if (numbers[at + 1] === DROP) dropped += numbers[at + COUNT_AT];
+      at = endOfEdit(numbers, at);
+    }
+    return { saved, dropped };
+  }
+
   #readEdits() {
     const numbers = this.#numbers;
     const edits = [];

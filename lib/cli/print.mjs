@@ -44,6 +44,15 @@ function row(cells) {
   return cells.map((cell, i) => cell.padStart(widths[i])).join(" ");
 }
 
+/** Rows that say which recorded calls are not played, and how often the recorded conversation was compacted. */
+export function unplayedRows({ unplayed, stretches }) {
+  const rows = Object.entries(unplayed).filter(([, calls]) => calls > 0);
+  return [
+    ...rows.map(([which, calls]) => ["not played", `${whole(calls)} calls ${which}`]),
+    ["recorded compactions", whole(stretches.filter(({ cause }) => cause === "compaction").length)],
+  ];
+}
+
 /** The closing table. Rows of one kind add up: what was saved is what is sent less. */
 export function closingTable(session, summary) {
   const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
@@ -52,10 +61,7 @@ export function closingTable(session, summary) {
   const lines = [
     ["session", `${session.format}, ${whole(session.length)} messages`],
     ["model calls", whole(summary.calls)],
-    ...Object.entries(session.unplayed)
-      .filter(([, calls]) => calls > 0)
-      .map(([which, calls]) => ["not played", `${whole(calls)} calls ${which}`]),
-    ["recorded compactions", whole(session.stretches.filter(({ cause }) => cause === "compaction").length)],
+    ...unplayedRows(session),
     ["messages in the last call", pair(messages)],
     [
       "tokens sent, all calls",

@@ -19,6 +19,8 @@ export class Recording {
   #messages = new Map();
   #kept = new Kept();
   #unitsRead = 0;
+  /** What was asked for of one stretch so far: its next call has that before it, too. */
+  #opened = { stretch: undefined, end: 0, numbers: [], messages: [] };
 
   /** `file` is what the native `openSession` gives, or anything with the same properties. */
   constructor(file) {
@@ -61,12 +63,19 @@ export class Recording {
   /** Numbers of the messages before a call. */
   numbersBefore({ at, stretch }) {
     const { opening, from } = this.stretches[stretch];
-    return [...opening, ...range(from, at)];
+    if (this.#opened.stretch !== stretch)
+      this.#opened = { stretch, end: from, numbers: opening.slice(), messages: [] };
+    const opened = this.#opened;
+    for (; opened.end < at; opened.end += 1) opened.numbers.push(opened.end);
+    return opened.numbers.slice(0, opening.length + at - from);
   }
 
   /** The messages before a call. Equal numbers are the same objects while calls of one stretch are asked for. */
   messagesBefore(call) {
-    return this.#all(this.numbersBefore(call));
+    const { length } = this.numbersBefore(call);
+    const { numbers, messages } = this.#opened;
+    while (messages.length < length) messages.push(this.message(numbers[messages.length]));
+    return messages.slice(0, length);
   }
 
   message(number) {
@@ -81,6 +90,7 @@ export class Recording {
   /** Lets go of all messages but those that `stretch` opens with. */
   leaveBefore(stretch) {
     const { opening } = this.stretches[stretch];
+    this.#opened = { stretch: undefined, end: 0, numbers: [], messages: [] };
     this.#messages = new Map(
       opening.filter((number) => this.#messages.has(number)).map((n) => [n, this.#messages.get(n)]),
     );

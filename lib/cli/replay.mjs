@@ -15,47 +15,42 @@ export function callsOf(messages) {
   return messages.flatMap((message, index) => (message.role === "assistant" && index > 0 ? [index] : []));
 }
 
-/**
- * One report per call: sizes before and after, what each layer saved, times. `recording` is one, or a list of messages;
- * `watch(call, edits)` is told what was done to each message, with the message's number in the recording.
- */
-export async function* replay(recording, options, watch) {
+/** One report per call: sizes before and after, what each layer saved, times. `recording` is one, or a list of messages. */
+export async function* replay(recording, options) {
   const played = Recording.of(recording);
   const hook = new Hook(new Layers(checkHookOptions("replay", options)));
   let stretch = 0;
   for (const call of played.calls) {
     if (call.stretch !== stretch) played.leaveBefore(call.stretch);
     stretch = call.stretch;
-    const numbers = played.numbersBefore(call);
     const contextWindow = hook.contextWindow();
     const timed = new Call();
-    const { plan } = await hook.planFor(played.messagesBefore(call), contextWindow, timed);
+    const messages = played.messagesBefore(call);
+    const { plan, read, core } = await hook.planFor(messages, contextWindow, timed, false);
+    core.facts.keep(messages, read);
     timed.end();
-    watch?.(call.number, editsIn(plan, numbers));
     yield {
-      ...reportOf(call.number, numbers.length, plan, { ...plan, contextWindow }),
+      ...reportOf(call.number, messages.length, plan, { ...plan, contextWindow }),
       scale: plan.scale,
       ...timed.times(),
     };
   }
 }
 
-/** A plan's edits, each with its message's number in the recording and its reason in words. */
+/** The edits of a plan by message, each with its message's number in the recording and its reason in words. */
 export function editsIn({ edits }, numbers) {
   return edits.map((edit) => ({ ...edit, message: numbers[edit.index], why: reasonOf(edit) }));
 }
 
 /** Sizes before and after a plan, what it decided, and what each layer saved; the layers add up to the difference. */
 export function reportOf(call, messagesBefore, plan, { tokensBefore, tokensAfter, contextWindow }) {
-  const { edits } = plan;
-  const raw = LAYERS.map(() => 0);
-  for (const { layer, tokensSaved } of edits) raw[layer] += tokensSaved;
+  const { saved: raw, dropped } = plan.totals(LAYERS.length);
   const saved = shared(tokensBefore - tokensAfter, raw);
   const { mode, why } = scheduleOf(plan);
   return {
     call,
     messagesBefore,
-    messagesAfter: messagesBefore - edits.filter(({ action }) => action === "drop").length,
+    messagesAfter: messagesBefore - dropped,
     tokensBefore,
     tokensAfter,
     schedule: mode,

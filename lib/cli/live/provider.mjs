@@ -36,6 +36,8 @@ export class Provider {
   #settings;
   #sizes = new Sizes();
   #caches = new Map();
+  /** The list that was weighed last for each model, and its tokens up to each message's end. */
+  #weighed = new Map();
 
   /** @param settings those of `PROVIDER` that differ; `cache` is "prefix", "breakpoint" or "none" */
   constructor(settings) {
@@ -60,14 +62,23 @@ export class Provider {
 
   /** Tokens of a prompt that holds all of these messages. */
   promptOf(messages, model) {
-    let tokens = this.#ratesOf(model).basePrompt;
-    for (const message of messages) tokens += this.tokensOf(message, model);
+    const { messages: last, sums } = this.#weighed.get(model) ?? { messages: [], sums: [] };
+    let at = 0;
+    while (at < messages.length && at < last.length && messages[at] === last[at]) at += 1;
+    sums.length = at;
+    let tokens = sums.at(-1) ?? this.#ratesOf(model).basePrompt;
+    for (; at < messages.length; at += 1) {
+      tokens += this.tokensOf(messages[at], model);
+      sums.push(tokens);
+    }
+    this.#weighed.set(model, { messages: messages.slice(), sums });
     return Math.round(tokens);
   }
 
   /** To be called after a message was changed in place. */
   forget(message) {
     this.#sizes.forget(message);
+    this.#weighed.clear();
     for (const cache of this.#caches.values()) cache.forget(message);
   }
 

@@ -1,6 +1,7 @@
 // A recorded session live: its messages are said again, and every request goes to a simulated provider that reports what
 // it was really sent. Measures, prints nothing.
 
+import { unplayedRows } from "../print.mjs";
 import { whole as wholeNumber } from "../table.mjs";
 import { Judge } from "./judge.mjs";
 import { Loop, play } from "./loop.mjs";
@@ -94,6 +95,7 @@ export function liveTable(session, summary) {
   const lines = [
     ["session", `${session.format}, ${wholeNumber(session.length)} messages`],
     ["model calls", wholeNumber(summary.calls)],
+    ...unplayedRows(session),
     ["tokens sent, all calls", wholeNumber(summary.tokensSent)],
     ["largest call, tokens", wholeNumber(summary.peakTokens)],
     ["read from the cache", share(summary.cachedShare)],

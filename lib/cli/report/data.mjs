@@ -78,7 +78,7 @@ class Watched {
 
   policy = async (messages) => {
     const call = new Call();
-    const { edited, plan } = await this.#hook.run(messages, call);
+    const { edited, plan } = await this.#hook.run(messages, call, true);
     this.#last = { plan, times: call.times() };
     call.end();
     return edited;
