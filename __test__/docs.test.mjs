@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { signed, withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
+import native from "../lib/native.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [
@@ -112,4 +113,14 @@ test("every page of docs can be reached from both READMEs", () => {
     for (const page of pages.filter((name) => name.startsWith("docs/")))
       assert.ok(reached.has(page), `${page} from ${start}`);
   }
+});
+
+test("the waters of docs/settings.md are the engine's", () => {
+  const rows = Array.from(
+    read("docs/settings.md").matchAll(/^\| `"(\w+)"`.*? \| ([\d.]+) \| ([\d.]+) \|$/gm),
+  );
+  assert.deepEqual(
+    rows.map(([, economy, high, low]) => [economy, { high: Number(high), low: Number(low) }]),
+    ["faithful", "balanced", "thrifty"].map((economy) => [economy, native.native().watersOf(economy)]),
+  );
 });

@@ -101,6 +101,15 @@ test("the map shows every message that a call's plan leaves out", () => {
   assert.ok(calls.at(-1).messagesBefore - calls.at(-1).messagesAfter > 2);
 });
 
+test("no message saves more than it has", () => {
+  for (const [message, action, , , saved] of data.changes) {
+    const tokens = data.messages.tokens[message];
+    // Each edit's saving was rounded where it was planned.
+    assert.ok(saved <= tokens + 2, `message ${message} of ${tokens} tokens saves ${saved}`);
+    if (action === "drop") assert.ok(Math.abs(saved - tokens) <= 2, `${saved} of ${tokens}`);
+  }
+});
+
 test("the change log joins calls in a row, and only those", () => {
   const log = new ChangeLog();
   const edit = (message, action) => ({ message, action, why: "old", tokensSaved: 5 });

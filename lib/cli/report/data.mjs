@@ -38,6 +38,8 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
     onPolicy?.();
   }
   const { reports, changes } = watched;
+  // One scale for a message's own tokens and what its edits save, or one of a thousand tokens might save more than that.
+  const { scale } = estimates.at(-1).estimate;
   const data = {
     title,
     format: session.format,
@@ -47,13 +49,13 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
     unplayed: session.unplayed,
     calls: callColumns(reports, session, contextWindow),
     stretches: session.stretches.map(({ cause, opening, from }) => ({ cause, opening: runs(opening), from })),
-    messages: messageColumns(session, estimates.at(-1).estimate.scale),
+    messages: messageColumns(session, scale),
     changes: changes.map(({ message, action, from, to, tokensSaved, reason }) => [
       message,
       action,
       from,
       to,
-      Math.round(tokensSaved),
+      Math.round(scale * tokensSaved),
       reason,
     ]),
     costs: { calls: session.calls.map(({ number }) => number), policies },
@@ -72,6 +74,7 @@ class Watched {
     this.#hook = new Hook(new Layers(options.checkHookOptions("replay", settings)));
   }
 
+  /** Their `tokensSaved` in cl100k tokens: the scale of the provider's is learned as the session goes on. */
   get changes() {
     return this.#log.changes;
   }
@@ -87,7 +90,11 @@ class Watched {
   answered({ call, numbers, tokensBefore, tokens }) {
     const { plan, times } = this.#last;
     const sizes = { tokensBefore, tokensAfter: tokens, contextWindow: this.#hook.contextWindow() };
-    this.#log.watch(call, editsIn(plan, numbers));
+    const edits = editsIn(plan, numbers);
+    this.#log.watch(
+      call,
+      edits.map((edit) => ({ ...edit, tokensSaved: edit.tokensSaved / plan.scale })),
+    );
     this.reports.push({ ...reportOf(call, numbers.length, plan, sizes), ...times });
   }
 }
