@@ -120,6 +120,31 @@ test("as installed, it is set in pi's own settings files, the project's over the
   assert.match(markersIn((await runPi(installed, { env: byEnv })).sent), /已省略 \d+ 行/);
 });
 
+test("with recall the model has the tool that reads a marker's handle, and gets the whole text back", async () => {
+  function* script(sent) {
+    for (let i = 0; i < 9; i += 1)
+      yield {
+        calls: [
+          { name: "bash", arguments: { command: `for n in $(seq 200); do echo line $n of ${i}; done` } },
+        ],
+      };
+    const [, handle] = /handle: ([0-9a-f]{8})/.exec(resultsIn(sent().at(-1).messages).map(textOf).join("\n"));
+    yield { calls: [{ name: "recall", arguments: { handle, pattern: "line 1[0-9]7 of" } }] };
+    yield { text: "done" };
+  }
+  const settings = { strata: { schedule: "everyCall", recall: true } };
+  const run = () => runPi(installed, { script, env: { LC_ALL: "C" } });
+  const { session, sent } = await withSettings(settings, {}, run);
+  const [shortened] = resultsIn(sent.at(-1).messages).map(textOf);
+  assert.doesNotMatch(shortened, /line 107 of 0/);
+  const answer = resultsIn(session.agent.state.messages).at(-1);
+  assert.equal(answer.toolName, "recall");
+  assert.equal(answer.isError, false, textOf(answer));
+  for (const line of [107, 147, 197]) assert.match(textOf(answer), new RegExp(`line ${line} of 0`));
+  const plain = await withSettings(everyCall, {}, () => runPi(installed));
+  assert.ok(!plain.session.getActiveToolNames().includes("recall"), "only where it is asked for");
+});
+
 test("the markers speak the user's language", async () => {
   for (const [locale, marker] of [
     ["en_US.UTF-8", /lines omitted/],

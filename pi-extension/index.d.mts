@@ -8,6 +8,8 @@ export interface ExtensionHost {
   on(event: any, handler: any): void;
   // biome-ignore lint/suspicious/noExplicitAny: the command's context differs from version to version
   registerCommand?(name: string, command: any): void;
+  // biome-ignore lint/suspicious/noExplicitAny: the tool's context differs from version to version
+  registerTool?(tool: any): void;
 }
 
 export type Extension = (pi: ExtensionHost) => void;
@@ -15,6 +17,7 @@ export type Extension = (pi: ExtensionHost) => void;
 /**
  * An extension with these options of the hook, on top of what the user set under `strata` in pi's settings files and in
  * PI_STRATA. The context window defaults to that of the model in use, the markers to English unless the locale is Chinese.
+ * With `recall: true` the model gets the tool, too, by which it reads back what was shortened.
  * @example export default createExtension({ economy: "thrifty", marker: "en" });
  */
 export function createExtension(options?: TransformContextOptions): Extension;

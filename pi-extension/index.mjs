@@ -14,7 +14,7 @@ export function createExtension(options = {}) {
   return function piStrata(pi) {
     // What the code says is checked where it is said; what the user set is checked when a session starts.
     strata.createTransformContext(options);
-    const session = new Session(options);
+    const session = new Session(options, pi.registerTool?.bind(pi));
     pi.on("session_start", (_event, ctx) => session.start(ctx));
     pi.on("context", async ({ messages }, ctx) => {
       const sent = await session.transform(messages, ctx);
@@ -35,6 +35,8 @@ export function createExtension(options = {}) {
 /** One session of pi: its hook, and what is remembered for the status line and the command. */
 class Session {
   #given;
+  #registerTool;
+  #hasRecall = false;
   #options;
   #hook;
   #contextWindow;
@@ -44,8 +46,9 @@ class Session {
   #isPaused = false;
   #saidDead = false;
 
-  constructor(given) {
+  constructor(given, registerTool) {
     this.#given = given;
+    this.#registerTool = registerTool;
   }
 
   /** Reads the settings anew: another session may be in another folder. */
@@ -75,6 +78,14 @@ class Session {
       },
     });
     this.#options = own;
+    this.#offerRecall();
+  }
+
+  /** The markers' handles are of use only with the tool that reads by them; what pi handed over last is whole. */
+  #offerRecall() {
+    if (this.#options.recall !== true || this.#hasRecall) return;
+    this.#registerTool?.(strata.createRecallTool(() => this.#last?.messages));
+    this.#hasRecall = true;
   }
 
   /** What is sent instead of these messages; undefined while paused. */

@@ -14,7 +14,7 @@ import {
 export const CALLS = 10;
 const LONG = "for i in $(seq 200); do echo line $i of a long result; done";
 
-function* script() {
+function* tenCalls() {
   for (let i = 0; i < CALLS; i += 1) {
     yield { thinking: `step ${i}`, calls: [{ name: "bash", arguments: { command: `: ${i}; ${LONG}` } }] };
   }
@@ -23,9 +23,11 @@ function* script() {
 
 /**
  * A session over the script, in this folder and with these extensions, after these prompts; what the model was sent,
- * and what the user saw. Without a screen, as in print mode, if `hasUI` is false.
+ * and what the user saw. Without a screen, as in print mode, if `hasUI` is false. Another `script` is handed a function
+ * that says what the model was sent so far.
  */
-export async function runSession(folder, extensions, { prompts = ["go"], hasUI = true } = {}) {
+export async function runSession(folder, extensions, options = {}) {
+  const { prompts = ["go"], hasUI = true, script = tenCalls } = options;
   const settingsManager = SettingsManager.inMemory();
   const authStorage = AuthStorage.inMemory({ anthropic: { type: "api_key", key: "none" } });
   const resourceLoader = new DefaultResourceLoader({
@@ -47,7 +49,7 @@ export async function runSession(folder, extensions, { prompts = ["go"], hasUI =
     resourceLoader,
   });
   const errors = [...extensionsResult.errors];
-  const model = createScriptedModel(script());
+  const model = createScriptedModel(script(() => model.sent));
   session.agent.streamFn = model.streamFn;
   const statuses = [];
   const notices = [];
