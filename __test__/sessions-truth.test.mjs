@@ -40,6 +40,7 @@ for (const [kind, options] of [
       manager.getOrCreateContext("c", "You are A.");
       await manager.addMessage("c", user("card 4111"));
       const cleared = manager.clearContext("c");
+      assert.deepEqual([manager.search("4111"), manager.listSessions()], [[], []], "before it is stored");
       manager.getOrCreateContext("c", "You are B.");
       await manager.addMessage("c", user("hello"));
       assert.deepEqual(contents(manager, "c"), ["You are B.", "hello"]);

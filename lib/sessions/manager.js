@@ -143,14 +143,12 @@ class ContextManager {
     const session = this.#touch(sessionId);
     const effect = (view) => view.reset();
     session.begin(effect);
-    const operation = this.#operation(session, { kind: "clear" });
-    // At once where that can be, so that it holds even if the process ends with this very call.
-    if (this.#queue.writeNow(operation)) {
-      session.acknowledge(effect, {});
-      this.#sessions.dropIfIdle(session);
-      return this.#report(this.#store.purge?.() ?? Promise.resolve());
-    }
-    const clearing = this.#settle(session, effect, this.#queue.writeAtLast(operation));
+    session.clears += 1;
+    // It holds even if the process ends with this very call.
+    const written = this.#queue.writeAtLast(this.#operation(session, { kind: "clear" }));
+    const clearing = this.#settle(session, effect, written).finally(() => {
+      session.clears -= 1;
+    });
     return this.#report(clearing.then(() => this.#sessions.dropIfIdle(session)));
   }
 
@@ -205,14 +203,19 @@ class ContextManager {
   search(query, options) {
     this.#assertOpen();
     const asked = this.#searchQuery(query, options);
-    return hitsOf(this.#sessions.syncStore("search").search(asked));
+    return this.#hits(this.#sessions.syncStore("search").search(asked));
   }
 
   async searchAsync(query, options) {
     this.#assertOpen();
     const asked = this.#searchQuery(query, options);
     await this.#opening.ready();
-    return hitsOf(await this.#store.search(asked));
+    return this.#hits(await this.#store.search(asked));
+  }
+
+  /** What was cleared is not found any more, even where the store has not heard of it. */
+  #hits(found) {
+    return hitsOf(found).filter(({ sessionId, message }) => this.#sessions.mayShow(sessionId, message.id));
   }
 
   #searchQuery(query, { sessionId, limit = SEARCH_LIMIT } = {}) {

@@ -25,6 +25,8 @@ class Session {
   compressing = undefined;
   /** Changes on their way to the store, oldest first: what each does here. */
   inFlight = [];
+  /** How many clears of it are on their way to the store. */
+  clears = 0;
   /** State of the store's foreign writes when this was last compared. */
   generation = undefined;
   #loadedIds = undefined;

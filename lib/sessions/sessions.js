@@ -111,6 +111,13 @@ class Sessions {
     return [...ids];
   }
 
+  /** False of a message that may be on its way out with its session. */
+  mayShow(sessionId, messageId) {
+    const session = this.#known.get(sessionId);
+    const isClearing = session !== undefined && session.clears > 0;
+    return !isClearing || session.rows.some(({ message }) => message.id === messageId);
+  }
+
   /** What is known may be out of date from now on. */
   distrust() {
     this.#distrusted += 1;

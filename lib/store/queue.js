@@ -25,8 +25,9 @@ class WriteQueue {
 
   /** Resolves with the outcome once it is stored. */
   write(operation) {
-    // In memory nothing waits for a disk: a worker would only cost the way there.
-    const isNear = this.#store.forgets && this.#store.sync !== undefined;
+    // In memory nothing waits for a disk: a worker would only cost the way there, but where much is to be deleted.
+    const { forgets, sync } = this.#store;
+    const isNear = forgets && sync !== undefined && operation.kind !== "clear";
     return isNear ? this.#writeHere(operation) : this.#enqueue(operation);
   }
 
@@ -50,28 +51,12 @@ class WriteQueue {
     }
   }
 
-  /** Commits `operation` at once, after all that waits. False where that cannot be: it was not written then. */
-  writeNow(operation) {
-    const [lane, ...others] = this.#lanes;
-    const { sync } = this.#store;
-    if (sync === undefined || others.length > 0 || lane.committing) return false;
-    const waiting = lane.waiting.splice(0);
-    try {
-      const outcomes = sync.apply([...waiting.map((write) => write.operation), operation]);
-      for (const [index, { resolve }] of waiting.entries()) resolve(outcomes[index]);
-      return true;
-    } catch {
-      lane.waiting.unshift(...waiting);
-      return false;
-    }
-  }
-
   /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
   async writeAtLast(operation) {
     const { sync } = this.#store;
     const [lane] = this.#lanes;
     const written = this.write(operation);
-    if (sync?.applyLast === undefined) return written;
+    if (sync?.applyLast === undefined || this.#store.forgets) return written;
     const finish = () => {
       try {
         sync.applyLast(lane.waiting.map((write) => write.operation));
@@ -95,10 +80,7 @@ class WriteQueue {
   async #run(lane) {
     await this.#opening.ready().catch(() => {});
     while (lane.waiting.length > 0) {
-      const batch = lane.waiting.splice(0, BATCH);
-      lane.committing = true;
-      await this.#commit(batch);
-      lane.committing = false;
+      await this.#commit(lane.waiting.splice(0, BATCH));
     }
     lane.running = undefined;
   }

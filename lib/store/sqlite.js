@@ -54,11 +54,6 @@ class SqliteStore {
     return this.#ask({ prune: [namespace, Math.floor(before)] });
   }
 
-  /** Deletes what `sync.apply` cleared. */
-  async purge() {
-    await this.#ask("purge");
-  }
-
   async close() {
     await this.#ask("close");
   }
