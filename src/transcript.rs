@@ -12,6 +12,30 @@ use crate::text::Utf16Len;
 use crate::traits::Traits;
 
 /// A conversation in sending order, with each tool result linked to the call it answers.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use pi_strata::measure::{Part, Raw, RawRole, outline};
+/// use pi_strata::transcript::{Link, Transcript, Usage};
+///
+/// let id: Vec<u16> = "call_1".encode_utf16().collect();
+/// let asks = RawRole::Assistant {
+///     api: &[], provider: &[], model: &[], usage: Usage::default(), has_text_id: false,
+/// };
+/// let call = Part::Call { id: &id, name: &[], arguments: &[], is_signed: false };
+/// let answers = RawRole::ToolResult { call_id: &id, tool_name: &[], marker: None };
+/// let messages = [
+///     Raw::new(RawRole::User, vec![]),
+///     Raw::new(asks, vec![call]),
+///     Raw::new(answers, vec![]),
+///     Raw::new(answers, vec![]),
+/// ];
+/// let transcript = Transcript::new(messages.iter().map(|message| Arc::new(outline(message))).collect());
+/// assert_eq!(transcript.link(2), Link::ResultOf(1));
+/// assert_eq!(transcript.link(3), Link::Orphan, "the call has its result");
+/// assert_eq!(transcript.group(1).collect::<Vec<_>>(), [1, 2]);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     messages: Vec<Arc<Message>>,
@@ -398,3 +422,7 @@ impl<'a> OpenCalls<'a> {
         self.unanswered.get_mut(id)?.pop()
     }
 }
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -94,6 +94,12 @@ pub enum Part<'a> {
 }
 
 impl<'a> Raw<'a> {
+    /// A message that is sent, made at no known time and without hashes: for examples and tests.
+    #[must_use]
+    pub fn new(role: RawRole<'a>, parts: Vec<Part<'a>>) -> Self {
+        Self { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
+    }
+
     /// The text blocks.
     pub(super) fn texts(&self) -> impl Iterator<Item = &'a [u16]> + '_ {
         self.parts.iter().filter_map(|part| match part {

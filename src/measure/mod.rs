@@ -163,3 +163,125 @@ impl Part<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::Usage;
+
+    fn utf16(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
+    }
+
+    const ASSISTANT: RawRole<'_> =
+        RawRole::Assistant { api: &[], provider: &[], model: &[], usage: NO_USAGE, has_text_id: false };
+    const NO_USAGE: Usage = Usage {
+        input: None,
+        cache_read: None,
+        cache_write: None,
+        cache_write_1h: None,
+        output: None,
+        cost_input: None,
+        cost_cache_read: None,
+        cost_cache_write: None,
+        cost_output: None,
+    };
+
+    #[test]
+    fn every_block_counts_for_what_it_is() {
+        let (text, name, arguments) = (utf16("hello world"), utf16("bash"), utf16(r#"{"a":1}"#));
+        let tokens = |part| count(&Raw::new(ASSISTANT, vec![part]), &Rules::default());
+        assert_eq!(tokens(Part::Text(&text)), 2);
+        assert_eq!(tokens(Part::Counted(&text)), 2);
+        assert_eq!(tokens(Part::Thinking { text: &text, signature: &name }), 2);
+        let call = Part::Call { id: &text, name: &name, arguments: &arguments, is_signed: false };
+        assert_eq!(tokens(call), tokens(Part::Text(&name)) + tokens(Part::Text(&arguments)));
+        assert_eq!((tokens(Part::Image), tokens(Part::Unknown)), (IMAGE_TOKENS, 0));
+        let unsent = Raw { is_sent: false, ..Raw::new(ASSISTANT, vec![Part::Image]) };
+        assert_eq!((count(&unsent, &Rules::default()), measure(&unsent, &Rules::default()).tokens), (0, 0));
+        let chars = Rules { counting: Counting::Chars, ..Rules::default() };
+        assert_eq!(count(&Raw::new(RawRole::User, vec![Part::Text(&utf16("123456789"))]), &chars), 3);
+    }
+
+    #[test]
+    fn the_name_of_a_wire_field_is_short_and_plain() {
+        let names = |signature: &str| {
+            let signature = utf16(signature);
+            let message = Raw::new(ASSISTANT, vec![Part::Thinking { text: &[], signature: &signature }]);
+            outline(&message).assistant().and_then(|of| of.thinking).is_some_and(|of| of.names_wire_field)
+        };
+        assert!(names("reasoning_content") && names("r1_x") && names(&"a".repeat(64)));
+        for other in ["", "Eq4kA", "reasoning content", "aé", &"a".repeat(65)] {
+            assert!(!names(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn thinking_is_told_by_blocks_and_tokens_and_what_is_left_without_it() {
+        let (thought, blank, said) = (utf16("hello world"), utf16(" \n"), utf16("ok"));
+        let thinking = Part::Thinking { text: &thought, signature: &[] };
+        let of = |parts: Vec<Part<'_>>| {
+            let message = measure(&Raw::new(ASSISTANT, parts), &Rules::default());
+            message.assistant().map(|of| (of.thinking.map(|of| (of.blocks, of.tokens)), of.has_other_content))
+        };
+        assert_eq!(of(vec![thinking, thinking]), Some((Some((2, 4)), false)));
+        assert_eq!(of(vec![thinking, Part::Text(&blank)]), Some((Some((1, 2)), false)));
+        assert_eq!(of(vec![thinking, Part::Text(&said)]), Some((Some((1, 2)), true)));
+        assert_eq!(of(vec![thinking, Part::Counted(&said)]), Some((Some((1, 2)), false)));
+        assert_eq!(of(vec![Part::Image]), Some((None, true)));
+    }
+
+    #[test]
+    fn tools_that_are_excluded_and_texts_that_are_short_stay_as_they_are() {
+        let (id, tool, text) = (utf16("call_1"), utf16("bash"), utf16(&"a line of output\n".repeat(200)));
+        let role = RawRole::ToolResult { call_id: &id, tool_name: &tool, marker: None };
+        let result = Raw::new(role, vec![Part::Text(&text)]);
+        let facts = |rules: &Rules| measure(&result, rules);
+        let (plain, named) = (Rules::default(), Rules { names_handle: true, ..Rules::default() });
+        let excluded = Rules { exclude_tools: vec!["bash".into()], ..Rules::default() };
+        let kept = |rules: &Rules| {
+            let facts = facts(rules);
+            let result = facts.tool_result().cloned();
+            result.map(|of| (of.is_excluded, of.shortened.is_some(), of.handle, facts.cuts.is_empty()))
+        };
+        assert_eq!(kept(&plain), Some((false, true, None, false)));
+        assert_eq!(kept(&named), Some((false, true, Some(Handle::of(&id, &text)), false)));
+        assert_eq!(kept(&excluded), Some((true, false, None, true)));
+        let other = Rules { exclude_tools: vec!["read".into()], ..Rules::default() };
+        assert_eq!(kept(&other), kept(&plain));
+        let hashed = |len: usize| {
+            let short = Raw::new(role, vec![Part::Text(text.get(..len).unwrap_or_default())]);
+            measure(&short, &plain).traits.text != 0
+        };
+        assert!(hashed(200) && !hashed(199));
+    }
+
+    #[test]
+    fn a_host_marker_that_breaks_the_text_or_makes_it_longer_is_not_used() {
+        let (id, text) = (utf16("call_1"), utf16(&"a line of output\n".repeat(40)));
+        let shortened = |marker: &[u16]| {
+            let role = RawRole::ToolResult { call_id: &id, tool_name: &[], marker: Some(marker) };
+            let message = measure(&Raw::new(role, vec![Part::Text(&text)]), &Rules::default());
+            message.tool_result().and_then(|of| of.shortened.clone()).map(|of| (of.text, of.message_tokens))
+        };
+        let own = shortened(&utf16("<cut>")).expect("is shorter");
+        assert!(String::from_utf16_lossy(&own.0).contains("\n<cut>\n"));
+        assert_eq!(own.1, Rules::default().tokens(&own.0));
+        assert_eq!(shortened(&[0xD800]), None);
+        // 600 characters that count far more tokens than the lines they stand for.
+        assert_eq!(shortened(&utf16(&"\u{1F9FF}".repeat(280))), None);
+    }
+
+    #[test]
+    fn only_texts_that_may_be_cut_have_cuts() {
+        let text = utf16(&"some words of a long text ".repeat(400));
+        let has_cuts =
+            |role| !measure(&Raw::new(role, vec![Part::Text(&text)]), &Rules::default()).cuts.is_empty();
+        assert!(has_cuts(RawRole::User) && has_cuts(RawRole::Summary) && has_cuts(RawRole::Other));
+        assert!(!has_cuts(RawRole::System) && !has_cuts(ASSISTANT));
+        let unsent = Raw { is_sent: false, ..Raw::new(RawRole::User, vec![Part::Text(&text)]) };
+        assert!(measure(&unsent, &Rules::default()).cuts.is_empty());
+        let joined = Raw::new(RawRole::User, vec![Part::Text(&[1, 2]), Part::Image, Part::Text(&[3])]);
+        assert_eq!(&*joined.joined_text(), &[1, 2, 10, 3]);
+    }
+}

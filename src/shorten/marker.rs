@@ -59,3 +59,38 @@ impl MarkerLanguage {
         digits.parse().ok().map(Utf16Len)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_marker_says_how_long_the_original_was(omitted in 0usize..1_000_000, original in 0usize..1_000_000) {
+            let handle = Handle::of(&[1], &[2]);
+            for language in [MarkerLanguage::Zh, MarkerLanguage::En] {
+                let marker = language.marker(omitted, Utf16Len(original));
+                prop_assert_eq!(MarkerLanguage::original_len(&marker), Some(Utf16Len(original)));
+                let named = [marker, language.handle(handle)].concat();
+                prop_assert_eq!(MarkerLanguage::original_len(&named), Some(Utf16Len(original)));
+                prop_assert_eq!(MarkerLanguage::original_len(&language.gap(omitted)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn says_so_in_words() {
+        let said = |units: Vec<u16>| String::from_utf16_lossy(&units);
+        assert_eq!(said(MarkerLanguage::Zh.marker(7, Utf16Len(900))), "[... 已省略 7 行，原始 900 字符 ...]");
+        assert_eq!(
+            said(MarkerLanguage::En.marker(7, Utf16Len(900))),
+            "[... 7 lines omitted, 900 characters originally ...]"
+        );
+        assert_eq!(said(MarkerLanguage::Zh.gap(7)), "[... 已省略 7 行 ...]");
+        assert_eq!(said(MarkerLanguage::En.gap(7)), "[... 7 lines omitted ...]");
+        let handle = Handle::of(&[1], &[2]);
+        assert_eq!(said(MarkerLanguage::Zh.handle(handle)), format!(" 句柄：{handle}"));
+        assert_eq!(said(MarkerLanguage::En.handle(handle)), format!(" handle: {handle}"));
+    }
+}

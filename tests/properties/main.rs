@@ -9,14 +9,19 @@
 
 mod generator;
 mod model;
+mod oracle;
 
 use generator::{Conversation, Dice, conversation};
-use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcript};
+use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcript, transcript_by};
+use oracle::Fate;
 use pi_strata::account::Account;
 use pi_strata::cuts::{MIN_CUT_TOKENS, cut_marker};
+use pi_strata::guard::guard;
 use pi_strata::layers::{Limits, Overflow};
-use pi_strata::plan::{Action, Layer};
+use pi_strata::measure::Rules;
+use pi_strata::plan::{Action, Layer, Plan};
 use pi_strata::schedule::Mode;
+use pi_strata::shorten::{Cap, Shortening};
 use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
 use pi_strata::tokens;
 use pi_strata::validity::{Family, Mend, Rule, repair};
@@ -36,6 +41,19 @@ fn mode(seed: u64) -> Mode {
 
 fn is_thinking(block: &Block) -> bool {
     matches!(block, Block::Thinking { .. })
+}
+
+/// What a plan does, in the words of the oracle.
+fn fates(plan: &Plan) -> Vec<(usize, Fate)> {
+    let fate = |action: &Action| match action {
+        Action::Summarize => Fate::Shortened,
+        Action::StripThinking => Fate::Stripped,
+        Action::Drop => Fate::Dropped,
+        Action::KeepLines(_) | Action::Truncate(_) => {
+            panic!("neither layer 1 to 3 nor the guard does {action:?}")
+        }
+    };
+    plan.edits.iter().map(|edit| (edit.index, fate(&edit.action))).collect()
 }
 
 fn without_origins(output: &[(usize, Message)]) -> Vec<Message> {
@@ -58,6 +76,23 @@ proptest! {
     fn generated_conversations_are_sound_without_noise(seed: u64, len in 1..MAX_MESSAGES) {
         let Conversation { api, messages } = sound(seed, len);
         prop_assert_eq!(problems(&messages, Family::of(api)), []);
+    }
+
+    #[test]
+    fn recomputed_layers_do_what_the_rules_say(seed: u64, len in 1..MAX_MESSAGES) {
+        let messages = sound(seed, len).messages;
+        let limits = Limits { overflow: Overflow::Keep, ..limits(seed) };
+        prop_assert_eq!(fates(&plan(&messages, &limits, Mode::EveryCall)), oracle::every_call(&messages, &limits));
+    }
+
+    #[test]
+    fn the_guard_does_what_its_rules_say(seed: u64, len in 1..MAX_MESSAGES, max in 0usize..3000, ends in 0usize..900) {
+        let messages = sound(seed, len).messages;
+        let cap = Cap { max_len: Utf16Len(max), head: Utf16Len(ends), tail: Utf16Len(ends / 2) };
+        let rules = Rules { shortening: Shortening::Ends(cap), ..Rules::default() };
+        let limits = limits(seed);
+        let plan = guard(&transcript_by(&messages, &rules), &limits).plan();
+        prop_assert_eq!(fates(&plan), oracle::guarded(&messages, &limits, [max, ends, ends / 2]));
     }
 
     #[test]

@@ -168,8 +168,11 @@ impl Block {
 }
 
 pub(crate) fn transcript(messages: &[Message]) -> Transcript {
-    let rules = Rules::default();
-    Transcript::new(messages.iter().map(|message| Arc::new(measure(&message.raw(), &rules))).collect())
+    transcript_by(messages, &Rules::default())
+}
+
+pub(crate) fn transcript_by(messages: &[Message], rules: &Rules) -> Transcript {
+    Transcript::new(messages.iter().map(|message| Arc::new(measure(&message.raw(), rules))).collect())
 }
 
 pub(crate) fn tokens(messages: &[Message]) -> usize {
