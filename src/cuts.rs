@@ -132,6 +132,15 @@ pub fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
 }
 
 /// The text that a cut leaves.
+///
+/// ```
+/// use pi_strata::cuts::cut_text;
+/// use pi_strata::text::Utf16Len;
+///
+/// let text: Vec<u16> = "0123456789".repeat(10).encode_utf16().collect();
+/// let cut = String::from_utf16_lossy(&cut_text(&text, Utf16Len(3), Utf16Len(2)));
+/// assert_eq!(cut, "012\n\n... [95 characters truncated] ...\n\n89");
+/// ```
 #[must_use]
 pub fn cut_text(text: &[u16], kept_head: Utf16Len, kept_tail: Utf16Len) -> Vec<u16> {
     let (head, tail) = (head(text, kept_head), tail(text, kept_tail));

@@ -42,6 +42,23 @@ pub fn cap(max_len: Utf16Len, head: Utf16Len, tail: Utf16Len) -> Cap {
 
 /// Caps the tool results and drops old rounds until what is left fits the budget.
 ///
+/// ```
+/// use std::sync::Arc;
+///
+/// use pi_strata::guard::guard;
+/// use pi_strata::layers::Limits;
+/// use pi_strata::measure::{Part, Raw, RawRole, Rules, measure};
+/// use pi_strata::transcript::Transcript;
+///
+/// let text: Vec<u16> = "one two three four ".repeat(10).encode_utf16().collect();
+/// let rules = Rules::default();
+/// let asked = || Arc::new(measure(&Raw::new(RawRole::User, vec![Part::Text(&text)]), &rules));
+/// let transcript = Transcript::new((0..3).map(|_| asked()).collect());
+/// let room = Limits { context_window: 100.0, reserve_tokens: 10.0, ..Limits::default() };
+/// let left: Vec<usize> = guard(&transcript, &room).live().collect();
+/// assert_eq!(left, [1, 2], "40 tokens each: two fit into 90");
+/// ```
+///
 /// When the newest round alone is over it, its oldest call groups go too: the question and the newest message, with
 /// the call it answers, always stay.
 #[must_use]

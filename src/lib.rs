@@ -19,6 +19,48 @@
 //! - [`sessions`]: what a session may let go and what is said of it; the SQLite database that sessions are kept in
 //! - `fault`: where builds made for that alone can be made to panic; every room may name it
 //! - `node`: the only room that knows Node, behind the feature of that name
+//!
+//! Two exceptions to what holds elsewhere: [`tokens`] holds the only `unsafe` outside `node` (its SIMD), and with its caches
+//! the only state that outlives a call.
+//!
+//! # Example
+//!
+//! Seven tool results, of which the newest six stay whole:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use pi_strata::layers::Limits;
+//! use pi_strata::measure::{Part, Raw, RawRole, Rules, measure};
+//! use pi_strata::plan::Action;
+//! use pi_strata::schedule::{Memo, Mode, decide, economy::Policy};
+//! use pi_strata::transcript::{Transcript, Usage};
+//!
+//! let utf16 = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+//! let (question, output) = (utf16("Which files are there?"), utf16(&"a line of output\n".repeat(100)));
+//! let (model, tool, arguments) = (utf16("some-model"), utf16("bash"), utf16(r#"{"command":"ls"}"#));
+//! let ids: Vec<Vec<u16>> = (0..7).map(|number| utf16(&format!("call_{number}"))).collect();
+//!
+//! let mut messages = vec![Raw::new(RawRole::User, vec![Part::Text(&question)])];
+//! for id in &ids {
+//!     let (usage, has_text_id) = (Usage::default(), false);
+//!     let role = RawRole::Assistant { api: &[], provider: &[], model: &model, usage, has_text_id };
+//!     let call = Part::Call { id, name: &tool, arguments: &arguments, is_signed: false };
+//!     messages.push(Raw::new(role, vec![call]));
+//!     let role = RawRole::ToolResult { call_id: id, tool_name: &tool, marker: None };
+//!     messages.push(Raw::new(role, vec![Part::Text(&output)]));
+//! }
+//!
+//! let rules = Rules::default();
+//! let facts = messages.iter().map(|message| Arc::new(measure(message, &rules))).collect();
+//! let transcript = Transcript::new(facts);
+//! let (policy, limits, memo) = (Policy::default(), Limits::default(), Memo::default());
+//! let decision = decide(&transcript, Mode::EveryCall, &policy, &limits, None, &memo);
+//!
+//! let [edit] = decision.plan.edits.as_slice() else { panic!("one is old") };
+//! assert_eq!((edit.index, &edit.action), (2, &Action::Summarize));
+//! assert_eq!(decision.plan.before.cl100k - decision.plan.after.cl100k, edit.tokens_saved);
+//! ```
 
 pub mod account;
 pub mod cancel;

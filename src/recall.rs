@@ -45,6 +45,17 @@ pub struct Answer {
 }
 
 /// Answers a query about `text`.
+///
+/// ```
+/// use pi_strata::recall::{PAGE_LEN, Query, read};
+/// use pi_strata::text::Utf16Len;
+///
+/// let text: Vec<u16> = "fn main() {\n    run();\n}".encode_utf16().collect();
+/// let query = Query { offset: Utf16Len(0), limit: PAGE_LEN, pattern: Some("run".to_owned()) };
+/// let answer = read(&text, &query);
+/// assert_eq!(answer.matches, Some(1));
+/// assert!(String::from_utf16_lossy(&answer.text).ends_with("@12:     run();"));
+/// ```
 #[must_use]
 pub fn read(text: &[u16], query: &Query) -> Answer {
     match &query.pattern {

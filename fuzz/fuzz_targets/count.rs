@@ -5,9 +5,12 @@
 
 #![no_main]
 
+#[path = "../../tests/tokens_oracles/mod.rs"]
+mod tokens_oracles;
+
 use libfuzzer_sys::fuzz_target;
 use pi_strata::tokens::{Scanner, Tokenizer};
-use tiktoken_rs::CoreBPE;
+use tokens_oracles::oracle;
 
 /// Copies that make even a short text long enough to be remembered.
 const COPIES: usize = 8;
@@ -30,16 +33,4 @@ fn check(tokenizer: &Tokenizer, text: &str) {
     assert_eq!(tokenizer.decode(&wanted).as_deref(), Ok(text.as_bytes()), "{tokenizer:?}");
     let units: Vec<u16> = text.encode_utf16().collect();
     assert_eq!(tokenizer.count_utf16(&units), wanted.len(), "{tokenizer:?}");
-}
-
-fn oracle(tokenizer: &Tokenizer) -> &'static CoreBPE {
-    match tokenizer.name() {
-        "cl100k_base" => tiktoken_rs::cl100k_base_singleton(),
-        "o200k_base" => tiktoken_rs::o200k_base_singleton(),
-        "o200k_harmony" => tiktoken_rs::o200k_harmony_singleton(),
-        "p50k_base" => tiktoken_rs::p50k_base_singleton(),
-        "p50k_edit" => tiktoken_rs::p50k_edit_singleton(),
-        "r50k_base" => tiktoken_rs::r50k_base_singleton(),
-        name => panic!("{name} has no oracle yet"),
-    }
 }

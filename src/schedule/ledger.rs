@@ -17,7 +17,7 @@ pub enum Speaker {
     Assistant,
     /// A tool.
     Tool,
-    /// The user, the prompt, a summary: told.
+    /// The user, the prompt or a summary mentions it.
     Other,
 }
 

@@ -1,8 +1,7 @@
 //! When the layers' frontier may move.
 //!
-//! `every_call` recomputes
-//! the layers each time; `sticky` folds over the transcript and moves only when that pays. Both are pure: what a fold
-//! has learned of a transcript is kept in a [`Memo`] only so that the next call need not start over.
+//! `every_call` recomputes the layers each time; `sticky` folds over the transcript and moves only when that pays. Both are
+//! pure: a [`Memo`] keeps what a fold has learned of a transcript, only so that the next call need not start over.
 
 pub mod batch;
 pub mod calibration;
@@ -47,7 +46,7 @@ pub enum Mode {
 pub struct Decision {
     /// The edits.
     pub plan: Plan,
-    /// The size of the least that could be sent.
+    /// The size of the smallest request that could be sent.
     pub floor: Size,
     /// How prompts are estimated.
     pub estimate: Estimate,

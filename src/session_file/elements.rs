@@ -1,5 +1,5 @@
 //! Cuts a JSON array into its elements, byte by byte, so that an array of any size is read one element at a time.
-//! It looks at strings and brackets only: whether an element is JSON is for who reads it.
+//! It looks at strings and brackets only: whether an element is JSON is the reader's question.
 
 use std::io::{self, BufRead, Seek, SeekFrom};
 

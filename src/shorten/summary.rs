@@ -42,6 +42,19 @@ impl LineSummary {
     /// The summary of `text`: first lines, the marker, last lines; `None` if it would not be shorter.
     ///
     /// `marker` gets the number of lines left out and the original length.
+    ///
+    /// ```
+    /// use pi_strata::shorten::{LineSummary, MarkerLanguage};
+    ///
+    /// let lines: Vec<String> = (1..=100).map(|number| format!("line {number}")).collect();
+    /// let text: Vec<u16> = lines.join("\n").encode_utf16().collect();
+    /// let marker = |omitted, original| MarkerLanguage::En.marker(omitted, original);
+    /// let summary = LineSummary::default().summarize(&text, marker).expect("is shorter");
+    /// assert_eq!(
+    ///     String::from_utf16_lossy(&summary),
+    ///     "line 1\nline 2\nline 3\n[... 95 lines omitted, 791 characters originally ...]\nline 99\nline 100"
+    /// );
+    /// ```
     pub fn summarize(
         &self,
         text: &[u16],

@@ -25,6 +25,17 @@ pub(crate) const BLOCK: usize = 64;
 
 /// The bits of `within` from those of `from`, which lie in it, up to the end of their runs: adding one to a run's bit
 /// clears the run from there on. A second bit in the same run comes out wrong, hence the last step.
+///
+/// From the `o` of `foo` to the end of its letters, bit 0 on the left:
+///
+/// ```text
+/// text                       f o o 4 2 : b a r
+/// within, the letters        1 1 1 . . . 1 1 1
+/// from                       . 1 . . . . . . .
+/// within + from              1 . . 1 . . 1 1 1   the carry stops behind the run
+/// ... ^ within               . 1 1 1 . . . . .
+/// (... | from) & within      . 1 1 . . . . . .
+/// ```
 #[inline(always)]
 pub(crate) fn flood(from: u64, within: u64) -> u64 {
     (within.wrapping_add(from) ^ within | from) & within
@@ -33,6 +44,17 @@ pub(crate) fn flood(from: u64, within: u64) -> u64 {
 /// Starts inside runs of white space: after the last line break, and at the last character if that is no line break,
 /// for it may belong to what follows. A run that reaches the block's end is one piece as far as is known, as it is at
 /// the end of the text.
+///
+/// In `a⏎␠␠b` the break ends a piece, and the last space belongs to `b`:
+///
+/// ```text
+/// text          a ⏎ ␠ ␠ b
+/// white         . 1 1 1 .
+/// gap           . . 1 1 .
+/// last_gap      . . . 1 .   no white space follows
+/// after_break   . . 1 . .   a gap behind a break, in a run that no further break follows
+/// starts        . . 1 1 .   so the pieces are a, ⏎, ␠, ␠b
+/// ```
 #[inline(always)]
 pub(crate) fn inner_white_starts(white: u64, gap: u64, all: u64) -> u64 {
     let solid = all & !white;
@@ -54,7 +76,9 @@ fn gaps_before(line_break: u64, gap: u64) -> u64 {
     ((turned.wrapping_add(last) ^ turned) & turned).reverse_bits()
 }
 
-/// Every third digit of a run, from its first.
+/// Every third digit of a run, from its first: in `1234567` those of 1, 4 and 7, as no number has more than three digits.
+///
+/// `fourth` has the digits with three more before them: only there may a number end and the next begin.
 #[inline(always)]
 pub(crate) fn digit_triples(digit: u64) -> u64 {
     let mut starts = digit & !(digit << 1);
@@ -65,4 +89,22 @@ pub(crate) fn digit_triples(digit: u64) -> u64 {
         next = next << 3 & fourth;
     }
     starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bits as the examples write them, bit 0 on the left.
+    fn bits(text: &str) -> u64 {
+        text.split(' ').enumerate().filter(|(_, bit)| *bit == "1").fold(0, |all, (at, _)| all | 1 << at)
+    }
+
+    #[test]
+    fn the_examples_are_true() {
+        assert_eq!(flood(bits(". 1"), bits("1 1 1 . . . 1 1 1")), bits(". 1 1"));
+        let (white, gap) = (bits(". 1 1 1 ."), bits(". . 1 1 ."));
+        assert_eq!(inner_white_starts(white, gap, bits("1 1 1 1 1")), bits(". . 1 1 ."));
+        assert_eq!(digit_triples(bits("1 1 1 1 1 1 1")), bits("1 . . 1 . . 1"));
+    }
 }

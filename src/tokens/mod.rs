@@ -156,7 +156,7 @@ impl Tokenizer {
         self.name
     }
 
-    /// The special tokens, by id. No function here makes one of text: who wants them cuts the text around them.
+    /// The special tokens, by id. No function here makes one of text: a caller who wants them cuts the text around them.
     #[must_use]
     pub fn special_tokens(&self) -> &'static [(u32, &'static str)] {
         self.special

@@ -1,8 +1,18 @@
 //! Where a text can be cut into spans whose counts are remembered.
 //!
-//! A span ends a few lines further on, at a place that no piece of the pattern can cross whatever stands around it. So a span has as many tokens in a text as alone. Ends are chosen by
-//! the bytes before them, not by their distance: a text that comes again with one line changed, as a file read after
-//! an edit, has the same spans on both sides of it.
+//! A span ends a few lines further on, at a place that no piece of the pattern can cross whatever stands around it. So a
+//! span has as many tokens in a text as alone. Ends are chosen by the bytes before them, not by their distance: a text
+//! that comes again with one line changed, as a file read after an edit, has the same spans on both sides of it.
+//!
+//! A file of 24 lines of 40 bytes, about half of whose ends are chosen, and the same file with a line put in at the
+//! third place. The last 512 bytes or less are one span. The spans behind the change hold the same lines as before:
+//!
+//! ```text
+//! ends that are chosen     2 4 6 7 10 12 15 16 17 20 22
+//! spans, of 128 bytes on   1-4 | 5-10 | 11-15 | 16-24
+//! with one line put in     1-5 | 6-11 | 12-16 | 17-25
+//!                          new   known  known   known
+//! ```
 
 use std::{
     hash::{BuildHasher, RandomState},

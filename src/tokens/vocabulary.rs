@@ -230,8 +230,8 @@ impl Vocabulary {
         (Token { id: head >> LABEL_BITS, len: (head & ((1 << LABEL_BITS) - 1)) as usize }, tail)
     }
 
-    /// Reads every table once, in order. A text's first sight asks for places all over them, and each that is not in
-    /// memory or not in a processor's cache would be waited for alone.
+    /// Reads every table once, in order, which the processor can do ahead. The first count of a text looks them up in no
+    /// order, and would wait anew for each line that is not in its cache.
     pub(crate) fn touch(&self) {
         /// Bytes of a cache line.
         const LINE: usize = 64;

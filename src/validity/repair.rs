@@ -30,6 +30,26 @@ pub enum Mend {
 }
 
 /// What makes these messages valid, by index; nothing where they are.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use pi_strata::measure::{Part, Raw, RawRole, outline};
+/// use pi_strata::transcript::Transcript;
+/// use pi_strata::validity::{Family, Mend, Rule, check, repair};
+///
+/// let text: Vec<u16> = "Go on".encode_utf16().collect();
+/// let orphan = RawRole::ToolResult { call_id: &text, tool_name: &[], marker: None };
+/// let messages = [
+///     Raw::new(RawRole::User, vec![Part::Text(&text)]),
+///     Raw::new(orphan, vec![Part::Text(&text)]),
+///     Raw::new(RawRole::User, vec![Part::Text(&text)]),
+/// ];
+/// let transcript = Transcript::new(messages.iter().map(|message| Arc::new(outline(message))).collect());
+/// let problems = check(&transcript, &messages, Family::Any);
+/// assert!(problems.iter().any(|problem| problem.index == 1 && problem.rule == Rule::OrphanResult));
+/// assert_eq!(repair(&messages, Family::Any), [(1, Mend::Drop)]);
+/// ```
 #[must_use]
 pub fn repair(messages: &[Raw<'_>], family: Family) -> Vec<(usize, Mend)> {
     let mut kept = Kept::all(messages);
