@@ -1,0 +1,243 @@
+// Tries mutants of the core: `.ci/proof mutants [SAMPLE] [SEED]`. Builds the tests once with a sample of mutants in the
+// sources, then runs them for each, switched on by its number. What no test notices is in target/mutants/survivors.txt.
+//
+// In steps: `plant SAMPLE SEED` builds, `try FROM TO` runs the tests for the mutants of these numbers, `report` sums up.
+
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+
+/** The rooms whose rules must not change unnoticed. */
+const ROOMS = [
+  "layers",
+  "validity",
+  "schedule",
+  "account",
+  "plan",
+  "transcript",
+  "measure",
+  "shorten",
+  "cuts",
+  "guard",
+];
+/** Rooms that know none of those: their tests cannot notice. */
+const OTHERS = ["tokens", "sqlite", "history", "session_file", "recall", "traits"];
+/** Test binaries beside the library's own. */
+const BINARIES = ["properties", "schedule_sticky"];
+
+const HOME = resolve("target/mutants");
+const TREE = join(HOME, "tree");
+const LIST = join(HOME, "mutants.tsv");
+const SKIPPED = join(HOME, "not-compiling.txt");
+const RESULTS = join(HOME, "results.tsv");
+const TESTS = join(HOME, "tests.json");
+
+/** A mutant that runs so many times longer than the tests without one hangs. */
+const PATIENCE = 4;
+
+const SWITCH = `//! Which mutant is on.
+
+/// Whether it is this one.
+pub(crate) fn on(number: u32) -> bool {
+    static ON: std::sync::LazyLock<u32> =
+        std::sync::LazyLock::new(|| std::env::var("MUTANT").map_or(0, |text| text.parse().unwrap_or(0)));
+    *ON == number
+}
+`;
+
+function git(...args) {
+  return execFileSync("git", args, { encoding: "utf8", maxBuffer: 1 << 28 });
+}
+
+function cargo(args, cwd) {
+  const env = { ...process.env, CARGO_TARGET_DIR: join(HOME, "build") };
+  return spawnSync("cargo", args, { cwd, env, encoding: "utf8", maxBuffer: 1 << 28 });
+}
+
+function plant(sample, seed) {
+  mkdirSync(HOME, { recursive: true });
+  const tool = cargo(["build", "--quiet", "--release", "--manifest-path", ".ci/mutants/Cargo.toml"], ".");
+  if (tool.status !== 0) throw new Error(tool.stderr);
+  writeFileSync(SKIPPED, "");
+  writeFileSync(RESULTS, "");
+  for (;;) {
+    const files = freshTree();
+    const planting = [String(sample), String(seed), LIST, SKIPPED, ...files];
+    process.stderr.write(execFileSync(join(HOME, "build/release/mutants"), planting, { cwd: TREE }));
+    const targets = BINARIES.filter(
+      (name) => existsSync(join(TREE, "tests", `${name}.rs`)) || existsSync(join(TREE, "tests", name)),
+    );
+    const build = ["test", "--no-run", "--message-format=json", "--lib"];
+    const { stdout, stderr, status } = cargo(
+      [...build, ...targets.flatMap((name) => ["--test", name])],
+      TREE,
+    );
+    const messages = stdout
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line));
+    if (status === 0) {
+      const binaries = messages
+        .filter(({ executable }) => executable)
+        .map(({ executable, target }) => ({
+          executable,
+          name: target.name,
+        }));
+      // The library's own tests first: they are the quickest.
+      binaries.sort((a, b) => Number(b.name === "pi_strata") - Number(a.name === "pi_strata"));
+      writeFileSync(TESTS, JSON.stringify({ binaries }));
+      return;
+    }
+    skipBroken(messages, stderr);
+  }
+}
+
+/** The tracked files as they are in the working tree, with the switch. The files to plant mutants in. */
+function freshTree() {
+  rmSync(join(TREE, "src"), { recursive: true, force: true });
+  const tracked = git(
+    "ls-files",
+    "src",
+    "tests",
+    "build",
+    "build.rs",
+    "benches",
+    "Cargo.toml",
+    "Cargo.lock",
+    "clippy.toml",
+  )
+    .trim()
+    .split("\n")
+    .filter((file) => existsSync(file));
+  for (const file of tracked) {
+    mkdirSync(dirname(join(TREE, file)), { recursive: true });
+    cpSync(file, join(TREE, file), { preserveTimestamps: true });
+  }
+  const lib = join(TREE, "src/lib.rs");
+  writeFileSync(lib, `${readFileSync(lib, "utf8")}mod mutant;\n`);
+  writeFileSync(join(TREE, "src/mutant.rs"), SWITCH);
+  const isOfRoom = (file) =>
+    ROOMS.some((room) => file === `src/${room}.rs` || file.startsWith(`src/${room}/`));
+  return tracked.filter((file) => isOfRoom(file) && !file.endsWith("tests.rs"));
+}
+
+/** Leaves out the mutants on lines with errors. */
+function skipBroken(messages, stderr) {
+  const names = new Map(
+    readFileSync(LIST, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => line.split("\t")),
+  );
+  const broken = new Set();
+  const errors = messages.filter(({ message }) => message?.level === "error");
+  for (const { message } of errors) {
+    // The line itself, or where that has none, as with a `match` that lost an arm, what stands around it.
+    for (const around of [0, 20]) {
+      const found = message.spans.flatMap((span) => numbersAt(span, around));
+      for (const number of found) broken.add(names.get(number));
+      if (found.length > 0) break;
+    }
+  }
+  if (broken.size === 0) throw new Error(`the tests do not build, and no mutant is at fault\n${errors.map(({ message }) => message.rendered).join("\n") || stderr}`);
+  process.stderr.write(`${broken.size} do not compile\n`);
+  appendFileSync(SKIPPED, `${[...broken].join("\n")}\n`);
+}
+
+function numbersAt({ file_name: file, line_start: from, line_end: to }, around) {
+  const lines = readFileSync(join(TREE, file), "utf8").split("\n").slice(Math.max(0, from - 1 - around), to + around);
+  return Array.from(lines.join("\n").matchAll(/mutant::on\((\d+)\)/g), ([, number]) => number);
+}
+
+/** The name of the first test that fails with this mutant, "too long" or "died"; undefined if none does. */
+async function noticedBy(number, { binaries, room }, limitMs) {
+  for (const { executable, name } of binaries) {
+    const skipped = OTHERS.flatMap((other) => ["--skip", `${other}::`]);
+    // Those of the mutant's own room first: most are noticed there.
+    const passes = name === "pi_strata" ? [[`${room}::`], skipped] : [[]];
+    for (const filter of passes) {
+      const noticed = await runTests(executable, filter, number, limitMs);
+      if (noticed !== undefined) return noticed;
+    }
+  }
+  return undefined;
+}
+
+function runTests(executable, filter, number, limitMs) {
+  return new Promise((done) => {
+    const env = {
+      ...process.env,
+      MUTANT: String(number),
+      RUST_BACKTRACE: "0",
+      PROPTEST_FAILURE_PERSISTENCE: "off",
+    };
+    const child = spawn(executable, [...filter, "--test-threads", "2"], {
+      cwd: TREE,
+      env,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    let noticed;
+    const end = (reason) => {
+      noticed ??= reason;
+      child.kill("SIGKILL");
+    };
+    const timer = setTimeout(() => end("too long"), limitMs);
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const failed = /^test (\S+).* FAILED$/.exec(line);
+      if (failed) end(failed[1]);
+    });
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      done(noticed ?? (code === 0 ? undefined : "died"));
+    });
+  });
+}
+
+async function tryRange(from, to) {
+  const tests = JSON.parse(readFileSync(TESTS, "utf8"));
+  const names = readFileSync(LIST, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => line.split("\t")[1]);
+  if (tests.limitMs === undefined) {
+    const start = performance.now();
+    const noticed = await noticedBy(0, { ...tests, room: "layers" }, 600_000);
+    if (noticed !== undefined) throw new Error(`without a mutant ${noticed} fails`);
+    tests.limitMs = Math.ceil(PATIENCE * (performance.now() - start)) + 20_000;
+    writeFileSync(TESTS, JSON.stringify(tests));
+  }
+  for (let number = from; number <= Math.min(to, names.length); number += 1) {
+    const name = names[number - 1];
+    const [, room] = /^src\/(\w+)/.exec(name);
+    const noticed = await noticedBy(number, { ...tests, room }, tests.limitMs);
+    appendFileSync(RESULTS, `${number}\t${noticed ?? "SURVIVED"}\t${name}\n`);
+  }
+}
+
+function report() {
+  const rows = readFileSync(RESULTS, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => line.split("\t"));
+  const byRoom = Object.groupBy(rows, ([, , name]) => /^src\/(\w+)/.exec(name)[1]);
+  const survived = ([, noticed]) => noticed === "SURVIVED";
+  for (const [room, of] of Object.entries({ ...byRoom, all: rows })) {
+    const caught = of.filter((row) => !survived(row)).length;
+    console.log(
+      `${room.padEnd(12)} ${caught} of ${of.length} caught, ${((100 * caught) / of.length).toFixed(1)} %`,
+    );
+  }
+  const survivors = rows.filter(survived).map(([, , name]) => name);
+  writeFileSync(join(HOME, "survivors.txt"), `${survivors.toSorted().join("\n")}\n`);
+}
+
+const [what, ...args] = process.argv.slice(2);
+if (what === "plant") plant(...args.map(Number));
+else if (what === "try") await tryRange(...args.map(Number));
+else if (what === "report") report();
+else {
+  plant(Number(what), Number(args[0]));
+  await tryRange(1, Number.POSITIVE_INFINITY);
+  report();
+}
