@@ -11,13 +11,16 @@ import { loadSession } from "../lib/cli/session.mjs";
 const SCHEDULES = ["everyCall", "sticky"];
 const WARM_ROUNDS = 300;
 const COLD_ROUNDS = 20;
+/** Long conversations of short messages: how the cost of a call grows with their number. */
+const COUNTS = [1_000, 10_000, 100_000];
+const COUNT_ROUNDS = 50;
 
-/** A thousand messages of about 4 KB each: calls and results, as a busy agent leaves them. */
-function thousandMessages() {
+/** Messages of about `lines` times 45 characters every other one: calls and results, as a busy agent leaves them. */
+function busyAgent(count, lines) {
   const line = (i, j) =>
     `src/module_${i % 97}/file_${j}.rs:${(i * j) % 900}: pub fn handle_${j}(input: &str) -> Result<()>`;
   const messages = [{ role: "user", content: "go", timestamp: 0 }];
-  for (let i = 0; messages.length < 1000; i += 1) {
+  for (let i = 0; messages.length < count; i += 1) {
     const id = `call_${i}`;
     const usage = { input: 10, output: 50, cacheRead: 1000 + 900 * i, cacheWrite: 900 };
     messages.push({
@@ -30,7 +33,7 @@ function thousandMessages() {
       stopReason: "toolUse",
       timestamp: 4000 * i + 1000,
     });
-    const text = Array.from({ length: 92 }, (_, j) => line(i, j)).join("\n");
+    const text = Array.from({ length: lines }, (_, j) => line(i, j)).join("\n");
     messages.push({
       role: "toolResult",
       toolCallId: id,
@@ -55,17 +58,17 @@ async function timed(messages, work) {
   return { totalMs, heldMs: performance.eventLoopUtilization(before).active, stringifyMs };
 }
 
-async function measure(messages, schedule) {
+async function measure(messages, schedule, warmRounds = WARM_ROUNDS, coldRounds = COLD_ROUNDS) {
   const rounds = { warm: [], grown: [], cold: [] };
   const hook = createTransformContext({ schedule });
   await hook(messages);
-  for (let i = 0; i < WARM_ROUNDS; i += 1) rounds.warm.push(await timed(messages, () => hook(messages)));
+  for (let i = 0; i < warmRounds; i += 1) rounds.warm.push(await timed(messages, () => hook(messages)));
   const growing = messages.slice();
-  for (let i = 0; i < WARM_ROUNDS; i += 1) {
+  for (let i = 0; i < warmRounds; i += 1) {
     growing.push({ role: "user", content: `and now question ${i}?`, timestamp: 1e13 + i });
     rounds.grown.push(await timed(messages, () => hook(growing)));
   }
-  for (let i = 0; i < COLD_ROUNDS; i += 1) {
+  for (let i = 0; i < coldRounds; i += 1) {
     // Content of its own too: else the facts would be known by content.
     const fresh = structuredClone(messages).map((message) => ({
       ...message,
@@ -96,7 +99,7 @@ function row(name, schedule, kind, rounds) {
 
 const path = process.argv[2] ?? new URL("../examples/session.jsonl", import.meta.url).pathname;
 const transcripts = {
-  "1000 × 4 KB": thousandMessages(),
+  "1000 × 4 KB": busyAgent(1000, 92),
   [path.split("/").at(-1)]: structuredClone((await loadSession(path)).messages),
 };
 const rows = [];
@@ -105,5 +108,10 @@ for (const [name, messages] of Object.entries(transcripts)) {
     const rounds = await measure(messages, schedule);
     for (const kind of Object.keys(rounds)) rows.push(row(name, schedule, kind, rounds[kind]));
   }
+}
+for (const count of COUNTS) {
+  const messages = busyAgent(count, 5);
+  const { warm, grown } = await measure(messages, "sticky", COUNT_ROUNDS, 0);
+  rows.push(row(`${count} short`, "sticky", "warm", warm), row(`${count} short`, "sticky", "grown", grown));
 }
 console.table(rows);
