@@ -38,7 +38,7 @@ function estimateTokens(input, { counting = "chars" } = {}) {
     );
   }
   const { numbers, strings } = describe(typeof input === "string" ? { role: "user", content: input } : input);
-  return native().estimateMessages(new Float64Array(numbers), strings, IMAGE_TOKENS);
+  return native().estimateMessages(numbers, strings, IMAGE_TOKENS);
 }
 
 function fitsTokens(input, limit, options) {

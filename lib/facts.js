@@ -46,6 +46,10 @@ const OTHER_FIELDS = ["excludeFromContext"];
 /**
  * The facts of one message object, valid as long as the message holds the same values. They are looked at on every call,
  * so the values lie side by side in one object, and only messages of several blocks need more.
+ *
+ * A host changes in place what grows (content, calls, a shell's output) or comes late (the stop reason, the usage). What is
+ * set once is read, but not looked at again: `timestamp`, `api`, `provider`, `model`, signatures, and of the usage the
+ * answer's tokens and the costs, which come together with the prompt's.
  */
 class Facts {
   constructor(slot, message) {
@@ -176,7 +180,21 @@ class Seen {
   }
 }
 
-/** All messages one hook has seen and their host still holds. */
+/**
+ * All messages one hook has seen and their host still holds. Each has a slot, a number by which the native side knows its
+ * facts and a plan names it:
+ *
+ *   free ──#renew──▶ taken ──#retire──▶ retired ──#release──▶ free
+ *
+ *   taken    `facts.slot` of one message. While `facts.pending` is set, the native side does not have the facts yet:
+ *            other calls wait for that promise. If it fails, `#forget` makes the message look changed.
+ *   retired  The message was read again into another slot, or the garbage collector took it. A call that was under way
+ *            then may have a plan that names the slot.
+ *   free     Every call that began before is over (`leave`), and the native side has let go of the facts.
+ *
+ * `readings` counts the arrows into "taken". As long as it stays the same, every slot means what it meant, and the last
+ * plan for the same slots still holds.
+ */
 class FactStore {
   #engine;
   #marker;
@@ -185,7 +203,7 @@ class FactStore {
   #seen = new WeakMap();
   #free = [];
   #nextSlot = FIRST_SLOT;
-  /** Messages read so far: as long as it stays, every slot means what it meant. */
+  /** Messages read so far. */
   readings = 0;
   /** Those of them that were read before. */
   #renewals = 0;

@@ -127,7 +127,7 @@ class Hook {
     }
   }
 
-  /** What an option says now that may be a function; undefined where that throws, or says nothing `rule` accepts. */
+  /** The value of an option that may be a function; undefined where it throws or returns what `rule` does not accept. */
   #asked(option, rule) {
     if (typeof option !== "function") return option;
     try {
@@ -138,7 +138,7 @@ class Hook {
     }
   }
 
-  /** A plan follows from the facts and what the host says of its model: for those of the last plan it is that one again. */
+  /** The same facts and the same answers of the host give the same plan: then the last one is used again. */
   async #plan(core, { slots, isUnchanged }, contextWindow, call, isByMessage) {
     const { readings } = core.facts;
     const { options } = this.#policy;
@@ -254,8 +254,8 @@ class Call {
   }
 
   /**
-   * Waits until `work` is over, or the call is cancelled. Its outcome goes another way: through this promise it would
-   * outlive the quick garbage collections, and make each last milliseconds.
+   * Waits until `work` is over, or the call is cancelled. The caller takes the outcome from `work` itself: held by this
+   * promise it would outlive the quick garbage collections, and make each of them last milliseconds.
    */
   untilOverOrCancelled(work) {
     return new Promise((resolve) => {

@@ -63,8 +63,9 @@ const autoOrRecord = {
 
 /** The names are read when one is asked for: importing the package reads no more than it must. */
 const encodingName = {
-  allowed:
-    '"auto" or an encoding: cl100k_base, o200k_base, o200k_harmony, p50k_base, p50k_edit, r50k_base, gpt2',
+  get allowed() {
+    return `"auto" or an encoding: ${require("./tokens/models.js").ENCODINGS.join(", ")}`;
+  },
   accepts: (value) => value === "auto" || require("./tokens/models.js").ENCODINGS.includes(value),
 };
 

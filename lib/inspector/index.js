@@ -35,7 +35,7 @@ class Inspector {
     return (messages, signal) => watched.transform(messages, signal);
   }
 
-  /** Any of pi's agent events, or an assistant message: what the provider reported is then shown at once. */
+  /** Takes any of pi's agent events, or an assistant message, to show at once what the provider reported. */
   answered(event) {
     const message = event?.type === "message_end" ? event.message : event;
     if (message?.role === "assistant" && message.usage !== undefined) this.#log.answered(message);

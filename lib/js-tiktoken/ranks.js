@@ -1,5 +1,5 @@
-// The objects js-tiktoken keeps its ranks in. Ours name an encoding; their `bpe_ranks` is only written out for who reads
-// it. js-tiktoken's own are recognised by their contents, so that half a change of imports works, too.
+// The objects js-tiktoken keeps its ranks in. Ours name an encoding; their `bpe_ranks` is only written out when it is
+// read. js-tiktoken's own are recognised by their contents, so that half a change of imports works, too.
 "use strict";
 
 const { createHash } = require("node:crypto");
