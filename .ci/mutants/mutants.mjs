@@ -140,13 +140,18 @@ function skipBroken(messages, stderr) {
       if (found.length > 0) break;
     }
   }
-  if (broken.size === 0) throw new Error(`the tests do not build, and no mutant is at fault\n${errors.map(({ message }) => message.rendered).join("\n") || stderr}`);
+  if (broken.size === 0)
+    throw new Error(
+      `the tests do not build, and no mutant is at fault\n${errors.map(({ message }) => message.rendered).join("\n") || stderr}`,
+    );
   process.stderr.write(`${broken.size} do not compile\n`);
   appendFileSync(SKIPPED, `${[...broken].join("\n")}\n`);
 }
 
 function numbersAt({ file_name: file, line_start: from, line_end: to }, around) {
-  const lines = readFileSync(join(TREE, file), "utf8").split("\n").slice(Math.max(0, from - 1 - around), to + around);
+  const lines = readFileSync(join(TREE, file), "utf8")
+    .split("\n")
+    .slice(Math.max(0, from - 1 - around), to + around);
   return Array.from(lines.join("\n").matchAll(/mutant::on\((\d+)\)/g), ([, number]) => number);
 }
 
