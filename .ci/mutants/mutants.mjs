@@ -100,6 +100,7 @@ function freshTree() {
     "ls-files",
     "src",
     "tests",
+    "lib/*.sql",
     "build",
     "build.rs",
     "benches",
