@@ -6,8 +6,8 @@ const { frozen } = require("./conversation.js");
 
 const FORMAT = "pi-strata-session";
 const VERSION = 1;
-/** Messages read from the store at once. */
-const PAGE = 500;
+/** Messages read from the store at once: more would hold the main thread for some ms while they are written. */
+const PAGE = 100;
 
 /** Sessions read from the store at once. */
 const SESSIONS = 100;
