@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -283,6 +284,28 @@ test("changes begin, hold and end; hosts that hand in copies change nothing", as
     ["start", "compaction"],
   );
   assert.ok(after.changes.every(([, , , to]) => to === 3));
+  await inspector.close();
+});
+
+test("every change of a long session is explained, and what is taken out adds up to what was saved", async () => {
+  const lines = readFileSync(new URL("../examples/session.jsonl", import.meta.url), "utf8")
+    .trim()
+    .split("\n");
+  const messages = lines.flatMap((line) => JSON.parse(line).message ?? []);
+  const inspector = createInspector();
+  const hook = inspector.createTransformContext({ schedule: "sticky", contextWindow: 60_000 });
+  for (const [end, { role }] of messages.entries())
+    if (role === "assistant" && end > 0) await hook(messages.slice(0, end));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const { calls, changes } = await stateOf(inspector);
+  const actions = new Set(changes.map(([, action]) => action));
+  assert.ok(actions.has("keepLines") && actions.has("drop"), Array.from(actions).join());
+  for (const [message, action, from, , , reason] of changes)
+    assert.ok(reason !== "", `message ${message}, ${action} since call ${from}`);
+  const open = changes.filter(([, , , to]) => to === null);
+  const taken = open.reduce((sum, [, , , , saved]) => sum + saved, 0);
+  const saved = calls.at(-1).before - calls.at(-1).after;
+  assert.ok(saved > 0 && Math.abs(taken - saved) < 0.1 * saved, `${taken} of ${saved}`);
   await inspector.close();
 });
 

@@ -5,6 +5,7 @@
 const { countTokensAsync, estimateTokens } = require("../count.js");
 const { UNSENT_STOP_REASONS } = require("../wire.js");
 const { Bill } = require("./bill.js");
+const { joinedText } = require("../snapshot.js");
 const { actionsOf } = require("./actions.js");
 const { Past } = require("./past.js");
 
@@ -103,11 +104,13 @@ class CallLog {
       const message = numbers[index];
       seen.add(message);
       if (sent !== undefined) this.#sent.set(message, sent);
-      if (this.#open.get(message)?.change[1] === action) continue;
+      const text = action === "summarize" ? joinedText(sent.content).length : undefined;
+      const open = this.#open.get(message);
+      if (open?.action === action && open.text === text) continue;
       this.#close(message, call);
       const change = [message, action, call, STILL, 0, ""];
       const position = this.changes.push(change) - 1;
-      this.#open.set(message, { change, position });
+      this.#open.set(message, { change, position, action, text });
       fresh.push({ index, change, position });
     }
     for (const message of this.#open.keys()) if (!seen.has(message)) this.#close(message, call);
@@ -128,6 +131,8 @@ class CallLog {
     const byIndex = new Map(edits.map((edit) => [edit.index, edit]));
     for (const { index, change, position } of fresh) {
       const edit = byIndex.get(index);
+      // From outside a result that was cut by line looks like one that was summarised.
+      if (edit?.action === "keepLines" && change[1] === "summarize") change[1] = "keepLines";
       if (edit === undefined || edit.action !== change[1]) continue;
       change[4] = Math.round(edit.tokensSaved);
       change[5] = edit.reason;
