@@ -2,11 +2,10 @@
 
 CREATE TABLE IF NOT EXISTS session_schema(version INTEGER NOT NULL);
 
--- A session without a key was cleared: nothing finds it any more, and its rows are about to be deleted.
 CREATE TABLE IF NOT EXISTS sessions(
     number INTEGER PRIMARY KEY AUTOINCREMENT,
-    namespace TEXT,
-    key TEXT,
+    namespace TEXT NOT NULL,
+    key TEXT NOT NULL,
     prompt TEXT,
     fields TEXT NOT NULL DEFAULT '{}',
     digest TEXT NOT NULL DEFAULT '',

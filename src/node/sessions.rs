@@ -32,7 +32,6 @@ enum Request {
     List(ListQuery),
     Search(SearchQuery),
     Prune(String, i64),
-    Purge,
     Close,
 }
 
@@ -184,7 +183,6 @@ fn answer(store: &Store, request: Request, when: When) -> Result<String> {
         Request::List(query) => written(reading.list(&query)),
         Request::Search(query) => written(reading.search(&query)),
         Request::Prune(namespace, before) => written(store.prune(&namespace, before)),
-        Request::Purge => written(store.purge()),
         Request::Close => written(store.close()),
     }
 }

@@ -17,13 +17,6 @@ pub(super) struct Head {
     pub(super) last_seq: i64,
 }
 
-/// How much of a cleared session is deleted at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clearing {
-    Whole,
-    KeyAlone,
-}
-
 /// A transaction under way.
 pub(super) struct Changing<'a> {
     pub(super) transaction: &'a Transaction<'a>,
@@ -33,7 +26,6 @@ pub(super) struct Changing<'a> {
     pub(super) indexes: bool,
     /// The newest row whose words are in the index.
     pub(super) indexed: i64,
-    pub(super) clearing: Clearing,
     /// In memory: the number of the next row. Some are given before their rows are written.
     pub(super) next_row: Option<&'a AtomicI64>,
 }
@@ -269,17 +261,7 @@ impl Changing<'_> {
     }
 
     fn clear(&self, head: Head) -> Sql<Outcome> {
-        match self.clearing {
-            Clearing::Whole => delete_session(self.transaction, head.stamp.session, self.indexed)?,
-            Clearing::KeyAlone => {
-                self.transaction
-                    .prepare_cached(
-                        "UPDATE sessions SET namespace = NULL, key = NULL, prompt = NULL, fields = '{}', digest = ''
-                         WHERE number = ?1",
-                    )?
-                    .execute([head.stamp.session])?;
-            }
-        }
+        delete_session(self.transaction, head.stamp.session, self.indexed)?;
         Ok(Outcome { applied: true, ..Outcome::default() })
     }
 

@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use self::change::Clearing;
 use self::pending::Pending;
 
 pub use self::rows::{
@@ -109,7 +108,6 @@ impl Store {
     }
 
     /// Opens or makes the file, looks at every page, and replaces it with what can be read of it where one is damaged.
-    /// Deletes what was cleared when a process died.
     ///
     /// # Errors
     /// As [`sqlite::open`].
@@ -124,11 +122,7 @@ impl Store {
             Err(error) if error.kind() == Kind::Corrupt => self.replace()?,
             outcome => outcome?,
         }
-        // A file that may only be read keeps what was cleared.
-        match self.purge() {
-            Err(error) if !matches!(error.kind(), Kind::ReadOnly | Kind::Locked) => Err(error),
-            _ => Ok(std::mem::take(&mut *self.replaced.lock())),
-        }
+        Ok(std::mem::take(&mut *self.replaced.lock()))
     }
 
     /// Opens the file without looking at its pages.

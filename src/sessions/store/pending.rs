@@ -8,7 +8,7 @@ use parking_lot::MutexGuard;
 
 use super::change::{Changing, Flags, Head, Sql};
 use super::rows::{NewMessage, Operation, Stamp};
-use super::{Clearing, Error, Slot, Store, connection_of, now_ms};
+use super::{Error, Slot, Store, connection_of, now_ms};
 use crate::sqlite::Kind;
 use crate::sqlite::rusqlite::{Transaction, TransactionBehavior};
 
@@ -81,7 +81,7 @@ impl Store {
     fn head_of(&self, writer: &MutexGuard<'_, Slot>, namespace: &str, key: &str) -> Result<Head, Error> {
         let connection = connection_of(writer)?;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-        let change = self.changing(&transaction, Clearing::Whole);
+        let change = self.changing(&transaction);
         let head = change.head(namespace, key).and_then(|head| change.or_new(head, namespace, key))?;
         transaction.commit()?;
         Ok(head)
@@ -108,7 +108,7 @@ impl Store {
                 .collect(),
         };
         let transaction = Transaction::new_unchecked(connection_of(writer)?, TransactionBehavior::Immediate)?;
-        let change = self.changing(&transaction, Clearing::Whole);
+        let change = self.changing(&transaction);
         for (namespace, key) in &names {
             if let Some(appended) = pending.find(namespace, key) {
                 write_down(&change, appended)?;

@@ -226,28 +226,16 @@ fn what_was_cleared_leaves_no_word_in_the_file() {
     let store = folder.open();
     one(&store, append("a", &["card 4111 secretword"]));
     one(&store, append("b", &["stays"]));
-    let cleared = store.apply_now(&[clear("a")]).expect("clears");
-    assert!(cleared[0].applied && ids(&store, "a").is_empty() && found(&store, "4111", None).is_empty());
-    store.purge().expect("purges");
+    assert!(
+        one(&store, clear("a")).applied
+            && ids(&store, "a").is_empty()
+            && found(&store, "4111", None).is_empty()
+    );
     store.close().expect("closes");
     let bytes = fs::read(folder.file()).expect("a file");
     for word in ["4111", "secretword"] {
         assert!(!bytes.windows(word.len()).any(|window| window == word.as_bytes()), "{word}");
     }
-}
-
-#[test]
-fn what_a_process_cleared_before_it_died_is_deleted_when_opened_again() {
-    let folder = Folder::new();
-    let store = folder.open();
-    one(&store, append("a", &["secretword"]));
-    store.apply_now(&[clear("a")]).expect("clears");
-    drop(store);
-    let again = folder.open();
-    let rows = again.reading(When::Later).read(|reader| {
-        Ok(reader.query_row("SELECT count(*) FROM messages", [], |row| row.get::<_, i64>(0))?)
-    });
-    assert_eq!(rows.expect("reads"), 0);
 }
 
 #[test]

@@ -2,13 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Clearing;
 use super::change::{Changing, Sql};
 use super::rows::{Change, Operation, Outcome, Pruned};
 use super::words::{delete_row, delete_session, numbers};
-use super::{Error, Store, When, now_ms};
+use super::{Error, Store, now_ms};
 use crate::fault;
-use crate::sqlite::rusqlite::{self, Transaction, params};
+use crate::sqlite::rusqlite::{Transaction, params};
 
 impl Store {
     /// Commits all operations or none; one outcome for each.
@@ -16,9 +15,8 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which; nothing is changed then.
     pub fn apply(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
-        let outcomes = self.write(Some(operations), |transaction| {
-            apply_all(&self.changing(transaction, Clearing::Whole), operations)
-        })?;
+        let outcomes =
+            self.write(Some(operations), |transaction| apply_all(&self.changing(transaction), operations))?;
         if operations.iter().any(|(_, _, change)| matches!(change, Change::Clear {} | Change::Delete { .. }))
         {
             self.checkpoint();
@@ -26,52 +24,23 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// `apply` for a caller that cannot wait. What is cleared cannot be found any more; [`Store::purge`] deletes it.
+    /// `apply` for a caller that cannot wait. What was deleted stays in a file's log until the next `apply` that deletes.
     ///
     /// # Errors
     /// [`Kind::Locked`] at once where another process writes; else as [`Store::apply`].
     pub fn apply_now(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
-        self.write_now(operations, |transaction| {
-            apply_all(&self.changing(transaction, Clearing::KeyAlone), operations)
-        })
+        self.write_now(operations, |transaction| apply_all(&self.changing(transaction), operations))
     }
 
     /// To change sessions with, in `transaction`.
-    pub(super) fn changing<'a>(
-        &'a self,
-        transaction: &'a Transaction<'a>,
-        clearing: Clearing,
-    ) -> Changing<'a> {
+    pub(super) fn changing<'a>(&'a self, transaction: &'a Transaction<'a>) -> Changing<'a> {
         Changing {
             transaction,
             now: now_ms(),
             indexes: !self.is_in_memory(),
             indexed: self.indexed(),
-            clearing,
             next_row: self.is_in_memory().then_some(&self.next_row),
         }
-    }
-
-    /// Deletes what was cleared by [`Store::apply_now`].
-    ///
-    /// # Errors
-    /// [`Kind`] says which.
-    pub fn purge(&self) -> Result<(), Error> {
-        let is_needed = |c: &rusqlite::Connection| {
-            c.query_row("SELECT count(*) > 0 FROM sessions WHERE key IS NULL", [], |r| r.get(0))
-        };
-        if !self.reading(When::Later).read(|reader| Ok(is_needed(reader)?))? {
-            return Ok(());
-        }
-        self.write(None, |transaction| {
-            let cleared = numbers(transaction, "SELECT number FROM sessions WHERE key IS NULL", &[])?;
-            for number in cleared {
-                delete_session(transaction, number, self.indexed())?;
-            }
-            Ok(())
-        })?;
-        self.checkpoint();
-        Ok(())
     }
 
     /// Forgets sessions that nothing was done to since `before`, and what others let go before that.
