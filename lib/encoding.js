@@ -7,6 +7,8 @@ const { decodeAll, encodeAll, decodeAllLater } = require("./tokens/generators.js
 const { checked, decodeIds, encodeText, numberOf } = require("./tokens/ids.js");
 const { checkEncoding, encodingForName, shown } = require("./tokens/models.js");
 
+const NONE = Object.freeze([]);
+
 class Encoding {
   /** The encoding's name, such as "o200k_base". */
   name;
@@ -84,13 +86,15 @@ class Encoding {
   free() {}
 
   /** The text between special tokens, and their ids. The rules are js-tiktoken's, word for word. */
-  #parts(text, allowedSpecial = [], disallowedSpecial = this.#isStrict ? "all" : []) {
+  #parts(text, allowedSpecial = NONE, disallowedSpecial = this.#isStrict ? "all" : NONE) {
     checkText("encode", text);
+    // Most texts have nothing like a special token, which is seen at a glance.
+    if (this.#isUsual && namesNone(allowedSpecial) && namesNone(disallowedSpecial) && !text.includes("<|")) {
+      return [text];
+    }
     const allowedAll = allowedSpecial === "all";
     const allowed = allowedAll ? undefined : setOf("allowedSpecial", allowedSpecial);
     const forbidden = disallowedSpecial === "all" ? undefined : setOf("disallowedSpecial", disallowedSpecial);
-    const isPlain = (set) => set === undefined || set.size === 0;
-    if (isPlain(allowed) && isPlain(forbidden) && this.#isUsual && !text.includes("<|")) return [text];
     const special = this.#specialTokens();
     const names = Object.keys(special);
     const isAllowed = (name) => allowedAll || allowed.has(name);
@@ -153,6 +157,11 @@ function checkSpecial(special) {
     }
   }
   return { ...special };
+}
+
+/** Whether an argument names no special tokens of its own. */
+function namesNone(special) {
+  return special === "all" || (Array.isArray(special) && special.length === 0);
 }
 
 function setOf(option, value) {

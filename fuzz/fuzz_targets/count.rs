@@ -5,12 +5,13 @@
 
 #![no_main]
 
+#[path = "../../tests/tokens_oracles/agree.rs"]
+mod agree;
 #[path = "../../tests/tokens_oracles/mod.rs"]
 mod tokens_oracles;
 
 use libfuzzer_sys::fuzz_target;
-use pi_strata::tokens::{Scanner, Tokenizer};
-use tokens_oracles::oracle;
+use pi_strata::tokens::Tokenizer;
 
 /// Copies that make even a short text long enough to be remembered.
 const COPIES: usize = 8;
@@ -19,18 +20,7 @@ fuzz_target!(|input: (u8, &str)| {
     let (choice, text) = input;
     let all = Tokenizer::all();
     let tokenizer = &all[usize::from(choice) % all.len()];
-    check(tokenizer, text);
-    check(tokenizer, &text.repeat(COPIES));
-});
-
-fn check(tokenizer: &Tokenizer, text: &str) {
-    let wanted = oracle(tokenizer).encode_ordinary(text);
-    for sight in ["first", "remembering", "remembered"] {
-        assert_eq!(tokenizer.count(text), wanted.len(), "{tokenizer:?}, {sight}");
-        assert_eq!(tokenizer.encode(text), wanted, "{tokenizer:?}, {sight}");
+    for copies in [1, COPIES] {
+        agree::agrees(tokenizer, &text.repeat(copies), &|| format!("{tokenizer:?}, {copies} copies"));
     }
-    assert_eq!(tokenizer.count_with(Scanner::Portable, text), wanted.len(), "{tokenizer:?}");
-    assert_eq!(tokenizer.decode(&wanted).as_deref(), Ok(text.as_bytes()), "{tokenizer:?}");
-    let units: Vec<u16> = text.encode_utf16().collect();
-    assert_eq!(tokenizer.count_utf16(&units), wanted.len(), "{tokenizer:?}");
-}
+});

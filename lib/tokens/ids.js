@@ -13,8 +13,11 @@ const numbers = new Map();
 
 /** The number by which the native side knows an encoding. */
 function numberOf(encoding) {
-  if (!numbers.has(encoding)) numbers.set(encoding, native().encodingNumber(encoding));
-  return numbers.get(encoding);
+  const known = numbers.get(encoding);
+  if (known !== undefined) return known;
+  const number = native().encodingNumber(encoding);
+  numbers.set(encoding, number);
+  return number;
 }
 
 function room(count) {

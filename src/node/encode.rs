@@ -73,17 +73,12 @@ pub fn decode<'env>(
     count: u32,
     encoding: f64,
 ) -> Result<JsString<'env>> {
-    guarded(|| {
-        let tokens =
-            tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
-        let decoded = tokenizer(Some(encoding))?.decode_with(tokens, |bytes| {
-            if bytes.is_ascii() {
-                env.create_string_latin1(bytes)
-            } else {
-                env.create_string(String::from_utf8_lossy(bytes))
-            }
-        });
-        Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
+    decode_with(&tokens, count, encoding, |bytes| {
+        if bytes.is_ascii() {
+            env.create_string_latin1(bytes)
+        } else {
+            env.create_string(String::from_utf8_lossy(bytes))
+        }
     })
 }
 
@@ -95,10 +90,20 @@ pub fn decode_bytes<'env>(
     count: u32,
     encoding: f64,
 ) -> Result<JsString<'env>> {
+    decode_with(&tokens, count, encoding, |bytes| env.create_string_latin1(bytes))
+}
+
+/// What `make` makes of the bytes of the first `count` tokens.
+fn decode_with<'env>(
+    tokens: &[u32],
+    count: u32,
+    encoding: f64,
+    make: impl FnOnce(&[u8]) -> napi::Result<JsString<'env>>,
+) -> Result<JsString<'env>> {
     guarded(|| {
         let tokens =
             tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
-        let decoded = tokenizer(Some(encoding))?.decode_with(tokens, |bytes| env.create_string_latin1(bytes));
+        let decoded = tokenizer(Some(encoding))?.decode_with(tokens, make);
         Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
     })
 }

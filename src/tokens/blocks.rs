@@ -1,5 +1,20 @@
 //! Bit-mask arithmetic on blocks of 64 ASCII bytes, for the patterns' `starts`. Bit 0 is the first byte, so `x << 1` reads
 //! "the byte before is in x".
+//!
+//! How cl100k_base cuts a line of code, `·` a space and `⏎` its end, the first byte at the left:
+//!
+//! ```text
+//! bytes           fn·f(x)·{⏎····1234;
+//! letter          ##.#.#.............
+//! symbol          ....#.#.#.........#
+//! taken           .........#.........   line breaks right after symbols: `flood` from the first along the run
+//! symbol starts   ....#.#...........#   not where a space stands before, which is theirs
+//! white starts    ..#....#..#..#.....   of a run, and its last space, which may be what follows it has
+//! letter starts   #..................   not after a space or a lone symbol, which are theirs
+//! digit triples   ..............#..#.
+//! all             #.#.#.##..#..##..##
+//! pieces          fn|·f|(x|)|·{⏎|···|·|123|4|;
+//! ```
 
 /// One bit per byte of a block, for each kind of ASCII byte the pattern tells apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -112,57 +112,30 @@ impl Key for Span {
     }
 }
 
+/// A key, and what is kept beside its count.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct With<K, V> {
+    key: K,
+    pub(crate) value: V,
+}
+
 /// Tokens beside a short piece's key.
 pub(crate) const ROW: usize = 4;
 
-/// A short piece's key and its tokens, if they are at most four.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Row {
-    key: u128,
-    pub(crate) tokens: [u32; ROW],
-}
+/// A short piece's tokens, if they are at most four.
+pub(crate) type Row = With<u128, [u32; ROW]>;
 
-impl Row {
+/// Where a span's tokens lie in the [`Ring`].
+pub(crate) type SpanRow = With<Span, u64>;
+
+impl<K, V: Default> With<K, V> {
     #[inline(always)]
-    pub(crate) fn of(key: u128) -> Self {
-        Self { key, tokens: [0; ROW] }
+    pub(crate) fn of(key: K) -> Self {
+        Self { key, value: V::default() }
     }
 }
 
-impl Key for Row {
-    #[inline(always)]
-    fn hash(self) -> u64 {
-        self.key.hash()
-    }
-
-    #[inline(always)]
-    fn count_in(self, entry: Self) -> usize {
-        self.key.count_in(entry.key)
-    }
-
-    fn with_count(self, count: usize) -> Self {
-        Self { key: self.key.with_count(count), ..self }
-    }
-
-    fn of_entry(entry: Self) -> Self {
-        Self { key: u128::of_entry(entry.key), ..entry }
-    }
-}
-
-/// A span's key and where its tokens lie in the [`Ring`].
-#[derive(Clone, Copy, Default)]
-pub(crate) struct SpanRow {
-    key: Span,
-    pub(crate) start: u64,
-}
-
-impl SpanRow {
-    pub(crate) fn of(key: Span) -> Self {
-        Self { key, start: 0 }
-    }
-}
-
-impl Key for SpanRow {
+impl<K: Key, V: Copy + Default> Key for With<K, V> {
     #[inline(always)]
     fn hash(self) -> u64 {
         self.key.hash()
@@ -178,7 +151,7 @@ impl Key for SpanRow {
     }
 
     fn of_entry(entry: Self) -> Self {
-        Self { key: Span::of_entry(entry.key), ..entry }
+        Self { key: K::of_entry(entry.key), ..entry }
     }
 }
 

@@ -30,7 +30,7 @@ impl Counter {
         let mut key = SpanRow::of(spans::key(span));
         let (count, row) = self.cache.span_rows.entry(key);
         if count != 0
-            && let Some(known) = self.cache.ring.row(row.start, count)
+            && let Some(known) = self.cache.ring.row(row.value, count)
         {
             tokens.extend_from_slice(known);
             return;
@@ -41,7 +41,7 @@ impl Counter {
         }
         let found = tokens.get(start..).unwrap_or_default();
         if let Some(start) = self.cache.ring.push(found) {
-            key.start = start;
+            key.value = start;
             self.cache.span_rows.put(key, found.len());
         }
     }
@@ -58,7 +58,7 @@ impl Counter {
             let (known, row) = if len > SHORT { (0, key) } else { self.cache.rows.entry(key) };
             let place = tokens.get_mut(count..).and_then(|rest| rest.first_chunk_mut());
             if let (Some(place), 1..) = (place, known) {
-                *place = row.tokens;
+                *place = row.value;
                 count += known;
             } else {
                 self.scratch.encode(self.vocabulary, text.get(at..end).unwrap_or_default());
@@ -70,7 +70,7 @@ impl Counter {
                 count += found.len();
                 if len <= SHORT && found.len() <= ROW {
                     let mut row = key;
-                    row.tokens.iter_mut().zip(found.clone()).for_each(|(place, token)| *place = token);
+                    row.value.iter_mut().zip(found.clone()).for_each(|(place, token)| *place = token);
                     self.cache.rows.put(row, found.len());
                 }
             }

@@ -1,9 +1,40 @@
 //! Byte-pair encoding of one piece in linear time, without merging.
 //!
-//! A row of tokens is what merging would have left if and only if each two neighbours are what merging leaves of their
-//! joint bytes. So the piece is walked from the left, taking the longest token that is compatible with the one before;
-//! where no token fits, the last one is taken back and a shorter one tried. A place once found dead is never tried
-//! again, which bounds the work by the piece's length.
+//! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. This finds what
+//! that leaves without doing it: the piece is walked from the left, taking the longest token that is compatible with the
+//! one before; where no token fits, the last one is taken back and a shorter one tried. A place once found dead is never
+//! tried again, which bounds the work by the piece's length.
+//!
+//! # Why neighbours are enough
+//!
+//! A row of tokens is what merging leaves if and only if each two neighbours are what merging leaves of their joint
+//! bytes. Think of the first merge that crosses a boundary of the row. Until then every merge was within a token, so both
+//! its halves lie within the two tokens that meet there, in the state that these two alone would have been in: alone,
+//! too, they would have merged across. And where no merge crosses, each token is what its own bytes become.
+//!
+//! Two neighbours are looked at backwards, from their last merge to their first ([`compatible`]). At the time a merge was
+//! due, what faced the boundary was what is left when it and all younger ones are undone.
+//!
+//! # An example
+//!
+//! `prefixed` by cl100k_base, with the tokens' ranks, which are their ids:
+//!
+//! ```text
+//! at 0   prefix 12113 = p + refix           the longest token there
+//! at 6   ed 291                             may it follow?
+//!          prefix+ed                        no such token
+//!          refix+ed     prefix undone       no such token
+//!          ix+ed        refix 5170 undone   ixed 3366 is older than refix: merging would have taken ix+ed first. No
+//!        e                                  the next shorter; it may: ixe 86400 and xe 8536 come after refix and ix
+//! at 7   d                                  e+d is ed: no, and nothing is shorter. 7 is dead; e is taken back
+//! at 6   e ends at 7                        6 is dead; prefix is taken back
+//! at 0   pref 31652 = p + ref               the next shorter
+//! at 4   ixed 3366 = ix + ed                may it follow?
+//!          pref+ixed, ref+ixed              no such tokens
+//!          ref+ix       ixed 3366 undone    refix 5170 is younger than ixed, which had taken ix by then
+//!          f+ix, f+i                        tokens, but younger than ref 1116 and ix 953. Yes
+//! row    pref ixed
+//! ```
 
 use super::{
     packing::{self, ID_BITS, LEN_BITS, LONGEST_TOKEN},

@@ -14,24 +14,8 @@
 //! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 1 MB of UTF-16 turned to UTF-8, and
 //! the merge's rows.
 //!
-//! # How a piece is merged: an example
-//!
-//! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. `merge` finds what
-//! that leaves without doing it. Take `lowest` by the tokens `l o w e s t lo low es est` (ranks in this order):
-//!
-//! ```text
-//! longest token here      low        the trie's answer at 0
-//! longest token there     est        at 3: do `low|est` stay apart?
-//!   merge low+est?        no token   so nothing joins them whole
-//!   undo est = es + t     is low+es a token older than est? no
-//!   undo low = lo + w     is w+es a token older than low?   no
-//!   undo es  = e + s      is w+e a token older than es?     no: only bytes are left
-//! row                     low est
-//! ```
-//!
-//! Had `we` a rank before `est`, merging would have taken it before it could build `est`: the pair is refused, and a
-//! shorter token is tried after `low`. Why that is enough: merging a row of bytes never changes what two neighbours would
-//! have become alone, so a row is right if and only if each two neighbours in it are what their joint bytes become.
+//! Each of them shows its part on an example: `blocks` the masks of a line of code, `spans` an edited text, `merge` a word
+//! whose longest tokens do not fit together, with the reason why looking at neighbours is enough.
 //!
 //! # Tried and dropped
 //!
