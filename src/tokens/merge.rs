@@ -48,7 +48,8 @@ pub(crate) struct Scratch {
     pub(crate) tokens: Vec<Token>,
     /// One bit per place: set once no row of tokens through it can be completed.
     dead: Vec<u64>,
-    /// Answers of [`longest_fitting`] for long pieces: both ids and the answer in one word.
+    /// Answers of [`longest_fitting`]: both ids and the answer in one word. The same tokens meet again and again, in runs
+    /// of one character as in words that never came before.
     answers: Vec<u64>,
     /// The last long run of one byte, and the longest token in it.
     run: Run,
@@ -99,10 +100,10 @@ struct Run {
     token: Option<Token>,
 }
 
-/// Pieces above this length repeat themselves enough that remembered answers pay.
-const MEMO_FROM: usize = 256;
-/// Remembered answers, 32 KB: a first-level cache's worth.
-const ANSWERS: usize = 1 << 12;
+/// Bytes of two tokens from which on their answer is remembered: shorter ones have few merges to undo.
+const REMEMBERED_FROM: usize = 6;
+/// Remembered answers, as a power of two: 128 KB.
+const ANSWER_BITS: u32 = 14;
 
 /// A token that may stand at a place.
 #[derive(Clone, Copy)]
@@ -149,10 +150,9 @@ impl Scratch {
         self.tokens.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
-        let memo = piece.len() >= MEMO_FROM;
-        if memo {
-            // Remembered answers are of one vocabulary, and so is a scratch.
-            self.answers.resize(ANSWERS, 0);
+        if self.answers.is_empty() {
+            // They are of one vocabulary, and so is a scratch.
+            self.answers = vec![0; 1 << ANSWER_BITS];
         }
         self.run = Run::default();
         let mut at = 0;
@@ -162,7 +162,9 @@ impl Scratch {
             let longest = token.len;
             let taken = loop {
                 let fitting = match self.tokens.last() {
-                    Some(&last) if memo => self.recall(vocabulary, piece, at, last, token),
+                    Some(&last) if last.len + token.len >= REMEMBERED_FROM => {
+                        self.recall(vocabulary, piece, at, last, token, shorter, is_longest)
+                    }
                     Some(&last) => {
                         let prefixes = &mut self.shorter;
                         longest_fitting(vocabulary, prefixes, piece, at, last, token, shorter, is_longest)
@@ -186,12 +188,7 @@ impl Scratch {
                 self.tokens.push(token);
                 at = end;
                 is_longest = token.len == longest;
-                candidate = if memo {
-                    self.longest_at(vocabulary, piece, at)
-                } else {
-                    let found = piece.get(at..).and_then(|rest| vocabulary.longest(rest));
-                    found.map(|found| Candidate::of(vocabulary, found))
-                };
+                candidate = self.longest_at(vocabulary, piece, at);
             } else {
                 self.kill(at);
                 is_longest = false;
@@ -227,7 +224,9 @@ impl Scratch {
         Some(candidate)
     }
 
-    /// [`longest_fitting`], remembered: runs of one character ask the same for every token.
+    /// [`longest_fitting`], remembered.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "the walk's state, in registers")]
     fn recall(
         &mut self,
         vocabulary: &Vocabulary,
@@ -235,6 +234,8 @@ impl Scratch {
         at: usize,
         last: Token,
         token: Token,
+        shorter: Option<Found>,
+        is_longest: bool,
     ) -> Option<Token> {
         /// Answers are written above the length, so a known one is never 0; the length 0 is "none fits".
         const KNOWN: u64 = 1 << (3 * ID_BITS + LEN_BITS);
@@ -242,14 +243,15 @@ impl Scratch {
         let key = KNOWN
             | u64::from(last.id) << (2 * ID_BITS + LEN_BITS)
             | u64::from(token.id) << (ID_BITS + LEN_BITS);
-        let slot = (packing::pair(last.id, token.id) >> 52) as usize;
+        let slot = (packing::pair(last.id, token.id) >> (u64::BITS - ANSWER_BITS)) as usize;
         let known = self.answers.get(slot).copied().unwrap_or(0);
         if known & !ANSWER == key {
             let len = (known & ((1 << LEN_BITS) - 1)) as usize;
             let id = ((known & ANSWER) >> LEN_BITS) as u32;
             return (len != 0).then_some(Token { id, len });
         }
-        let answer = longest_fitting(vocabulary, &mut self.shorter, piece, at, last, token, None, false);
+        let answer =
+            longest_fitting(vocabulary, &mut self.shorter, piece, at, last, token, shorter, is_longest);
         if let Some(place) = self.answers.get_mut(slot) {
             *place = key | answer.map_or(0, |token| u64::from(token.id) << LEN_BITS | token.len as u64);
         }
