@@ -310,3 +310,116 @@ test("what is known of the prompt and the tools is kept across a model switch an
   judge.hostChanged();
   for (let at = 0; at < 3; at += 1) assertClose(await call(200), 0.03);
 });
+
+/** Grows a conversation to some reports, and changes its list; the records of the calls behind that. */
+async function changedBy(change, { options = {}, calls = 5, more = 3, settings = {} } = {}) {
+  const provider = { contextWindow: 32_000, basePrompt: 9000, scale: 1.4, ...settings };
+  const talk = conversation(provider, options, (by) => [by.user(50)]);
+  for (let at = 0; at < calls; at += 1) await talk.call(900);
+  const { loop, scribe, judge } = talk;
+  loop.messages = change(loop.messages, scribe) ?? loop.messages;
+  for (const message of loop.messages) loop.provider.forget(message);
+  judge.hostChanged();
+  const records = [];
+  for (let at = 0; at < more; at += 1) records.push(await talk.call(400));
+  return { ...talk, records };
+}
+
+const summed = (scribe) => scribe.summary(300, 9000);
+
+for (const [what, change, setup] of [
+  ["keeps the last answer alone", (messages, by) => [summed(by), ...messages.slice(-2)]],
+  ["keeps nothing", (_, by) => [summed(by), by.user(600)]],
+  ["keeps the summary before it", (messages, by) => [summed(by), summed(by), ...messages.slice(-4)]],
+  ["keeps everything", (messages, by) => [summed(by), ...messages]],
+  ["came before a second report", (messages, by) => [summed(by), ...messages.slice(-2)], { calls: 1 }],
+  ["has no times", (messages, by) => [summed(by), ...messages.slice(-3)].map(withoutTime)],
+  ["is a user message", (messages, by) => [by.user(300), ...messages.slice(-4)]],
+]) {
+  for (const schedule of ["everyCall", "sticky"]) {
+    test(`${schedule}: a compaction that ${what} leaves known what the agent sends beside the messages`, async () => {
+      const { records } = await changedBy(change, { options: { schedule }, ...setup });
+      for (const record of records) assertClose(record, 0.04);
+      assertClose(records.at(-1), 0.01);
+    });
+  }
+}
+
+function withoutTime({ timestamp, ...message }) {
+  return message;
+}
+
+test("one compaction after the other, none with a report between them", async () => {
+  for (const schedule of ["everyCall", "sticky"]) {
+    const settings = { contextWindow: 32_000, basePrompt: 9000, scale: 1.4 };
+    const { call, loop, scribe, judge } = conversation(settings, { schedule }, (by) => [by.user(50)]);
+    for (let at = 0; at < 4; at += 1) await call(900);
+    for (let at = 0; at < 4; at += 1) {
+      loop.messages = [summed(scribe), ...loop.messages.slice(-2)];
+      judge.hostChanged();
+      assertClose(await call(800, { ...scribe.asks(), stopReason: "error" }), 0.04);
+    }
+  }
+});
+
+test("an agent whose prompt grew much at a compaction is believed at its second report", async () => {
+  const options = { schedule: "sticky" };
+  const settings = { basePrompt: 6000, contextWindow: 128_000 };
+  const { call, loop, scribe, judge } = conversation(settings, options, (by) => [by.user(50)]);
+  for (let at = 0; at < 4; at += 1) await call(300);
+  loop.messages = [summed(scribe), ...loop.messages.slice(-4)];
+  loop.provider.basePrompt = 30_000;
+  judge.hostChanged();
+  for (let at = 0; at < 4; at += 1) {
+    const record = await call(300);
+    if (at >= 2) assertClose(record, 0.01);
+  }
+});
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: what was edited in place is counted as it is now`, async () => {
+    const grow = ([, , result]) => {
+      result.content[0].text = textOf(4000, 77);
+    };
+    const shrink = ([, , result]) => {
+      result.content[0].text = "";
+    };
+    for (const change of [grow, shrink]) {
+      const { records } = await changedBy(change, { options: { schedule } });
+      for (const record of records) assertClose(record, 0.03);
+      assertClose(records.at(-1), 0.01);
+    }
+  });
+}
+
+test("conversations that share a hook keep what is known of their agents apart", async () => {
+  const hook = [];
+  const talks = [4000, 24_000].map((basePrompt) => {
+    const scribe = new Scribe();
+    scribe.now += basePrompt * 1e6;
+    const provider = new Provider({ contextWindow: 128_000, basePrompt });
+    const makeHook = ({ onEvent, ...options }) => {
+      hook[0] ??= createTransformContext({ ...options, onEvent: (event) => hook[1](event) });
+      return (messages) => {
+        hook[1] = onEvent;
+        return hook[0](messages);
+      };
+    };
+    const loop = new Loop(provider, { contextWindow: 128_000 }, { makeHook });
+    loop.messages.push(scribe.user(50));
+    const judge = new Judge(loop);
+    const call = async (tokens) => {
+      const answer = scribe.asks();
+      const record = await loop.call(answer);
+      loop.messages.push(...scribe.results(answer, tokens));
+      return { ...record, ...judge.look(record) };
+    };
+    return { scribe, loop, judge, call };
+  });
+  for (let at = 0; at < 4; at += 1) for (const { call } of talks) await call(900 + 100 * at);
+  for (const { loop, scribe, judge, call } of talks) {
+    loop.messages = [summed(scribe), ...loop.messages.slice(-2)];
+    judge.hostChanged();
+    assertClose(await call(300), 0.04);
+  }
+});

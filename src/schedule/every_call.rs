@@ -3,6 +3,8 @@
 //! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
 //! kept of the past, for the estimate to learn from.
 
+use std::sync::Arc;
+
 use super::calibration::{Calibration, Known, Sent};
 use super::fold::Fold;
 use crate::account::{Account, Form};
@@ -21,6 +23,8 @@ pub struct EveryCall {
     /// How many of the tool results, and of the messages with thinking, are behind layers 1 and 2.
     results_done: usize,
     thinkers_done: usize,
+    /// Of the last plan.
+    planned: Option<f64>,
 }
 
 impl EveryCall {
@@ -34,6 +38,7 @@ impl EveryCall {
             window: Window::default(),
             results_done: 0,
             thinkers_done: 0,
+            planned: None,
         }
     }
 
@@ -47,26 +52,17 @@ impl EveryCall {
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size) {
         self.advance(transcript);
         self.settle();
+        self.planned = self.calibration.planned_tokens(self.account.sent());
         let plan = self.account.plan();
         let floor = if self.limits.overflow == Overflow::Keep { self.shrunk() } else { self.account.sent() };
         self.account.end_trial();
         (plan, floor)
     }
 
-    /// Takes in what is new in `transcript`.
-    fn advance(&mut self, transcript: &Transcript) {
+    /// Takes in what was reported late.
+    fn catch_up(&mut self, transcript: &Transcript) {
         let late = self.calibration.catch_up(transcript.messages());
         self.account.renew(transcript, &late);
-        for (index, message) in transcript.messages().iter().enumerate().skip(self.account.len()) {
-            if let Some(assistant) = message.sent_assistant().filter(|_| self.calibration.is_on()) {
-                self.settle();
-                let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
-                self.account.end_trial();
-                self.calibration.observe(index, assistant, message.timestamp_ms, sent);
-            }
-            self.calibration.pass(message);
-            self.account.enter(transcript, index);
-        }
     }
 
     /// Brings the account to what is sent now; layer 4's part of it is on trial, for it starts anew at each call.
@@ -137,7 +133,32 @@ impl Fold for EveryCall {
         self.calibration.known()
     }
 
-    fn has(&self, index: usize, message: &Message) -> bool {
-        self.account.message(index).is_some_and(|known| known.is_same(message))
+    fn message(&self, index: usize) -> Option<&Arc<Message>> {
+        self.account.row(index).map(|row| &row.message)
+    }
+
+    fn planned_tokens(&self) -> Option<f64> {
+        self.planned
+    }
+
+    fn advance(&mut self, transcript: &Transcript) {
+        let mut is_caught_up = false;
+        for (index, message) in transcript.messages().iter().enumerate().skip(self.account.len()) {
+            if let Some(assistant) = message.sent_assistant().filter(|_| self.calibration.is_on()) {
+                self.settle();
+                let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
+                self.account.end_trial();
+                // What came late was not known yet when this call was planned.
+                if !std::mem::replace(&mut is_caught_up, true) {
+                    self.catch_up(transcript);
+                }
+                self.calibration.observe(index, assistant, message.timestamp_ms, sent);
+            }
+            self.calibration.pass(message);
+            self.account.enter(transcript, index);
+        }
+        if !is_caught_up {
+            self.catch_up(transcript);
+        }
     }
 }

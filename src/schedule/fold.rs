@@ -1,5 +1,7 @@
 //! What a schedule must say of itself so that it can go on where it stopped.
 
+use std::sync::Arc;
+
 use super::calibration::Known;
 use crate::layers::Limits;
 use crate::transcript::{Message, Transcript};
@@ -12,8 +14,17 @@ pub trait Fold {
     fn limits(&self) -> &Limits;
     /// What the reports it took in taught of the agent.
     fn known(&self) -> Option<Known>;
+    /// The message it took in at `index`.
+    fn message(&self, index: usize) -> Option<&Arc<Message>>;
+    /// What it estimated the last planned prompt at, once reports taught it how.
+    fn planned_tokens(&self) -> Option<f64>;
+    /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
+    fn advance(&mut self, transcript: &Transcript);
+
     /// Whether the message at `index` is the one it took in there.
-    fn has(&self, index: usize, message: &Message) -> bool;
+    fn has(&self, index: usize, message: &Message) -> bool {
+        self.message(index).is_some_and(|known| known.is_same(message))
+    }
 
     /// Bytes it keeps from being freed, about.
     fn bytes(&self) -> usize;

@@ -2,20 +2,19 @@
 //!
 //! Forgetting any of it changes no decision, only how long the next one takes: a fold without a memo starts over.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::calibration::Known;
+use super::calibration::Past;
 use super::every_call::EveryCall;
 use super::fold::Fold;
+use super::past::Change;
 use super::sticky::Sticky;
 use crate::fault;
 use crate::layers::Limits;
-use crate::transcript::{Body, Message, Transcript};
+use crate::transcript::Transcript;
 
-/// Messages after a summary by which the conversation is recognised that was compacted to it: one may occur anywhere.
-const KEPT_LOOKED_FOR: usize = 2;
 /// Conversations remembered at once, of each kind.
 const MAX_FOLDS: usize = 128;
 /// Bytes that all conversations of a kind may keep from being freed, unless it is one alone: facts of messages, most of
@@ -27,12 +26,20 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 pub struct Memo {
     pub(super) sticky: Folds<Sticky>,
     pub(super) every_call: Folds<EveryCall>,
+    /// How many conversations there were so far, the remembered ones and those that are not any more.
+    conversations: AtomicUsize,
 }
 
 impl Memo {
-    /// What `transcript` taught before it was compacted, under whichever schedule that was.
-    pub(super) fn known_before(&self, transcript: &Transcript) -> Option<Known> {
-        self.sticky.known_before(transcript).or_else(|| self.every_call.known_before(transcript))
+    /// What the conversation of a list that no fold goes on in was before, under whichever schedule that was.
+    pub(super) fn past_of(&self, transcript: &Transcript) -> Past {
+        let is_alone = self.conversations.load(Ordering::Relaxed) <= 1;
+        let past = self.sticky.past_of(transcript, is_alone);
+        let past = past.or_else(|| self.every_call.past_of(transcript, is_alone));
+        past.unwrap_or_else(|| {
+            self.conversations.fetch_add(1, Ordering::Relaxed);
+            Past::default()
+        })
     }
 }
 
@@ -46,21 +53,19 @@ impl<F> Default for Folds<F> {
 }
 
 impl<F: Fold> Folds<F> {
-    /// The same under this schedule: another fold holds messages it kept, but not its summary.
-    fn known_before(&self, transcript: &Transcript) -> Option<Known> {
-        let messages = transcript.messages();
-        let summary = messages.iter().rposition(|message| matches!(message.body, Body::Summary))?;
-        let kept = messages.get(summary + 1..summary + 1 + KEPT_LOOKED_FOR)?;
-        let folds = self.0.lock();
-        let before = folds.iter().rev().find(|fold| {
-            let holds = |run: &[Arc<Message>]| {
-                let holds_at =
-                    |at: usize| run.iter().zip(at..).all(|(message, index)| fold.has(index, message));
-                (0..fold.len()).any(holds_at)
-            };
-            holds(kept) && messages.get(summary..=summary).is_some_and(|of| !holds(of))
-        });
-        before.and_then(Fold::known)
+    /// The same under this schedule; `None` for a conversation it has not seen.
+    fn past_of(&self, transcript: &Transcript, is_alone: bool) -> Option<Past> {
+        let (mut fold, change) = {
+            let mut folds = self.0.lock();
+            let changes = folds.iter().enumerate().rev();
+            let (at, change) = changes
+                .filter_map(|(at, fold)| Some((at, Change::find(fold, transcript, is_alone)?)))
+                .next()?;
+            (folds.remove(at), change)
+        };
+        let past = change.past(&mut fold, transcript);
+        self.keep(fold);
+        Some(past)
     }
 
     /// Runs `work` on the fold that has come furthest in `transcript`, or on a new one, and keeps it.
@@ -108,7 +113,11 @@ impl<F: Fold> Folds<F> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::calibration::Known;
     use super::*;
+    use crate::transcript::Message;
 
     struct Heavy(Limits, usize);
 
@@ -129,9 +138,15 @@ mod tests {
             None
         }
 
-        fn has(&self, _index: usize, _message: &Message) -> bool {
-            false
+        fn message(&self, _index: usize) -> Option<&Arc<Message>> {
+            None
         }
+
+        fn planned_tokens(&self) -> Option<f64> {
+            None
+        }
+
+        fn advance(&mut self, _transcript: &Transcript) {}
     }
 
     /// Bytes and number of what is kept after folds of this size.

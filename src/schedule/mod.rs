@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod line_cuts;
 pub mod lines;
 pub mod memo;
+mod past;
 pub mod prices;
 pub mod stale;
 pub mod sticky;
@@ -71,7 +72,7 @@ pub fn decide(
     if is_sticky {
         let start = || {
             let mut fold = Sticky::new(*policy, limits.clone());
-            fold.calibration().start_from(memo.known_before(transcript));
+            fold.calibration().start_from(memo.past_of(transcript));
             fold
         };
         memo.sticky.resume(transcript, limits, start, |fold| {
@@ -82,7 +83,7 @@ pub fn decide(
     } else {
         let start = || {
             let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
-            calibration.start_from(memo.known_before(transcript));
+            calibration.start_from(memo.past_of(transcript));
             EveryCall::new(limits.clone(), calibration)
         };
         memo.every_call.resume(transcript, limits, start, |fold| {

@@ -5,6 +5,8 @@
 //! edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent with what was
 //! decided for it. The fold holds no clock and no text.
 
+use std::sync::Arc;
+
 use super::batch::{EditBatch, show_anew};
 use super::calibration::{Calibration, Known, Sent};
 use super::clock::{Clock, Request};
@@ -52,6 +54,8 @@ pub struct Sticky {
     settled: f64,
     /// Provider tokens at which the last batch or layer 4 found no more to take.
     spent: f64,
+    /// Tokens of the last plan, once there were reports.
+    planned: Option<f64>,
 }
 
 /// The arithmetic of one call.
@@ -128,6 +132,7 @@ impl Sticky {
             carried: 0.0,
             settled,
             spent: 0.0,
+            planned: None,
         }
     }
 
@@ -149,7 +154,9 @@ impl Sticky {
         let fold = moved.as_mut().unwrap_or(self);
         let plan = fold.account.plan();
         let frontier = fold.account.frontier();
-        (plan, fold.floor(), Arithmetic { frontier, ..arithmetic })
+        let floor = fold.floor();
+        self.planned = self.calibration.planned_tokens(plan.after);
+        (plan, floor, Arithmetic { frontier, ..arithmetic })
     }
 
     /// What layer 4 leaves, or would leave.
@@ -173,25 +180,29 @@ impl Sticky {
         self.calibration.estimate()
     }
 
-    /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
-    fn advance(&mut self, transcript: &Transcript) {
+    /// Takes in what was reported late.
+    fn catch_up(&mut self, transcript: &Transcript) {
         let late = self.calibration.catch_up(transcript.messages());
         self.account.renew(transcript, &late);
-        for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
-            if let Some(assistant) = message.assistant() {
-                self.call(index, assistant, message);
-            }
-            self.enter(index, message, transcript);
-        }
     }
 
-    /// The call that this assistant message answered: decides as was decided then, and learns what it reports.
-    fn call(&mut self, index: usize, assistant: &Assistant, message: &Message) {
+    /// Decides about a call as was decided when it was made. True if that changed what is sent.
+    fn decide(&mut self, message: &Message) -> bool {
+        // A call from before a compaction had another list: nothing was decided about this one.
+        if self.calibration.is_older_than_summary(message.timestamp_ms) {
+            return false;
+        }
         let arithmetic = self.weigh();
         self.carried = arithmetic.carried;
-        if arithmetic.verdict != Verdict::Wait {
+        let moves = arithmetic.verdict != Verdict::Wait;
+        if moves {
             self.act(arithmetic.verdict);
         }
+        moves
+    }
+
+    /// The call that this assistant message answered: learns what it reports.
+    fn call(&mut self, index: usize, assistant: &Assistant, message: &Message, is_changed: bool) {
         let time = self.time();
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.clock.tick(Request {
@@ -199,7 +210,7 @@ impl Sticky {
             time_ms: time,
             reached,
             usage: &assistant.usage,
-            is_changed: arithmetic.verdict != Verdict::Wait,
+            is_changed,
         });
         if self.policy.learns_prices {
             self.bills.note(&assistant.source, &assistant.usage);
@@ -365,8 +376,30 @@ impl Fold for Sticky {
         self.calibration.known()
     }
 
-    fn has(&self, index: usize, message: &Message) -> bool {
-        self.account.message(index).is_some_and(|known| known.is_same(message))
+    fn message(&self, index: usize) -> Option<&Arc<Message>> {
+        self.account.row(index).map(|row| &row.message)
+    }
+
+    fn planned_tokens(&self) -> Option<f64> {
+        self.planned
+    }
+
+    fn advance(&mut self, transcript: &Transcript) {
+        let mut is_caught_up = false;
+        for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
+            if let Some(assistant) = message.assistant() {
+                let is_changed = self.decide(message);
+                // What came late was not known yet when this call was planned.
+                if !std::mem::replace(&mut is_caught_up, true) {
+                    self.catch_up(transcript);
+                }
+                self.call(index, assistant, message, is_changed);
+            }
+            self.enter(index, message, transcript);
+        }
+        if !is_caught_up {
+            self.catch_up(transcript);
+        }
     }
 }
 

@@ -52,6 +52,12 @@ export class Provider {
     this.#settings.contextWindow = tokens;
   }
 
+  /** The host sends another prompt and other tools from now on. */
+  set basePrompt(tokens) {
+    this.#settings.basePrompt = tokens;
+    this.#caches.clear();
+  }
+
   /** Tokens of one message to this model; 0 if it is not sent or says nothing. */
   tokensOf(message, model) {
     const { tokens, images } = this.#sizes.of(message);

@@ -1,0 +1,342 @@
+//! Calibration: what the provider's own counts teach about ours.
+//!
+//! A prompt has `scale × (overhead + cl100k tokens of what was sent)` tokens and a frame around each message, where the
+//! overhead is what the host sends beside the messages. Each report that can be believed is the anchor of the next estimate, and the steps between reports
+//! teach the scale of a model. What was sent is the edited transcript in live use and the raw one in a recording; which of
+//! the two is told by whichever predicts the report.
+//!
+//! A report is not believed where the list changed before it (something newer than the call stands there now, or it was
+//! there when the list was another), where it can be of no prompt like this, or where it contradicts the last ones and the
+//! next does not bear it out.
+
+mod dates;
+mod report;
+mod scale;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use self::report::Sent;
+pub use self::scale::PRIOR_SCALE;
+
+use self::dates::Dates;
+use self::report::{Reading, Report};
+use self::scale::{PRIOR_WEIGHT, SCALE_RANGE, Scales};
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
+use crate::transcript::{Assistant, Message, Source, Usage};
+
+/// A report this far from its prediction, beside half of what was added since, contradicts the reports before it.
+const CONTRADICTION: f64 = 0.12;
+/// Less than this many tokens is never a contradiction: a changed prompt or tool.
+const SLACK_TOKENS: f64 = 600.0;
+/// A first report up to so many times what is known of the agent, or down to as small a part, is believed at once.
+const KNOWN_ROOM: f64 = 1.3;
+/// A scale that is not learned yet can make the overhead seem this share of the report below nothing.
+const NEGATIVE_SHARE: f64 = 0.1;
+/// After a compaction, reports without timestamps are doubted where they say that more than this, and more than this
+/// share of the window, stands beside the messages: agents send 10 000 to 50 000.
+const DOUBTED_OVERHEAD: f64 = 80_000.0;
+const DOUBTED_SHARE: f64 = 0.3;
+
+/// What is known of an agent from a transcript: what it sends beside the messages, and how its model counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    source: Source,
+    /// In cl100k tokens, so that it outlives a change of model.
+    overhead: f64,
+    scale: f64,
+}
+
+/// What the same conversation was before its host changed the list otherwise than by adding to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Past {
+    /// What it taught.
+    pub known: Option<Known>,
+    /// The messages from the change on that were there before it: their reports are of the list as it was.
+    pub kept: Range<usize>,
+}
+
+/// What the reports so far teach.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    is_on: bool,
+    context_window: f64,
+    /// Provider tokens beside the messages, as the host says; `None` where it says nothing.
+    overhead_tokens: Option<f64>,
+    past: Past,
+    /// How many messages were taken in.
+    passed: usize,
+    /// The last believed report.
+    anchor: Option<Report>,
+    /// A report that contradicts what is known: the next one decides between them.
+    suspect: Option<Report>,
+    scales: Scales,
+    dates: Dates,
+    /// The newest message with a report.
+    newest_report: Option<usize>,
+    /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
+    unreported: Vec<(usize, Sent)>,
+}
+
+impl Calibration {
+    /// What is known before any report. Switched off it learns nothing.
+    #[must_use]
+    pub fn new(is_on: bool, context_window: f64) -> Self {
+        Self {
+            is_on,
+            context_window,
+            overhead_tokens: None,
+            past: Past::default(),
+            passed: 0,
+            anchor: None,
+            suspect: None,
+            scales: Scales::default(),
+            dates: Dates::default(),
+            newest_report: None,
+            unreported: Vec::new(),
+        }
+    }
+
+    /// Learns from reports that came in after their messages were taken in; gives back which those are. A report is of no
+    /// use once a later one was seen.
+    pub fn catch_up(&mut self, messages: &[Arc<Message>]) -> Vec<usize> {
+        let has_come = |(index, _): &(usize, Sent)| {
+            messages.get(*index).is_some_and(|of| of.reported_tokens().is_some())
+        };
+        if !self.unreported.iter().any(has_come) {
+            return Vec::new();
+        }
+        let (late, unreported) = std::mem::take(&mut self.unreported).into_iter().partition(has_come);
+        self.unreported = unreported;
+        let late: Vec<(usize, Sent)> = late;
+        for (index, sent) in &late {
+            if let Some((assistant, message)) =
+                messages.get(*index).and_then(|of| Some((of.assistant()?, of)))
+                && self.newest_report.is_none_or(|newest| newest < *index)
+            {
+                self.observe(*index, assistant, message.timestamp_ms, *sent);
+            }
+        }
+        late.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// Whether it learns at all.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Sets what the host says of its prompt and tools.
+    pub fn expect(&mut self, overhead_tokens: Option<f64>) {
+        self.overhead_tokens = overhead_tokens;
+    }
+
+    /// Starts from what the same conversation was before its list was changed.
+    pub fn start_from(&mut self, past: Past) {
+        self.past = past;
+    }
+
+    /// Takes in a message that stands before the next call.
+    pub fn pass(&mut self, message: &Message) {
+        self.dates.pass(message);
+        self.passed += 1;
+        // What was known last is better than what was known when the first changed message came.
+        if self.is_changed() && self.passed == self.past.kept.start && self.past.known.is_some() {
+            (self.anchor, self.suspect, self.scales) = (None, None, Scales::default());
+        }
+    }
+
+    /// Whether calls of the list as it was stand behind the change.
+    fn is_changed(&self) -> bool {
+        !self.past.kept.is_empty()
+    }
+
+    /// Whether an answer of that time was to a call that did not have the summary before it: nothing was decided there.
+    #[must_use]
+    pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
+        self.dates.is_older_than_summary(time_ms)
+    }
+
+    /// Takes in what was reported of the call that `assistant`, the message at `index`, answered at `time_ms`; it held one
+    /// of the two in `sent`.
+    pub fn observe(&mut self, index: usize, assistant: &Assistant, time_ms: Option<f64>, sent: Sent) {
+        if !self.is_on || self.past.kept.contains(&index) {
+            return;
+        }
+        let Some(total) = assistant.usage.prompt_tokens() else {
+            self.unreported.push((index, sent));
+            return;
+        };
+        self.newest_report = Some(index);
+        if self.dates.is_older_than_input(time_ms) {
+            return;
+        }
+        let Assistant { source, usage, .. } = assistant;
+        match self.anchor.take() {
+            None => self.first(Report::read(source, total, usage, sent, Reading::default())),
+            Some(anchor) if anchor.source != *source => {
+                let next = Report::read(source, total, usage, sent, anchor.reading);
+                self.switch(anchor, next);
+            }
+            Some(anchor) => {
+                let next = anchor.next(total, usage, sent, self.scales.of(source));
+                self.follow(anchor, next);
+            }
+        }
+    }
+
+    /// How to estimate the next prompt.
+    #[must_use]
+    pub fn estimate(&self) -> Estimate {
+        if let Some(anchor) = &self.anchor {
+            let scale = self.scales.of(&anchor.source);
+            let beside = anchor.reported - scale * anchor.counted;
+            let base = beside.max(-NEGATIVE_SHARE * anchor.reported);
+            return Estimate { base, scale, frame: MESSAGE_FRAME_TOKENS };
+        }
+        match (self.known_before(), self.overhead_tokens) {
+            (Some(known), None) => Estimate {
+                base: known.scale * known.overhead,
+                scale: known.scale,
+                frame: MESSAGE_FRAME_TOKENS,
+            },
+            (_, overhead) => Estimate { base: overhead.unwrap_or(0.0), ..Estimate::PLAIN },
+        }
+    }
+
+    /// The share of the budget to shrink to. Before any report the count is plain, and where even that is over the budget
+    /// the provider's own is likely to be far over it.
+    #[must_use]
+    pub fn caution(&self) -> f64 {
+        let is_plain =
+            self.is_on && self.estimate().scale.to_bits() == 1f64.to_bits() && self.anchor.is_none();
+        if is_plain { 1.0 / PRIOR_SCALE } else { 1.0 }
+    }
+
+    /// What a prompt of this size is estimated at, once there is a report to go by.
+    #[must_use]
+    pub fn planned_tokens(&self, size: Size) -> Option<f64> {
+        self.known().map(|_| self.estimate().tokens(size))
+    }
+
+    /// What outlives this transcript.
+    #[must_use]
+    pub fn known(&self) -> Option<Known> {
+        let Some(anchor) = &self.anchor else { return self.past.known.clone() };
+        let scale = self.scales.of(&anchor.source);
+        let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
+        Some(Known { source: anchor.source.clone(), overhead, scale })
+    }
+
+    /// Whether there was a report that could be believed.
+    #[must_use]
+    pub fn is_anchored(&self) -> bool {
+        self.anchor.is_some()
+    }
+
+    /// What is known from before the list was changed: it holds from there on.
+    fn known_before(&self) -> Option<&Known> {
+        self.past.known.as_ref().filter(|_| self.is_on && self.passed >= self.past.kept.start)
+    }
+
+    /// The first report: nothing of this list predicts it.
+    fn first(&mut self, next: Report) {
+        if !next.is_possible() {
+            return;
+        }
+        let expected = self.known_before().map(|known| known.scale * (known.overhead + next.counted));
+        if let Some(tokens) = expected {
+            let is_far = next.reported > tokens * KNOWN_ROOM + SLACK_TOKENS
+                || next.reported * KNOWN_ROOM + SLACK_TOKENS < tokens;
+            if is_far && !self.is_borne_out(&next) {
+                self.suspect = Some(next);
+                return;
+            }
+        } else if self.dates.is_undated() && self.is_doubtful(&next) {
+            return;
+        }
+        let prior = self.prior(&next);
+        self.scales.start(&next.source, prior);
+        (self.anchor, self.suspect) = (Some(next), None);
+    }
+
+    /// Whether a report says that more stands beside the messages than agents send: then it is of a longer list.
+    fn is_doubtful(&self, next: &Report) -> bool {
+        let counted = PRIOR_SCALE * next.counted;
+        match self.overhead_tokens {
+            Some(overhead) => next.reported > (counted + 2.0 * overhead) * KNOWN_ROOM + SLACK_TOKENS,
+            None => {
+                let beside = next.reported - counted;
+                beside > DOUBTED_OVERHEAD && beside > DOUBTED_SHARE * self.context_window
+            }
+        }
+    }
+
+    /// The scale a model starts from at its first report.
+    fn prior(&self, next: &Report) -> f64 {
+        match (self.known_before(), self.overhead_tokens) {
+            (Some(known), _) if known.source == next.source => known.scale,
+            // The host still sends the same beside the messages, so the report tells how this model counts.
+            (Some(known), _) => next.reported / (known.overhead + next.counted).max(1.0),
+            // Enough text to divide by: what the host says stands beside it leaves the scale.
+            (_, Some(overhead)) if next.counted > 4.0 * PRIOR_WEIGHT => {
+                (next.reported - overhead) / next.counted
+            }
+            _ => PRIOR_SCALE.min(next.reported / next.counted.max(1.0)),
+        }
+    }
+
+    /// Another model: the host still sends the same beside the messages, so the report tells how this one counts.
+    fn switch(&mut self, anchor: Report, next: Report) {
+        let scale = self.scales.of(&anchor.source);
+        let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
+        let prior = next.reported / (overhead + next.counted).max(1.0);
+        if prior < SCALE_RANGE.0 || prior > SCALE_RANGE.1 {
+            self.doubt(anchor, next);
+            return;
+        }
+        self.scales.start(&next.source, prior);
+        (self.anchor, self.suspect) = (Some(next), None);
+    }
+
+    /// One more report of the same model: believed if it is about what was to be expected.
+    fn follow(&mut self, anchor: Report, next: Report) {
+        if self.contradicts(&anchor, &next) {
+            self.doubt(anchor, next);
+            return;
+        }
+        if anchor.reading == next.reading {
+            let (grown, counted) = (next.reported - anchor.reported, next.counted - anchor.counted);
+            self.scales.learn(&next.source, grown, counted);
+        }
+        (self.anchor, self.suspect) = (Some(next), None);
+    }
+
+    /// Keeps a report that contradicts the anchor until the next one; two that agree outvote it, unless they leave less
+    /// than nothing beside the messages: then a message grew in place after they were made.
+    fn doubt(&mut self, anchor: Report, next: Report) {
+        let beside = next.reported - self.scales.of(&next.source) * next.counted;
+        let is_negative = beside < -(NEGATIVE_SHARE * next.reported + SLACK_TOKENS);
+        if !is_negative && next.is_possible() && self.is_borne_out(&next) {
+            self.scales.start(&next.source, PRIOR_SCALE);
+            (self.anchor, self.suspect) = (Some(next), None);
+        } else {
+            (self.anchor, self.suspect) = (Some(anchor), Some(next));
+        }
+    }
+
+    /// Whether the report before this one was doubted too, and the two agree.
+    fn is_borne_out(&self, next: &Report) -> bool {
+        let suspect = self.suspect.as_ref().filter(|suspect| suspect.source == next.source);
+        suspect.is_some_and(|suspect| !self.contradicts(suspect, next))
+    }
+
+    fn contradicts(&self, anchor: &Report, next: &Report) -> bool {
+        let step = self.scales.of(&anchor.source) * (next.counted - anchor.counted);
+        let miss = (anchor.reported + step - next.reported).abs();
+        miss > CONTRADICTION * anchor.reported.max(next.reported) + step.abs() / 2.0 + SLACK_TOKENS
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+use super::*;
+use proptest::prelude::*;
+
+fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
+    Assistant {
+        source: Source {
+            api: "anthropic-messages".into(),
+            provider: "anthropic".into(),
+            model: model.into(),
+        },
+        usage: Usage { input: Some(input), cache_read: Some(cache_read), ..Usage::default() },
+        call_ids: Vec::new(),
+        thinking: None,
+        has_other_content: true,
+        has_text_id: false,
+    }
+}
+
+fn on() -> Calibration {
+    Calibration::new(true, 200_000.0)
+}
+
+fn both(tokens: usize) -> Sent {
+    Sent { raw: size(tokens), edited: size(tokens) }
+}
+
+fn size(cl100k: usize) -> Size {
+    Size { cl100k, messages: 0 }
+}
+
+fn after(reports: &[(&str, f64, usize)]) -> Calibration {
+    let mut calibration = on();
+    for &(model, reported, counted) in reports {
+        calibration.observe(0, &answer(model, reported, 0.0), None, both(counted));
+    }
+    calibration
+}
+
+fn close(value: f64, expected: f64, share: f64) {
+    assert!((value - expected).abs() <= expected * share, "{value} {expected}");
+}
+
+#[test]
+fn without_a_report_it_is_plain_cl100k_and_what_the_host_says() {
+    assert_eq!(on().estimate(), Estimate::PLAIN);
+    let mut told = on();
+    told.expect(Some(9_000.0));
+    assert!((told.estimate().tokens(size(1_000)) - 10_000.0).abs() < 1e-9);
+}
+
+#[test]
+fn one_absurd_report_changes_nothing_and_two_that_agree_outvote_the_rest() {
+    let good = [("a", 30_000.0, 20_000), ("a", 31_270.0, 21_000)];
+    let expected = after(&good).estimate();
+    for nonsense in [1.0, 9_000.0, 90_000.0, 9_007_199_254_740_991.0] {
+        let [first, second] = good;
+        assert_eq!(after(&[first, second, ("a", nonsense, 21_000)]).estimate(), expected, "{nonsense}");
+    }
+    let [first, second] = good;
+    let shifted = after(&[first, second, ("a", 60_000.0, 21_500), ("a", 60_635.0, 22_000)]);
+    close(shifted.estimate().tokens(size(22_000)), 60_635.0, 1e-6);
+}
+
+#[test]
+fn what_was_reported_before_a_newer_message_came_in_is_passed_over() {
+    let mut calibration = on();
+    calibration.dates.newest_input = 5_000.0;
+    calibration.observe(0, &answer("a", 110_000.0, 0.0), Some(4_000.0), both(300));
+    assert_eq!(calibration.estimate(), Estimate::PLAIN);
+    calibration.observe(0, &answer("a", 40_000.0, 0.0), Some(6_000.0), both(30_000));
+    close(calibration.estimate().tokens(size(30_000)), 40_000.0, 1e-6);
+}
+
+#[test]
+fn after_a_compaction_without_timestamps_a_huge_overhead_is_doubted() {
+    let mut calibration = on();
+    calibration.dates.has_summary = true;
+    for step in 0..60 {
+        calibration.observe(
+            0,
+            &answer("a", 110_000.0 + 700.0 * f64::from(step), 0.0),
+            None,
+            both(300 + 500 * step as usize),
+        );
+    }
+    assert_eq!(calibration.estimate(), Estimate::PLAIN);
+}
+
+#[test]
+fn a_compaction_keeps_what_is_known_of_the_agent() {
+    let before = after(&[("a", 42_700.0, 20_000), ("a", 55_400.0, 30_000)]);
+    let mut calibration = on();
+    calibration.start_from(Past { known: before.known(), kept: 0..0 });
+    close(calibration.estimate().tokens(size(10_000)), 30_000.0, 0.01);
+}
+
+#[test]
+fn tells_a_recording_from_live_use_at_the_first_edit() {
+    let reports = |last: f64| {
+        let mut calibration = after(&[("a", 60_000.0, 40_000)]);
+        calibration.observe(
+            0,
+            &answer("a", last, 0.0),
+            None,
+            Sent { raw: size(41_000), edited: size(21_000) },
+        );
+        calibration.estimate().tokens(size(22_000))
+    };
+    close(reports(61_270.0), 61_270.0 - 19_000.0 * PRIOR_SCALE, 0.02);
+    close(reports(35_870.0), 35_870.0 + 1_000.0 * PRIOR_SCALE, 0.02);
+}
+
+#[test]
+fn a_recording_that_goes_on_live_is_told_at_the_first_call() {
+    let mut calibration = after(&[("a", 60_000.0, 40_000)]);
+    calibration.observe(
+        0,
+        &answer("a", 61_270.0, 0.0),
+        None,
+        Sent { raw: size(41_000), edited: size(21_000) },
+    );
+    calibration.observe(
+        0,
+        &answer("a", 37_140.0, 0.0),
+        None,
+        Sent { raw: size(42_000), edited: size(22_000) },
+    );
+    close(calibration.estimate().tokens(size(22_000)), 37_140.0, 1e-6);
+}
+
+#[test]
+fn tokens_counted_twice_are_counted_once() {
+    let mut calibration = after(&[("a", 20_000.0, 15_000)]);
+    for step in 1..20 {
+        let prompt = 20_000.0 + 1_270.0 * f64::from(step);
+        calibration.observe(
+            0,
+            &answer("a", prompt, prompt - 1_270.0),
+            None,
+            both(15_000 + 1_000 * step as usize),
+        );
+    }
+    close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
+}
+
+#[test]
+fn a_new_model_has_a_scale_of_its_own_and_the_same_overhead() {
+    let mut reports: Vec<_> = (0..50)
+        .map(|step| ("a", 14_000.0 + 1_400.0 * f64::from(step), 5_000 + 1_000 * step as usize))
+        .collect();
+    let learned = after(&reports).estimate();
+    assert!((learned.scale - 1.4).abs() < 0.01 && (learned.base - 7_000.0).abs() < 300.0, "{learned:?}");
+    reports.push(("b", 60_000.0, 55_000));
+    let switched = after(&reports).estimate();
+    close(switched.tokens(size(55_000)), 60_000.0, 1e-6);
+    close(switched.tokens(size(70_000)), 75_000.0, 0.01);
+}
+
+#[test]
+fn learns_any_scale_within_a_few_calls() {
+    for scale in [0.7, 1.0, 1.5, 2.0, 3.0] {
+        let report = |step: usize| 12_000.0 + scale * (4_000 + 3_000 * step) as f64;
+        let reports: Vec<_> = (0..6).map(|step| ("a", report(step), 4_000 + 3_000 * step)).collect();
+        close(after(&reports).estimate().tokens(size(4_000 + 18_000)), report(6), 0.02);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_reports_leave_a_finite_estimate_with_a_clamped_scale(
+        reports in prop::collection::vec((any::<f64>(), any::<f64>(), 0usize..1_000_000, 0usize..1_000_000, 0..2), 0..40),
+    ) {
+        let mut calibration = on();
+        for (input, cached, raw, edited, model) in reports {
+            calibration.observe(0, &answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw: size(raw), edited: size(edited) });
+            let estimate = calibration.estimate();
+            prop_assert!((0.6..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
+        }
+    }
+}
