@@ -348,14 +348,27 @@ class FactStore {
   }
 
   async #readBatches(fresh, call) {
-    for (let from = 0; from < fresh.length && !call.isCancelled; ) {
-      const batch = new Batch();
-      while (from < fresh.length && batch.units < BATCH_UNITS) {
-        const { message, facts } = fresh[from++];
-        batch.add(facts.slot, message, this.#marker, this.#protects);
+    const underWay = [];
+    try {
+      for (let from = 0; from < fresh.length && !call.isCancelled; ) {
+        const batch = new Batch();
+        while (from < fresh.length && batch.units < BATCH_UNITS) {
+          const { message, facts } = fresh[from++];
+          batch.add(facts.slot, message, this.#marker, this.#protects);
+        }
+        if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) this.#read(batch);
+        else {
+          const reading = this.#engine.readAsync(batch.numbers, batch.strings, call.flag);
+          reading.catch(() => {});
+          underWay.push(reading);
+          // One batch crosses while a worker reads the one before.
+          if (underWay.length > 1) await call.away(underWay.shift());
+        }
       }
-      if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) this.#read(batch);
-      else await call.away(this.#engine.readAsync(batch.numbers, batch.strings, call.flag));
+      if (underWay.length > 0) await call.away(Promise.all(underWay));
+    } finally {
+      // Until it is over a worker may write into slots that would change hands.
+      await Promise.allSettled(underWay);
     }
   }
 

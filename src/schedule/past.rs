@@ -19,7 +19,7 @@ const TELLING_MISS: f64 = 0.03;
 
 /// Where a list differs from what a fold took in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub(super) struct Change {
     /// The first message that differs.
     at: usize,
     /// The end of the messages behind it that were there before; `at` if there are none.
@@ -33,10 +33,13 @@ pub struct Change {
 impl Change {
     /// How `transcript` goes back to what `fold` took in; `None` where it is of another conversation. `is_alone` if the
     /// hook has seen no other.
-    #[must_use]
-    pub fn find<F: Fold>(fold: &F, transcript: &Transcript, is_alone: bool) -> Option<Self> {
+    pub(super) fn find<F: Fold>(fold: &F, transcript: &Transcript, is_alone: bool) -> Option<Self> {
         let messages = transcript.messages();
-        let at = messages.iter().enumerate().take_while(|&(index, message)| fold.has(index, message)).count();
+        // A report that came in or was put right changes no list.
+        let is_equal = |&(index, message): &(usize, &Arc<Message>)| {
+            fold.message(index).is_some_and(|known| known.identity == message.identity)
+        };
+        let at = messages.iter().enumerate().take_while(is_equal).count();
         let (shared, rest) = messages.split_at_checked(at)?;
         let places: HashMap<u128, usize> = (at..fold.len())
             .filter_map(|index| fold.message(index).map(|message| (message.identity, index)))
@@ -61,7 +64,8 @@ impl Change {
         let is_begun = shared.iter().any(|message| is_telling(message));
         let answers = || {
             let reported = answer.and_then(|index| messages.get(index)?.reported_tokens());
-            let close = |(reported, planned): (f64, f64)| (reported - planned).abs() <= TELLING_MISS * planned;
+            let close =
+                |(reported, planned): (f64, f64)| (reported - planned).abs() <= TELLING_MISS * planned;
             reported.zip(fold.planned_tokens()).is_some_and(close)
         };
         let is_same = kept_end > at || is_begun || (is_summed_up && (is_alone || answers()));
@@ -69,8 +73,7 @@ impl Change {
     }
 
     /// What the fold's conversation was; the answer to its last call teaches too.
-    #[must_use]
-    pub fn past<F: Fold>(self, fold: &mut F, transcript: &Transcript) -> Past {
+    pub(super) fn past<F: Fold>(self, fold: &mut F, transcript: &Transcript) -> Past {
         let end = self.answer.map_or(self.kept_end, |answer| answer + 1);
         if end == self.at && !self.is_summed_up {
             return Past::default();

@@ -28,7 +28,6 @@ export class Invariants {
   /** By model, since it came into use: how many reports, tokens of text they have shown, the request of the last one. */
   #reports = new Map();
   #lastModel;
-  #isEdited = false;
 
   /** @param options.isTruthful whether the provider's reports can be relied on, by and large; `isHonest`: each of them */
   constructor(loop, { isTruthful = true, isHonest = true } = {}) {
@@ -38,25 +37,17 @@ export class Invariants {
     this.#isTruthful = isTruthful;
   }
 
-  /**
-   * As the judge's; `isEdit` where messages were changed in place. Older reports are then of texts that are there no
-   * more, and nothing tells: from then on the figures are not held to anything.
-   */
-  hostChanged({ isEdit = false, ...change } = {}) {
-    this.#isEdited ||= isEdit;
+  /** As the judge's. */
+  hostChanged(change) {
     this.#judge.hostChanged(change);
     this.#reports.clear();
-  }
-
-  usageArrived() {
-    this.#judge.usageArrived();
   }
 
   /** What is broken at this call, in words with figures; empty if nothing. */
   check(record) {
     const verdict = this.#judge.look(record);
     const broken = [...this.#always(record, verdict)];
-    if (this.#isTruthful && !this.#isEdited) broken.push(...this.#figures(record, verdict));
+    if (this.#isTruthful) broken.push(...this.#figures(record, verdict));
     this.#note(record);
     return broken;
   }
@@ -81,8 +72,7 @@ export class Invariants {
     const window = this.#loop.provider.contextWindow;
     const figures = `estimate ${Math.round(estimate)}, sent ${prompt}, window ${window}; ${reason}`;
     const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
-    const allowed =
-      (this.#isEdited ? MOST_EDITED_ERROR : MOST_ERROR) + (blur * this.#changedTokens(record, last)) / prompt;
+    const allowed = MOST_ERROR + (blur * this.#changedTokens(record, last)) / prompt;
     if (isKnown && Math.abs(error) > allowed && Math.abs(error) * prompt > this.#slackTokens)
       yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;

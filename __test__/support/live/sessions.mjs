@@ -131,10 +131,7 @@ class Session {
     this.#wasRefused = record.isRefused;
     if (record.call % RESTART_EVERY === 0 && this.#hasOnlyGrown)
       broken.push(...(await this.#restarted(record)));
-    if (owed !== undefined) {
-      owed.message.usage = owed.usage;
-      this.#invariants.usageArrived();
-    }
+    if (owed !== undefined) owed.message.usage = owed.usage;
     const added = this.#loop.messages.at(-1);
     if (this.#owed !== undefined && this.#owed !== owed) this.#owed.message = added;
     if (added.stopReason === "toolUse") this.#answersCalls(added);
@@ -223,7 +220,6 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
-    this.#hasOnlyGrown = false;
     this.#invariants.hostChanged({ isNew: false });
   }
 
@@ -241,6 +237,6 @@ class Session {
     }
     this.#provider.forget(result);
     this.#hasOnlyGrown = false;
-    this.#invariants.hostChanged({ isNew: false, isEdit: true });
+    this.#invariants.hostChanged({ isNew: false });
   }
 }

@@ -38,11 +38,6 @@ export class Judge {
     if (isNew) this.#letGo.clear();
   }
 
-  /** To be called when a usage came late: what was decided without it may be decided otherwise. */
-  usageArrived() {
-    this.#isChanged = true;
-  }
-
   /**
    * What is to be said of a call: `error` of the estimate as a share, `isTaught` where it counts, and how many messages
    * are `changed` and `lost` that should not be.

@@ -23,7 +23,7 @@ use self::dates::Dates;
 use self::report::{Reading, Report};
 use self::scale::{PRIOR_WEIGHT, SCALE_RANGE, Scales};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
-use crate::transcript::{Assistant, Message, Source, Usage};
+use crate::transcript::{Assistant, Message, Source};
 
 /// A report this far from its prediction, beside half of what was added since, contradicts the reports before it.
 const CONTRADICTION: f64 = 0.12;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::transcript::Usage;
 use proptest::prelude::*;
 
 fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
