@@ -15,9 +15,9 @@ import { Scribe, textOf } from "./support/live/texts.mjs";
 const SESSION = fileURLToPath(new URL("../../shared/data/pi-session.jsonl", import.meta.url));
 
 /** A loop with its judge; `call` sends, answers, and adds results of so many tokens. */
-function conversation(settings, options, opening = () => []) {
+function conversation(settings, options, opening = () => [], more = {}) {
   const scribe = new Scribe();
-  const loop = new Loop(new Provider(settings), options);
+  const loop = new Loop(new Provider(settings), options, more);
   const judge = new Judge(loop);
   loop.messages.push(...opening(scribe));
   const call = async (tokens, answer = scribe.asks()) => {
@@ -312,16 +312,16 @@ test("what is known of the prompt and the tools is kept across a model switch an
 });
 
 /** Grows a conversation to some reports, and changes its list; the records of the calls behind that. */
-async function changedBy(change, { options = {}, calls = 5, more = 3, settings = {} } = {}) {
-  const provider = { contextWindow: 32_000, basePrompt: 9000, scale: 1.4, ...settings };
-  const talk = conversation(provider, options, (by) => [by.user(50)]);
+async function changedBy(change, { options = {}, calls = 5, view } = {}) {
+  const settings = { contextWindow: 32_000, basePrompt: 9000, scale: 1.4 };
+  const talk = conversation(settings, options, (by) => [by.user(50)], { view });
   for (let at = 0; at < calls; at += 1) await talk.call(900);
   const { loop, scribe, judge } = talk;
   loop.messages = change(loop.messages, scribe) ?? loop.messages;
   for (const message of loop.messages) loop.provider.forget(message);
   judge.hostChanged();
   const records = [];
-  for (let at = 0; at < more; at += 1) records.push(await talk.call(400));
+  for (let at = 0; at < 3; at += 1) records.push(await talk.call(400));
   return { ...talk, records };
 }
 
@@ -333,7 +333,11 @@ for (const [what, change, setup] of [
   ["keeps the summary before it", (messages, by) => [summed(by), summed(by), ...messages.slice(-4)]],
   ["keeps everything", (messages, by) => [summed(by), ...messages]],
   ["came before a second report", (messages, by) => [summed(by), ...messages.slice(-2)], { calls: 1 }],
-  ["has no times", (messages, by) => [summed(by), ...messages.slice(-3)].map(withoutTime)],
+  [
+    "has no times",
+    (messages, by) => [summed(by), ...messages.slice(-4)],
+    { view: (messages) => messages.map(({ timestamp, ...message }) => message) },
+  ],
   ["is a user message", (messages, by) => [by.user(300), ...messages.slice(-4)]],
 ]) {
   for (const schedule of ["everyCall", "sticky"]) {
@@ -343,10 +347,6 @@ for (const [what, change, setup] of [
       assertClose(records.at(-1), 0.01);
     });
   }
-}
-
-function withoutTime({ timestamp, ...message }) {
-  return message;
 }
 
 test("one compaction after the other, none with a report between them", async () => {
