@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::calibration::{Calibration, Known, Sent};
+use super::calibration::{Calibration, Known, Past, Sent};
 use super::fold::Fold;
 use crate::account::{Account, Form};
 use crate::layers::window::Window;
@@ -131,6 +131,10 @@ impl Fold for EveryCall {
 
     fn known(&self) -> Option<Known> {
         self.calibration.known()
+    }
+
+    fn past(&self) -> &Past {
+        self.calibration.past()
     }
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::calibration::Known;
+use super::calibration::{Known, Past};
 use crate::layers::Limits;
 use crate::transcript::{Message, Transcript};
 
@@ -14,6 +14,8 @@ pub trait Fold {
     fn limits(&self) -> &Limits;
     /// What the reports it took in taught of the agent.
     fn known(&self) -> Option<Known>;
+    /// What its conversation was before its host changed the list.
+    fn past(&self) -> &Past;
     /// The message it took in at `index`.
     fn message(&self, index: usize) -> Option<&Arc<Message>>;
     /// What it estimated the last planned prompt at, once reports taught it how.

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::transcript::Message;
 
-    struct Heavy(Limits, usize);
+    struct Heavy(Limits, usize, Past);
 
     impl Fold for Heavy {
         fn len(&self) -> usize {
@@ -138,6 +138,10 @@ mod tests {
             None
         }
 
+        fn past(&self) -> &Past {
+            &self.2
+        }
+
         fn message(&self, _index: usize) -> Option<&Arc<Message>> {
             None
         }
@@ -153,7 +157,7 @@ mod tests {
     fn kept(count: usize, bytes: usize) -> (usize, usize) {
         let folds = Folds::default();
         for _ in 0..count {
-            folds.keep(Heavy(Limits::default(), bytes));
+            folds.keep(Heavy(Limits::default(), bytes, Past::default()));
         }
         let folds = folds.0.into_inner();
         (folds.iter().map(Fold::bytes).sum(), folds.len())

@@ -76,13 +76,13 @@ impl Change {
     pub(super) fn past<F: Fold>(self, fold: &mut F, transcript: &Transcript) -> Past {
         let end = self.answer.map_or(self.kept_end, |answer| answer + 1);
         if end == self.at && !self.is_summed_up {
-            return Past::default();
+            return fold.past().cut(self.at);
         }
         if let Some(answer) = self.answer.and_then(|index| transcript.messages().get(index)) {
             let before = (0..fold.len()).filter_map(|index| fold.message(index).cloned());
             fold.advance(&Transcript::new(before.chain([answer.clone()]).collect()));
         }
-        Past { known: fold.known(), kept: self.at..end }
+        fold.past().changed(self.at, end, fold.known())
     }
 }
 

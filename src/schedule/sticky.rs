@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::batch::{EditBatch, show_anew};
-use super::calibration::{Calibration, Known, Sent};
+use super::calibration::{Calibration, Known, Past, Sent};
 use super::clock::{Clock, Request};
 use super::economy::{Policy, Prices};
 use super::fold::Fold;
@@ -374,6 +374,10 @@ impl Fold for Sticky {
 
     fn known(&self) -> Option<Known> {
         self.calibration.known()
+    }
+
+    fn past(&self) -> &Past {
+        self.calibration.past()
     }
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {

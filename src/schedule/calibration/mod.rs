@@ -52,8 +52,42 @@ pub struct Known {
 pub struct Past {
     /// What it taught.
     pub known: Option<Known>,
-    /// The messages from the change on that were there before it: their reports are of the list as it was.
-    pub kept: Range<usize>,
+    /// The first message behind the change: what was known holds from there on.
+    pub from: usize,
+    /// Messages that were there before a change in front of them: their reports are of a list as it was.
+    pub stale: Vec<Range<usize>>,
+}
+
+impl Past {
+    /// What stays of it where the list is changed from `at` on: `known` is known there, and the messages up to `end` were
+    /// there before. A list that was only cut short goes on as it would have then.
+    #[must_use]
+    pub fn changed(&self, at: usize, end: usize, known: Option<Known>) -> Self {
+        let before = self.stale.iter().filter(|range| range.start < at);
+        let mut stale: Vec<_> = before.map(|range| range.start..range.end.min(at)).collect();
+        if end > at {
+            stale.push(at..end);
+        }
+        Self { known, from: at, stale }
+    }
+
+    /// The same for a list that ends at `at` and goes on anew.
+    #[must_use]
+    pub fn cut(&self, at: usize) -> Self {
+        if self.from >= at {
+            return Self { known: None, from: 0, ..self.changed(at, at, None) };
+        }
+        Self { from: self.from, ..self.changed(at, at, self.known.clone()) }
+    }
+
+    fn is_stale(&self, index: usize) -> bool {
+        self.stale.iter().any(|range| range.contains(&index))
+    }
+
+    /// Whether calls of the list as it was stand right behind the change.
+    fn has_stale_calls(&self) -> bool {
+        self.stale.last().is_some_and(|range| range.start == self.from)
+    }
 }
 
 /// What the reports so far teach.
@@ -141,14 +175,15 @@ impl Calibration {
         self.dates.pass(message);
         self.passed += 1;
         // What was known last is better than what was known when the first changed message came.
-        if self.is_changed() && self.passed == self.past.kept.start && self.past.known.is_some() {
+        if self.passed == self.past.from && self.past.known.is_some() && self.past.has_stale_calls() {
             (self.anchor, self.suspect, self.scales) = (None, None, Scales::default());
         }
     }
 
-    /// Whether calls of the list as it was stand behind the change.
-    fn is_changed(&self) -> bool {
-        !self.past.kept.is_empty()
+    /// What it started from.
+    #[must_use]
+    pub fn past(&self) -> &Past {
+        &self.past
     }
 
     /// Whether an answer of that time was to a call that did not have the summary before it: nothing was decided there.
@@ -160,7 +195,7 @@ impl Calibration {
     /// Takes in what was reported of the call that `assistant`, the message at `index`, answered at `time_ms`; it held one
     /// of the two in `sent`.
     pub fn observe(&mut self, index: usize, assistant: &Assistant, time_ms: Option<f64>, sent: Sent) {
-        if !self.is_on || self.past.kept.contains(&index) {
+        if !self.is_on || self.past.is_stale(index) {
             return;
         }
         let Some(total) = assistant.usage.prompt_tokens() else {
@@ -236,7 +271,7 @@ impl Calibration {
 
     /// What is known from before the list was changed: it holds from there on.
     fn known_before(&self) -> Option<&Known> {
-        self.past.known.as_ref().filter(|_| self.is_on && self.passed >= self.past.kept.start)
+        self.past.known.as_ref().filter(|_| self.is_on && self.passed >= self.past.from)
     }
 
     /// The first report: nothing of this list predicts it.

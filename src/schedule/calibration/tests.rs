@@ -91,7 +91,7 @@ fn after_a_compaction_without_timestamps_a_huge_overhead_is_doubted() {
 fn a_compaction_keeps_what_is_known_of_the_agent() {
     let before = after(&[("a", 42_700.0, 20_000), ("a", 55_400.0, 30_000)]);
     let mut calibration = on();
-    calibration.start_from(Past { known: before.known(), kept: 0..0 });
+    calibration.start_from(Past { known: before.known(), ..Past::default() });
     close(calibration.estimate().tokens(size(10_000)), 30_000.0, 0.01);
 }
 
