@@ -7,7 +7,7 @@ import { isSent } from "./sizes.mjs";
 /** Share of the window above which the layers drop messages. */
 const CONTEXT_RATIO = 0.75;
 
-/** From the third call on the provider's own reports have taught enough; calls that fail report nothing. */
+/** From the third call on the provider's own reports have taught enough; calls that fail or are refused report nothing. */
 const CALLS_TO_TEACH = 2;
 
 /** Judges the calls of one conversation, one after the other. */
@@ -58,7 +58,7 @@ export class Judge {
       changed: this.#changed(record),
       lost: this.#lost(record, whole / window),
     };
-    if (!record.isLost) this.#calls += 1;
+    if (!record.isLost && !record.isRefused) this.#calls += 1;
     this.#schedule = schedule;
     this.#window = window;
     this.#isChanged = false;

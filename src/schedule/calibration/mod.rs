@@ -20,7 +20,7 @@ pub use self::report::Sent;
 pub use self::scale::PRIOR_SCALE;
 
 use self::dates::Dates;
-use self::report::{Reading, Report};
+use self::report::Report;
 use self::scale::{PRIOR_WEIGHT, SCALE_RANGE, Scales};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Assistant, Message, Source};
@@ -208,9 +208,9 @@ impl Calibration {
         }
         let Assistant { source, usage, .. } = assistant;
         match self.anchor.take() {
-            None => self.first(Report::read(source, total, usage, sent, Reading::default())),
+            None => self.first(Report::read(source, total, usage, sent, None)),
             Some(anchor) if anchor.source != *source => {
-                let next = Report::read(source, total, usage, sent, anchor.reading);
+                let next = Report::read(source, total, usage, sent, Some(&anchor));
                 self.switch(anchor, next);
             }
             Some(anchor) => {
@@ -349,7 +349,15 @@ impl Calibration {
 
     /// Keeps a report that contradicts the anchor until the next one; two that agree outvote it, unless they leave less
     /// than nothing beside the messages: then a message grew in place after they were made.
+    ///
+    /// Three that lie on one line outvote the scale as well.
     fn doubt(&mut self, anchor: Report, next: Report) {
+        let suspect = self.suspect.as_ref();
+        if let Some(scale) = suspect.and_then(|suspect| Report::common_scale(&anchor, suspect, &next)) {
+            self.scales.restart(&next.source, scale);
+            (self.anchor, self.suspect) = (Some(next), None);
+            return;
+        }
         let beside = next.reported - self.scales.of(&next.source) * next.counted;
         let is_negative = beside < -(NEGATIVE_SHARE * next.reported + SLACK_TOKENS);
         if !is_negative && next.is_possible() && self.is_borne_out(&next) {

@@ -6,6 +6,8 @@ use crate::transcript::{Source, Usage};
 
 /// A prediction this close to a report tells what was sent, if the other one is farther off by as much.
 const TELLING_MISS: f64 = 0.05;
+/// A step of at least this share of what was sent tells the scale without those before it.
+const TELLING_STEP: f64 = 0.02;
 /// Most a provider counts beside the messages, for prompt and tools.
 const MAX_OVERHEAD: f64 = 150_000.0;
 
@@ -23,8 +25,31 @@ pub struct Sent {
 pub(super) struct Reading {
     /// The transcript was sent as it came.
     was_raw: bool,
-    /// What came from the cache is part of `input` already.
-    counts_cached_twice: bool,
+    twice: Twice,
+}
+
+/// What a provider says of the cache although its `input` has it already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Twice {
+    #[default]
+    Nothing,
+    /// What was read from it.
+    Read,
+    /// What was read and what was written.
+    All,
+}
+
+impl Twice {
+    /// The prompt by `usage`, if that can be; `total` if nothing is said twice.
+    fn prompt_tokens(self, total: f64, usage: &Usage) -> Option<f64> {
+        let (input, read) = (usage.input?, usage.cache_read.unwrap_or(0.0));
+        let cached = read + usage.cache_write.unwrap_or(0.0);
+        match self {
+            Self::Nothing => Some(total),
+            Self::Read => (read > 0.0 && input >= read).then_some(total - read),
+            Self::All => (cached > read && input >= cached).then_some(input),
+        }
+    }
 }
 
 /// A report beside what it was made of.
@@ -39,38 +64,54 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// `usage`, of a prompt of so many tokens in all, read like this.
-    pub(super) fn read(source: &Source, total: f64, usage: &Usage, sent: Sent, reading: Reading) -> Self {
-        let tokens = if reading.counts_cached_twice { usage.input.unwrap_or(total) } else { total };
+    /// `usage`, of a prompt of so many tokens in all, read as it stands or as the `last` report was.
+    pub(super) fn read(source: &Source, total: f64, usage: &Usage, sent: Sent, last: Option<&Self>) -> Self {
+        let reading = last.map_or_else(Reading::default, |last| last.reading);
+        Self::read_as(reading, source, total, usage, sent)
+            .or_else(|| Self::read_as(Reading::default(), source, total, usage, sent))
+            .unwrap_or_else(|| Self { source: source.clone(), reported: 0.0, counted: 0.0, reading })
+    }
+
+    fn read_as(reading: Reading, source: &Source, total: f64, usage: &Usage, sent: Sent) -> Option<Self> {
         let size = if reading.was_raw { sent.raw } else { sent.edited };
+        let tokens = reading.twice.prompt_tokens(total, usage)?;
         let reported = tokens - MESSAGE_FRAME_TOKENS * size.messages as f64;
-        Self { source: source.clone(), reported, counted: size.cl100k as f64, reading }
+        Some(Self { source: source.clone(), reported, counted: size.cl100k as f64, reading })
     }
 
     /// The next report in the reading that fits this one best at so many tokens for one of cl100k; this one's own
     /// reading, unless another is clearly better.
     pub(super) fn next(&self, total: f64, usage: &Usage, sent: Sent, scale: f64) -> Self {
-        let read = |reading: Reading| {
-            let next = Self::read(&self.source, total, usage, sent, reading);
+        let miss = |next: &Self| {
             let predicted = self.reported + scale * (next.counted - self.counted);
-            ((predicted - next.reported).abs() / next.reported.max(1.0), next)
+            (predicted - next.reported).abs() / next.reported.max(1.0)
         };
-        let last = read(self.reading);
-        let mut best = last.clone();
-        let cached = usage.cache_read.unwrap_or(0.0) + usage.cache_write.unwrap_or(0.0);
-        let may_count_twice = cached > 0.0 && usage.input.is_some_and(|input| input >= cached);
+        let last = Self::read(&self.source, total, usage, sent, Some(self));
+        let (last_miss, mut best) = (miss(&last), last.clone());
         for was_raw in [false, true] {
-            for counts_cached_twice in [false, true] {
-                if counts_cached_twice && !may_count_twice {
-                    continue;
-                }
-                let other = read(Reading { was_raw, counts_cached_twice });
-                if other.0 <= TELLING_MISS && other.0 + TELLING_MISS < last.0 && other.0 < best.0 {
+            for twice in [Twice::Nothing, Twice::Read, Twice::All] {
+                let reading = Reading { was_raw, twice };
+                let Some(other) = Self::read_as(reading, &self.source, total, usage, sent) else { continue };
+                let of_other = miss(&other);
+                if of_other <= TELLING_MISS && of_other + TELLING_MISS < last_miss && of_other < miss(&best) {
                     best = other;
                 }
             }
         }
-        best.1
+        best
+    }
+
+    /// The tokens for one of cl100k at which three reports say the same stands beside the messages; `None` if they do not.
+    pub(super) fn common_scale(first: &Self, second: &Self, third: &Self) -> Option<f64> {
+        let ratio = |from: &Self, to: &Self| {
+            let counted = to.counted - from.counted;
+            let is_telling = counted.abs() >= TELLING_STEP * to.counted && from.source == to.source;
+            is_telling.then(|| (to.reported - from.reported) / counted)
+        };
+        let (early, late) = (ratio(first, second)?, ratio(second, third)?);
+        let (lowest, highest) = SCALE_RANGE;
+        let agree = (early - late).abs() <= TELLING_MISS * late;
+        (agree && late >= lowest && late <= highest && third.reported >= late * third.counted).then_some(late)
     }
 
     /// Whether a prompt with so many cl100k tokens can have been reported so.

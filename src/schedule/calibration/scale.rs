@@ -25,6 +25,12 @@ impl Scales {
         }
     }
 
+    /// Forgets what a model taught and starts it from `prior`.
+    pub(super) fn restart(&mut self, source: &Source, prior: f64) {
+        self.0.retain(|(of, _)| of != source);
+        self.start(source, prior);
+    }
+
     /// The scale of a model; the prior's for one that has not spoken.
     pub(super) fn of(&self, source: &Source) -> f64 {
         self.find(source).map_or(PRIOR_SCALE, Scale::value)

@@ -145,6 +145,30 @@ fn tokens_counted_twice_are_counted_once() {
 }
 
 #[test]
+fn what_was_read_from_the_cache_is_counted_once_where_input_has_it_but_not_what_was_written() {
+    let mut calibration = after(&[("a", 20_000.0, 15_000)]);
+    for step in 1..20 {
+        let read = 20_000.0 + 1_270.0 * f64::from(step - 1);
+        let usage = Usage {
+            input: Some(3.0 + read),
+            cache_read: Some(read),
+            cache_write: Some(1_267.0),
+            ..Usage::default()
+        };
+        let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
+        calibration.observe(0, &assistant, None, both(15_000 + 1_000 * step as usize));
+    }
+    close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
+}
+
+#[test]
+fn a_scale_far_from_any_is_learned_from_steps_as_large_as_the_prompt() {
+    let report = |step: usize| 3.0 * (2_000 + 3_000 * step) as f64;
+    let reports: Vec<_> = (0..4).map(|step| ("a", report(step), 1_000 + 3_000 * step)).collect();
+    close(after(&reports).estimate().tokens(size(13_000)), report(4), 0.01);
+}
+
+#[test]
 fn a_new_model_has_a_scale_of_its_own_and_the_same_overhead() {
     let mut reports: Vec<_> = (0..50)
         .map(|step| ("a", 14_000.0 + 1_400.0 * f64::from(step), 5_000 + 1_000 * step as usize))
