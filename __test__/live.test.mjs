@@ -362,6 +362,19 @@ test("one compaction after the other, none with a report between them", async ()
   }
 });
 
+test("compactions whose time is later than the answers that follow", async () => {
+  for (const schedule of ["everyCall", "sticky"]) {
+    const settings = { contextWindow: 32_000, basePrompt: 9000, scale: 1.4 };
+    const { call, loop, scribe, judge } = conversation(settings, { schedule }, (by) => [by.user(50)]);
+    for (let at = 0; at < 6; at += 1) {
+      loop.messages = [{ ...summed(scribe), timestamp: scribe.now + 60_000 }, ...loop.messages.slice(-2)];
+      judge.hostChanged();
+      const record = await call(800);
+      if (at > 0) assertClose(record, 0.04);
+    }
+  }
+});
+
 test("an agent whose prompt grew much at a compaction is believed at its second report", async () => {
   const options = { schedule: "sticky" };
   const settings = { basePrompt: 6000, contextWindow: 128_000 };

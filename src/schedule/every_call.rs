@@ -141,6 +141,10 @@ impl Fold for EveryCall {
         self.account.row(index).map(|row| &row.message)
     }
 
+    fn expect_answer(&mut self) {
+        self.calibration.expect_answer();
+    }
+
     fn planned_tokens(&self) -> Option<f64> {
         self.planned
     }

@@ -187,9 +187,9 @@ impl Sticky {
     }
 
     /// Decides about a call as was decided when it was made. True if that changed what is sent.
-    fn decide(&mut self, message: &Message) -> bool {
+    fn decide(&mut self, index: usize, message: &Message) -> bool {
         // A call from before a compaction had another list: nothing was decided about this one.
-        if self.calibration.is_older_than_summary(message.timestamp_ms) {
+        if self.calibration.is_older_than_summary(index, message.timestamp_ms) {
             return false;
         }
         let arithmetic = self.weigh();
@@ -384,6 +384,10 @@ impl Fold for Sticky {
         self.account.row(index).map(|row| &row.message)
     }
 
+    fn expect_answer(&mut self) {
+        self.calibration.expect_answer();
+    }
+
     fn planned_tokens(&self) -> Option<f64> {
         self.planned
     }
@@ -392,7 +396,7 @@ impl Fold for Sticky {
         let mut is_caught_up = false;
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
-                let is_changed = self.decide(message);
+                let is_changed = self.decide(index, message);
                 // What came late was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
                     self.catch_up(transcript);

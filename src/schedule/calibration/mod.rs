@@ -100,6 +100,8 @@ pub struct Calibration {
     past: Past,
     /// How many messages were taken in.
     passed: usize,
+    /// The answer to a call that was planned over this very list, whatever its time says.
+    own_answer: Option<usize>,
     /// The last believed report.
     anchor: Option<Report>,
     /// A report that contradicts what is known: the next one decides between them.
@@ -122,6 +124,7 @@ impl Calibration {
             overhead_tokens: None,
             past: Past::default(),
             passed: 0,
+            own_answer: None,
             anchor: None,
             suspect: None,
             scales: Scales::default(),
@@ -186,10 +189,16 @@ impl Calibration {
         &self.past
     }
 
-    /// Whether an answer of that time was to a call that did not have the summary before it: nothing was decided there.
+    /// Says that the next message answers a call that was planned over this very list, whatever its time says.
+    pub fn expect_answer(&mut self) {
+        self.own_answer = Some(self.passed);
+    }
+
+    /// Whether the answer at `index`, of that time, was to a call that did not have the summary before it: nothing was
+    /// decided there.
     #[must_use]
-    pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
-        self.dates.is_older_than_summary(time_ms)
+    pub fn is_older_than_summary(&self, index: usize, time_ms: Option<f64>) -> bool {
+        self.own_answer != Some(index) && self.dates.is_older_than_summary(time_ms)
     }
 
     /// Takes in what was reported of the call that `assistant`, the message at `index`, answered at `time_ms`; it held one
@@ -203,7 +212,7 @@ impl Calibration {
             return;
         };
         self.newest_report = Some(index);
-        if self.dates.is_older_than_input(time_ms) {
+        if self.own_answer != Some(index) && self.dates.is_older_than_input(time_ms) {
             return;
         }
         let Assistant { source, usage, .. } = assistant;
