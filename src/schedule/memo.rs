@@ -57,10 +57,9 @@ impl<F: Fold> Folds<F> {
     fn past_of(&self, transcript: &Transcript, is_alone: bool) -> Option<Past> {
         let (mut fold, change) = {
             let mut folds = self.0.lock();
-            let changes = folds.iter().enumerate().rev();
-            let (at, change) = changes
-                .filter_map(|(at, fold)| Some((at, Change::find(fold, transcript, is_alone)?)))
-                .next()?;
+            let mut newest_first = folds.iter().enumerate().rev();
+            let (at, change) =
+                newest_first.find_map(|(at, fold)| Some((at, Change::find(fold, transcript, is_alone)?)))?;
             (folds.remove(at), change)
         };
         let past = change.past(&mut fold, transcript);

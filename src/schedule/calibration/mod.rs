@@ -307,13 +307,11 @@ impl Calibration {
     /// Whether a report says that more stands beside the messages than agents send: then it is of a longer list.
     fn is_doubtful(&self, next: &Report) -> bool {
         let counted = PRIOR_SCALE * next.counted;
-        match self.overhead_tokens {
-            Some(overhead) => next.reported > (counted + 2.0 * overhead) * KNOWN_ROOM + SLACK_TOKENS,
-            None => {
-                let beside = next.reported - counted;
-                beside > DOUBTED_OVERHEAD && beside > DOUBTED_SHARE * self.context_window
-            }
+        if let Some(overhead) = self.overhead_tokens {
+            return next.reported > (counted + 2.0 * overhead) * KNOWN_ROOM + SLACK_TOKENS;
         }
+        let beside = next.reported - counted;
+        beside > DOUBTED_OVERHEAD && beside > DOUBTED_SHARE * self.context_window
     }
 
     /// The scale a model starts from at its first report.
