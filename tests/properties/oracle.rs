@@ -1,5 +1,5 @@
-//! Layers 1 to 3 and the guard once more, straight from the documented rules and in quadratic time: what plans are held
-//! against. Shares nothing with the product but the counting of tokens.
+//! Layers 1 to 3 and the guard once more, straight from the documented rules: what plans are held against. Shares nothing
+//! with the product but the counting of tokens.
 
 use pi_strata::layers::{Limits, ThinkingScope};
 
@@ -31,13 +31,14 @@ pub(crate) fn every_call(messages: &[Message], limits: &Limits) -> Vec<(usize, F
             sizes[index] = tokens(&[left]);
         }
     }
-    let tail = tail_start(messages, limits.keep_recent_messages.max(1));
+    let (groups, protected) = (groups(messages), protected(messages));
+    let tail = tail_start(messages, &groups, limits.keep_recent_messages.max(1));
     for start in 0..tail {
         if sizes.iter().sum::<usize>() as f64 <= limits.context_window * limits.context_ratio {
             break;
         }
-        if group_of(messages, start) == start && !is_protected(messages, start) {
-            drop_group(messages, start, &mut fates, &mut sizes);
+        if groups[start] == start && !protected[start] {
+            drop_group(&groups, start, &mut fates, &mut sizes);
         }
     }
     listed(fates)
@@ -58,15 +59,16 @@ pub(crate) fn guarded(messages: &[Message], limits: &Limits, cap: [usize; 3]) ->
     let newest_round = (0..messages.len()).rfind(|&index| opens_round(index)).unwrap_or(0);
     let is_last =
         |message: &Message| message.role != Role::System && tokens(std::slice::from_ref(message)) > 0;
-    let last_group = positions(messages, is_last).last().map_or(0, |&index| group_of(messages, index));
+    let groups = groups(messages);
+    let last_group = positions(messages, is_last).last().map_or(0, |&index| groups[index]);
     for start in 0..last_group {
         let may_stop = opens_round(start) || start > newest_round;
         if may_stop && sizes.iter().sum::<usize>() as f64 <= budget {
             break;
         }
         let is_system = messages[start].role == Role::System;
-        if group_of(messages, start) == start && start != newest_round && !is_system {
-            drop_group(messages, start, &mut fates, &mut sizes);
+        if groups[start] == start && start != newest_round && !is_system {
+            drop_group(&groups, start, &mut fates, &mut sizes);
         }
     }
     listed(fates)
@@ -100,8 +102,8 @@ fn shorten(
     }
 }
 
-fn drop_group(messages: &[Message], start: usize, fates: &mut [Option<Fate>], sizes: &mut [usize]) {
-    for index in (start..messages.len()).filter(|&index| group_of(messages, index) == start) {
+fn drop_group(groups: &[usize], start: usize, fates: &mut [Option<Fate>], sizes: &mut [usize]) {
+    for index in (start..groups.len()).filter(|&index| groups[index] == start) {
         fates[index] = Some(Fate::Dropped);
         sizes[index] = 0;
     }
@@ -212,24 +214,30 @@ fn stripped(message: &Message) -> Message {
     left
 }
 
-/// The message that opens the group of the one at `index`: of a result the nearest assistant message with its call.
-fn group_of(messages: &[Message], index: usize) -> usize {
-    let Role::ToolResult { call_id, .. } = &messages[index].role else { return index };
-    (0..index).rfind(|&at| calls(&messages[at]).any(|id| id == call_id)).unwrap_or(index)
+/// The message that opens the group of each: of a result the nearest assistant message with its call.
+fn groups(messages: &[Message]) -> Vec<usize> {
+    let group_of = |(index, message): (usize, &Message)| {
+        let Role::ToolResult { call_id, .. } = &message.role else { return index };
+        (0..index).rfind(|&at| calls(&messages[at]).any(|id| id == call_id)).unwrap_or(index)
+    };
+    messages.iter().enumerate().map(group_of).collect()
 }
 
 /// Where the newest `count` messages begin, system ones not counted, with the calls of the results among them.
-fn tail_start(messages: &[Message], count: usize) -> usize {
+fn tail_start(messages: &[Message], groups: &[usize], count: usize) -> usize {
     let spoken = positions(messages, |message| message.role != Role::System);
     let Some(&start) = spoken.get(spoken.len().saturating_sub(count)) else { return messages.len() };
-    (start..messages.len()).map(|index| group_of(messages, index)).min().unwrap_or(start)
+    groups[start..].iter().copied().min().unwrap_or(start)
 }
 
-fn is_protected(messages: &[Message], index: usize) -> bool {
+fn protected(messages: &[Message]) -> Vec<bool> {
     let users = positions(messages, |message| message.role == Role::User);
     let opening = positions(messages, Message::is_spoken).first().copied();
-    let opens = opening == Some(index) && !matches!(messages[index].role, Role::Assistant { .. });
-    let is_summary = messages[index].role == Role::Summary && users.first().is_none_or(|&user| index < user);
-    let is_end = users.first() == Some(&index) || users.last() == Some(&index);
-    messages[index].role == Role::System || is_summary || is_end || opens
+    let is_protected = |(index, message): (usize, &Message)| {
+        let opens = opening == Some(index) && !matches!(message.role, Role::Assistant { .. });
+        let is_summary = message.role == Role::Summary && users.first().is_none_or(|&user| index < user);
+        let is_end = users.first() == Some(&index) || users.last() == Some(&index);
+        message.role == Role::System || is_summary || is_end || opens
+    };
+    messages.iter().enumerate().map(is_protected).collect()
 }
