@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use self::pending::Pending;
+use self::pending::{Name, Pending};
 
 pub use self::rows::{
     Change, Hit, ImportedMessage, ImportedState, ListQuery, Listed, NewMessage, Operation, Order, Outcome,
@@ -234,7 +234,7 @@ impl Store {
     ) -> Result<T, Error> {
         self.open_now()?;
         let writer = self.writer.lock();
-        self.settle(&writer, operations)?;
+        self.settle(&writer, operations.map(names_of).as_deref())?;
         transact(&writer, work)
     }
 
@@ -245,7 +245,7 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let writer = self.writer_now()?;
-        self.settle(&writer, Some(operations))?;
+        self.settle(&writer, Some(&names_of(operations)))?;
         connection_of(&writer)?.busy_timeout(SOON)?;
         let outcome = transact(&writer, work);
         connection_of(&writer)?.busy_timeout(BUSY_TIMEOUT)?;
@@ -277,13 +277,18 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Runs `work` on the connection, in one snapshot. Does not wait for what is being written.
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+    /// Runs `work`, about the session named or about all, on the connection, in one snapshot. Does not wait for what is being
+    /// written.
+    fn read<T>(
+        &self,
+        named: Option<Name<'_>>,
+        work: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let Self { store, reader } = self;
         if store.is_in_memory() {
             store.open_now()?;
             let writer = store.writer.lock();
-            store.settle(&writer, None)?;
+            store.settle(&writer, named.as_ref().map(std::slice::from_ref))?;
             return work(connection_of(&writer)?);
         }
         let mut reader = reader.lock();
@@ -296,6 +301,10 @@ impl Reading<'_> {
         let snapshot = reader.as_ref().ok_or(Kind::Closed)?.unchecked_transaction()?;
         work(&snapshot)
     }
+}
+
+fn names_of(operations: &[Operation]) -> Vec<Name<'_>> {
+    operations.iter().map(|(namespace, key, _)| (namespace.as_str(), key.as_str())).collect()
 }
 
 fn transact<T>(

@@ -7,13 +7,16 @@ use std::sync::atomic::Ordering;
 use parking_lot::MutexGuard;
 
 use super::change::{Changing, Flags, Head, Sql};
-use super::rows::{NewMessage, Operation, Stamp};
+use super::rows::{NewMessage, Stamp};
 use super::{Error, Slot, Store, connection_of, now_ms};
 use crate::sqlite::Kind;
 use crate::sqlite::rusqlite::{Transaction, TransactionBehavior};
 
-/// Messages that may wait.
-const MAX_MESSAGES: usize = 4096;
+/// Messages that may wait; with more, a session that is appended to is written at once.
+const MAX_MESSAGES: usize = 1 << 14;
+
+/// A session's namespace and key.
+pub(super) type Name<'a> = (&'a str, &'a str);
 
 /// What waits, by namespace and key.
 #[derive(Debug, Default)]
@@ -73,7 +76,7 @@ impl Store {
         let is_full = pending.messages >= MAX_MESSAGES;
         drop(pending);
         if is_full {
-            self.settle(&writer, None)?;
+            self.settle(&writer, Some(&[(namespace, key)]))?;
         }
         Ok((stamp, seq))
     }
@@ -87,25 +90,22 @@ impl Store {
         Ok(head)
     }
 
-    /// Writes what waits into the tables: of the sessions that `operations` name, or of all.
+    /// Writes what waits into the tables: of the sessions named, or of all.
     pub(super) fn settle(
         &self,
         writer: &MutexGuard<'_, Slot>,
-        operations: Option<&[Operation]>,
+        sessions: Option<&[Name<'_>]>,
     ) -> Result<(), Error> {
         let mut pending = self.pending.lock();
         if pending.messages == 0 {
             return Ok(());
         }
-        let names: Vec<(String, String)> = match operations {
-            Some(operations) => {
-                operations.iter().map(|(space, key, _)| (space.clone(), key.clone())).collect()
-            }
-            None => pending
-                .sessions
-                .iter()
-                .flat_map(|(space, keys)| keys.keys().map(|key| (space.clone(), key.clone())))
-                .collect(),
+        let owned = |(namespace, key): &Name<'_>| ((*namespace).to_owned(), (*key).to_owned());
+        let names: Vec<(String, String)> = if let Some(sessions) = sessions {
+            sessions.iter().map(owned).collect()
+        } else {
+            let all = pending.sessions.iter();
+            all.flat_map(|(space, keys)| keys.keys().map(|key| (space.clone(), key.clone()))).collect()
         };
         let transaction = Transaction::new_unchecked(connection_of(writer)?, TransactionBehavior::Immediate)?;
         let change = self.changing(&transaction);

@@ -13,8 +13,9 @@ use crate::sessions::search::match_query;
 use crate::sqlite::Kind;
 use crate::sqlite::rusqlite::{self, OptionalExtension as _, Row, params};
 
-/// Bytes of messages whose words are indexed at once: some ms.
-const PART_BYTES: usize = 32 * 1024;
+/// Bytes of messages whose words are indexed at once: some tenths of a second, which one who adds meanwhile spends in the
+/// queue; smaller parts are more commits.
+const PART_BYTES: usize = 1 << 20;
 const STAMP: &str = "number, version, revision, created_at, updated_at";
 const MESSAGE: &str = "id, seq, place, live, summary, body, at";
 
@@ -24,7 +25,7 @@ impl Reading<'_> {
     /// # Errors
     /// [`Kind`] says which.
     pub fn load(&self, namespace: &str, key: &str) -> Result<Option<Stored>, Error> {
-        self.read(|reader| {
+        self.read(Some((namespace, key)), |reader| {
             fault::step();
             let sql = format!(
                 "SELECT {STAMP}, prompt, fields, digest, compressions, tokens_saved
@@ -44,9 +45,9 @@ impl Reading<'_> {
     /// What a session is, without its messages.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// As [`Reading::load`].
     pub fn stamp(&self, namespace: &str, key: &str) -> Result<Option<Stamp>, Error> {
-        self.read(|reader| {
+        self.read(Some((namespace, key)), |reader| {
             let sql = format!("SELECT {STAMP} FROM sessions WHERE namespace = ?1 AND key = ?2");
             Ok(reader.prepare_cached(&sql)?.query_row([namespace, key], stamp).optional()?)
         })
@@ -55,7 +56,7 @@ impl Reading<'_> {
     /// A page of the messages of a session, those let go too, in the order they were appended.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// As [`Reading::load`].
     pub fn page(&self, namespace: &str, key: &str, page: &Page) -> Result<Vec<StoredMessage>, Error> {
         let (after, order) = if page.newest { (None, "DESC") } else { (page.after, "ASC") };
         let sql = format!(
@@ -63,7 +64,7 @@ impl Reading<'_> {
              WHERE session = (SELECT number FROM sessions WHERE namespace = ?1 AND key = ?2) AND seq > ?3
              ORDER BY seq {order} LIMIT ?4"
         );
-        self.read(|reader| {
+        self.read(Some((namespace, key)), |reader| {
             let mut found = reader
                 .prepare_cached(&sql)?
                 .query_map(params![namespace, key, after.unwrap_or(i64::MIN), page.limit], message)?
@@ -78,7 +79,7 @@ impl Reading<'_> {
     /// A page of sessions.
     ///
     /// # Errors
-    /// As [`Store::load`]; [`Kind::BadCursor`].
+    /// As [`Reading::load`]; [`Kind::BadCursor`].
     pub fn list(&self, query: &ListQuery) -> Result<Sessions, Error> {
         let (condition, order) = match query.order {
             Order::Created => ("number > ?3", "number"),
@@ -94,7 +95,7 @@ impl Reading<'_> {
                     (SELECT count(*) FROM messages WHERE session = number AND live = 1)
              FROM sessions WHERE namespace = ?1 AND {condition} AND (?2 IS NOT NULL) ORDER BY {order} LIMIT ?4"
         );
-        self.read(|reader| {
+        self.read(None, |reader| {
             let rows = reader
                 .prepare_cached(&sql)?
                 .query_map(params![query.namespace, time, number, query.limit], |row| {
@@ -121,13 +122,13 @@ impl Reading<'_> {
     /// The newest messages that hold all phrases.
     ///
     /// # Errors
-    /// As [`Store::load`].
+    /// As [`Reading::load`].
     pub fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, Error> {
         let Some(wanted) = match_query(&query.phrases) else { return Ok(Vec::new()) };
         if self.store.is_in_memory() {
             self.store.index_rest()?;
         }
-        self.read(|reader| {
+        self.read(None, |reader| {
             fault::step();
             let mut hits = reader.prepare_cached(
                 "SELECT sessions.key, messages.id, messages.body, messages.live

@@ -405,7 +405,7 @@ fn what_waits_in_memory_is_seen_by_everybody() {
 #[test]
 fn no_more_than_some_messages_wait() {
     let store = Store::new(IN_MEMORY);
-    for n in 0..10_000 {
+    for n in 0..20_000 {
         store.append_new("", &format!("{}", n % 7), new_message(&n.to_string())).expect("appends");
     }
     let rows: i64 = {
@@ -413,6 +413,6 @@ fn no_more_than_some_messages_wait() {
         let count = "SELECT count(*) FROM messages";
         connection_of(&writer).expect("open").query_row(count, [], |row| row.get(0)).expect("counts")
     };
-    assert!((5_000..10_000).contains(&rows), "{rows} are written");
-    assert_eq!(ids(&store, "3").len(), 1429);
+    assert!((1_000..20_000).contains(&rows), "{rows} are written");
+    assert_eq!(ids(&store, "3").len(), 2857);
 }
