@@ -51,6 +51,7 @@ impl EveryCall {
     #[must_use]
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size) {
         self.advance(transcript);
+        self.calibration.expect_answer();
         self.settle();
         self.planned = self.calibration.planned_tokens(self.account.sent());
         let plan = self.account.plan();
@@ -139,10 +140,6 @@ impl Fold for EveryCall {
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {
         self.account.row(index).map(|row| &row.message)
-    }
-
-    fn expect_answer(&mut self) {
-        self.calibration.expect_answer();
     }
 
     fn planned_tokens(&self) -> Option<f64> {

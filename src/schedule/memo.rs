@@ -149,8 +149,6 @@ mod tests {
             None
         }
 
-        fn expect_answer(&mut self) {}
-
         fn advance(&mut self, _transcript: &Transcript) {}
     }
 

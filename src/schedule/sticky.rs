@@ -145,6 +145,7 @@ impl Sticky {
     #[must_use]
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic) {
         self.advance(transcript);
+        self.calibration.expect_answer();
         fault::step();
         let arithmetic = self.weigh();
         let mut moved = None;
@@ -382,10 +383,6 @@ impl Fold for Sticky {
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {
         self.account.row(index).map(|row| &row.message)
-    }
-
-    fn expect_answer(&mut self) {
-        self.calibration.expect_answer();
     }
 
     fn planned_tokens(&self) -> Option<f64> {
