@@ -441,3 +441,14 @@ test("conversations that share a hook keep what is known of their agents apart",
     assertClose(await call(300), 0.04);
   }
 });
+
+test("a model of another encoding that failed to answer takes nothing away of what is known", async () => {
+  const settings = { contextWindow: 32_000, basePrompt: 9000, scale: 1.4 };
+  const { call, loop, scribe, judge } = conversation(settings, {}, (by) => [by.user(50)]);
+  await call(0, { ...scribe.says(0), model: "gpt-5.1-codex", stopReason: "aborted" });
+  loop.messages.push(scribe.user(50));
+  await call(900);
+  loop.messages = [summed(scribe), ...loop.messages];
+  judge.hostChanged();
+  assertClose(await call(900), 0.04);
+});

@@ -1,6 +1,7 @@
 // By which encoding a transcript is counted.
 "use strict";
 
+const { UNSENT_STOP_REASONS } = require("../wire.js");
 const { encodingOf } = require("./models.js");
 
 /**
@@ -16,10 +17,11 @@ function encodingOfTranscript(wanted, messages) {
   return undefined;
 }
 
-/** The model of an assistant message; nothing of what cannot be looked at. */
+/** The model of an answer; nothing of one that failed, or of what cannot be looked at. */
 function modelOf(message) {
   try {
-    return message?.role === "assistant" && typeof message.model === "string" ? message.model : undefined;
+    if (message?.role !== "assistant" || UNSENT_STOP_REASONS.has(message.stopReason)) return undefined;
+    return typeof message.model === "string" ? message.model : undefined;
   } catch {
     return undefined;
   }
