@@ -102,6 +102,8 @@ struct Run {
 
 /// Bytes of two tokens from which on their answer is remembered: shorter ones have few merges to undo.
 const REMEMBERED_FROM: usize = 6;
+/// Bytes of a piece from which on every answer is: it repeats itself, and a megabyte of `ab` took three times as long.
+const LONG_FROM: usize = 256;
 /// Remembered answers, as a power of two: 128 KB.
 const ANSWER_BITS: u32 = 14;
 
@@ -155,6 +157,7 @@ impl Scratch {
             self.answers = vec![0; 1 << ANSWER_BITS];
         }
         self.run = Run::default();
+        let is_long = piece.len() >= LONG_FROM;
         let mut at = 0;
         let mut candidate = Some(Candidate::of(vocabulary, first));
         let mut is_longest = false;
@@ -162,7 +165,7 @@ impl Scratch {
             let longest = token.len;
             let taken = loop {
                 let fitting = match self.tokens.last() {
-                    Some(&last) if last.len + token.len >= REMEMBERED_FROM => {
+                    Some(&last) if is_long || last.len + token.len >= REMEMBERED_FROM => {
                         self.recall(vocabulary, piece, at, last, token, shorter, is_longest)
                     }
                     Some(&last) => {
