@@ -23,6 +23,7 @@ const { encodingForModel, getEncoding, getEncodingNameForModel } = lateFunctions
 const { countChatTokens, encodeChat } = lateFunctions(() => require("./lib/tokens/chat.js"));
 const { Tiktoken } = lateClasses(() => require("./lib/js-tiktoken/tiktoken.js"));
 const { explain } = lateFunctions(() => require("./lib/explain.js"));
+const { ledger } = lateFunctions(() => require("./lib/ledger.js"));
 const { createContextGuard, guardContext, truncateToolResult } = lateFunctions(() =>
   require("./lib/guard.js"),
 );
@@ -81,6 +82,7 @@ module.exports = {
   transformContext,
   createTransformContext,
   explain,
+  ledger,
   countTokens,
   countTokensAsync,
   estimateTokens,

@@ -422,3 +422,46 @@ test("--version says which", () => {
   assert.equal(status, 0);
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
 });
+
+test("cache reads the bill of a session back, as tables and as JSON", () => {
+  const { status, stdout, stderr } = run(["cache", example]);
+  assert.deepEqual([status, stderr], [0, ""]);
+  assert.match(stdout, /^model calls +81$/m);
+  assert.match(stdout, /^billed +\$ 3\.26$/m);
+  assert.match(stdout, /^the entry had expired +3 +288,999 +\$ 1\.00$/m);
+  const book = JSON.parse(run(["cache", "--json", example]).stdout);
+  assert.equal(book.calls, 81);
+  assert.equal(book.misses.length, 3);
+  assert.ok(
+    book.misses.every(({ call, index, cause }) => call > 1 && index === undefined && cause === "expired"),
+  );
+  assert.equal(book.dollars.withoutHook, book.dollars.billed);
+});
+
+test("cache says so where a session tells no usage, or no price", () => {
+  const silent = run(["cache", "-"], asPiFile(piSession(3)));
+  assert.equal(silent.status, 0);
+  assert.match(silent.stdout, /^ {2}without a usage +4$/m);
+  assert.match(silent.stdout, /No cache was used/);
+  const unpriced = piSession(3).map((message) =>
+    message.role === "assistant"
+      ? { ...message, model: "own", usage: { input: 1000, output: 10, cacheRead: 0, cacheWrite: 0 } }
+      : message,
+  );
+  const file = fileOf("unpriced.jsonl", asPiFile(unpriced));
+  assert.match(run(["cache", file]).stdout, /^ {2}without a price +4 calls/m);
+  assert.match(
+    run(["cache", "--price-input", "5", file]).stdout,
+    /^billed +\$ 0\.02\d\d, estimated from prices$/m,
+  );
+  const missing = run(["cache", join(folder, "none.jsonl")]);
+  assert.deepEqual([missing.status, missing.stdout], [2, ""]);
+});
+
+for (const path of recordings) {
+  test("cache adds up what a recorded session was billed, over its compactions", () => {
+    const { calls, tokens, dollars } = JSON.parse(run(["cache", "--json", path]).stdout);
+    assert.equal(calls, JSON.parse(run(["replay", "--json", path]).stdout).summary.calls);
+    assert.ok(tokens.cacheRead < tokens.prompt && dollars.billed > 0);
+  });
+}

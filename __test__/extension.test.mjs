@@ -198,7 +198,7 @@ test("/strata shows what the last request held, what was edited and why, and wha
   assert.match(panel, /^Schedule: everyCall; recomputed at every call\.$/m);
   assert.match(
     panel,
-    /Billed for the messages above: \$\d+\.\d\d\. Not sent since pi started: [\d,]+ tokens in 11 calls\./,
+    /Billed for the messages above: \$\d+\.\d\d\. Without the hook about \$\d+\.\d\d: \$\d+\.\d\d (saved|lost)\. Not sent since pi started: [\d,]+ tokens in 11 calls\./,
   );
 });
 

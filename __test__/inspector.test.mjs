@@ -325,7 +325,7 @@ test("misses have causes, and dollars follow the usage", async () => {
   const { calls } = await stateOf(inspector);
   assert.deepEqual(
     calls.map(({ miss }) => miss),
-    [undefined, undefined, "model", "unknown"],
+    [undefined, undefined, "model", "provider"],
   );
   assert.equal(calls[0].paid, 8);
   assert.ok(Math.abs(calls[1].paid - 1.0008) < 1e-9);

@@ -3,6 +3,7 @@
 
 import { basename } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { ledgerOf, ledgerText } from "../lib/cli/cache.mjs";
 import { countFiles, countTable } from "../lib/cli/count.mjs";
 import { PRICES } from "../lib/cli/economy/caches.mjs";
 import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
@@ -155,6 +156,14 @@ async function runExplain(file, { call, contextWindow, schedule, json }) {
   else console.log(explanationText(explained));
 }
 
+async function runCache(file, { contextWindow, schedule, priceInput, json }) {
+  const session = await load(file);
+  const prices = priceInput === undefined ? undefined : { input: priceInput };
+  const ledger = await ledgerOf(session, { contextWindow, schedule, prices });
+  const { format, problems, unplayed } = session;
+  console.log(json ? JSON.stringify({ format, problems, unplayed, ...ledger }) : ledgerText(session, ledger));
+}
+
 async function runCount(files, { json, encoding, model }) {
   const paths = files.length > 0 ? await expand(files) : ["-"];
   const counts = await countFiles(paths, { encoding, model });
@@ -184,6 +193,7 @@ Examples:
   pi-strata replay --live session.jsonl               the same against a provider that counts
   pi-strata replay --cost *.jsonl                     dollars and recall under each policy
   pi-strata explain --call 120 session.jsonl          every edit before one call, and why
+  pi-strata cache session.jsonl                       dollars billed, cache misses and why
   pi-strata count README.md                           exact tokens, by cl100k_base or --model
 
 Exit codes: 0 done; 2 something to mend (a missing file, a wrong option); 1 any other failure.
@@ -250,6 +260,37 @@ Examples:
   pi-strata explain --json session.jsonl | jq .schedule`,
   )
   .action(runExplain);
+
+program
+  .command("cache")
+  .description(
+    "Read a recorded session's bill back: dollars, cache misses and why, what the hook cost and saved.",
+  )
+  .argument("<file>", 'the session, or "-" for standard input')
+  .option(
+    "--context-window <tokens>",
+    "the model's context window, as the hook had it",
+    positiveInteger,
+    200_000,
+  )
+  .addOption(scheduleOption())
+  .option(
+    "--price-input <dollars>",
+    "price of a million input tokens (default: as billed, else as listed); the other prices follow",
+    factor,
+  )
+  .option("--json", "print one JSON document instead of the tables")
+  .addHelpText(
+    "after",
+    `
+Tokens and costs are those the session reports. What it would have cost without the hook is estimated, and only
+where the sizes it reports show that the hook was at work. A cost of 0, as on a subscription, is reckoned from prices.
+
+Examples:
+  pi-strata cache session.jsonl
+  pi-strata cache --json session.jsonl | jq .misses`,
+  )
+  .action(runCache);
 
 program
   .command("count")

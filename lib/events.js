@@ -58,6 +58,12 @@ class Reporter {
     });
   }
 
+  /** What the last call missed of the provider's cache. */
+  miss({ cause, tokens, dollars }) {
+    const told = { type: "cacheMiss", cause: wordsOf().causes[cause], tokens };
+    this.emit(dollars === undefined ? told : { ...told, dollars });
+  }
+
   /** What the plan did, edit by edit; `charsAfter(edit)` is asked for the length of an edited tool result. */
   plan(messages, { edits }, charsAfter) {
     const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);
@@ -123,7 +129,7 @@ let words;
 
 /** The words the plan names by number. */
 function wordsOf() {
-  words ??= { reasons: native().reasons(), verdicts: native().verdicts() };
+  words ??= { reasons: native().reasons(), verdicts: native().verdicts(), causes: native().missCauses() };
   return words;
 }
 

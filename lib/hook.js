@@ -60,7 +60,7 @@ class Hook {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
     const contextWindow = this.contextWindow();
-    const { plan, read, core } = await this.planFor(list, contextWindow, call, isByMessage);
+    const { plan, read, core, isNew } = await this.planFor(list, contextWindow, call, isByMessage);
     if (call.isCancelled) return undefined;
     const { slots, facts } = read;
     // A message that the host changed after it was read stays: its edit would be about other content.
@@ -73,6 +73,8 @@ class Hook {
     const charsAfter = ({ index, ranges }) =>
       (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, ranges)).length;
     core.facts.keep(list, read);
+    // The plan of an unchanged transcript is the last one again: what it says of the last call was told.
+    const miss = isNew ? plan.miss : undefined;
     const outcome = {
       list,
       edited: edited === list ? messages : edited,
@@ -80,7 +82,7 @@ class Hook {
       contextWindow,
       charsAfter,
     };
-    this.#policy.report(outcome, call);
+    this.#policy.report({ ...outcome, miss }, call);
     return outcome;
   }
 
@@ -117,13 +119,33 @@ class Hook {
     const number = core.facts.enter();
     try {
       const read = await core.facts.slotsOf(list, call);
+      const { lastPlan } = core;
       const plan = call.isCancelled
         ? undefined
         : await this.#plan(core, read, contextWindow, call, isByMessage);
       if (isByMessage && plan !== undefined) core.facts.keep(list, read);
-      return { read, plan, core };
+      return { read, plan, core, isNew: core.lastPlan !== lastPlan };
     } finally {
       core.facts.leave(number);
+    }
+  }
+
+  /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
+  async enterInto(book, list, from, call) {
+    const { engine, facts } = this.#coreFor(list);
+    const { options } = this.#policy;
+    const number = facts.enter();
+    try {
+      const read = await facts.slotsOf(list, call);
+      const terms = {
+        contextWindow: this.contextWindow(),
+        overheadTokens: this.#asked(options.overheadTokens, amount),
+        maxPromptTokens: this.#asked(options.maxPromptTokens, positive),
+      };
+      await call.away(engine.enter(book, read.slots, from, terms, call.flag));
+      facts.keep(list, read);
+    } finally {
+      facts.leave(number);
     }
   }
 
@@ -204,10 +226,11 @@ class Layers {
     this.#reporter.windowUnknown(tokens, cause);
   }
 
-  report({ list, edited, plan, contextWindow, charsAfter }, call) {
+  report({ list, edited, plan, contextWindow, charsAfter, miss }, call) {
     if (!this.#reporter.isListening) return;
     const { tokensBefore, tokensAfter, floorTokens, budget } = plan;
     const { mode, why } = scheduleOf(plan);
+    if (miss !== undefined) this.#reporter.miss(miss);
     this.#reporter.plan(list, plan, charsAfter);
     if (tokensAfter > budget) {
       this.#reporter.emit({

@@ -12,8 +12,9 @@ const {
   truncate: TRUNCATE,
 } = positions(ACTIONS);
 
-const HEADER_NUMBERS = 13;
+const HEADER_NUMBERS = 16;
 const ARITHMETIC_AT = 7;
+const MISS_AT = 13;
 const EDIT_NUMBERS = 7;
 /** Where in an edit stand the number of its cuts, and of the messages it is about. */
 const CUTS_AT = 5;
@@ -48,10 +49,17 @@ class Plan {
   get arithmetic() {
     const [verdict, isCold, removableTokens, carriedCost, rewriteCost, frontier] = this.#numbers.subarray(
       ARITHMETIC_AT,
-      HEADER_NUMBERS,
+      MISS_AT,
     );
     if (verdict < 0) return undefined;
     return { verdict, cacheCold: isCold === 1, removableTokens, carriedCost, rewriteCost, frontier };
+  }
+
+  /** What the last call missed of the provider's cache, if its report has just come: `{ cause, tokens, dollars }`. */
+  get miss() {
+    const [cause, tokens, dollars] = this.#numbers.subarray(MISS_AT, HEADER_NUMBERS);
+    if (cause < 0) return undefined;
+    return { cause, tokens, dollars: Number.isNaN(dollars) ? undefined : dollars };
   }
 
   /** What is done to which message, without what was left undone. */

@@ -28,7 +28,7 @@ const {
 
 /** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/transcript.rs. */
 const USAGE_NUMBERS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "output"];
-const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output"];
+const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output", "total"];
 
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);

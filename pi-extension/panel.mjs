@@ -36,7 +36,7 @@ export async function panelText({ messages, sent }, options, calls) {
         )),
     "",
     `Schedule: ${schedule.mode}; ${schedule.why}.`,
-    costLine(messages, calls),
+    await costLine(messages, options, calls),
   ].join("\n");
 }
 
@@ -95,10 +95,22 @@ function reasons(messages, edits, total) {
   return Array.from(rows.values()).sort((a, b) => b[1] - a[1]);
 }
 
-function costLine(messages, calls) {
-  const billed = messages.reduce((sum, message) => sum + (message?.usage?.cost?.total ?? 0), 0);
-  const saved = number(calls.tokensSaved);
-  return `Billed for the messages above: $${billed.toFixed(2)}. Not sent since pi started: ${saved} tokens in ${calls.count} calls.`;
+/** What the messages above were billed, by their own usage; what the hook had to do with it is estimated. */
+async function costLine(messages, options, calls) {
+  const sent = `Not sent since pi started: ${number(calls.tokensSaved)} tokens in ${calls.count} calls.`;
+  const { dollars, editedCalls, unpricedCalls } = await strata.ledger(messages, options);
+  const { billed, estimated, withoutHook, saved } = dollars;
+  if (billed === 0) return `No price is known for the messages above. ${sent}`;
+  const how = estimated > 0 ? ` (${estimated < billed ? "in part " : ""}by list prices)` : "";
+  const rest = unpricedCalls > 0 ? `, ${unpricedCalls} calls without a price` : "";
+  const bill = `Billed for the messages above: ${usd(billed)}${how}${rest}.`;
+  if (editedCalls === 0) return `${bill} ${sent}`;
+  const outcome = saved >= 0 ? `${usd(saved)} saved` : `${usd(-saved)} lost`;
+  return `${bill} Without the hook about ${usd(withoutHook)}: ${outcome}. ${sent}`;
+}
+
+function usd(dollars) {
+  return `$${dollars.toFixed(2)}`;
 }
 
 function table(header, rows) {

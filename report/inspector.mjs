@@ -136,13 +136,21 @@ function tiles({ contextWindow }, words) {
     `${words.withoutHook(whole(now.before))} (${change(now.before, now.after)})`.replaceAll(" %", "\u00a0%"),
   );
   if (answered.length === 0) return [context, tile(words.paid, words.none, words.unreported)];
-  const misses = answered.filter(({ miss }) => miss !== undefined).length;
+  const causes = Object.keys(words.missCauses)
+    .map((cause) => [cause, answered.filter(({ miss }) => miss === cause).length])
+    .filter(([, count]) => count > 0);
+  const misses = causes.reduce((total, [, count]) => total + count, 0);
   const saved = sum("without") - sum("paid");
   const errors = answered.map(({ after, reported }) => Math.abs(after - reported) / reported);
   return [
     context,
     tile(words.predicted, percent(median(errors)), words.predictedNote(whole(answered.length))),
-    tile(words.cacheHits, percent(sum("cacheRead") / sum("reported")), words.misses(misses)),
+    tile(
+      words.cacheHits,
+      percent(sum("cacheRead") / sum("reported")),
+      words.misses(misses),
+      ...causes.map(([cause, count]) => `${whole(count)} × ${words.missCauses[cause]}`),
+    ),
     tile(
       words.paid,
       dollars(sum("paid")),
@@ -203,7 +211,7 @@ function callTable(words) {
 function cacheCell({ reported, cacheRead, miss }, words) {
   if (reported === null || !(reported > 0)) return words.none;
   const share = percent(cacheRead / reported);
-  return miss === undefined ? share : `${share}, ${words.missed[miss]}`;
+  return miss === undefined ? share : `${share}, ${words.missed(words.missCauses[miss])}`;
 }
 
 /** Asks the host for one message and shows it below the blocks. */

@@ -137,6 +137,10 @@ pub struct Account {
     asked: BTreeSet<usize>,
     /// Edits since a trial began, each as it was before.
     trial: Option<Vec<(usize, Decision)>>,
+    /// The oldest message that was brought into another form since that was last asked.
+    oldest_touched: Option<usize>,
+    /// The same as it was when the trial began.
+    touched_before_trial: Option<usize>,
 }
 
 /// How a message is sent, which layer asked for it, and why.
@@ -390,6 +394,7 @@ impl Account {
     /// From here on edits can be taken back by [`Self::end_trial`].
     pub fn begin_trial(&mut self) {
         self.trial = Some(Vec::new());
+        self.touched_before_trial = self.oldest_touched;
     }
 
     /// Takes back every edit since the trial began.
@@ -397,6 +402,7 @@ impl Account {
         for (index, edit) in self.trial.take().unwrap_or_default().into_iter().rev() {
             self.put(index, edit);
         }
+        self.oldest_touched = self.touched_before_trial.take();
     }
 
     fn put(&mut self, index: usize, edit: Mark) {
@@ -411,6 +417,7 @@ impl Account {
 
     /// Brings sum and live messages up to date with a row that was of size `before`.
     fn settle(&mut self, index: usize, before: Size) {
+        self.oldest_touched = Some(self.oldest_touched.map_or(index, |oldest| oldest.min(index)));
         let Some(row) = self.rows.get(index) else { return };
         self.sent = self.sent.plus(row.message.size_as(row.form())).minus(before);
         if row.form() == Form::Gone {
@@ -418,6 +425,19 @@ impl Account {
         } else {
             self.live.insert(index);
         }
+    }
+
+    /// The oldest message that was brought into another form since this was last asked, one on trial too.
+    pub fn take_oldest_touched(&mut self) -> Option<usize> {
+        self.touched_before_trial = None;
+        self.oldest_touched.take()
+    }
+
+    /// The size of what is sent of the messages before `end`.
+    #[must_use]
+    pub fn sent_before(&self, end: usize) -> Size {
+        let rows = self.live_before(end).filter_map(|index| self.rows.get(index));
+        rows.fold(Size::default(), |sum, row| sum.plus(row.message.size_as(row.form())))
     }
 
     /// Everything that is not sent as it came, oldest message first.

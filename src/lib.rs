@@ -12,6 +12,7 @@
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move; [`guard`]: a cap and a budget, for hosts that want no more
+//! - [`ledger`]: the bill read back: what was paid, what the cache missed and why, what the hook cost and saved
 //! - [`recall`]: reading back what was summarised
 //! - [`session_file`]: recorded sessions, read for the replay from what it is given to read; it knows none of the others
 //! - [`sqlite`]: opens the embedded database; with the rooms that keep things there, the only one that does I/O
@@ -70,6 +71,7 @@ pub mod guard;
 pub mod handle;
 pub mod history;
 pub mod layers;
+pub mod ledger;
 pub mod measure;
 #[cfg(feature = "node")]
 pub mod node;

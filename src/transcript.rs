@@ -142,6 +142,8 @@ pub struct Usage {
     pub cost_cache_write: Option<f64>,
     /// Dollars for `output`.
     pub cost_output: Option<f64>,
+    /// Dollars for all of it.
+    pub cost_total: Option<f64>,
 }
 
 impl Usage {

@@ -183,7 +183,7 @@ fn policy(economy: Economy) -> Policy {
 
 fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
     let transcript = Transcript::new(messages.to_vec());
-    let (plan, _, arithmetic) = sticky.plan(&transcript);
+    let (plan, _, arithmetic, _) = sticky.plan(&transcript);
     (plan.edits, arithmetic)
 }
 
@@ -376,7 +376,7 @@ fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
     let calls = calls(&messages);
     for &at in &calls {
         let transcript = Transcript::new(messages[..at].to_vec());
-        let (plan, _, account) = sticky.plan(&transcript);
+        let (plan, _, account, _) = sticky.plan(&transcript);
         moves += usize::from(account.verdict != Verdict::Wait);
         carried += usize::from(account.verdict == Verdict::Carried);
         assert!(sticky.estimate().tokens(plan.after) <= limits.threshold());

@@ -78,6 +78,12 @@ export class Recording {
     return messages.slice(0, length);
   }
 
+  /** The messages of a whole stretch, those it opens with first. */
+  messagesIn(stretch) {
+    const { opening, from, to } = this.stretches[stretch];
+    return this.#all([...opening, ...range(from, to)]);
+  }
+
   message(number) {
     let message = this.#messages.get(number);
     if (message === undefined) {

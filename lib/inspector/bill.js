@@ -64,16 +64,16 @@ class Bill {
     return last !== undefined && last.model === model && time - last.time <= 1000 * this.#prices.ttlSeconds;
   }
 
-  /** A key of the page's words; undefined for a hit, and where there was nothing to hit. */
+  /** Why, as the hook's `cacheMiss` event says it, which knows more once the next call is made; undefined for a hit, and where there was nothing to hit. */
   #missOf(call, model, { reported, cacheRead }) {
     const last = this.#last;
     if (!this.#hasCache || last === undefined || reported === 0) return undefined;
     const expected = Math.min(last.reported, reported);
     if (cacheRead >= HIT_SHARE * expected) return undefined;
     if (last.model !== model) return "model";
-    if (!this.#isWarm(call, model)) return "cold";
-    if (!call.isSamePast) return "rewritten";
-    return call.moved ? "moved" : "unknown";
+    if (!this.#isWarm(call, model)) return "expired";
+    if (!call.isSamePast) return "host";
+    return call.moved ? "hook" : "provider";
   }
 }
 

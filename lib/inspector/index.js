@@ -112,6 +112,7 @@ class WatchedHook {
       failure: failure?.message,
       contextWindow: this.#contextWindow,
       line: this.#lineOf(outcome?.schedule),
+      miss: events.find(({ type }) => type === "cacheMiss")?.cause,
     });
     if (noted.fresh.length > 0 && outcome !== undefined) this.#explain(list, noted);
   }

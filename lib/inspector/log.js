@@ -56,8 +56,11 @@ class CallLog {
     this.#pending = undefined;
   }
 
-  /** A call of the hook; `fresh` are the changes that no call before it made. */
-  called({ list, edited, outcome, failure, contextWindow, line }) {
+  /**
+   * A call of the hook; `fresh` are the changes that no call before it made. `miss` is the cause by which the call before
+   * it missed the cache, if it did.
+   */
+  called({ list, edited, outcome, failure, contextWindow, line, miss }) {
     if (this.past.length > MAX_MESSAGES || this.changes.length > MAX_CHANGES) this.#beginAnew();
     if (this.calls.length >= this.#maxCalls) this.#trim();
     const firstNew = this.past.length;
@@ -66,6 +69,7 @@ class CallLog {
     this.#answerFrom(list, numbers, firstNew);
     const call = this.calls.length + 1;
     const last = this.calls.at(-1);
+    if (miss !== undefined && last?.reported > 0) last.miss = miss;
     const row = {
       at: this.past.length,
       stretch,

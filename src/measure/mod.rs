@@ -185,6 +185,7 @@ mod tests {
         cost_cache_read: None,
         cost_cache_write: None,
         cost_output: None,
+        cost_total: None,
     };
 
     #[test]

@@ -13,6 +13,7 @@ use super::blocking::{CancelFlag, Numbers, Promise, blocking};
 use super::content_cache;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
+use super::ledger::{LedgerBook, LedgerTerms};
 use super::options::{EngineOptions, mode};
 use super::read::Batch;
 use super::wire::{Header, encode};
@@ -20,6 +21,7 @@ use crate::cancel::Cancel;
 use crate::fault;
 use crate::guard::guard;
 use crate::layers::Limits;
+use crate::ledger;
 use crate::measure::Rules;
 use crate::plan::Reason;
 use crate::schedule::economy::Policy;
@@ -54,7 +56,7 @@ impl Planner {
             }
             Self::Guard => {
                 let plan = guard(transcript, limits).plan();
-                Decision { floor: plan.after, plan, estimate: Estimate::PLAIN, arithmetic: None }
+                Decision { floor: plan.after, plan, estimate: Estimate::PLAIN, arithmetic: None, miss: None }
             }
         }
     }
@@ -63,6 +65,15 @@ impl Planner {
 impl Engine {
     pub(super) fn with(limits: Limits, planner: Planner, rules: Rules) -> Self {
         Self { limits, planner, rules: Arc::new(rules), slots: Arc::default() }
+    }
+
+    /// The limits with what the host says of its model now.
+    fn limits_now(&self, context_window: f64, max_prompt_tokens: Option<f64>) -> Limits {
+        Limits {
+            context_window,
+            max_prompt_tokens: max_prompt_tokens.unwrap_or(f64::INFINITY),
+            ..self.limits.clone()
+        }
     }
 }
 
@@ -118,16 +129,39 @@ impl Engine {
     ) -> Result<Promise<Numbers>> {
         guarded(|| {
             let (wanted, slots) = (slots.to_vec(), self.slots.clone());
-            let limits = Limits {
-                context_window,
-                max_prompt_tokens: max_prompt_tokens.unwrap_or(f64::INFINITY),
-                ..self.limits.clone()
-            };
+            let limits = self.limits_now(context_window, max_prompt_tokens);
             let planner = self.planner.clone();
             Ok(blocking(flag, move |cancel| {
                 let transcript = Transcript::new(slots.get(&wanted)?);
                 cancel.check()?;
                 Ok(Numbers(planned(&planner, &transcript, &limits, overhead_tokens, by_message)))
+            }))
+        })
+    }
+
+    /// Enters the messages in these slots into a book, on a worker thread; calls before `from` are in it already.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn enter(
+        &self,
+        book: &LedgerBook,
+        slots: Uint32ArraySlice<'_>,
+        from: u32,
+        terms: LedgerTerms,
+        flag: Option<&CancelFlag>,
+    ) -> Result<Promise<()>> {
+        guarded(|| {
+            let (wanted, slots, book) = (slots.to_vec(), self.slots.clone(), book.0.clone());
+            let LedgerTerms { context_window, overhead_tokens, max_prompt_tokens } = terms;
+            let limits = self.limits_now(context_window, max_prompt_tokens);
+            let Planner::Layers(mode, policy, _) = self.planner.clone() else {
+                return Err(Failure::invalid("the guard keeps no ledger"));
+            };
+            Ok(blocking(flag, move |cancel| {
+                let transcript = Transcript::new(slots.get(&wanted)?);
+                cancel.check()?;
+                let options = ledger::Options { mode, policy: &policy, limits: &limits, overhead_tokens };
+                book.lock().enter(&transcript, from as usize, options);
+                Ok(())
             }))
         })
     }
@@ -228,7 +262,8 @@ fn planned(
     overhead_tokens: Option<f64>,
     by_message: bool,
 ) -> Vec<f64> {
-    let Decision { plan, floor, estimate, arithmetic } = planner.decide(transcript, limits, overhead_tokens);
+    let Decision { plan, floor, estimate, arithmetic, miss } =
+        planner.decide(transcript, limits, overhead_tokens);
     fault::step();
     let header = Header {
         tokens_before: estimate.tokens(plan.before),
@@ -238,6 +273,7 @@ fn planned(
         threshold: limits.threshold(),
         scale: estimate.scale,
         arithmetic,
+        miss,
     };
     encode(&header, &plan, by_message)
 }

@@ -20,6 +20,7 @@ mod fault;
 pub mod guard;
 mod guarded;
 pub mod history;
+pub mod ledger;
 pub mod memory;
 pub mod options;
 mod read;

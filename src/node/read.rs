@@ -20,7 +20,7 @@ use crate::transcript::Usage;
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
 /// How many numbers the usage of an assistant message takes: before all others of its own.
-const USAGE_NUMBERS: usize = 9;
+const USAGE_NUMBERS: usize = 10;
 /// What is told of a message in one number, as `lib/snapshot.js` writes it.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
@@ -179,6 +179,7 @@ impl<'a> Cursor<'a> {
             cost_cache_read: next()?,
             cost_cache_write: next()?,
             cost_output: next()?,
+            cost_total: next()?,
         })
     }
 

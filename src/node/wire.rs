@@ -5,6 +5,7 @@
 
 use super::contract::{number_of, number_of_layer};
 use crate::plan::{Action, Edit, Plan, Reason};
+use crate::schedule::cache_watch::{Cause, Miss};
 use crate::schedule::sticky::{Arithmetic, Verdict};
 
 /// What stands before the edits.
@@ -23,9 +24,11 @@ pub(super) struct Header {
     pub(super) scale: f64,
     /// The arithmetic of the sticky schedule, if that decided.
     pub(super) arithmetic: Option<Arithmetic>,
+    /// What the last call missed of the provider's cache, if that is seen only now.
+    pub(super) miss: Option<Miss>,
 }
 
-/// Stands for the verdict where the layers were recomputed.
+/// Stands for the verdict where the layers were recomputed, and for the cause where nothing was missed.
 const NO_VERDICT: f64 = -1.0;
 
 /// The plan and what else the boundary must know, as numbers. Of a long conversation most is dropped, so messages dropped
@@ -51,6 +54,10 @@ pub(super) fn encode(header: &Header, plan: &Plan, by_message: bool) -> Vec<f64>
             of.rewrite,
             of.frontier as f64,
         ]
+    }));
+    numbers.extend(header.miss.map_or([NO_VERDICT, 0.0, 0.0], |miss| {
+        let cause = Cause::ALL.iter().position(|&cause| cause == miss.cause);
+        [cause.unwrap_or_default() as f64, miss.tokens.round(), miss.dollars.unwrap_or(f64::NAN)]
     }));
     for run in runs {
         encode_run(run, header.scale, &mut numbers);

@@ -57,13 +57,27 @@ impl Clock {
     /// That model is the one of the latest answer, failed ones too: a failure may be all that tells of a switch.
     #[must_use]
     pub fn is_cold(&self, time_ms: Option<f64>, ttl_seconds: f64, learns: bool) -> bool {
-        let Some(expected) = &self.expected else { return false };
-        let Some(model) = self.models.iter().find(|model| model.source == *expected) else {
+        self.expected.as_ref().is_some_and(|source| self.is_cold_for(source, time_ms, ttl_seconds, learns))
+    }
+
+    /// The same for a request to `source`.
+    #[must_use]
+    pub fn is_cold_for(&self, source: &Source, time_ms: Option<f64>, ttl_seconds: f64, learns: bool) -> bool {
+        let Some(model) = self.models.iter().find(|model| model.source == *source) else {
             return !self.models.is_empty();
         };
         let ttl_seconds = if learns { model.ttl_seconds(ttl_seconds) } else { ttl_seconds };
         let gap = model.last_ms.zip(time_ms).map(|(last, now)| now - last);
         gap.is_some_and(|gap| gap > ttl_seconds * MS_PER_SECOND)
+    }
+
+    /// Whether a miss of `source` at `time_ms` comes of its entry's age: it is older than `ttl_seconds` and than any that was
+    /// still read. One entry that was lost early says nothing of the others.
+    #[must_use]
+    pub fn has_expired(&self, source: &Source, time_ms: Option<f64>, ttl_seconds: f64) -> bool {
+        let Some(model) = self.models.iter().find(|model| model.source == *source) else { return false };
+        let gap = model.last_ms.zip(time_ms).map(|(last, now)| now - last);
+        gap.is_some_and(|gap| gap > model.listed_seconds(ttl_seconds).max(model.lived) * MS_PER_SECOND)
     }
 
     /// Takes in a request.
@@ -112,8 +126,11 @@ impl Model {
 
     /// How long its entries live: as long as one was seen to, and no longer than one was not.
     fn ttl_seconds(&self, listed: f64) -> f64 {
-        let listed = if self.writes_for_an_hour { listed.max(HOUR_SECONDS) } else { listed };
-        listed.min(self.died).max(self.lived)
+        self.listed_seconds(listed).min(self.died).max(self.lived)
+    }
+
+    fn listed_seconds(&self, listed: f64) -> f64 {
+        if self.writes_for_an_hour { listed.max(HOUR_SECONDS) } else { listed }
     }
 }
 

@@ -95,6 +95,12 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// The cache's prices and time to live, where they are not learned.
+    #[must_use]
+    pub fn fixed_prices(&self) -> Option<Prices> {
+        (!self.learns_prices).then_some(self.prices)
+    }
+
     /// What a call pays for tokens it carries although a batch could have removed them, in input tokens.
     ///
     /// `above` is how far the context stands above what the last batch left.

@@ -5,20 +5,26 @@
 
 use std::sync::Arc;
 
+use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Known, Past, Sent};
+use super::economy::Prices;
 use super::fold::Fold;
+use super::played::Played;
 use crate::account::{Account, Form};
 use crate::layers::window::Window;
 use crate::layers::{Limits, Overflow, shrink, thinking, tool_results};
 use crate::plan::{Layer, Plan, Reason};
 use crate::tokens::estimate::{Estimate, Size};
-use crate::transcript::{Message, Transcript};
+use crate::transcript::{Assistant, Message, Transcript};
 
 /// The layers over a growing transcript.
 pub struct EveryCall {
     limits: Limits,
     account: Account,
     calibration: Calibration,
+    watch: CacheWatch,
+    /// The cache's prices and time to live, where the host sets them.
+    fixed: Option<Prices>,
     window: Window,
     /// How many of the tool results, and of the messages with thinking, are behind layers 1 and 2.
     results_done: usize,
@@ -30,11 +36,13 @@ pub struct EveryCall {
 impl EveryCall {
     /// The layers before any message.
     #[must_use]
-    pub fn new(limits: Limits, calibration: Calibration) -> Self {
+    pub fn new(limits: Limits, calibration: Calibration, fixed: Option<Prices>) -> Self {
         Self {
             limits,
             account: Account::default(),
             calibration,
+            watch: CacheWatch::default(),
+            fixed,
             window: Window::default(),
             results_done: 0,
             thinkers_done: 0,
@@ -47,17 +55,79 @@ impl EveryCall {
         &mut self.calibration
     }
 
-    /// What is sent at the call that would follow `transcript`, and the least that could be.
+    /// What is known of the provider's cache.
+    pub fn watch(&mut self) -> &mut CacheWatch {
+        &mut self.watch
+    }
+
+    /// What is sent at the call that would follow `transcript`, and the least that could be; with the last of the calls
+    /// that were taken in.
     #[must_use]
-    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size) {
-        self.advance(transcript);
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Option<Played>) {
+        let mut last = None;
+        self.play(transcript, transcript.len(), |played| last = Some(played));
         self.calibration.expect_answer();
         self.settle();
         self.planned = self.calibration.planned_tokens(self.account.sent());
         let plan = self.account.plan();
         let floor = if self.limits.overflow == Overflow::Keep { self.shrunk() } else { self.account.sent() };
         self.account.end_trial();
-        (plan, floor)
+        (plan, floor, last)
+    }
+
+    /// Takes in what is new in `transcript` before `end`, and tells of each call.
+    pub fn play(&mut self, transcript: &Transcript, end: usize, mut observe: impl FnMut(Played)) {
+        let mut is_caught_up = false;
+        let messages = transcript.messages().iter().enumerate().take(end);
+        for (index, message) in messages.skip(self.account.len()) {
+            if let Some(assistant) = message.assistant() {
+                let estimate = self.estimate();
+                self.settle();
+                let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
+                let touched = self.account.take_oldest_touched();
+                let touched =
+                    touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
+                self.account.end_trial();
+                // What came late was not known yet when this call was planned.
+                if !std::mem::replace(&mut is_caught_up, true) {
+                    self.catch_up(transcript);
+                }
+                observe(self.call((index, assistant, message), sent, estimate, touched));
+            }
+            self.calibration.pass(message);
+            self.watch.pass(message);
+            self.account.enter(transcript, index);
+        }
+        if !is_caught_up {
+            self.catch_up(transcript);
+        }
+    }
+
+    /// The call that this assistant message answered: learns what it reports.
+    fn call(
+        &mut self,
+        (index, assistant, message): (usize, &Assistant, &Message),
+        sent: Sent,
+        estimate: Estimate,
+        touched: Option<(usize, f64)>,
+    ) -> Played {
+        let sight = self.watch.enter(Answered {
+            index,
+            source: &assistant.source,
+            usage: &assistant.usage,
+            prompt: self.calibration.prompt_of(&assistant.usage),
+            time_ms: self.account.rows().last().and_then(|row| row.message.timestamp_ms),
+            answered_ms: message.timestamp_ms,
+            reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
+            touched,
+            estimated: (estimate.tokens(sent.edited), estimate.tokens(sent.raw)),
+            base: estimate.base,
+            fixed: self.fixed,
+        });
+        if message.is_sent && self.calibration.is_on() {
+            self.calibration.observe(index, assistant, message.timestamp_ms, sent);
+        }
+        Played { index, raw: sent.raw, sent: sent.edited, estimate, verdict: None, sight }
     }
 
     /// Takes in what was reported late.
@@ -147,23 +217,6 @@ impl Fold for EveryCall {
     }
 
     fn advance(&mut self, transcript: &Transcript) {
-        let mut is_caught_up = false;
-        for (index, message) in transcript.messages().iter().enumerate().skip(self.account.len()) {
-            if let Some(assistant) = message.sent_assistant().filter(|_| self.calibration.is_on()) {
-                self.settle();
-                let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
-                self.account.end_trial();
-                // What came late was not known yet when this call was planned.
-                if !std::mem::replace(&mut is_caught_up, true) {
-                    self.catch_up(transcript);
-                }
-                self.calibration.observe(index, assistant, message.timestamp_ms, sent);
-            }
-            self.calibration.pass(message);
-            self.account.enter(transcript, index);
-        }
-        if !is_caught_up {
-            self.catch_up(transcript);
-        }
+        self.play(transcript, transcript.len(), |_| {});
     }
 }

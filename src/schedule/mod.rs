@@ -4,6 +4,7 @@
 //! pure: a [`Memo`] keeps what a fold has learned of a transcript, only so that the next call need not start over.
 
 pub mod batch;
+pub mod cache_watch;
 pub mod calibration;
 pub mod clock;
 pub mod economy;
@@ -15,13 +16,16 @@ pub mod line_cuts;
 pub mod lines;
 pub mod memo;
 mod past;
+pub mod played;
 pub mod prices;
 pub mod stale;
 pub mod sticky;
+pub mod tariff;
 pub mod value;
 
 pub use memo::Memo;
 
+use self::cache_watch::Miss;
 use self::calibration::Calibration;
 use self::economy::Policy;
 use self::every_call::EveryCall;
@@ -53,6 +57,8 @@ pub struct Decision {
     pub estimate: Estimate,
     /// The arithmetic of the sticky schedule; `None` where the layers were recomputed.
     pub arithmetic: Option<Arithmetic>,
+    /// What the last call missed of the provider's cache, if that is seen only now.
+    pub miss: Option<Miss>,
 }
 
 /// Decides about the call that would follow `transcript`. `overhead_tokens` is what the host says of its prompt and tools.
@@ -77,19 +83,21 @@ pub fn decide(
         };
         memo.sticky.resume(transcript, limits, start, |fold| {
             fold.calibration().expect(overhead_tokens);
-            let (plan, floor, arithmetic) = fold.plan(transcript);
-            Decision { plan, floor, estimate: fold.estimate(), arithmetic: Some(arithmetic) }
+            let (plan, floor, arithmetic, last) = fold.plan(transcript);
+            let miss = last.and_then(|call| call.sight.miss);
+            Decision { plan, floor, estimate: fold.estimate(), arithmetic: Some(arithmetic), miss }
         })
     } else {
         let start = || {
             let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
             calibration.start_from(memo.past_of(transcript));
-            EveryCall::new(limits.clone(), calibration)
+            EveryCall::new(limits.clone(), calibration, policy.fixed_prices())
         };
         memo.every_call.resume(transcript, limits, start, |fold| {
             fold.calibration().expect(overhead_tokens);
-            let (plan, floor) = fold.plan(transcript);
-            Decision { plan, floor, estimate: fold.estimate(), arithmetic: None }
+            let (plan, floor, last) = fold.plan(transcript);
+            let miss = last.and_then(|call| call.sight.miss);
+            Decision { plan, floor, estimate: fold.estimate(), arithmetic: None, miss }
         })
     }
 }

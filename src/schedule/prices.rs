@@ -4,6 +4,7 @@
 //! teaches nothing.
 
 use super::economy::Prices;
+use super::tariff::{self, Tariff};
 use crate::transcript::{Source, Usage};
 
 /// Prices as published in November 2026, by what the provider's or the model's name contains; the first that fits.
@@ -54,6 +55,7 @@ struct Bill {
     input: Sum,
     read: Sum,
     write: Sum,
+    output: Sum,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,6 +75,25 @@ impl Bills {
         bill.input.add(usage.input, usage.cost_input);
         bill.read.add(usage.cache_read, usage.cost_cache_read);
         bill.write.add(usage.cache_write, usage.cost_cache_write);
+        bill.output.add(usage.output, usage.cost_output);
+    }
+
+    /// What a token of `source` costs in dollars: as billed where that says it, else as listed; `None` where neither does.
+    #[must_use]
+    pub fn tariff(&self, source: &Source) -> Option<Tariff> {
+        let relative = self.prices(source, Prices::default());
+        let listed = tariff::listed(source, relative);
+        let Some((_, bill)) = self.0.iter().find(|(of, _)| of == source) else { return listed };
+        let believed = |sum: Sum| sum.price().filter(|price| *price <= tariff::MAX_PRICE);
+        let from_read = believed(bill.read).map(|price| price / relative.read);
+        let from_write = believed(bill.write).map(|price| price / relative.write);
+        let Some(input) = believed(bill.input).or(from_write).or(from_read) else { return listed };
+        Some(Tariff {
+            input,
+            read: input * relative.read,
+            write: input * relative.write,
+            output: believed(bill.output).or(listed.map(|of| of.output)).unwrap_or(0.0),
+        })
     }
 
     /// The prices of `source`: as billed where that says it, else as listed, else `otherwise`.

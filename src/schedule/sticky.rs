@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::batch::{EditBatch, show_anew};
+use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Known, Past, Sent};
 use super::clock::{Clock, Request};
 use super::economy::{Policy, Prices};
@@ -15,6 +16,7 @@ use super::fold::Fold;
 use super::held::Held;
 use super::ledger::{Ledger, Speaker};
 use super::lines::Lines;
+use super::played::Played;
 use super::prices::Bills;
 use super::stale::Staleness;
 use crate::account::Account;
@@ -45,6 +47,7 @@ pub struct Sticky {
     staleness: Staleness,
     clock: Clock,
     bills: Bills,
+    watch: CacheWatch,
     calibration: Calibration,
     /// What it keeps from being freed.
     bytes: usize,
@@ -127,6 +130,7 @@ impl Sticky {
             staleness: Staleness::default(),
             clock: Clock::default(),
             bills: Bills::default(),
+            watch: CacheWatch::default(),
             calibration,
             bytes: 0,
             carried: 0.0,
@@ -141,10 +145,17 @@ impl Sticky {
         &mut self.calibration
     }
 
-    /// What is sent at the call that would follow `transcript`, the least that could be, and why.
+    /// What is known of the provider's cache.
+    pub fn watch(&mut self) -> &mut CacheWatch {
+        &mut self.watch
+    }
+
+    /// What is sent at the call that would follow `transcript`, the least that could be, and why; with the last of the
+    /// calls that were taken in.
     #[must_use]
-    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic) {
-        self.advance(transcript);
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic, Option<Played>) {
+        let mut last = None;
+        self.play(transcript, |played| last = Some(played));
         self.calibration.expect_answer();
         fault::step();
         let arithmetic = self.weigh();
@@ -157,7 +168,7 @@ impl Sticky {
         let frontier = fold.account.frontier();
         let floor = fold.floor();
         self.planned = self.calibration.planned_tokens(plan.after);
-        (plan, floor, Arithmetic { frontier, ..arithmetic })
+        (plan, floor, Arithmetic { frontier, ..arithmetic }, last)
     }
 
     /// What layer 4 leaves, or would leave.
@@ -181,48 +192,91 @@ impl Sticky {
         self.calibration.estimate()
     }
 
+    /// Takes in what is new in `transcript`, and tells of each call.
+    pub fn play(&mut self, transcript: &Transcript, mut observe: impl FnMut(Played)) {
+        let mut is_caught_up = false;
+        for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
+            if let Some(assistant) = message.assistant() {
+                let estimate = self.estimate();
+                let verdict = self.decide(index, message);
+                // What came late was not known yet when this call was planned.
+                if !std::mem::replace(&mut is_caught_up, true) {
+                    self.catch_up(transcript);
+                }
+                observe(self.call(index, assistant, message, (verdict, estimate)));
+            }
+            self.enter(index, message, transcript);
+        }
+        if !is_caught_up {
+            self.catch_up(transcript);
+        }
+    }
+
     /// Takes in what was reported late.
     fn catch_up(&mut self, transcript: &Transcript) {
         let late = self.calibration.catch_up(transcript.messages());
         self.account.renew(transcript, &late);
     }
 
-    /// Decides about a call as was decided when it was made. True if that changed what is sent.
-    fn decide(&mut self, index: usize, message: &Message) -> bool {
+    /// Decides about a call as was decided when it was made.
+    fn decide(&mut self, index: usize, message: &Message) -> Verdict {
         // A call from before a compaction had another list: nothing was decided about this one.
         if self.calibration.is_older_than_summary(index, message.timestamp_ms) {
-            return false;
+            return Verdict::Wait;
         }
         let arithmetic = self.weigh();
         self.carried = arithmetic.carried;
-        let moves = arithmetic.verdict != Verdict::Wait;
-        if moves {
+        if arithmetic.verdict != Verdict::Wait {
             self.act(arithmetic.verdict);
         }
-        moves
+        arithmetic.verdict
     }
 
-    /// The call that this assistant message answered: learns what it reports.
-    fn call(&mut self, index: usize, assistant: &Assistant, message: &Message, is_changed: bool) {
+    /// The call that this assistant message answered: learns what it reports. `planned` is what was decided for it, and how
+    /// its prompt was estimated then.
+    fn call(
+        &mut self,
+        index: usize,
+        assistant: &Assistant,
+        message: &Message,
+        planned: (Verdict, Estimate),
+    ) -> Played {
+        let (verdict, estimate) = planned;
         let time = self.time();
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
+        let (raw, sent) = (self.account.raw(), self.account.sent());
+        let touched = self.account.take_oldest_touched();
+        let sight = self.watch.enter(Answered {
+            index,
+            source: &assistant.source,
+            usage: &assistant.usage,
+            prompt: self.calibration.prompt_of(&assistant.usage),
+            time_ms: time,
+            answered_ms: message.timestamp_ms,
+            reached,
+            touched: touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest)))),
+            estimated: (estimate.tokens(sent), estimate.tokens(raw)),
+            base: estimate.base,
+            fixed: self.policy.fixed_prices(),
+        });
         self.clock.tick(Request {
             source: &assistant.source,
             time_ms: time,
             reached,
             usage: &assistant.usage,
-            is_changed,
+            is_changed: verdict != Verdict::Wait,
         });
         if self.policy.learns_prices {
             self.bills.note(&assistant.source, &assistant.usage);
             self.policy.prices = self.bills.prices(&assistant.source, Prices::default());
         }
         if message.is_sent {
-            let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
+            let sent = Sent { raw, edited: sent };
             self.calibration.observe(index, assistant, message.timestamp_ms, sent);
         }
         self.ledger.tick();
         self.lines.tick();
+        Played { index, raw, sent, estimate, verdict: Some(verdict), sight }
     }
 
     fn time(&self) -> Option<f64> {
@@ -324,6 +378,7 @@ impl Sticky {
         let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
         self.account.enter(transcript, index);
         self.calibration.pass(message);
+        self.watch.pass(message);
         let mut held = Held::default();
         if is_seen {
             held.numbers = self.ledger.number(&traits.identifiers, index);
@@ -390,21 +445,7 @@ impl Fold for Sticky {
     }
 
     fn advance(&mut self, transcript: &Transcript) {
-        let mut is_caught_up = false;
-        for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
-            if let Some(assistant) = message.assistant() {
-                let is_changed = self.decide(index, message);
-                // What came late was not known yet when this call was planned.
-                if !std::mem::replace(&mut is_caught_up, true) {
-                    self.catch_up(transcript);
-                }
-                self.call(index, assistant, message, is_changed);
-            }
-            self.enter(index, message, transcript);
-        }
-        if !is_caught_up {
-            self.catch_up(transcript);
-        }
+        self.play(transcript, |_| {});
     }
 }
 

@@ -23,7 +23,7 @@ use self::dates::Dates;
 use self::report::Report;
 use self::scale::{PRIOR_WEIGHT, SCALE_RANGE, Scales};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
-use crate::transcript::{Assistant, Message, Source};
+use crate::transcript::{Assistant, Message, Source, Usage};
 
 /// A report this far from its prediction, beside half of what was added since, contradicts the reports before it.
 const CONTRADICTION: f64 = 0.12;
@@ -155,6 +155,14 @@ impl Calibration {
             }
         }
         late.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// Tokens of the prompt a usage reports, read as the last report was.
+    #[must_use]
+    pub fn prompt_of(&self, usage: &Usage) -> Option<f64> {
+        let total = usage.prompt_tokens()?;
+        let reading = self.anchor.as_ref().map(|anchor| anchor.reading);
+        Some(reading.map_or(total, |reading| reading.prompt_tokens(total, usage)))
     }
 
     /// Whether it learns at all.

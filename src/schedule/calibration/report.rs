@@ -39,6 +39,13 @@ enum Twice {
     All,
 }
 
+impl Reading {
+    /// Tokens of the prompt that a usage with so many in all reports; those, where it cannot be read so.
+    pub(super) fn prompt_tokens(self, total: f64, usage: &Usage) -> f64 {
+        self.twice.prompt_tokens(total, usage).unwrap_or(total)
+    }
+}
+
 impl Twice {
     /// The prompt by `usage`, if that can be; `total` if nothing is said twice.
     fn prompt_tokens(self, total: f64, usage: &Usage) -> Option<f64> {

@@ -1,0 +1,334 @@
+// The ledger against a provider that knows the true bill: what it reads back from usage must be what that one charged,
+// its misses those that happened, for the causes there were, and the bill without the hook that of a loop without one.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createTools } from "../examples/scripted/tools.mjs";
+import { createTransformContext, ledger } from "../index.js";
+import { ledgerOf } from "../lib/cli/cache.mjs";
+import { Loop, play } from "../lib/cli/live/loop.mjs";
+import { Provider } from "../lib/cli/live/provider.mjs";
+import { loadSession } from "../lib/cli/session.mjs";
+import { Scribe } from "./support/live/texts.mjs";
+import { runAgent } from "./support/run-agent.mjs";
+import { dice } from "./support/transcripts.mjs";
+
+const SESSION = fileURLToPath(new URL("../../shared/data/pi-session.jsonl", import.meta.url));
+const HOUR = 3_600_000;
+const WINDOW = 64_000;
+
+/** What was said in a session of `calls` calls; now and then an hour passes, or another model answers. */
+function conversation(seed, calls, { pauses = 25, switches = 0 } = {}) {
+  const roll = dice(seed);
+  const scribe = new Scribe();
+  const messages = [scribe.user(50)];
+  for (let call = 0; call < calls; call += 1) {
+    if (pauses > 0 && roll(pauses) === 0) scribe.now += HOUR;
+    if (switches > 0 && roll(switches) === 0)
+      scribe.model = scribe.model === "model-a" ? "model-b" : "model-a";
+    if (roll(12) === 0) messages.push(scribe.says(100), scribe.user(60));
+    const asks = scribe.asks(1, { says: roll(40) });
+    messages.push(asks, ...scribe.results(asks, 100 + roll(1500)));
+  }
+  messages.push(scribe.says(50));
+  return messages;
+}
+
+/** Plays it; the records of all calls, and the list with the usage of what was really sent. */
+async function live(said, { settings, options, makeHook }) {
+  const loop = new Loop(new Provider({ contextWindow: WINDOW, basePrompt: 4000, ...settings }), options, {
+    makeHook,
+  });
+  const records = [];
+  for await (const record of play(said, loop)) records.push(record);
+  return { records, messages: loop.messages };
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const isClose = (one, other, share) =>
+  Math.abs(one - other) <= share * Math.max(Math.abs(one), Math.abs(other));
+
+/** The misses there were, by what the provider and the loop know. */
+function trueMisses(records, messages) {
+  const answers = messages.flatMap((message, at) => (message.role === "assistant" && at > 0 ? [at] : []));
+  const byModel = new Map();
+  let latest;
+  return records.flatMap((record, at) => {
+    const { model, prompt, readTokens, before, unchanged } = record;
+    const timeMs = messages[answers[at] - 1].timestamp;
+    for (const last of byModel.values()) last.isEdited ||= unchanged < before.length;
+    const own = byModel.get(model);
+    const readable = Math.min((own ?? latest)?.prompt ?? 0, prompt);
+    const tokens = readable - readTokens;
+    const cause = causeOf(own, timeMs);
+    latest = { prompt, timeMs, isEdited: false };
+    byModel.set(model, latest);
+    return tokens >= Math.max(1024, 0.05 * readable) ? [{ call: at + 1, cause, tokens }] : [];
+  });
+}
+
+function causeOf(own, timeMs) {
+  if (own === undefined) return "model";
+  if (timeMs - own.timeMs > 300_000) return "expired";
+  return own.isEdited ? "hook" : "provider";
+}
+
+for (const cache of ["prefix", "breakpoint"]) {
+  for (const schedule of ["sticky", "everyCall", "auto"]) {
+    test(`the bill of a live session, read back: ${cache} cache, ${schedule}`, async () => {
+      const said = conversation(7, 160, { pauses: 30, switches: 60 });
+      const options = { contextWindow: WINDOW, schedule };
+      const { records, messages } = await live(said, { settings: { cache }, options });
+      const whole = await live(said, {
+        settings: { cache, contextWindow: 1_000_000 },
+        makeHook: () => (list) => list,
+      });
+      const book = await ledger(messages, options);
+      const bill = (of) => sum(of.records.map(({ usage }) => usage.cost.total));
+      assert.equal(book.calls, records.length);
+      assert.ok(isClose(book.dollars.billed, bill({ records }), 1e-9), `billed ${book.dollars.billed}`);
+      assert.equal(book.dollars.estimated, 0);
+      const [read, sent] = [
+        sum(records.map(({ readTokens }) => readTokens)),
+        sum(records.map(({ prompt }) => prompt)),
+      ];
+      assert.ok(isClose(book.hitRate, read / sent, 1e-9));
+      const expected = trueMisses(records, messages);
+      assert.ok(
+        expected.some(({ cause }) => cause === "hook") && expected.some(({ cause }) => cause === "expired"),
+      );
+      assert.deepEqual(
+        book.misses.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
+        expected.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
+      );
+      const without = bill(whole);
+      assert.ok(
+        isClose(book.dollars.withoutHook, without, 0.02),
+        `without the hook ${book.dollars.withoutHook}, it was ${without}`,
+      );
+      const moved = sum(book.moves.map(({ saved, cost }) => saved - cost));
+      assert.ok(isClose(moved, book.dollars.saved, 1e-6), `${moved} of ${book.dollars.saved}`);
+      assert.ok(book.moves.length > 0 && book.editedCalls > 0);
+    });
+  }
+}
+
+test("predictions of a live session are held to what was reported", async () => {
+  const said = conversation(3, 200, { pauses: 0 });
+  const options = { contextWindow: WINDOW, schedule: "sticky" };
+  const { messages } = await live(said, { options });
+  const { predicted } = await ledger(messages, options);
+  assert.ok(predicted.prompt.count > 150 && predicted.cacheRead.count > 150);
+  assert.ok(predicted.prompt.median <= 0.001 && predicted.prompt.p95 <= 0.005, JSON.stringify(predicted));
+  assert.ok(predicted.cacheRead.median <= 0.02, JSON.stringify(predicted));
+});
+
+test("where the hook was not at work, nothing is put down to it", async () => {
+  const said = conversation(5, 200, { pauses: 40 });
+  const settings = { contextWindow: 1_000_000 };
+  const { records, messages } = await live(said, { settings, makeHook: () => (list) => list });
+  const book = await ledger(messages, { contextWindow: WINDOW, schedule: "sticky" });
+  assert.ok(isClose(book.dollars.billed, sum(records.map(({ usage }) => usage.cost.total)), 1e-9));
+  assert.equal(book.dollars.withoutHook, book.dollars.billed);
+  assert.deepEqual([book.moves, book.editedCalls], [[], 0]);
+  assert.deepEqual([...new Set(book.misses.map(({ cause }) => cause))], ["expired"]);
+});
+
+test("a miss is reported once, when the usage that shows it arrives", async () => {
+  const said = conversation(7, 120, { pauses: 20 });
+  const options = { contextWindow: WINDOW, schedule: "sticky" };
+  const { records, messages } = await live(said, { options });
+  const events = records.flatMap(({ call, events }) =>
+    events.filter(({ type }) => type === "cacheMiss").map((event) => ({ ...event, call: call - 1 })),
+  );
+  const { misses } = await ledger(messages.slice(0, -1), options);
+  assert.ok(events.length >= 3);
+  assert.deepEqual(
+    events.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
+    misses.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
+  );
+  for (const [at, { dollars }] of events.entries()) assert.ok(isClose(dollars, misses[at].dollars, 1e-3));
+});
+
+test("asking again for the same transcript reports no miss twice", async () => {
+  const { messages } = await live(conversation(7, 60, { pauses: 4 }), { options: { schedule: "sticky" } });
+  const events = [];
+  const hook = createTransformContext({ schedule: "sticky", onEvent: (event) => events.push(event) });
+  const end = messages.findLastIndex(({ usage }) => usage?.cacheRead === 0 && usage.cacheWrite > 5000) + 1;
+  const list = messages.slice(0, end);
+  for (let time = 0; time < 3; time += 1) await hook(list);
+  assert.equal(events.filter(({ type }) => type === "cacheMiss").length, 1);
+});
+
+test("a real Agent's bill, its misses, and the events that told of them", async () => {
+  const events = [];
+  const options = { contextWindow: 24_000, reserveTokens: 1000, schedule: "sticky" };
+  const read = (at) => ({ name: "read", arguments: { path: "Cargo.lock", offset: 1 + 40 * at } });
+  const { messages } = await runAgent({
+    version: "0.74.2",
+    hook: createTransformContext({ ...options, onEvent: (event) => events.push(event) }),
+    script: [
+      ...Array.from({ length: 60 }, (_, at) => ({ text: "Next.", calls: [read(at)] })),
+      { text: "Done." },
+    ],
+    tools: createTools(fileURLToPath(new URL("../", import.meta.url))),
+    prompts: ["Read it all."],
+  });
+  const book = await ledger(messages, options);
+  const usages = messages.flatMap(({ usage }) => usage ?? []);
+  assert.equal(book.calls, 61);
+  assert.ok(isClose(book.dollars.billed, sum(usages.map(({ cost }) => cost.total)), 1e-9));
+  const sizeOf = ({ input, cacheRead, cacheWrite }) => input + cacheRead + cacheWrite;
+  const missed = usages.flatMap((usage, at) => {
+    if (at === 0) return [];
+    const readable = Math.min(sizeOf(usage), sizeOf(usages[at - 1]));
+    const tokens = readable - usage.cacheRead;
+    return tokens >= Math.max(1024, 0.05 * readable) ? [{ call: at + 1, cause: "hook", tokens }] : [];
+  });
+  assert.ok(missed.length > 0);
+  assert.deepEqual(
+    book.misses.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
+    missed,
+  );
+  const told = events.filter(({ type }) => type === "cacheMiss");
+  assert.deepEqual(
+    told.map(({ cause, tokens }) => ({ cause, tokens })),
+    missed.filter(({ call }) => call < 61).map(({ cause, tokens }) => ({ cause, tokens })),
+  );
+});
+
+test("a compaction is the host's change of the prefix", async () => {
+  const scribe = new Scribe();
+  const { messages } = await live(conversation(9, 30, { pauses: 0 }), { options: {} });
+  const kept = messages.slice(-9);
+  scribe.now = messages.at(-1).timestamp;
+  const provider = new Provider({ basePrompt: 4000 });
+  const loop = new Loop(provider, {});
+  loop.messages = [scribe.summary(500, 30_000), ...kept, scribe.user(20)];
+  for (let call = 0; call < 3; call += 1) {
+    const asks = scribe.asks();
+    await loop.call(asks);
+    loop.messages.push(...scribe.results(asks, 300));
+  }
+  const { misses } = await ledger(loop.messages);
+  assert.deepEqual(
+    misses.map(({ cause }) => cause),
+    ["host"],
+  );
+});
+
+const priced = (messages, usageOf) =>
+  messages.map((message, at) =>
+    message.role === "assistant"
+      ? { ...message, model: "claude-opus-4-5", usage: usageOf(message, at) }
+      : message,
+  );
+
+test("costs of zero and absurd ones are reckoned from the price list, and said to be", async () => {
+  const { messages } = await live(conversation(2, 40, { pauses: 0 }), { options: {} });
+  const told = await ledger(priced(messages, ({ usage }) => usage));
+  assert.ok(told.dollars.billed > 0 && told.dollars.estimated === 0);
+  for (const cost of [
+    undefined,
+    null,
+    {},
+    { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+    { input: -1, output: Number.NaN, cacheRead: 1e300, cacheWrite: Number.POSITIVE_INFINITY, total: 1e12 },
+  ]) {
+    const { dollars } = await ledger(priced(messages, ({ usage }) => ({ ...usage, cost })));
+    assert.ok(
+      isClose(dollars.billed, told.dollars.billed, 1e-9),
+      `${JSON.stringify(cost)}: ${dollars.billed}`,
+    );
+    assert.equal(dollars.estimated, dollars.billed);
+  }
+  const onlyTotal = await ledger(
+    priced(messages, ({ usage }) => ({ ...usage, cost: { total: usage.cost.total } })),
+  );
+  assert.ok(
+    isClose(onlyTotal.dollars.billed, told.dollars.billed, 1e-9) && onlyTotal.dollars.estimated === 0,
+  );
+});
+
+test("a model without a price counts in tokens only, unless the host names one", async () => {
+  const { messages } = await live(conversation(2, 20, { pauses: 0 }), { options: {} });
+  const free = messages.map((message) =>
+    message.usage === undefined ? message : { ...message, usage: { ...message.usage, cost: undefined } },
+  );
+  const book = await ledger(free);
+  assert.deepEqual([book.dollars.billed, book.unpricedCalls], [0, book.calls]);
+  assert.ok(book.tokens.prompt > 0);
+  const named = await ledger(free, { prices: { input: 5 } });
+  const told = await ledger(messages);
+  assert.ok(isClose(named.dollars.billed, told.dollars.billed, 1e-9) && named.unpricedCalls === 0);
+});
+
+test("no usage at all, odd usage, and no messages", async () => {
+  const empty = await ledger([]);
+  assert.deepEqual(
+    [empty.calls, empty.dollars.billed, empty.hitRate, empty.misses, empty.moves],
+    [0, 0, 0, [], []],
+  );
+  const said = conversation(4, 12);
+  const silent = await ledger(said);
+  assert.deepEqual([silent.unreportedCalls, silent.dollars.billed], [silent.calls, 0]);
+  for (const usage of [
+    null,
+    {},
+    7,
+    "x",
+    { input: "9" },
+    { input: -5, cacheRead: Number.NaN },
+    { input: 1e300 },
+  ]) {
+    const book = await ledger(priced(said, () => usage));
+    assert.equal(book.unreportedCalls, book.calls, JSON.stringify(usage));
+    assert.ok(Number.isFinite(book.dollars.billed));
+  }
+});
+
+test("what an aborted answer was billed for counts, and it is no call of another model", async () => {
+  const { messages } = await live(conversation(2, 20, { pauses: 0 }), { options: {} });
+  const whole = await ledger(messages);
+  const at = messages.findLastIndex(({ stopReason }) => stopReason === "stop");
+  const aborted = messages.with(at, { ...messages[at], stopReason: "aborted" });
+  const book = await ledger(aborted);
+  assert.ok(isClose(book.dollars.billed, whole.dollars.billed, 1e-9));
+  assert.deepEqual(book.misses, whole.misses);
+});
+
+test("two providers one after the other are two caches", async () => {
+  const { records, messages } = await live(conversation(11, 80, { pauses: 0, switches: 2 }), {
+    options: { schedule: "everyCall", contextRatio: 1, keepRecentToolResults: 1000 },
+    settings: { contextWindow: 200_000 },
+  });
+  const book = await ledger(messages, {
+    schedule: "everyCall",
+    contextRatio: 1,
+    keepRecentToolResults: 1000,
+  });
+  assert.ok(new Set(records.map(({ model }) => model)).size === 2);
+  assert.deepEqual(
+    book.misses.map(({ call, cause }) => ({ call, cause })),
+    trueMisses(records, messages).map(({ call, cause }) => ({ call, cause })),
+  );
+});
+
+test("options are checked", async () => {
+  await assert.rejects(ledger("x"), /ledger: messages must be an array/);
+  await assert.rejects(ledger([], { prices: { read: 1 } }), /prices/);
+  await assert.rejects(ledger([], { nope: 1 }), /there is no option nope/);
+  await assert.rejects(ledger([], 5), /options must be an object/);
+});
+
+test("a recorded session's bill is the sum of its calls, over all its lists", async () => {
+  const session = await loadSession(SESSION);
+  const book = await ledgerOf(session, {});
+  const usages = session.calls.map(({ at }) => session.message(at).usage);
+  assert.equal(book.calls, session.calls.length);
+  assert.ok(isClose(book.dollars.billed, sum(usages.map((usage) => usage?.cost?.total ?? 0)), 1e-6));
+  const prompts = usages.map((usage) => usage.input + usage.cacheRead + usage.cacheWrite);
+  assert.equal(book.tokens.prompt, sum(prompts));
+  assert.equal(book.editedCalls, 0);
+});

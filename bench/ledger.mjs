@@ -1,0 +1,71 @@
+// How well calls are foretold: `npm run bench:ledger [-- SESSION…]`. Of each session as it was recorded, and played again
+// in the closed loop, with the hook at work: estimated against reported prompts, and the cache reads to be expected
+// against those that were reported. With `--public` the sessions are public recordings at pinned commits.
+
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ledgerOf } from "../lib/cli/cache.mjs";
+import { Loop, play } from "../lib/cli/live/loop.mjs";
+import { Provider } from "../lib/cli/live/provider.mjs";
+import { loadSession } from "../lib/cli/session.mjs";
+import { textTable, whole } from "../lib/cli/table.mjs";
+import { Book } from "../lib/ledger.js";
+import { publicRecordings } from "./public.mjs";
+
+const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
+const OPTIONS = { schedule: "sticky" };
+
+/** The ledger of a recording played in the closed loop. */
+async function liveLedger(recording) {
+  const loop = new Loop(new Provider({ basePrompt: 12_000 }), OPTIONS);
+  const book = new Book("bench", OPTIONS);
+  const lists = [];
+  let [list, from] = [loop.messages, 0];
+  const onChange = () => {
+    lists.push([list, from]);
+    [list, from] = [loop.messages, loop.messages.length];
+  };
+  for await (const record of play(recording, loop, { onChange })) {
+    if (record.failure !== undefined) throw new Error(`call ${record.call} failed: ${record.failure}`);
+  }
+  lists.push([list, from]);
+  for (const [messages, first] of lists) await book.enter(messages, first);
+  return book.report();
+}
+
+const share = (value) => `${(100 * value).toFixed(2)} %`;
+
+function row(name, how, { calls, dollars, misses, predicted: { prompt, cacheRead } }) {
+  const told = ({ count, median, p95 }) => (count > 0 ? [share(median), share(p95)] : ["–", "–"]);
+  return [
+    name,
+    how,
+    whole(calls),
+    `$ ${dollars.billed.toFixed(2)}`,
+    whole(misses.length),
+    ...told(prompt),
+    ...told(cacheRead),
+  ];
+}
+
+const given = process.argv.slice(2);
+const files = given[0] === "--public" ? await publicRecordings() : given.length > 0 ? given : [EXAMPLE];
+const rows = [];
+for (const file of files) {
+  const session = await loadSession(file);
+  const name = basename(file);
+  rows.push(row(name, "recorded", await ledgerOf(session, OPTIONS)));
+  rows.push(row(name, "closed loop", await liveLedger(session)));
+}
+const heads = [
+  "session",
+  "",
+  "calls",
+  "billed",
+  "misses",
+  "prompt, median",
+  "p95",
+  "cache read, median",
+  "p95",
+];
+console.log(textTable(heads, rows));

@@ -1,0 +1,116 @@
+// `pi-strata cache`: what a recorded session cost by its own usage, what the provider's cache missed and why, and what
+// each move of the hook cost and has brought.
+
+import { Book } from "../ledger.js";
+import { percent, textTable, whole } from "./table.mjs";
+
+/** Rows of a table that are printed; `--json` has them all. */
+const MOST_ROWS = 20;
+
+const CAUSES = {
+  hook: "an edit by the hook",
+  expired: "the entry had expired",
+  model: "another model or provider",
+  host: "the host changed the prefix",
+  provider: "the provider's own, as far as the transcript tells",
+};
+
+/** The ledger of a recording, over all lists it had. */
+export async function ledgerOf(recording, options) {
+  const book = new Book("cache", options);
+  for (const [stretch, { opening }] of recording.stretches.entries()) {
+    recording.leaveBefore(stretch);
+    await book.enter(recording.messagesIn(stretch), opening.length);
+  }
+  const { misses, moves, ...ledger } = await book.report();
+  // Positions are those of one list each; the number of the call tells which it is.
+  const withoutIndex = ({ index, ...row }) => row;
+  return { ...ledger, misses: misses.map(withoutIndex), moves: moves.map(withoutIndex) };
+}
+
+/** The ledger as text. */
+export function ledgerText(session, ledger) {
+  const parts = [figures(session, ledger), missTable(ledger), moveTable(ledger)];
+  return parts.filter((part) => part !== undefined).join("\n\n");
+}
+
+function figures(session, ledger) {
+  const { calls, unreportedCalls, unpricedCalls, editedCalls, callsOverWindow, tokens, dollars } = ledger;
+  const { billed, estimated, withoutHook, saved } = dollars;
+  const isEdited = editedCalls > 0;
+  const lines = [
+    ["session", `${session.format}, ${whole(session.length)} messages`],
+    ["model calls", whole(calls)],
+    unreportedCalls > 0 && ["  without a usage", whole(unreportedCalls)],
+    ["tokens sent, all calls", `${whole(tokens.prompt)}, as the provider reported`],
+    ["  read from the cache", `${whole(tokens.cacheRead)} (${percent(ledger.hitRate)})`],
+    ["  written to it", whole(tokens.cacheWrite)],
+    ["tokens answered", whole(tokens.output)],
+    unpricedCalls < calls - unreportedCalls && ["billed", `${usd(billed)}${howKnown(billed, estimated)}`],
+    unpricedCalls > 0 && ["  without a price", `${whole(unpricedCalls)} calls; --price-input gives one`],
+    isEdited && ["without the hook", `${usd(withoutHook)}, estimated`],
+    isEdited && [saved >= 0 ? "saved" : "cost more", usd(Math.abs(saved))],
+    isEdited && callsOverWindow > 0 && ["calls over the window unedited", whole(callsOverWindow)],
+    ["calls edited by the hook", isEdited ? whole(editedCalls) : "none: it was not at work, or had no need"],
+    ...predictions(ledger.predicted),
+  ].filter((line) => line !== false);
+  const width = Math.max(...lines.map(([title]) => title.length));
+  return lines.map(([title, value]) => `${title.padEnd(width)}  ${value}`).join("\n");
+}
+
+function howKnown(billed, estimated) {
+  if (estimated <= 0) return "";
+  return estimated >= billed ? ", estimated from prices" : `, ${usd(estimated)} of it estimated from prices`;
+}
+
+function predictions({ prompt, cacheRead }) {
+  const rows = [
+    ["prompts foretold within", prompt],
+    ["cache reads foretold within", cacheRead],
+  ];
+  return rows
+    .filter(([, { count }]) => count > 0)
+    .map(([title, { median, p95 }]) => [title, `median ${share(median)}, p95 ${share(p95)}`]);
+}
+
+function missTable({ misses, tokens }) {
+  if (misses.length === 0)
+    return tokens.cacheRead > 0 ? "No cache misses." : "No cache was used, as far as the usage tells.";
+  const rows = Object.entries(CAUSES)
+    .map(([cause, title]) => [title, misses.filter((miss) => miss.cause === cause)])
+    .filter(([, found]) => found.length > 0)
+    .map(([title, found]) => row(title, found));
+  if (rows.length > 1) rows.push(row("all", misses));
+  return textTable(["cache misses", "calls", "tokens not read", "cost"], rows);
+}
+
+function row(title, misses) {
+  const sum = (of) => misses.reduce((total, miss) => total + of(miss), 0);
+  const isPriced = misses.some(({ dollars }) => dollars !== undefined);
+  return [
+    title,
+    whole(misses.length),
+    whole(sum((miss) => miss.tokens)),
+    isPriced ? usd(sum((miss) => miss.dollars ?? 0)) : "–",
+  ];
+}
+
+function moveTable({ moves }) {
+  if (moves.length === 0) return undefined;
+  const newest = moves.slice(-MOST_ROWS);
+  const rows = newest.map(({ call, tokens, rewritten, cost, saved, reason }) => [
+    `call ${whole(call)}`,
+    whole(tokens),
+    whole(rewritten),
+    usd(cost),
+    usd(saved),
+    reason,
+  ]);
+  const table = textTable(["moves", "took out", "rewritten", "cost", "saved since", "why"], rows);
+  const older = moves.length - newest.length;
+  return older > 0 ? `${table}\n${whole(older)} earlier moves are not shown; --json has them.` : table;
+}
+
+const usd = (dollars) =>
+  `${dollars < 0 ? "−" : ""}$ ${Math.abs(dollars).toFixed(dollars !== 0 && Math.abs(dollars) < 0.1 ? 4 : 2)}`;
+const share = (value) => `${(100 * value).toFixed(2)} %`;

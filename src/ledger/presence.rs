@@ -1,0 +1,53 @@
+//! Whether the hook was at work at a call: a transcript does not say, but the sizes that were reported do.
+//!
+//! Where the hook would have taken something out, the next prompt is smaller by just that, or it is not.
+
+use super::Call;
+use crate::tokens::estimate::{Estimate, Size};
+
+/// A difference of fewer tokens, or of less than this share of the prompt, tells nothing.
+const TELLING_TOKENS: f64 = 100.0;
+const TELLING_SHARE: f64 = 0.005;
+
+/// For each call, whether what the hook would have sent was sent. Calls that tell nothing are taken for what the next
+/// one tells, then for what the last one told; where none does, the hook is taken to have been there.
+pub(super) fn presence(calls: &[Call]) -> Vec<bool> {
+    let mut told: Vec<Option<bool>> = Vec::with_capacity(calls.len());
+    let mut last: Option<(&Call, Option<bool>)> = None;
+    for call in calls {
+        let before = last.and_then(|(_, told)| told);
+        if call.is_comparable() {
+            let comparable = last.filter(|(last, _)| last.source == call.source && call.nth > 0);
+            let tells = comparable.and_then(|(last, told)| compare(last, told, call)).or(before);
+            last = Some((call, tells));
+        }
+        told.push(last.and_then(|(_, told)| told));
+    }
+    let mut next = told.iter().rev().flatten().next().copied().unwrap_or(true);
+    for known in told.iter_mut().rev() {
+        next = known.unwrap_or(next);
+        *known = Some(next);
+    }
+    told.into_iter().map(|known| known.unwrap_or(true)).collect()
+}
+
+/// What the step from one report to the next tells; `was` is what is known of the first.
+fn compare(last: &Call, was: Option<bool>, call: &Call) -> Option<bool> {
+    let (before, now) = (last.sight.prompt?, call.sight.prompt?);
+    let size_of = |call: &Call, is_edited: bool| if is_edited { call.sent } else { call.raw };
+    let miss = |is_edited: bool| {
+        let from = size_of(last, was.unwrap_or(is_edited));
+        (before + step(&call.estimate, from, size_of(call, is_edited)) - now).abs()
+    };
+    let apart = step(&call.estimate, call.sent, call.raw).abs();
+    if apart < TELLING_TOKENS.max(TELLING_SHARE * now) {
+        return None;
+    }
+    let (edited, raw) = (miss(true), miss(false));
+    let is_told = (edited - raw).abs() > TELLING_TOKENS.max(TELLING_SHARE * now);
+    is_told.then_some(edited < raw)
+}
+
+fn step(estimate: &Estimate, from: Size, to: Size) -> f64 {
+    estimate.tokens(to) - estimate.tokens(from)
+}
