@@ -1,14 +1,18 @@
 // What policies cost and what they keep, and where our own settings stand between them:
 // `npm run bench:economy [-- SESSION…]`. Prints the table, writes bench/results/economy.json and economy.svg.
 // With `--public` the sessions are public recordings at pinned commits, and the files are economy-public.json and .svg.
+// `--before FILE` draws the policies of an earlier economy*.json beside today's; `--worst` adds the session of each agent
+// that balanced serves worst, with what it lost and why.
 
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { PRICES } from "../lib/cli/economy/caches.mjs";
 import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
 import { ours } from "../lib/cli/economy/policies.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
+import { worstOfEach, worstText } from "./economy/losses.mjs";
 import { scatterPlot } from "./plot.mjs";
 import { publicRecordings } from "./public.mjs";
 
@@ -31,9 +35,14 @@ const SWEEP = [
 
 const nameOf = (settings) => Object.values(settings).join(" ");
 
-const given = process.argv.slice(2);
-const isPublic = given[0] === "--public";
+const { values: flags, positionals: given } = parseArgs({
+  allowPositionals: true,
+  options: { public: { type: "boolean" }, worst: { type: "boolean" }, before: { type: "string" } },
+});
+const isPublic = flags.public === true;
 const named = given.length > 0 ? given : [EXAMPLE];
+// Read first: it may be the very file that is written below.
+const before = flags.before === undefined ? undefined : JSON.parse(await readFile(flags.before, "utf8"));
 const files = isPublic ? await publicRecordings() : named;
 const name = isPublic ? "economy-public" : "economy";
 const sessions = [];
@@ -48,6 +57,9 @@ const sweep = await compare(sessions, {
 console.log(compareTable(rows));
 console.log("\nOur settings\n");
 console.log(compareTable(sweep));
+
+const worst = flags.worst ? await worstOfEach(sessions, { schedule: "sticky" }, setting) : undefined;
+if (worst !== undefined) console.log(`\nThe worst session of each agent, balanced\n\n${worstText(worst)}`);
 
 const whole = sessions.length > 1 ? "all" : sessions[0].name;
 const points = (of, kind) =>
@@ -64,11 +76,12 @@ const plot = scatterPlot({
   xLabel: "dollars, with what reading again after blind edits would cost",
   yLabel: "recall, %",
   rings: "ours, other settings",
-  points: [...points(rows, "policy"), ...points(sweep, "setting")],
+  older: "before",
+  points: [...points(rows, "policy"), ...points(sweep, "setting"), ...points(before?.rows ?? [], "older")],
 });
 await mkdir(RESULTS, { recursive: true });
 await writeFile(
   new URL(`${name}.json`, RESULTS),
-  `${JSON.stringify({ ...setting, rows, sweep }, null, 1)}\n`,
+  `${JSON.stringify({ ...setting, rows, sweep, worst }, null, 1)}\n`,
 );
 await writeFile(new URL(`${name}.svg`, RESULTS), plot);

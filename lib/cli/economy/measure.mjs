@@ -20,7 +20,8 @@ const PER_MILLION = 1e-6;
  * Plays a recording (or a list of messages) through `policy` (`(messages) => Promise<messages>`, called before each call
  * with all that stands before it) and adds everything up. The loop is closed: what a policy reads as usage is what its
  * own requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (`estimatesOf`, if left
- * out). `onCall` is told of each call: its number, tokens before and after, dollars, and blind edits.
+ * out). `onCall` is told of each call: its number, tokens before and after, dollars, edits, and
+ * the lines that blind ones had lost.
  */
 export async function measure(
   messages,
@@ -70,11 +71,12 @@ export async function measure(
     for (const visible of [identifiers, realIdentifiers, lines]) visible.show(request);
     const said = versions.of(answer);
     origins.scoreUses(said, identifiers, realIdentifiers, score.kinds);
-    const { edits, blind } = origins.editsOf(answer, lines);
+    const { edits, lost } = origins.editsOf(answer, lines);
+    const blind = lost.length;
     score.edits += edits;
     score.blindEdits += blind;
     score.rereadDollars += blind * rereadDollars(tokens, prices);
-    onCall?.({ call: call.number, numbers, tokensBefore, tokens, dollars: cost, edits, blind });
+    onCall?.({ call: call.number, numbers, tokensBefore, tokens, dollars: cost, edits, lost });
     score.userText +=
       origins.userTokens === 0 ? 1 : sum(request, (version) => version.userTokens) / origins.userTokens;
   }

@@ -74,10 +74,14 @@ export class Origins {
     }
   }
 
-  /** Edit calls in `message`, and how many of them quote a line that occurred but is shown no more. */
+  /**
+   * Edit calls in `message`, and for each that quotes lines which occurred but are shown no more, those of all its lines:
+   * `{ edits, lost: [{ lines, of }] }`.
+   */
   editsOf(message, visibleLines) {
     const edits = editsIn(message);
     const isLost = (line) => this.#lines.has(line) && !visibleLines.has(line);
-    return { edits: edits.length, blind: edits.filter((lines) => [...lines].some(isLost)).length };
+    const lost = edits.map((lines) => ({ lines: [...lines].filter(isLost), of: lines.size }));
+    return { edits: edits.length, lost: lost.filter(({ lines }) => lines.length > 0) };
   }
 }
