@@ -46,6 +46,12 @@ export interface TransformContextOptions {
   keepRecentToolResults?: number;
   /** Newest assistant messages with thinking that keep it. Default 1 message; 0 strips all that may be stripped. */
   keepRecentThinking?: number;
+  /**
+   * Newest images of old tool results that stay. Default 8 images; each older one becomes a line that says so. Images in
+   * user messages always stay. Whatever stands here, a request holds no more images, and no larger ones, than its provider
+   * takes.
+   */
+  keepRecentImages?: number;
   /** Newest messages that the sliding window never drops. Default 20; raise it for long chains of small steps. */
   keepRecentMessages?: number;
   /** Lines kept from the beginning of a summarised tool result. Default 3; raise it where a header tells most. */
@@ -60,10 +66,10 @@ export interface TransformContextOptions {
   /** A longer kept line shows its first 7/10 and its end around `…`, this much in all. UTF-16 code units, default 500; raise it for logs whose lines are long. */
   summaryLineChars?: number;
   /**
-   * The line that says what was left out: "zh" (default), "en", or your own (it must return a string). Take your
-   * prompt's language.
+   * The line that says what was left out: "zh" (default), "en", or your own (it must return a string). "auto" writes in the
+   * language of the conversation: Chinese where the first user message, or a summary before it, is Chinese.
    */
-  marker?: "zh" | "en" | ((omittedLines: number, originalChars: number) => string);
+  marker?: "zh" | "en" | "auto" | ((omittedLines: number, originalChars: number) => string);
   /** Names of tools whose results are never summarised or cut. Default none; name those the model has to quote. */
   excludeTools?: string[];
   /**
@@ -120,9 +126,13 @@ export interface TransformContextOptions {
    * The provider's prompt cache: prices relative to input (`read`, `write`) and seconds an entry lives unread
    * (`ttlSeconds`). "auto" (default) learns them from the transcript's own `usage.cost`, `usage.cacheWrite1h` and cache
    * reads, per model; what those do not tell comes from a table by the names of provider and model, else Anthropic's
-   * prices (0.1, 1.25, 300). An object sets them, with those three for what it leaves out, and nothing is learned.
+   * prices (0.1, 1.25, 300). An object sets them, with those three for what it leaves out, and nothing is learned. A
+   * function is asked at every call; where it returns anything else, or throws, it is as "auto".
+   *
+   * @example
+   * createTransformContext({ cache: () => ({ read: agent.state.model.cost.cacheRead / agent.state.model.cost.input }) });
    */
-  cache?: "auto" | { read?: number; write?: number; ttlSeconds?: number };
+  cache?: CacheOption | (() => CacheOption | undefined);
   /**
    * Most tokens a prompt should have, whatever the window, or a function that says it at each call: for models that
    * charge every token more above a size, set it just below. Default: none. Nothing fails above it; batches and the
@@ -190,6 +200,15 @@ export type StrataEvent =
       charsAfter: number;
       tokensSaved: number;
     }
+  /** The first `images` images of a tool result are left out. */
+  | {
+      type: "imagesOmitted";
+      index: number;
+      toolCallId: string;
+      toolName: string;
+      images: number;
+      tokensSaved: number;
+    }
   | { type: "thinkingStripped"; index: number; blocks: number; tokensSaved: number }
   /** A run of neighbours, `from` and `to` included. */
   | { type: "messagesDropped"; from: number; to: number; count: number; tokensSaved: number }
@@ -220,6 +239,9 @@ export function explain<M extends MessageLike>(
   options?: TransformContextOptions,
 ): Promise<Explanation>;
 
+/** The prices and time to live of a provider's prompt cache, or "auto" to learn them. */
+export type CacheOption = "auto" | { read?: number; write?: number; ttlSeconds?: number };
+
 export interface Explanation {
   /** Estimated prompt tokens of the transcript as it is. */
   tokensBefore: number;
@@ -241,6 +263,10 @@ export interface Explanation {
     carriedCost: number;
     /** What rewriting the rest would cost, in input tokens; the frontier moves when `carriedCost` reaches it. */
     rewriteCost: number;
+    /** Calls after which a batch has paid for itself: as worked out, else as expected; Infinity where it never has. */
+    paybackCalls: number;
+    /** Calls expected before the cache is lost anyway, as the session's calls came so far: a batch that needs more waits. */
+    expectedCalls: number;
     /** Whether nothing is left in the provider's cache, so that a move is free. */
     cacheCold: boolean;
   };
@@ -248,9 +274,13 @@ export interface Explanation {
     index: number;
     layer: 1 | 2 | 3 | 4;
     /** `keepLines`: of a tool result only the lines in `ranges` stay, word for word. */
-    action: "summarize" | "keepLines" | "stripThinking" | "drop" | "truncate";
+    action: "summarize" | "keepLines" | "omitImages" | "stripThinking" | "drop" | "truncate";
     /** For `keepLines`: the lines that stay, as `[first, after the last]`, counted from 0. */
     ranges?: [number, number][];
+    /** For `keepLines`: how many lines stay for which reason, in words. */
+    kept?: { lines: number; why: string }[];
+    /** How many of its images, the first ones, are left out, whatever else is done. */
+    images?: number;
     reason: string;
     tokensSaved: number;
   }[];

@@ -241,6 +241,7 @@ describe("the tool", () => {
     const call = { type: "toolCall", id: "r", name: "recall", arguments: { handle } };
     messages.push({ role: "assistant", content: [call], stopReason: "toolUse" });
     messages.push({ role: "toolResult", toolCallId: "r", toolName: "recall", ...page });
+    messages.push({ role: "user", content: "go on" });
     const [, own] = await handles(messages);
     assert.notEqual(own.handle, handle);
     const again = await tool.execute("t", { handle: own.handle });

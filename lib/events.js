@@ -68,7 +68,10 @@ class Reporter {
   plan(messages, { edits }, charsAfter) {
     const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);
     for (const edit of edits) {
-      if (edit.layer < LAYERS.window) this.emit(editEvent(messages[edit.index], edit, charsAfter));
+      if (edit.images > 0) this.emit(imagesEvent(messages[edit.index], edit));
+      if (edit.layer < LAYERS.window && edit.action !== "omitImages") {
+        this.emit(editEvent(messages[edit.index], edit, charsAfter));
+      }
     }
     for (const run of runsOf(ofLayer(LAYERS.window))) this.emit({ type: "messagesDropped", ...run });
     for (const step of stepsOf(ofLayer(LAYERS.shrink))) this.emit({ type: "shrunk", ...step });
@@ -123,18 +126,38 @@ function editEvent(message, edit, charsAfter) {
   return { type: "repaired", index, rule: reasonOf(edit) };
 }
 
+function imagesEvent({ toolCallId, toolName }, { index, images, tokensSaved }) {
+  return { type: "imagesOmitted", index, toolCallId, toolName, images, tokensSaved };
+}
+
 const LAYERS = positions(wire.LAYERS);
 
 let words;
 
 /** The words the plan names by number. */
 function wordsOf() {
-  words ??= { reasons: native().reasons(), verdicts: native().verdicts(), causes: native().missCauses() };
+  words ??= {
+    reasons: native().reasons(),
+    verdicts: native().verdicts(),
+    causes: native().missCauses(),
+    keeps: native().keeps(),
+  };
   return words;
 }
 
 function reasonOf(edit) {
   return wordsOf().reasons[edit.reason];
+}
+
+/** Of a result cut by line, how many lines stay for which reason, the most first; undefined for other edits. */
+function keptOf({ ranges, keeps }) {
+  if (ranges === undefined) return undefined;
+  const lines = new Map();
+  for (const [i, [from, to]] of ranges.entries()) {
+    const why = wordsOf().keeps[keeps[i]];
+    lines.set(why, (lines.get(why) ?? 0) + to - from);
+  }
+  return Array.from(lines, ([why, count]) => ({ lines: count, why })).sort((a, b) => b.lines - a.lines);
 }
 
 /** Which schedule decided, and why it moved or waits. */
@@ -143,4 +166,4 @@ function scheduleOf({ arithmetic }) {
   return { mode: "sticky", why: wordsOf().verdicts[arithmetic.verdict] };
 }
 
-module.exports = { Reporter, reasonOf, scheduleOf, LAYERS };
+module.exports = { Reporter, keptOf, reasonOf, scheduleOf, LAYERS };

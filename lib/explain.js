@@ -1,7 +1,7 @@
 // A dry run of the hook: what it would do now, and why. Edits nothing.
 "use strict";
 
-const { reasonOf, scheduleOf } = require("./events.js");
+const { keptOf, reasonOf, scheduleOf } = require("./events.js");
 const { Call, Hook, Layers } = require("./hook.js");
 const { checkHookOptions } = require("./options.js");
 
@@ -24,7 +24,8 @@ async function explain(messages, options) {
       index: edit.index,
       layer: edit.layer === 0 ? LAYER_OF_REPAIR : edit.layer,
       action: edit.action,
-      ...(edit.ranges && { ranges: edit.ranges }),
+      ...(edit.ranges && { ranges: edit.ranges, kept: keptOf(edit) }),
+      ...(edit.images && { images: edit.images }),
       reason: reasonOf(edit),
       tokensSaved: edit.tokensSaved,
     })),
@@ -32,6 +33,14 @@ async function explain(messages, options) {
 }
 
 /** Recomputing at every call weighs nothing. */
-const NO_ARITHMETIC = { frontier: 0, removableTokens: 0, carriedCost: 0, rewriteCost: 0, cacheCold: false };
+const NO_ARITHMETIC = {
+  frontier: 0,
+  removableTokens: 0,
+  carriedCost: 0,
+  rewriteCost: 0,
+  paybackCalls: 0,
+  expectedCalls: 0,
+  cacheCold: false,
+};
 
 module.exports = { explain };

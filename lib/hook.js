@@ -4,11 +4,12 @@
 
 const { FactStore } = require("./facts.js");
 const { native } = require("./native.js");
-const { amount, askedWindow, checkHookOptions, positive } = require("./options.js");
+const { amount, askedWindow, checkHookOptions, completeCache, positive, record } = require("./options.js");
 const { Plan } = require("./plan.js");
 const { numberOf } = require("./tokens/ids.js");
 const { encodingOfTranscript } = require("./tokens/transcript.js");
 const { Reporter, scheduleOf } = require("./events.js");
+const { markerOfTranscript } = require("./language.js");
 const { keptLines } = require("./kept-lines.js");
 const { joinedText } = require("./snapshot.js");
 
@@ -22,12 +23,12 @@ function createTransformContext(options) {
 }
 
 /**
- * What every hook has in common. Its policy says the rest: `options`, `createEngine(encoding)`, and what the host is told
+ * What every hook has in common. Its policy says the rest: `options`, `createEngine(encoding, marker)`, and what the host is told
  * by `report`, `failed` and `windowUnknown`.
  */
 class Hook {
   #policy;
-  /** By encoding: the native engine, what it was told of messages, and its last plan. */
+  /** By encoding and language: the native engine, what it was told of messages, and its last plan. */
   #cores = new Map();
 
   constructor(policy) {
@@ -68,6 +69,7 @@ class Hook {
     const texts = {
       shortened: (index) => shortenedBy(core.engine, facts[index]),
       ofLines: (index, ranges) => this.#ofLines(core.engine, list[index], facts[index], ranges),
+      image: () => core.engine.imageMarker(),
     };
     const edited = plan.apply(list, isAsRead, texts);
     const charsAfter = ({ index, ranges }) =>
@@ -87,17 +89,19 @@ class Hook {
   }
 
   /**
-   * The core that counts as `list`'s model does, made when it is first needed: importing the package and making a hook
-   * load nothing. What a message is in another encoding has to be counted anew.
+   * The core that counts as `list`'s model does and writes markers in its language, made when it is first needed:
+   * importing the package and making a hook load nothing. What a message is in another encoding has to be counted anew.
    */
   #coreFor(list) {
     const { options } = this.#policy;
     const encoding = encodingOfTranscript(options.encoding, list);
-    let core = this.#cores.get(encoding);
+    const marker = markerOfTranscript(options.marker, list);
+    const key = `${encoding} ${typeof marker === "string" ? marker : ""}`;
+    let core = this.#cores.get(key);
     if (core === undefined) {
-      const engine = this.#policy.createEngine(encoding);
+      const engine = this.#policy.createEngine(encoding, marker);
       core = { engine, facts: new FactStore(engine, options), lastPlan: undefined };
-      this.#cores.set(encoding, core);
+      this.#cores.set(key, core);
     }
     return core;
   }
@@ -160,23 +164,33 @@ class Hook {
     }
   }
 
+  /** What the host's function says of its cache now; undefined where it says nothing usable: then that is learned. */
+  #askedCache() {
+    const { cache } = this.#policy.options;
+    return typeof cache === "function" ? completeCache(this.#asked(cache, record)) : undefined;
+  }
+
   /** The same facts and the same answers of the host give the same plan: then the last one is used again. */
   async #plan(core, { slots, isUnchanged }, contextWindow, call, isByMessage) {
     const { readings } = core.facts;
     const { options } = this.#policy;
     const overheadTokens = this.#asked(options.overheadTokens, amount);
     const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
+    const cache = this.#askedCache();
     const { buffer, length } = slots;
-    const asked = { buffer, length, contextWindow, overheadTokens, maxPromptTokens, readings, isByMessage };
-    if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) return new Plan(core.lastPlan.numbers);
-    const plan = core.engine.plan(
-      slots,
+    const asked = {
+      buffer,
+      length,
       contextWindow,
       overheadTokens,
       maxPromptTokens,
+      readings,
       isByMessage,
-      call.flag,
-    );
+      ...cache,
+    };
+    if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) return new Plan(core.lastPlan.numbers);
+    const request = { contextWindow, overheadTokens, maxPromptTokens, cache, byMessage: isByMessage };
+    const plan = core.engine.plan(slots, request, call.flag);
     const numbers = await call.away(plan);
     if (!call.isCancelled) core.lastPlan = { asked, numbers };
     return new Plan(numbers);
@@ -213,9 +227,9 @@ class Layers {
     this.#reporter = new Reporter(options.onEvent);
   }
 
-  createEngine(encoding) {
+  createEngine(encoding, marker) {
     const { Engine } = native();
-    return new Engine(engineOptions(this.options, encoding));
+    return new Engine(engineOptions({ ...this.options, marker }, encoding));
   }
 
   failed(error) {
@@ -324,6 +338,7 @@ function engineOptions(options, encoding) {
     contextRatio: options.contextRatio,
     keepRecentToolResults: options.keepRecentToolResults,
     keepRecentThinking: options.keepRecentThinking,
+    keepRecentImages: options.keepRecentImages,
     keepRecentMessages: options.keepRecentMessages,
     summaryHeadLines: options.summaryHeadLines,
     summaryTailLines: options.summaryTailLines,
@@ -338,12 +353,16 @@ function engineOptions(options, encoding) {
     imageTokens: options.imageTokens,
     calibrate: options.calibrate,
     schedule: options.schedule,
-    cacheRead: options.cache.read,
-    cacheWrite: options.cache.write,
-    cacheTtlSeconds: options.cache.ttlSeconds,
-    learnsPrices: options.cache.learnsPrices,
+    ...cacheOptions(options.cache),
     ...watersOf(options),
   };
+}
+
+/** A function is asked at each call; until it says something, and where it does not, prices are learned. */
+function cacheOptions(cache) {
+  const { read, write, ttlSeconds } = typeof cache === "function" ? completeCache({}) : cache;
+  const learnsPrices = typeof cache === "function" || cache.learnsPrices;
+  return { cacheRead: read, cacheWrite: write, cacheTtlSeconds: ttlSeconds, learnsPrices };
 }
 
 /** The economy's waters, unless the host set its own; one alone moves the other out of its way. */

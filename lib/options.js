@@ -81,12 +81,13 @@ const HOOK_OPTIONS = {
   contextRatio: [CONTEXT_RATIO, ratio],
   keepRecentToolResults: [KEEP_RECENT_TOOL_RESULTS, count],
   keepRecentThinking: [KEEP_RECENT_THINKING, count],
+  keepRecentImages: [DEFAULTS.keepRecentImages, count],
   keepRecentMessages: [KEEP_RECENT_MESSAGES, count],
   summaryHeadLines: [SUMMARY_HEAD_LINES, count],
   summaryTailLines: [SUMMARY_TAIL_LINES, count],
   minSummaryChars: [DEFAULTS.minSummaryChars, count],
   summaryLineChars: [DEFAULTS.summaryLineChars, count],
-  marker: ["zh", orFunction(oneOf("zh", "en"))],
+  marker: ["zh", orFunction(oneOf("zh", "en", "auto"))],
   recall: [false, flag],
   excludeTools: [[], names],
   protect: [undefined, handler],
@@ -98,7 +99,7 @@ const HOOK_OPTIONS = {
   calibrate: [true, flag],
   encoding: ["auto", encodingName],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
-  cache: ["auto", autoOrRecord],
+  cache: ["auto", orFunction(autoOrRecord)],
   maxPromptTokens: [undefined, orFunction(positive)],
   economy: ["balanced", oneOf("faithful", "balanced", "thrifty")],
   highWater: [undefined, ratio],
@@ -127,11 +128,23 @@ function checkOptions(owner, given, table) {
   return checked;
 }
 
+/** What a host's `cache` function returned, with the defaults for what it leaves out; undefined where it is off. */
+function completeCache(given) {
+  if (given === undefined) return undefined;
+  try {
+    return checkOptions("cache", given, CACHE_OPTIONS);
+  } catch {
+    return undefined;
+  }
+}
+
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
-  const learnsPrices = options.cache === "auto";
-  const cache = learnsPrices ? {} : options.cache;
-  options.cache = { ...checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS), learnsPrices };
+  if (typeof options.cache !== "function") {
+    const learnsPrices = options.cache === "auto";
+    const cache = learnsPrices ? {} : options.cache;
+    options.cache = { ...checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS), learnsPrices };
+  }
   const { highWater, lowWater } = options;
   if (highWater !== undefined && lowWater !== undefined && lowWater >= highWater) {
     throw new TypeError(`${owner}: option lowWater is ${lowWater}; it must be below highWater, ${highWater}`);
@@ -198,7 +211,9 @@ module.exports = {
   getContextWindow,
   checkOptions,
   checkHookOptions,
+  completeCache,
   positive,
   ratio,
+  record,
   show,
 };

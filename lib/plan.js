@@ -10,15 +10,17 @@ const {
   stripThinking: STRIP_THINKING,
   drop: DROP,
   truncate: TRUNCATE,
+  omitImages: OMIT_IMAGES,
 } = positions(ACTIONS);
 
-const HEADER_NUMBERS = 16;
+const HEADER_NUMBERS = 18;
 const ARITHMETIC_AT = 7;
-const MISS_AT = 13;
-const EDIT_NUMBERS = 7;
-/** Where in an edit stand the number of its cuts, and of the messages it is about. */
+const MISS_AT = 15;
+const EDIT_NUMBERS = 8;
+/** Where in an edit stand the number of its cuts, of the messages it is about, and of the images it leaves out. */
 const CUTS_AT = 5;
 const COUNT_AT = 6;
+const IMAGES_AT = 7;
 const CUT_NUMBERS = 3;
 
 /**
@@ -47,12 +49,27 @@ class Plan {
 
   /** The arithmetic of the sticky schedule; undefined where the layers were recomputed. */
   get arithmetic() {
-    const [verdict, isCold, removableTokens, carriedCost, rewriteCost, frontier] = this.#numbers.subarray(
-      ARITHMETIC_AT,
-      MISS_AT,
-    );
+    const [
+      verdict,
+      isCold,
+      removableTokens,
+      carriedCost,
+      rewriteCost,
+      paybackCalls,
+      expectedCalls,
+      frontier,
+    ] = this.#numbers.subarray(ARITHMETIC_AT, MISS_AT);
     if (verdict < 0) return undefined;
-    return { verdict, cacheCold: isCold === 1, removableTokens, carriedCost, rewriteCost, frontier };
+    return {
+      verdict,
+      cacheCold: isCold === 1,
+      removableTokens,
+      carriedCost,
+      rewriteCost,
+      paybackCalls,
+      expectedCalls,
+      frontier,
+    };
   }
 
   /** What the last call missed of the provider's cache, if its report has just come: `{ cause, tokens, dollars }`. */
@@ -98,7 +115,11 @@ class Plan {
         tokensSaved: numbers[at + 4],
         /** Messages from `index` on that are dropped by one rule; 1 for every other edit. */
         count: numbers[at + COUNT_AT],
-        ...(numbers[at + 1] === KEEP_LINES && { ranges: readRanges(numbers, at) }),
+        ...(numbers[at + 1] === KEEP_LINES && {
+          ranges: readRanges(numbers, at),
+          keeps: readKeeps(numbers, at),
+        }),
+        ...(numbers[at + IMAGES_AT] > 0 && { images: numbers[at + IMAGES_AT] }),
       });
       at = endOfEdit(numbers, at);
     }
@@ -158,8 +179,19 @@ function readRanges(numbers, at) {
   return readCuts(numbers, at).map(({ textBlock, head }) => [textBlock, head]);
 }
 
+/** Why each of them stays, by number. */
+function readKeeps(numbers, at) {
+  return readCuts(numbers, at).map(({ tail }) => tail);
+}
+
 /** The message as the edit at `at` leaves it. */
 function applyEdit(message, numbers, at, texts) {
+  const images = whole(numbers[at + IMAGES_AT]);
+  const edited = applyAction(message, numbers, at, texts);
+  return images > 0 ? withContent(edited, withoutImages(edited.content, images, texts.image())) : edited;
+}
+
+function applyAction(message, numbers, at, texts) {
   const { content } = message;
   switch (whole(numbers[at + 1])) {
     case SUMMARIZE:
@@ -169,6 +201,8 @@ function applyEdit(message, numbers, at, texts) {
         message,
         withText(content, texts.ofLines(whole(numbers[at]), readRanges(numbers, at))),
       );
+    case OMIT_IMAGES:
+      return message;
     case STRIP_THINKING:
       return withContent(
         message,
@@ -199,6 +233,16 @@ function withText(content, text) {
     }
   }
   return blocks;
+}
+
+/** `marker` in place of each of the first `count` images. */
+function withoutImages(content, count, marker) {
+  let left = count;
+  return content.map((block) => {
+    if (block?.type !== "image" || left === 0) return block;
+    left -= 1;
+    return { type: "text", text: marker };
+  });
 }
 
 function withCuts(content, cuts) {

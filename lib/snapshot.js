@@ -120,7 +120,8 @@ class Batch {
         this.#rows.push(CALL, block.thoughtSignature ? 1 : 0);
         return this.#addStrings(block.id, block.name, json(block.arguments));
       case "image":
-        return this.#addPart(IMAGE);
+        this.#rows.push(IMAGE, string(block.data).length);
+        return 1;
       default:
         return this.#addPart(UNKNOWN);
     }

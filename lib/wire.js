@@ -5,7 +5,7 @@
 
 const ROLES = ["system", "user", "assistant", "toolResult", "summary", "other"];
 const BLOCKS = ["text", "thinking", "toolCall", "image", "counted", "unknown"];
-const ACTIONS = ["summarize", "stripThinking", "drop", "truncate", "keepLines"];
+const ACTIONS = ["summarize", "stripThinking", "drop", "truncate", "keepLines", "omitImages"];
 const LAYERS = ["repair", "toolResults", "thinking", "window", "shrink"];
 
 /** By the name of the option; lengths in UTF-16 code units. */
@@ -15,6 +15,7 @@ const DEFAULTS = {
   reserveTokens: 8192,
   keepRecentToolResults: 6,
   keepRecentThinking: 1,
+  keepRecentImages: 8,
   keepRecentMessages: 20,
   summaryHeadLines: 3,
   summaryTailLines: 2,

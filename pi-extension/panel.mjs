@@ -75,6 +75,7 @@ function partsOf(message) {
 
 const ACTIONS = {
   summarize: "shortened",
+  omitImages: "images left out",
   stripThinking: "thinking removed",
   drop: "left out",
   truncate: "cut",

@@ -6,6 +6,7 @@ import { color, el, whole } from "./dom.mjs";
 const ACTION_COLORS = {
   summarize: "orange",
   keepLines: "orange",
+  omitImages: "orange",
   stripThinking: "purple",
   drop: "gone",
   truncate: "yellow",
@@ -134,8 +135,12 @@ export function messageMap(data, words) {
 }
 
 /** What a change did, since when, and why. */
-export function fateOf([, action, from, , tokensSaved, reason], words) {
-  return words.since(words[action], whole(from), whole(tokensSaved), words.reasons[reason] ?? reason);
+export function fateOf([, action, from, , tokensSaved, reason, kept = []], words) {
+  const inWords = (why) => words.reasons[why] ?? why;
+  const fate = words.since(words[action], whole(from), whole(tokensSaved), inWords(reason));
+  return [fate, ...kept.map(([lines, why]) => words.linesStay(whole(lines), inWords(why)))].join(
+    words.semicolon,
+  );
 }
 
 /** Why the schedule moved, or waited, at the call that made the change. */

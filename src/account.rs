@@ -57,6 +57,8 @@ pub struct Row {
     pub edit: Mark,
     /// The lines that stay, where it was ever cut by line.
     pub kept_lines: Option<Arc<KeptLines>>,
+    /// So many of its images, the first ones, are left out.
+    images_out: u32,
     /// Whether the sliding window passed it by: then it is not sent, whatever its form.
     is_slid: bool,
     next_in_group: Option<usize>,
@@ -78,7 +80,39 @@ impl Row {
     /// cl100k tokens as it is sent.
     #[must_use]
     pub fn tokens(&self) -> usize {
-        self.message.tokens_as(self.form())
+        self.tokens_as(self.form())
+    }
+
+    /// cl100k tokens it would have in this form.
+    #[must_use]
+    pub fn tokens_as(&self, form: Form) -> usize {
+        let images = self.images_out as usize * self.message.images.tokens_saved as usize;
+        self.message.tokens_as(form).saturating_sub(if form == Form::Gone { 0 } else { images })
+    }
+
+    /// Its images that are left out.
+    #[must_use]
+    pub fn images_out(&self) -> u32 {
+        if self.form() == Form::Gone { 0 } else { self.images_out }
+    }
+
+    /// How many images are sent of it, and how many characters those take.
+    #[must_use]
+    pub fn images(&self) -> ImageSize {
+        let is_in = self.message.is_sent && self.form() != Form::Gone;
+        let sent = self.message.images.lens.get(self.images_out as usize..).filter(|_| is_in);
+        let sent = sent.unwrap_or_default();
+        ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
+    }
+
+    /// Its size as it is sent: nothing where it is not.
+    fn size(&self) -> Size {
+        self.size_as(self.form())
+    }
+
+    fn size_as(&self, form: Form) -> Size {
+        let is_message = self.message.is_sent && form != Form::Gone;
+        Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
     }
 
     /// What brings the message into its form; `None` where it is sent as it came.
@@ -86,6 +120,7 @@ impl Row {
     pub fn action(&self) -> Option<Action> {
         match self.form() {
             Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
+            Form::Whole if self.images_out > 0 => Some(Action::OmitImages),
             form => self.message.action(form),
         }
     }
@@ -109,6 +144,15 @@ impl Row {
     }
 }
 
+/// Images of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageSize {
+    /// How many.
+    pub count: usize,
+    /// Characters they take.
+    pub chars: usize,
+}
+
 /// What a conversation opens with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Opening {
@@ -127,7 +171,10 @@ pub struct Account {
     live: BTreeSet<usize>,
     raw: Size,
     sent: Size,
+    images: ImageSize,
     results: Vec<usize>,
+    /// Tool results that came with images.
+    pictured: Vec<usize>,
     thinkers: Vec<usize>,
     opening: Opening,
     first_user: Option<usize>,
@@ -135,12 +182,37 @@ pub struct Account {
     bytes: usize,
     /// User messages that what the host protects follows: without them an answer would come right after another.
     asked: BTreeSet<usize>,
+    /// The first message that is sent otherwise since that was last asked.
+    changed: Option<usize>,
     /// Edits since a trial began, each as it was before.
-    trial: Option<Vec<(usize, Decision)>>,
+    trial: Option<Vec<(usize, Decision, u32)>>,
     /// The oldest message that was brought into another form since that was last asked.
     oldest_touched: Option<usize>,
     /// The same as it was when the trial began.
     touched_before_trial: Option<usize>,
+}
+
+/// What a row adds to the sums.
+#[derive(Clone, Copy)]
+struct Sent {
+    size: Size,
+    images: ImageSize,
+}
+
+impl Sent {
+    fn of(row: &Row) -> Self {
+        Self { size: row.size(), images: row.images() }
+    }
+}
+
+impl ImageSize {
+    fn plus(self, more: Self) -> Self {
+        Self { count: self.count + more.count, chars: self.chars + more.chars }
+    }
+
+    fn minus(self, part: Self) -> Self {
+        Self { count: self.count.saturating_sub(part.count), chars: self.chars.saturating_sub(part.chars) }
+    }
 }
 
 /// How a message is sent, which layer asked for it, and why.
@@ -168,6 +240,7 @@ impl Account {
             call: transcript.call_position(index),
             edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
             kept_lines: None,
+            images_out: 0,
             is_slid: false,
             next_in_group: None,
             newest_in_group: index,
@@ -181,6 +254,7 @@ impl Account {
         }
         let size = message.size_as(Form::Whole);
         (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
+        self.images = self.images.plus(row.images());
         self.rows.push(row);
         self.bytes += size_of::<Row>() + size_of::<usize>() + message.heap_bytes();
         self.live.insert(index);
@@ -202,7 +276,12 @@ impl Account {
                 self.first_user.get_or_insert(index);
                 self.last_user = Some(index);
             }
-            Body::ToolResult(_) => self.results.push(index),
+            Body::ToolResult(_) => {
+                self.results.push(index);
+                if !message.images.lens.is_empty() {
+                    self.pictured.push(index);
+                }
+            }
             Body::Assistant(assistant) if assistant.thinking.is_some() => self.thinkers.push(index),
             _ => {}
         }
@@ -283,6 +362,18 @@ impl Account {
         &self.results
     }
 
+    /// Positions of the tool results that came with images, ascending.
+    #[must_use]
+    pub fn pictured(&self) -> &[usize] {
+        &self.pictured
+    }
+
+    /// The images of what is sent.
+    #[must_use]
+    pub fn images(&self) -> ImageSize {
+        self.images
+    }
+
     /// Positions of the assistant messages that came with thinking, ascending.
     #[must_use]
     pub fn thinkers(&self) -> &[usize] {
@@ -326,6 +417,14 @@ impl Account {
         }
     }
 
+    /// Whether the message at `index` was read back in the open turn: it is there because the model asked for it.
+    #[must_use]
+    pub fn is_recalled_now(&self, index: usize) -> bool {
+        let is_open = self.last_user.is_none_or(|last| index > last);
+        let result = self.message(index).filter(|_| is_open).and_then(|message| message.tool_result());
+        result.is_some_and(|result| result.is_recalled)
+    }
+
     /// Where the last group opens: the newest message that is sent and no system one, with its call.
     #[must_use]
     pub fn last_group(&self) -> usize {
@@ -345,7 +444,10 @@ impl Account {
     /// Index after the last message that is not whole.
     #[must_use]
     pub fn frontier(&self) -> usize {
-        self.rows.iter().rposition(|row| row.form() != Form::Whole).map_or(0, |last| last + 1)
+        self.rows
+            .iter()
+            .rposition(|row| row.form() != Form::Whole || row.images_out > 0)
+            .map_or(0, |last| last + 1)
     }
 
     /// Brings a message into a later form; what is in that form or a later one stays as it is.
@@ -363,6 +465,20 @@ impl Account {
         self.put(index, (form, layer, reason));
     }
 
+    /// Leaves the first `count` images of a tool result out, by a marker each.
+    pub fn omit_images(&mut self, index: usize, count: u32, layer: Layer, reason: Reason) {
+        let Some(row) = self.rows.get_mut(index).filter(|row| row.images_out < count) else { return };
+        let before = Sent::of(row);
+        if let Some(trial) = &mut self.trial {
+            trial.push((index, row.edit, row.images_out));
+        }
+        row.images_out = count;
+        if row.edit.0 == Form::Whole {
+            (row.edit.1, row.edit.2) = (layer, reason);
+        }
+        self.settle(index, before);
+    }
+
     /// Brings a whole group out of the request.
     pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
         let mut member = Some(start);
@@ -377,18 +493,28 @@ impl Account {
         let mut member = Some(start);
         while let Some(index) = member {
             let Some(row) = self.rows.get_mut(index) else { return };
-            let before = row.message.size_as(row.form());
+            let before = Sent::of(row);
             row.is_slid = is_slid;
             member = row.next_in_group;
             self.settle(index, before);
         }
     }
 
+    /// The size of what is sent from the first message on that `before`, the account it grew from, sends in another form.
+    #[must_use]
+    pub fn size_after_change(&self, before: &Self) -> Size {
+        let differs =
+            |(row, was): (&Row, &Row)| row.form() != was.form() || row.images_out() != was.images_out();
+        let first = self.rows.iter().zip(&before.rows).position(differs).unwrap_or(self.rows.len());
+        let after = self.rows.iter().skip(first);
+        after.fold(Size::default(), |size, row| size.plus(row.size()))
+    }
+
     /// The size of what is sent if the window takes a group back that it passed by.
     #[must_use]
     pub fn sent_with(&self, start: usize) -> Size {
         let members = self.group(start).filter_map(|index| self.rows.get(index));
-        members.fold(self.sent, |sent, row| sent.plus(row.message.size_as(row.edit.0)))
+        members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.edit.0)))
     }
 
     /// From here on edits can be taken back by [`Self::end_trial`].
@@ -399,27 +525,37 @@ impl Account {
 
     /// Takes back every edit since the trial began.
     pub fn end_trial(&mut self) {
-        for (index, edit) in self.trial.take().unwrap_or_default().into_iter().rev() {
-            self.put(index, edit);
+        for (index, edit, images_out) in self.trial.take().unwrap_or_default().into_iter().rev() {
+            let Some(row) = self.rows.get_mut(index) else { continue };
+            let before = Sent::of(row);
+            (row.edit, row.images_out) = (edit, images_out);
+            self.settle(index, before);
         }
         self.oldest_touched = self.touched_before_trial.take();
     }
 
+    /// The first message whose form changed since this was last asked, trials included.
+    pub fn take_changed(&mut self) -> Option<usize> {
+        self.changed.take()
+    }
+
     fn put(&mut self, index: usize, edit: Mark) {
         let Some(row) = self.rows.get_mut(index) else { return };
-        let before = row.message.size_as(row.form());
+        let before = Sent::of(row);
         let replaced = std::mem::replace(&mut row.edit, edit);
         if let Some(trial) = &mut self.trial {
-            trial.push((index, replaced));
+            trial.push((index, replaced, row.images_out));
         }
         self.settle(index, before);
     }
 
     /// Brings sum and live messages up to date with a row that was of size `before`.
-    fn settle(&mut self, index: usize, before: Size) {
+    fn settle(&mut self, index: usize, before: Sent) {
         self.oldest_touched = Some(self.oldest_touched.map_or(index, |oldest| oldest.min(index)));
         let Some(row) = self.rows.get(index) else { return };
-        self.sent = self.sent.plus(row.message.size_as(row.form())).minus(before);
+        self.sent = self.sent.plus(row.size()).minus(before.size);
+        self.images = self.images.plus(row.images()).minus(before.images);
+        self.changed = Some(self.changed.map_or(index, |first| first.min(index)));
         if row.form() == Form::Gone {
             self.live.remove(&index);
         } else {
@@ -452,6 +588,7 @@ impl Account {
                 action,
                 reason,
                 tokens_saved: row.message.tokens.saturating_sub(row.tokens()),
+                images_out: row.images_out(),
             })
         });
         Plan { edits: edits.collect(), before: self.raw, after: self.sent }

@@ -18,6 +18,8 @@ pub enum Action {
     KeepLines(Arc<KeptLines>),
     /// Its thinking blocks are removed whole.
     StripThinking,
+    /// Nothing but the images that [`Edit::images_out`] counts is left out.
+    OmitImages,
     /// It is left out of the request.
     Drop,
     /// Its text blocks are cut, each as said; a block not named stays whole.
@@ -29,12 +31,47 @@ pub enum Action {
 pub struct KeptLines {
     /// Ranges of lines, in order, none touching the next.
     pub rows: Box<[Range<u32>]>,
+    /// Of each range, why it stays.
+    pub keeps: Box<[Keep]>,
     /// cl100k tokens of the whole message then.
     pub tokens: u32,
     /// Identifiers that are left, by the numbers of the schedule that chose.
     pub numbers: Box<[u32]>,
     /// Lines that are left, likewise.
     pub lines: Box<[u32]>,
+}
+
+/// What makes lines of a cut tool result worth their tokens, for the most part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Lines that the model wrote or quoted itself: what it edits next.
+    OwnLines,
+    /// Lines of a file that an edit would have to quote.
+    FileLines,
+    /// Names that the model has used.
+    UsedNames,
+    /// Names that it has not used yet.
+    NewNames,
+    /// Leaving them out would save less than the marker in their place costs.
+    ShortGap,
+}
+
+impl Keep {
+    /// Every one, in declaration order: the boundary sends positions in this list.
+    pub const ALL: [Self; 5] =
+        [Self::OwnLines, Self::FileLines, Self::UsedNames, Self::NewNames, Self::ShortGap];
+
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OwnLines => "the last copy of lines that the model wrote itself and may edit",
+            Self::FileLines => "the last copy of lines of a file that an edit would have to quote",
+            Self::UsedNames => "the last place that shows names the model has used",
+            Self::NewNames => "the only place that shows these names",
+            Self::ShortGap => "leaving them out would save less than the marker costs",
+        }
+    }
 }
 
 /// Which rule of the product asked for an edit.
@@ -83,11 +120,15 @@ pub enum Reason {
     NeverSent,
     /// Its signature covers earlier messages, and one of those was edited.
     ThinkingBound,
+    /// Not among the newest images of old tool results.
+    OldImage,
+    /// More images, or larger ones, than the provider takes in a request.
+    TooManyImages,
 }
 
 impl Reason {
     /// Every reason, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::OrphanResult,
         Self::LongToolResult,
         Self::OldToolResult,
@@ -102,6 +143,8 @@ impl Reason {
         Self::LeastUseful,
         Self::NeverSent,
         Self::ThinkingBound,
+        Self::OldImage,
+        Self::TooManyImages,
     ];
 
     /// In words; never text of the conversation.
@@ -122,6 +165,8 @@ impl Reason {
             Self::LeastUseful => "least likely to be needed again",
             Self::NeverSent => "never sent",
             Self::ThinkingBound => "thinking after an edited message",
+            Self::OldImage => "old image",
+            Self::TooManyImages => "more images than the provider takes",
         }
     }
 }
@@ -139,6 +184,8 @@ pub struct Edit {
     pub reason: Reason,
     /// Tokens it saves against the unedited message.
     pub tokens_saved: usize,
+    /// How many of its images, the first ones, are left out by a marker each.
+    pub images_out: u32,
 }
 
 /// All edits of one call, oldest message first.

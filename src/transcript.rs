@@ -84,6 +84,17 @@ pub struct Message {
     pub traits: Traits,
     /// How its long texts can be cut; empty where they may not be.
     pub cuts: CutTable,
+    /// Its images, in order.
+    pub images: Images,
+}
+
+/// The images of one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Images {
+    /// Characters of each in the request.
+    pub lens: Box<[u32]>,
+    /// Tokens saved where a marker takes the place of one.
+    pub tokens_saved: u32,
 }
 
 /// A message by role.
@@ -195,6 +206,8 @@ pub struct ToolResult {
     pub text_len: Utf16Len,
     /// Whether the host asked that this tool's results are never touched.
     pub is_excluded: bool,
+    /// Whether it is what the model asked to read back.
+    pub is_recalled: bool,
     /// Its handle, where markers name it.
     pub handle: Option<Handle>,
     /// The shorter text it may be replaced by; `None` where it must stay as it is.
@@ -360,7 +373,8 @@ impl Message {
             }
             _ => 0,
         };
-        size_of::<Self>() + owned + self.traits.heap_bytes() + self.cuts.heap_bytes()
+        let images = size_of_val(&*self.images.lens);
+        size_of::<Self>() + owned + images + self.traits.heap_bytes() + self.cuts.heap_bytes()
     }
 
     /// The tool result's facts, for role `toolResult`.

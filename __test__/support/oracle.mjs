@@ -17,11 +17,35 @@ function reduced(messages, limits, countTokens) {
   );
   const withThinking = indicesOf(messages, (m) => m.role === "assistant" && m.content.some(isThinking));
   const oldThinking = withThinking.slice(0, -limits.keepRecentThinking);
+  const imagesOut = oldImages(messages, oldResults, limits.keepRecentImages ?? 8);
   return messages.map((message, i) => {
-    if (oldResults.includes(i)) return summarized(message, countTokens);
+    if (oldResults.includes(i)) return withoutImages(summarized(message, countTokens), imagesOut.get(i) ?? 0);
     if (oldThinking.includes(i)) return stripped(message);
     return message;
   });
+}
+
+/** How many of its images, the first ones, each old result loses: the newest stay. */
+function oldImages(messages, oldResults, kept) {
+  const out = new Map();
+  let left = kept;
+  for (const i of oldResults.toReversed()) {
+    const count = messages[i].content.filter(({ type }) => type === "image").length;
+    out.set(i, Math.max(0, count - left));
+    left = Math.max(0, left - count);
+  }
+  return out;
+}
+
+function withoutImages(message, count) {
+  if (count === 0) return message;
+  let left = count;
+  const content = message.content.map((block) => {
+    if (block.type !== "image" || left === 0) return block;
+    left -= 1;
+    return { type: "text", text: "[... 已省略 1 张图片 ...]" };
+  });
+  return { ...message, content };
 }
 
 function summarized(message, countTokens) {

@@ -53,18 +53,21 @@ export function explanationText({ call, messages, explanation }) {
     ["removable now", `${whole(schedule.removableTokens)} tokens`],
     ["paid for carrying", `${whole(schedule.carriedCost)} of ${whole(schedule.rewriteCost)} input tokens`],
     ["cache", schedule.cacheCold ? "cold" : "warm"],
+    ["pays back", paybackText(schedule)],
   ];
   const width = Math.max(...head.map(([name]) => name.length));
   const figures = head.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
   if (edits.length === 0) return `${figures}\n\nNothing is edited.`;
-  const rows = edits.map(({ message, of, layer, action, reason, tokensSaved }) => [
-    `#${message} ${of}`,
-    String(layer),
-    action,
-    whole(tokensSaved),
-    reason,
+  const rows = edits.flatMap(({ message, of, layer, action, reason, tokensSaved, kept = [] }) => [
+    [`#${message} ${of}`, String(layer), action, whole(tokensSaved), reason],
+    ...kept.map(({ lines, why }) => ["", "", "", "", `  ${whole(lines)} lines stay: ${why}`]),
   ]);
   return `${figures}\n\n${textTable(["message", "layer", "action", "saves", "reason"], rows)}`;
+}
+
+function paybackText({ paybackCalls, expectedCalls }) {
+  const calls = Number.isFinite(paybackCalls) ? `after ${whole(paybackCalls)} calls` : "never";
+  return `${calls}; ${whole(expectedCalls)} expected before the cache is lost anyway`;
 }
 
 function nameOf({ role, toolName }) {

@@ -1,7 +1,7 @@
 // Plays a recorded session call by call through the hook's engine, as the agent did when it was recorded. Every recorded
 // call is played, with the transcript it had. Tokens are the provider's, estimated. Measures, prints nothing.
 
-import { reasonOf, scheduleOf } from "../events.js";
+import { keptOf, reasonOf, scheduleOf } from "../events.js";
 import { Call, Hook, Layers } from "../hook.js";
 import { checkHookOptions } from "../options.js";
 import { shared } from "./numbers.mjs";
@@ -39,7 +39,12 @@ export async function* replay(recording, options) {
 
 /** The edits of a plan by message, each with its message's number in the recording and its reason in words. */
 export function editsIn({ edits }, numbers) {
-  return edits.map((edit) => ({ ...edit, message: numbers[edit.index], why: reasonOf(edit) }));
+  return edits.map((edit) => ({
+    ...edit,
+    message: numbers[edit.index],
+    why: reasonOf(edit),
+    kept: keptOf(edit),
+  }));
 }
 
 /** Sizes before and after a plan, what it decided, and what each layer saved; the layers add up to the difference. */

@@ -47,7 +47,7 @@ class CallLog {
     this.generation = (this.generation ?? 0) + 1;
     this.calls = [];
     this.past = new Past();
-    /** `[message, action, from, to, tokensSaved, reason]`, calls counted from 1. */
+    /** `[message, action, from, to, tokensSaved, reason, kept]`, calls counted from 1; `kept` holds `[lines, why]`. */
     this.changes = [];
     this.#open = new Map();
     this.#updated = [];
@@ -140,6 +140,7 @@ class CallLog {
       if (edit === undefined || edit.action !== change[1]) continue;
       change[4] = Math.round(edit.tokensSaved);
       change[5] = edit.reason;
+      change[6] = (edit.kept ?? []).map(({ lines, why }) => [lines, why]);
       this.#updated.push({ position, at: this.calls.length });
     }
     this.#onChange();

@@ -2,6 +2,7 @@
 //!
 //! Each reads and edits the account of what is sent.
 
+pub mod images;
 pub mod shrink;
 pub mod thinking;
 pub mod tool_results;
@@ -34,6 +35,8 @@ pub struct Limits {
     pub keep_recent_tool_results: usize,
     /// Newest assistant messages with thinking that keep it.
     pub keep_recent_thinking: usize,
+    /// Newest images of old tool results that stay.
+    pub keep_recent_images: usize,
     /// Newest messages that are never dropped by the window.
     pub keep_recent_messages: usize,
     /// Which turns may lose their thinking.
@@ -71,6 +74,7 @@ impl Default for Limits {
             context_ratio: CONTEXT_RATIO,
             keep_recent_tool_results: KEEP_RECENT_TOOL_RESULTS,
             keep_recent_thinking: KEEP_RECENT_THINKING,
+            keep_recent_images: images::KEEP_RECENT_IMAGES,
             keep_recent_messages: KEEP_RECENT_MESSAGES,
             thinking_scope: ThinkingScope::All,
             overflow: Overflow::Shrink,

@@ -4,7 +4,7 @@
 //! the groups of the protected tail, oldest first, but never the last user message nor the last group; cuts what is left
 //! as short as it takes. Tools' texts are cut before those of people.
 
-use super::window::is_droppable;
+use super::window::is_removable;
 use crate::account::{Account, Form};
 use crate::cuts::Level;
 use crate::plan::{Layer, Reason};
@@ -48,7 +48,7 @@ fn drop_tail(account: &mut Account, most: usize) {
         if account.sent().cl100k <= most {
             return;
         }
-        if is_droppable(account, start) {
+        if is_removable(account, start) {
             account.drop_group(start, Layer::Shrink, Reason::OverWindow);
         }
     }
@@ -103,5 +103,5 @@ fn saved(account: &Account, messages: &[usize], level: Level) -> usize {
 }
 
 fn gain(account: &Account, index: usize, level: Level) -> usize {
-    account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.message.tokens_as(Form::Cut(level))))
+    account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(level))))
 }

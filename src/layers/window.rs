@@ -19,6 +19,12 @@ pub fn tail_start(account: &Account, limits: &Limits) -> usize {
 /// Whether the group that opens at `index` may go: it is there, and nothing protects it.
 #[must_use]
 pub fn is_droppable(account: &Account, index: usize) -> bool {
+    is_removable(account, index) && !account.group(index).any(|member| account.is_recalled_now(member))
+}
+
+/// The same for layer 4, which spares nothing for having been read back.
+#[must_use]
+pub fn is_removable(account: &Account, index: usize) -> bool {
     let is_there = account.row(index).is_some_and(|row| row.opens_group(index) && row.edit.0 != Form::Gone);
     is_there && !account.is_protected(index)
 }

@@ -7,7 +7,7 @@
 
 use super::Call;
 use crate::schedule::cache_watch::{self, Cause};
-use crate::schedule::sticky::Verdict;
+use crate::schedule::verdict::Verdict;
 use crate::schedule::tariff::Tariff;
 use crate::tokens::estimate::Size;
 
@@ -76,7 +76,7 @@ pub(super) fn moves(
     let mut last_of: Vec<Taken> = vec![Taken::default(); tariffs.len()];
     let mut verdict = None;
     for (at, ((call, &is_present), &cause)) in calls.iter().zip(presence).zip(causes).enumerate() {
-        if call.verdict != Some(Verdict::Wait) {
+        if call.verdict.is_none_or(Verdict::moves) {
             verdict = call.verdict;
         }
         if call.nth == 0 {

@@ -86,7 +86,10 @@ pub enum Part<'a> {
         is_signed: bool,
     },
     /// An image.
-    Image,
+    Image {
+        /// Characters of it in the request.
+        len: usize,
+    },
     /// Text that counts but is no content block: a command, a list of tools.
     Counted(&'a [u16]),
     /// A block of a kind unknown here.
@@ -141,7 +144,7 @@ impl Part<'_> {
     pub(super) fn stands_alone(&self) -> bool {
         match self {
             Self::Text(text) => !is_blank(text),
-            Self::Call { .. } | Self::Image | Self::Unknown => true,
+            Self::Call { .. } | Self::Image { .. } | Self::Unknown => true,
             Self::Thinking { .. } | Self::Counted(_) => false,
         }
     }

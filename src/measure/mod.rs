@@ -12,11 +12,11 @@ pub use self::rules::{Counting, IMAGE_TOKENS, Rules};
 
 use self::input::text;
 use crate::cuts::CutTable;
-use crate::handle::Handle;
+use crate::handle::{Handle, RECALL_TOOL};
 use crate::shorten::Shortening;
 use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
 use crate::traits::Traits;
-use crate::transcript::{Assistant, Body, Message, Shortened, Source, ToolResult};
+use crate::transcript::{Assistant, Body, Images, Message, Shortened, Source, ToolResult};
 
 /// Tokens of a message; 0 for what pi does not send.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
         body(raw, counts, |joined, call_id, marker| shorten(joined, call_id, marker, counts, rules), rules);
     let traits = raw.traits(&body, rules);
     let tokens = if raw.is_sent { counts.all } else { 0 };
-    Message { cuts: cuts(raw, rules), ..message(raw, body, tokens, traits) }
+    Message { cuts: cuts(raw, rules), images: images(raw, rules), ..message(raw, body, tokens, traits) }
 }
 
 /// How its texts can be cut: what tools answered, unless the host excluded the tool, and what people or the host said.
@@ -44,6 +44,18 @@ fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
     };
     let is_wanted = is_cuttable && raw.is_sent && matches!(rules.shortening, Shortening::Lines(_));
     if is_wanted { CutTable::of(raw.texts(), |text| rules.tokens(text)) } else { CutTable::default() }
+}
+
+/// Its images, and what a marker in the place of one saves.
+fn images(raw: &Raw<'_>, rules: &Rules) -> Images {
+    let lens = raw.parts.iter().filter_map(|part| match part {
+        Part::Image { len } => Some(*len as u32),
+        _ => None,
+    });
+    let lens: Box<[u32]> = lens.collect();
+    let marker = || rules.tokens(&rules.marker.image());
+    let tokens_saved = if lens.is_empty() { 0 } else { rules.image_tokens.saturating_sub(marker()) };
+    Images { lens, tokens_saved: tokens_saved as u32 }
 }
 
 /// The facts of a message that can be told without reading its texts: its role, ids and kinds of blocks.
@@ -64,6 +76,7 @@ fn message(raw: &Raw<'_>, body: Body, tokens: usize, traits: Traits) -> Message 
         identity: raw.identity,
         traits,
         cuts: CutTable::default(),
+        images: Images::default(),
     }
 }
 
@@ -94,6 +107,7 @@ fn body(
             let shortened = if is_excluded { None } else { shorten(&joined, call_id, marker) };
             Body::ToolResult(ToolResult {
                 call_id: text(call_id),
+                is_recalled: rules.names_handle && *tool_name == *RECALL_TOOL,
                 tool_name,
                 text_len: Utf16Len(joined.len()),
                 is_excluded,
@@ -158,7 +172,7 @@ impl Part<'_> {
         match self {
             Self::Text(text) | Self::Counted(text) | Self::Thinking { text, .. } => rules.tokens(text),
             Self::Call { name, arguments, .. } => rules.tokens(name) + rules.tokens(arguments),
-            Self::Image => rules.image_tokens,
+            Self::Image { .. } => rules.image_tokens,
             Self::Unknown => 0,
         }
     }

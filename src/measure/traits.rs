@@ -93,7 +93,7 @@ impl Raw<'_> {
                     collector.text(name);
                     collector.json(arguments);
                 }
-                Part::Image | Part::Unknown => {}
+                Part::Image { .. } | Part::Unknown => {}
             }
         }
         collector.text(more.unwrap_or_default());

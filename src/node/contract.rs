@@ -16,7 +16,7 @@ use crate::measure;
 use crate::plan::{Action, Layer, Reason};
 use crate::recall;
 use crate::schedule::economy::Prices;
-use crate::schedule::sticky::Verdict;
+use crate::schedule::verdict::Verdict;
 use crate::shorten;
 
 /// Roles as messages are described with them.
@@ -72,7 +72,7 @@ impl Block {
 }
 
 /// Actions in the order of their numbers.
-const ACTIONS: [&str; 5] = ["summarize", "stripThinking", "drop", "truncate", "keepLines"];
+const ACTIONS: [&str; 6] = ["summarize", "stripThinking", "drop", "truncate", "keepLines", "omitImages"];
 
 /// The number of an action in a plan.
 pub(super) fn number_of(action: &Action) -> usize {
@@ -80,8 +80,9 @@ pub(super) fn number_of(action: &Action) -> usize {
         Action::Summarize => 0,
         Action::StripThinking => 1,
         Action::Drop => 2,
-        Action::KeepLines(_) => 4,
         Action::Truncate(_) => 3,
+        Action::KeepLines(_) => 4,
+        Action::OmitImages => 5,
     }
 }
 
@@ -137,7 +138,7 @@ pub fn contract() -> Result<Contract> {
     })
 }
 
-fn defaults() -> [(&'static str, f64); 20] {
+fn defaults() -> [(&'static str, f64); 21] {
     let prices = Prices::default();
     [
         ("contextWindow", layers::CONTEXT_WINDOW),
@@ -145,6 +146,7 @@ fn defaults() -> [(&'static str, f64); 20] {
         ("reserveTokens", layers::RESERVE_TOKENS),
         ("keepRecentToolResults", layers::KEEP_RECENT_TOOL_RESULTS as f64),
         ("keepRecentThinking", layers::KEEP_RECENT_THINKING as f64),
+        ("keepRecentImages", layers::images::KEEP_RECENT_IMAGES as f64),
         ("keepRecentMessages", layers::KEEP_RECENT_MESSAGES as f64),
         ("summaryHeadLines", shorten::SUMMARY_HEAD_LINES as f64),
         ("summaryTailLines", shorten::SUMMARY_TAIL_LINES as f64),

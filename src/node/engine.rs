@@ -23,9 +23,9 @@ use crate::guard::guard;
 use crate::layers::Limits;
 use crate::ledger;
 use crate::measure::Rules;
-use crate::plan::Reason;
-use crate::schedule::economy::Policy;
-use crate::schedule::sticky::Verdict;
+use crate::plan::{Keep, Reason};
+use crate::schedule::economy::{Policy, Prices};
+use crate::schedule::verdict::Verdict;
 use crate::schedule::{Decision, Memo, Mode, decide};
 use crate::tokens::estimate::Estimate;
 use crate::transcript::{Message, Transcript};
@@ -49,10 +49,12 @@ pub(super) enum Planner {
 }
 
 impl Planner {
-    fn decide(&self, transcript: &Transcript, limits: &Limits, overhead_tokens: Option<f64>) -> Decision {
+    fn decide(&self, transcript: &Transcript, limits: &Limits, said: &Said) -> Decision {
         match self {
             Self::Layers(mode, policy, memo) => {
-                decide(transcript, *mode, policy, limits, overhead_tokens, memo)
+                let set = |prices| Policy { prices, learns_prices: false, ..*policy };
+                let policy = said.prices.map_or(*policy, set);
+                decide(transcript, *mode, &policy, limits, said.overhead_tokens, memo)
             }
             Self::Guard => {
                 let plan = guard(transcript, limits).plan();
@@ -60,6 +62,38 @@ impl Planner {
             }
         }
     }
+}
+
+/// What the host says of its model at a call.
+struct Said {
+    overhead_tokens: Option<f64>,
+    prices: Option<Prices>,
+}
+
+/// What a plan is asked for with.
+#[napi(object)]
+pub struct PlanRequest {
+    /// The model's window in tokens.
+    pub context_window: f64,
+    /// What the host says of its prompt and tools; without it, it is learned.
+    pub overhead_tokens: Option<f64>,
+    /// Tokens above which batches act.
+    pub max_prompt_tokens: Option<f64>,
+    /// The cache's prices relative to input and its seconds, where the host's function names them at this call.
+    pub cache: Option<CachePrices>,
+    /// Whether messages dropped side by side are an edit each.
+    pub by_message: bool,
+}
+
+/// Prices of a provider's prompt cache relative to input, and its time to live.
+#[napi(object)]
+pub struct CachePrices {
+    /// Reading a cached token.
+    pub read: f64,
+    /// Writing a token.
+    pub write: f64,
+    /// Seconds an entry lives unread.
+    pub ttl_seconds: f64,
 }
 
 impl Engine {
@@ -113,28 +147,30 @@ impl Engine {
         })
     }
 
-    /// Plans over the messages in these slots, on a worker thread. `overhead_tokens` is what the host says of its prompt
-    /// and tools; without it, it is learned. Messages dropped side by side are one edit unless `by_message`.
+    /// Plans over the messages in these slots, on a worker thread.
     ///
     /// The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
     #[napi(ts_return_type = "Promise<Float64Array>")]
     pub fn plan(
         &self,
         slots: Uint32ArraySlice<'_>,
-        context_window: f64,
-        overhead_tokens: Option<f64>,
-        max_prompt_tokens: Option<f64>,
-        by_message: bool,
+        request: PlanRequest,
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<Numbers>> {
         guarded(|| {
             let (wanted, slots) = (slots.to_vec(), self.slots.clone());
-            let limits = self.limits_now(context_window, max_prompt_tokens);
+            let limits = self.limits_now(request.context_window, request.max_prompt_tokens);
+            let prices = request.cache.map(|CachePrices { read, write, ttl_seconds }| Prices {
+                read,
+                write,
+                ttl_seconds,
+            });
+            let said = Said { overhead_tokens: request.overhead_tokens, prices };
             let planner = self.planner.clone();
             Ok(blocking(flag, move |cancel| {
                 let transcript = Transcript::new(slots.get(&wanted)?);
                 cancel.check()?;
-                Ok(Numbers(planned(&planner, &transcript, &limits, overhead_tokens, by_message)))
+                Ok(Numbers(planned(&planner, &transcript, &limits, &said, request.by_message)))
             }))
         })
     }
@@ -206,6 +242,12 @@ impl Engine {
         })
     }
 
+    /// What stands where an image was.
+    #[napi]
+    pub fn image_marker(&self) -> Result<Utf16String> {
+        guarded(|| Ok(Utf16String::from(self.rules.marker.image())))
+    }
+
     /// Frees the facts of a message that is gone.
     #[napi]
     pub fn release(&self, slot: u32) -> Result<()> {
@@ -220,6 +262,12 @@ impl Engine {
 #[napi]
 pub fn reasons() -> Result<Vec<&'static str>> {
     guarded(|| Ok(Reason::ALL.iter().map(|reason| reason.as_str()).collect()))
+}
+
+/// The words for why lines of a cut result stay, which a plan names by number.
+#[napi]
+pub fn keeps() -> Result<Vec<&'static str>> {
+    guarded(|| Ok(Keep::ALL.iter().map(|keep| keep.as_str()).collect()))
 }
 
 /// The words for the verdicts of the sticky schedule that a plan names by number.
@@ -259,11 +307,10 @@ fn planned(
     planner: &Planner,
     transcript: &Transcript,
     limits: &Limits,
-    overhead_tokens: Option<f64>,
+    said: &Said,
     by_message: bool,
 ) -> Vec<f64> {
-    let Decision { plan, floor, estimate, arithmetic, miss } =
-        planner.decide(transcript, limits, overhead_tokens);
+    let Decision { plan, floor, estimate, arithmetic, miss } = planner.decide(transcript, limits, said);
     fault::step();
     let header = Header {
         tokens_before: estimate.tokens(plan.before),

@@ -26,6 +26,8 @@ pub struct EngineOptions {
     pub keep_recent_tool_results: u32,
     /// Newest messages with thinking that keep it.
     pub keep_recent_thinking: u32,
+    /// Newest images of old tool results that stay.
+    pub keep_recent_images: u32,
     /// Newest messages the window never drops.
     pub keep_recent_messages: u32,
     /// Lines kept from the beginning of a summarised result.
@@ -100,6 +102,7 @@ impl From<&EngineOptions> for Limits {
             context_ratio: options.context_ratio,
             keep_recent_tool_results: options.keep_recent_tool_results as usize,
             keep_recent_thinking: options.keep_recent_thinking as usize,
+            keep_recent_images: options.keep_recent_images as usize,
             keep_recent_messages: options.keep_recent_messages as usize,
             thinking_scope: if options.closed_turns_only {
                 ThinkingScope::ClosedTurns

@@ -193,7 +193,7 @@ impl<'a> Cursor<'a> {
                 name: self.text()?,
                 arguments: self.text()?,
             },
-            Block::Image => Part::Image,
+            Block::Image => Part::Image { len: self.count()? },
             Block::Counted => Part::Counted(self.text()?),
             Block::Unknown => Part::Unknown,
         })

@@ -1,12 +1,12 @@
 //! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
 //!
-//! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts, number of messages`, each cut as
-//! `text block, head, tail`, or as `first line, line after the last, 0` where lines are kept.
+//! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts, number of messages, images left out`, each cut as
+//! `text block, head, tail`, or as `first line, line after the last, why they stay` where lines are kept.
 
 use super::contract::{number_of, number_of_layer};
-use crate::plan::{Action, Edit, Plan, Reason};
+use crate::plan::{Action, Edit, Keep, Plan, Reason};
 use crate::schedule::cache_watch::{Cause, Miss};
-use crate::schedule::sticky::{Arithmetic, Verdict};
+use crate::schedule::verdict::{Arithmetic, Verdict};
 
 /// What stands before the edits.
 pub(super) struct Header {
@@ -44,7 +44,7 @@ pub(super) fn encode(header: &Header, plan: &Plan, by_message: bool) -> Vec<f64>
         header.scale,
         runs.len() as f64,
     ];
-    numbers.extend(header.arithmetic.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0], |of| {
+    numbers.extend(header.arithmetic.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], |of| {
         let verdict = Verdict::ALL.iter().position(|&verdict| verdict == of.verdict);
         [
             verdict.unwrap_or_default() as f64,
@@ -52,6 +52,8 @@ pub(super) fn encode(header: &Header, plan: &Plan, by_message: bool) -> Vec<f64>
             of.removable,
             of.carried,
             of.rewrite,
+            of.payback_calls,
+            of.expected_calls,
             of.frontier as f64,
         ]
     }));
@@ -80,9 +82,11 @@ fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
             cuts.collect()
         }
         Action::KeepLines(kept) => {
-            kept.rows.iter().map(|rows| [f64::from(rows.start), f64::from(rows.end), 0.0]).collect()
+            let keep = |keep: &Keep| Keep::ALL.iter().position(|of| of == keep).unwrap_or_default() as f64;
+            let runs = kept.rows.iter().zip(&kept.keeps);
+            runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), keep(why)]).collect()
         }
-        Action::Summarize | Action::StripThinking | Action::Drop => Vec::new(),
+        Action::Summarize | Action::StripThinking | Action::OmitImages | Action::Drop => Vec::new(),
     };
     let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
     numbers.extend([
@@ -93,6 +97,7 @@ fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
         (tokens_saved as f64 * scale).round(),
         cuts.len() as f64,
         run.len() as f64,
+        f64::from(edit.images_out),
     ]);
     for cut in cuts {
         numbers.extend(cut);

@@ -14,7 +14,7 @@ use super::ledger::Ledger;
 use super::line_cuts;
 use super::lines::Lines;
 use crate::account::{Account, Form, Row};
-use crate::layers::{Limits, thinking, tool_results, window};
+use crate::layers::{Limits, images, thinking, tool_results, window};
 use crate::plan::{KeptLines, Layer, Reason};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 use crate::transcript::Body;
@@ -59,6 +59,8 @@ impl EditBatch<'_> {
     pub fn run(mut self) -> bool {
         self.drop_unsent();
         self.strip_closed_turns();
+        images::omit_old(self.account, self.limits);
+        images::fit(self.account, self.limits);
         let took_all = self.take_least_useful();
         self.drop_users_if_nothing_else_helps();
         took_all
@@ -131,7 +133,7 @@ impl EditBatch<'_> {
         let old_results = tool_results::old(self.account, self.limits).iter().copied();
         let is_shortenable = |&index: &usize| {
             let result = self.account.message(index).and_then(|message| message.tool_result());
-            result.is_some_and(|result| result.shortened.is_some())
+            result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
         };
         let old_results: Vec<usize> = old_results.filter(is_shortenable).collect();
         let edits = old_results.iter().copied().chain(self.thinking()).map(Removal::Edit);
@@ -145,7 +147,7 @@ impl EditBatch<'_> {
         let (loss, saved) = match removal {
             Removal::Edit(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
-                let saved = row.tokens().checked_sub(row.message.tokens_as(Form::Edited))?;
+                let saved = row.tokens().checked_sub(row.tokens_as(Form::Edited))?;
                 let loss = self.loss_between((row, held), held.kept.as_deref()?, held.kept_lines.as_deref());
                 (held.superseded(loss), Some(saved).filter(|&saved| saved > 0)? as f64)
             }

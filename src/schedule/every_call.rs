@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Known, Past, Sent};
-use super::economy::Prices;
+use super::economy::{Policy, Prices};
 use super::fold::Fold;
 use super::played::Played;
 use crate::account::{Account, Form};
 use crate::layers::window::Window;
-use crate::layers::{Limits, Overflow, shrink, thinking, tool_results};
+use crate::layers::{Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::plan::{Layer, Plan, Reason};
 use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::{Assistant, Message, Transcript};
+use crate::validity::unbound;
 
 /// The layers over a growing transcript.
 pub struct EveryCall {
@@ -31,6 +32,8 @@ pub struct EveryCall {
     thinkers_done: usize,
     /// Of the last plan.
     planned: Option<f64>,
+    /// Results behind layer 1 that stay whole for the open turn.
+    recalled: Vec<usize>,
 }
 
 impl EveryCall {
@@ -47,6 +50,7 @@ impl EveryCall {
             results_done: 0,
             thinkers_done: 0,
             planned: None,
+            recalled: Vec::new(),
         }
     }
 
@@ -142,12 +146,18 @@ impl EveryCall {
         let old = tool_results::old(account, limits);
         let newly_old: Vec<usize> = old.iter().skip(self.results_done).copied().collect();
         self.results_done += newly_old.len();
-        for index in newly_old {
+        self.recalled.extend(newly_old.iter().filter(|&&index| account.is_recalled_now(index)));
+        let (still, closed) = self.recalled.iter().partition(|&&index| account.is_recalled_now(index));
+        let closed: Vec<usize> = closed;
+        self.recalled = still;
+        let is_over = |&index: &usize| !account.is_recalled_now(index);
+        for index in newly_old.into_iter().filter(is_over).chain(closed).collect::<Vec<_>>() {
             let result = account.message(index).and_then(|message| message.tool_result());
             if result.is_some_and(|result| result.shortened.is_some()) {
                 account.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
             }
         }
+        images::omit_old(account, limits);
         let (end, step) = (thinking::old_before(account, limits), thinking::step_under_way(account));
         while let Some(&index) = account.thinkers().get(self.thinkers_done)
             && index < end
@@ -160,9 +170,13 @@ impl EveryCall {
         }
         let estimate = self.calibration.estimate();
         self.window.slide(account, limits, &estimate);
+        strip_unbound(account);
         account.begin_trial();
+        images::fit(account, limits);
         if limits.overflow == Overflow::Shrink {
             self.shrink();
+            // The end of the trial counts as a change, so at the next call this is for good.
+            strip_unbound(&mut self.account);
         }
     }
 
@@ -187,13 +201,22 @@ impl EveryCall {
     }
 }
 
+/// Takes out the thinking that is bound to what is sent otherwise now.
+fn strip_unbound(account: &mut Account) {
+    let Some(changed) = account.take_changed() else { return };
+    for index in unbound(account, changed) {
+        account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
+    }
+    account.take_changed();
+}
+
 impl Fold for EveryCall {
     fn len(&self) -> usize {
         self.account.len()
     }
 
-    fn limits(&self) -> &Limits {
-        &self.limits
+    fn decides_by(&self, limits: &Limits, _policy: &Policy) -> bool {
+        self.limits == *limits
     }
 
     fn bytes(&self) -> usize {

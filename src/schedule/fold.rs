@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::calibration::{Known, Past};
+use super::economy::Policy;
 use crate::layers::Limits;
 use crate::transcript::{Message, Transcript};
 
@@ -10,8 +11,8 @@ use crate::transcript::{Message, Transcript};
 pub trait Fold {
     /// How many messages it has taken in.
     fn len(&self) -> usize;
-    /// The limits it decides under.
-    fn limits(&self) -> &Limits;
+    /// Whether it decides under these limits and prices: under others it would have decided otherwise.
+    fn decides_by(&self, limits: &Limits, policy: &Policy) -> bool;
     /// What the reports it took in taught of the agent.
     fn known(&self) -> Option<Known>;
     /// What its conversation was before its host changed the list.

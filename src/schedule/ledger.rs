@@ -111,6 +111,12 @@ impl Ledger {
         }
     }
 
+    /// Whether the model has used it.
+    #[must_use]
+    pub fn is_used(&self, number: u32) -> bool {
+        self.rows.get(number as usize).is_some_and(|row| row.uses > 0)
+    }
+
     /// Expected uses lost if one message no longer showed these.
     #[must_use]
     pub fn loss_of(&self, numbers: &[u32]) -> f64 {

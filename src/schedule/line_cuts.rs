@@ -9,9 +9,13 @@ use super::held::Held;
 use super::ledger::Ledger;
 use super::lines::Lines;
 use crate::account::{Form, Row as Sent};
-use crate::plan::KeptLines;
+use crate::plan::{Keep, KeptLines};
 use crate::traits::lines::Layout;
 
+/// Tokens of a usual line.
+const LINE_TOKENS: f64 = 12.0;
+/// How a line's worth grows with its length when lines are chosen.
+const SIZE_EXPONENT: f64 = 0.0;
 /// Gaps of fewer tokens than this many markers are left open: they save next to nothing and cost the sense around them.
 const SHORT_GAP: f64 = 1.8;
 
@@ -36,6 +40,7 @@ pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f
     let identifier_worth: Vec<f64> = held.numbers.iter().map(|&number| ledger.loss(number, 1)).collect();
     let line_worth: Vec<f64> = held.lines.iter().map(|&number| lines.loss(number, 1)).collect();
     let worth = Worth { identifiers: &identifier_worth, lines: &line_worth };
+    let causes = Causes { held, ledger, lines };
     let mut rows: Vec<Row> = standing
         .iter()
         .cloned()
@@ -53,7 +58,7 @@ pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f
     if rows.iter().all(|row| row.is_kept) {
         return None;
     }
-    Some(finish(sent, held, layout, &rows))
+    Some(finish(sent, &causes, layout, &rows, &worth))
 }
 
 /// What the things a message shows are worth, by their positions in it; nothing where others show them too.
@@ -67,8 +72,9 @@ impl Worth<'_> {
         let identifiers = layout.identifiers(at).iter().map(|&place| place as usize);
         let worth =
             identifiers.filter(|&place| counts(place)).filter_map(|place| self.identifiers.get(place));
-        let line = layout.rows().get(at).and_then(|row| self.lines.get(row.line? as usize));
-        worth.sum::<f64>() + line.copied().unwrap_or(0.0)
+        let line = layout.rows().get(at).and_then(|row| Some((row, self.lines.get(row.line? as usize)?)));
+        let of_size = |tokens: u32| (f64::from(tokens) / LINE_TOKENS).powf(SIZE_EXPONENT);
+        worth.sum::<f64>() + line.map_or(0.0, |(row, worth)| worth * of_size(row.tokens))
     }
 }
 
@@ -129,7 +135,43 @@ fn set_kept(run: &mut [Row], is_kept: bool) {
     }
 }
 
-fn finish(sent: &Sent, held: &Held, layout: &Layout, rows: &[Row]) -> KeptLines {
+/// What the worth of a line comes from.
+struct Causes<'a> {
+    held: &'a Held,
+    ledger: &'a Ledger,
+    lines: &'a Lines,
+}
+
+impl Causes<'_> {
+    /// What most of the worth of these lines comes from.
+    fn of(&self, layout: &Layout, run: Range<u32>, worth: &Worth<'_>) -> Keep {
+        let mut sums =
+            [(0.0, Keep::OwnLines), (0.0, Keep::FileLines), (0.0, Keep::UsedNames), (0.0, Keep::NewNames)];
+        let mut add = |keep: Keep, value: f64| {
+            if let Some((sum, _)) = sums.iter_mut().find(|(_, of)| *of == keep) {
+                *sum += value;
+            }
+        };
+        for at in run.map(|at| at as usize) {
+            for place in layout.identifiers(at).iter().map(|&place| place as usize) {
+                let is_used = self.held.numbers.get(place).is_some_and(|&number| self.ledger.is_used(number));
+                let value = worth.identifiers.get(place).copied().unwrap_or(0.0);
+                add(if is_used { Keep::UsedNames } else { Keep::NewNames }, value);
+            }
+            if let Some(line) = layout.rows().get(at).and_then(|row| row.line) {
+                let is_own =
+                    self.held.lines.get(line as usize).is_some_and(|&number| self.lines.is_own(number));
+                let value = worth.lines.get(line as usize).copied().unwrap_or(0.0);
+                add(if is_own { Keep::OwnLines } else { Keep::FileLines }, value);
+            }
+        }
+        let most = sums.into_iter().filter(|(sum, _)| *sum > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        most.map_or(Keep::ShortGap, |(_, keep)| keep)
+    }
+}
+
+fn finish(sent: &Sent, causes: &Causes<'_>, layout: &Layout, rows: &[Row], worth: &Worth<'_>) -> KeptLines {
+    let held = causes.held;
     let mut kept: Vec<Range<u32>> = Vec::new();
     let mut places: Vec<u32> = Vec::new();
     let mut lines: Vec<u32> = Vec::new();
@@ -154,6 +196,7 @@ fn finish(sent: &Sent, held: &Held, layout: &Layout, rows: &[Row]) -> KeptLines 
     let rest = sent.message.tokens.saturating_sub(layout.tokens());
     KeptLines {
         tokens: (rest + tokens + marker_tokens(layout, &kept)) as u32,
+        keeps: kept.iter().map(|run| causes.of(layout, run.clone(), worth)).collect(),
         rows: kept.into(),
         numbers,
         lines: lines.into(),

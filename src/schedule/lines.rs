@@ -81,6 +81,7 @@ impl Lines {
             }
         }
         let Some(id) = target else { return };
+        self.files.touch(id, self.calls);
         for &number in shown {
             self.place(number, id, false);
         }
@@ -113,6 +114,12 @@ impl Lines {
         row.is_own |= is_own;
     }
 
+    /// Whether the model wrote it itself.
+    #[must_use]
+    pub fn is_own(&self, number: u32) -> bool {
+        self.rows.get(number as usize).is_some_and(|row| row.is_own)
+    }
+
     /// Expected loss if a message no longer showed `number`: nothing where another one does.
     #[must_use]
     pub fn loss(&self, number: u32, holders_gone: u32) -> f64 {
@@ -124,6 +131,7 @@ impl Lines {
         line_worth(LineHistory {
             edits: file.edits,
             calls_since_seen: self.calls.saturating_sub(row.last_seen),
+            calls_since_touched: self.calls.saturating_sub(file.last_touch),
             is_document: file.is_document,
             is_own: row.is_own,
         })
@@ -149,6 +157,8 @@ struct Files {
 #[derive(Clone, Copy, Debug)]
 struct FileRow {
     edits: u32,
+    /// The call that read or changed it last.
+    last_touch: u32,
     is_document: bool,
 }
 
@@ -164,7 +174,7 @@ impl Files {
             self.endings.get(&path.whole()).copied().flatten()
         };
         let number = known.unwrap_or_else(|| {
-            let row = FileRow { edits: 0, is_document: path.is_document() };
+            let row = FileRow { edits: 0, last_touch: 0, is_document: path.is_document() };
             self.rows.push(row);
             self.rows.len() as u32 - 1
         });
@@ -184,6 +194,12 @@ impl Files {
 
     fn rename(&mut self, number: u32, to: &Path) {
         self.enter(to, number);
+    }
+
+    fn touch(&mut self, number: u32, call: u32) {
+        if let Some(row) = self.rows.get_mut(number as usize) {
+            row.last_touch = call;
+        }
     }
 
     fn edit(&mut self, number: u32) {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::calibration::Past;
+use super::economy::Policy;
 use super::every_call::EveryCall;
 use super::fold::Fold;
 use super::past::Change;
@@ -73,21 +74,21 @@ impl<F: Fold> Folds<F> {
     pub(super) fn resume<T>(
         &self,
         transcript: &Transcript,
-        limits: &Limits,
+        (limits, policy): (&Limits, &Policy),
         start: impl FnOnce() -> F,
         work: impl FnOnce(&mut F) -> T,
     ) -> T {
-        let mut fold = self.take(transcript, limits).unwrap_or_else(start);
+        let mut fold = self.take(transcript, limits, policy).unwrap_or_else(start);
         let result = work(&mut fold);
         fault::step();
         self.keep(fold);
         result
     }
 
-    /// A fold under other limits, say another model's window, would have decided otherwise.
-    fn take(&self, transcript: &Transcript, limits: &Limits) -> Option<F> {
+    /// A fold under other limits or prices, say another model's, would have decided otherwise.
+    fn take(&self, transcript: &Transcript, limits: &Limits, policy: &Policy) -> Option<F> {
         let mut folds = self.0.lock();
-        let fits = |fold: &F| fold.limits() == limits && fold.continues_in(transcript);
+        let fits = |fold: &F| fold.decides_by(limits, policy) && fold.continues_in(transcript);
         let fitting = folds.iter().enumerate().filter(|(_, fold)| fits(fold));
         let (at, _) = fitting.max_by_key(|(_, fold)| fold.len())?;
         Some(folds.remove(at))
@@ -125,8 +126,8 @@ mod tests {
             1
         }
 
-        fn limits(&self) -> &Limits {
-            &self.0
+        fn decides_by(&self, limits: &Limits, _policy: &Policy) -> bool {
+            self.0 == *limits
         }
 
         fn bytes(&self) -> usize {

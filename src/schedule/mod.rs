@@ -18,10 +18,12 @@ pub mod memo;
 mod past;
 pub mod played;
 pub mod prices;
+pub mod rhythm;
 pub mod stale;
 pub mod sticky;
 pub mod tariff;
 pub mod value;
+pub mod verdict;
 
 pub use memo::Memo;
 
@@ -29,7 +31,8 @@ use self::cache_watch::Miss;
 use self::calibration::Calibration;
 use self::economy::Policy;
 use self::every_call::EveryCall;
-use self::sticky::{Arithmetic, Sticky};
+use self::sticky::Sticky;
+use self::verdict::Arithmetic;
 use crate::layers::Limits;
 use crate::plan::Plan;
 use crate::tokens::estimate::{Estimate, Size};
@@ -81,7 +84,7 @@ pub fn decide(
             fold.calibration().start_from(memo.past_of(transcript));
             fold
         };
-        memo.sticky.resume(transcript, limits, start, |fold| {
+        memo.sticky.resume(transcript, (limits, policy), start, |fold| {
             fold.calibration().expect(overhead_tokens);
             let (plan, floor, arithmetic, last) = fold.plan(transcript);
             let miss = last.and_then(|call| call.sight.miss);
@@ -93,7 +96,7 @@ pub fn decide(
             calibration.start_from(memo.past_of(transcript));
             EveryCall::new(limits.clone(), calibration, policy.fixed_prices())
         };
-        memo.every_call.resume(transcript, limits, start, |fold| {
+        memo.every_call.resume(transcript, (limits, policy), start, |fold| {
             fold.calibration().expect(overhead_tokens);
             let (plan, floor, last) = fold.plan(transcript);
             let miss = last.and_then(|call| call.sight.miss);

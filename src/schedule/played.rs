@@ -1,7 +1,7 @@
 //! A call of the past as a schedule saw it when it took in the answer.
 
 use super::cache_watch::Sight;
-use super::sticky::Verdict;
+use super::verdict::Verdict;
 use crate::tokens::estimate::{Estimate, Size};
 
 /// What was decided for a call, and what its answer reported.

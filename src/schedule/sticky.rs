@@ -18,13 +18,16 @@ use super::ledger::{Ledger, Speaker};
 use super::lines::Lines;
 use super::played::Played;
 use super::prices::Bills;
+use super::rhythm::Rhythm;
 use super::stale::Staleness;
-use crate::account::Account;
+use super::verdict::{Arithmetic, Payback, Verdict};
+use crate::account::{Account, Form};
 use crate::fault;
-use crate::layers::{Limits, Overflow, shrink, window};
-use crate::plan::Plan;
+use crate::layers::{Limits, Overflow, images, shrink, window};
+use crate::plan::{Layer, Plan, Reason};
 use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::{Assistant, Body, Link, Message, Transcript};
+use crate::validity::{holds_turn, unbound};
 
 /// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
 /// and what was sent would change at every call.
@@ -32,12 +35,18 @@ const SHRUNK_SHARE: f64 = 0.9;
 /// After a batch took all there was to take, the next one waits until this share of the window was added.
 const MIN_GROWTH_SHARE: f64 = 0.03;
 
+/// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
+const REFUSED_GROWTH: f64 = 1.15;
+
 /// A batch that left less than this share of the low water is taken to have left that much.
 const SETTLED_SHARE: f64 = 0.6;
 
 /// The fold after some messages.
 #[derive(Clone, Debug)]
 pub struct Sticky {
+    /// As the host set it.
+    asked: Policy,
+    /// With what was learned of prices.
     policy: Policy,
     limits: Limits,
     account: Account,
@@ -46,6 +55,7 @@ pub struct Sticky {
     lines: Lines,
     staleness: Staleness,
     clock: Clock,
+    rhythm: Rhythm,
     bills: Bills,
     watch: CacheWatch,
     calibration: Calibration,
@@ -59,59 +69,8 @@ pub struct Sticky {
     spent: f64,
     /// Tokens of the last plan, once there were reports.
     planned: Option<f64>,
-}
-
-/// The arithmetic of one call.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arithmetic {
-    /// What was decided, and why.
-    pub verdict: Verdict,
-    /// Whether nothing is left in the provider's cache.
-    pub is_cold: bool,
-    /// Estimated prompt tokens before the decision.
-    pub context: f64,
-    /// Tokens a batch can be expected to remove.
-    pub removable: f64,
-    /// Paid so far for carrying them, in input tokens.
-    pub carried: f64,
-    /// What rewriting the rest would cost, in input tokens: the frontier moves when `carried` reaches it.
-    pub rewrite: f64,
-    /// Tokens above which the frontier moves whatever that costs.
-    pub high_water: f64,
-    /// Index after the last edited message.
-    pub frontier: usize,
-}
-
-/// Why the frontier moved, or that it waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Carrying is still cheaper than rewriting.
-    Wait,
-    /// The cache is cold: everything is written anyway.
-    Cold,
-    /// What carrying has cost reaches what rewriting costs.
-    Carried,
-    /// The high water is passed.
-    HighWater,
-    /// Else the request would not fit into the window.
-    OverWindow,
-}
-
-impl Verdict {
-    /// Every verdict, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 5] = [Self::Wait, Self::Cold, Self::Carried, Self::HighWater, Self::OverWindow];
-
-    /// In words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Wait => "waits: carrying is cheaper than rewriting",
-            Self::Cold => "moved: the cache is cold",
-            Self::Carried => "moved: carrying has cost as much as rewriting",
-            Self::HighWater => "moved: high water passed",
-            Self::OverWindow => "moved: over the window",
-        }
-    }
+    /// What carrying has to cost before a batch is worked out again that could not pay for itself.
+    refused: f64,
 }
 
 impl Sticky {
@@ -121,6 +80,7 @@ impl Sticky {
         let settled = policy.waters.low * limits.context_window;
         let calibration = Calibration::new(policy.calibrate, limits.context_window);
         Self {
+            asked: policy,
             policy,
             limits,
             account: Account::default(),
@@ -129,6 +89,7 @@ impl Sticky {
             lines: Lines::default(),
             staleness: Staleness::default(),
             clock: Clock::default(),
+            rhythm: Rhythm::default(),
             bills: Bills::default(),
             watch: CacheWatch::default(),
             calibration,
@@ -137,6 +98,7 @@ impl Sticky {
             settled,
             spent: 0.0,
             planned: None,
+            refused: 0.0,
         }
     }
 
@@ -158,12 +120,8 @@ impl Sticky {
         self.play(transcript, |played| last = Some(played));
         self.calibration.expect_answer();
         fault::step();
-        let arithmetic = self.weigh();
-        let mut moved = None;
-        if arithmetic.verdict != Verdict::Wait {
-            moved.insert(self.clone()).act(arithmetic.verdict);
-        }
-        let fold = moved.as_mut().unwrap_or(self);
+        let (arithmetic, mut moved) = self.next_step();
+        let fold = moved.as_deref_mut().unwrap_or(self);
         let plan = fold.account.plan();
         let frontier = fold.account.frontier();
         let floor = fold.floor();
@@ -224,11 +182,16 @@ impl Sticky {
         if self.calibration.is_older_than_summary(index, message.timestamp_ms) {
             return Verdict::Wait;
         }
-        let arithmetic = self.weigh();
-        self.carried = arithmetic.carried;
-        if arithmetic.verdict != Verdict::Wait {
-            self.act(arithmetic.verdict);
+        let (arithmetic, moved) = self.next_step();
+        if let Some(moved) = moved {
+            *self = *moved;
+        } else {
+            self.carried = arithmetic.carried;
         }
+        if arithmetic.verdict == Verdict::Unpaid {
+            self.refused = REFUSED_GROWTH * arithmetic.carried;
+        }
+        self.rhythm.tick(arithmetic.is_cold);
         arithmetic.verdict
     }
 
@@ -264,7 +227,7 @@ impl Sticky {
             time_ms: time,
             reached,
             usage: &assistant.usage,
-            is_changed: verdict != Verdict::Wait,
+            is_changed: verdict.moves(),
         });
         if self.policy.learns_prices {
             self.bills.note(&assistant.source, &assistant.usage);
@@ -303,6 +266,35 @@ impl Sticky {
         self.policy.waters.low * self.limits.context_window
     }
 
+    /// What the next call decides, and the fold after that where it moves.
+    ///
+    /// A batch that moves because carrying has cost enough is worked out first: one that cannot pay for itself is not made.
+    fn next_step(&self) -> (Arithmetic, Option<Box<Self>>) {
+        let mut arithmetic = self.weigh();
+        if !arithmetic.verdict.moves() {
+            return (arithmetic, None);
+        }
+        let mut moved = Box::new(self.clone());
+        moved.act(arithmetic.verdict);
+        let payback = self.payback(&moved);
+        arithmetic.payback_calls = payback.calls();
+        if arithmetic.verdict == Verdict::Carried && arithmetic.payback_calls > arithmetic.expected_calls {
+            return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
+        }
+        (arithmetic, Some(moved))
+    }
+
+    /// The arithmetic of the batch that led from here to `moved`.
+    fn payback(&self, moved: &Self) -> Payback {
+        let estimate = self.estimate();
+        let rewritten = moved.account.size_after_change(&self.account);
+        Payback {
+            removed: self.context() - estimate.tokens(moved.account.sent()),
+            rewritten: estimate.scale * rewritten.cl100k as f64,
+            prices: self.policy.prices,
+        }
+    }
+
     /// The arithmetic of the next call.
     fn weigh(&self) -> Arithmetic {
         let window = self.limits.context_window;
@@ -317,23 +309,41 @@ impl Sticky {
         let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
         let verdict = if self.is_retry() {
             Verdict::Wait
+        } else if context <= self.limits.budget()
+            && !images::is_over(&self.account, &self.limits)
+            && holds_turn(&self.account)
+        {
+            Verdict::TurnOpen
         } else if has_grown && is_cold && context > self.policy.cold_mark(self.settled, window) {
             Verdict::Cold
         } else if has_grown && context > high_water {
             Verdict::HighWater
-        } else if must_fit && context > self.spent {
+        } else if (must_fit && context > self.spent) || images::is_over(&self.account, &self.limits) {
             Verdict::OverWindow
-        } else if has_grown && carried > rewrite && above > 0.0 {
+        } else if has_grown && carried > rewrite.max(self.refused) && above > 0.0 {
             Verdict::Carried
         } else {
             Verdict::Wait
         };
         let removable = self.policy.removable(above);
-        Arithmetic { verdict, is_cold, context, removable, carried, rewrite, high_water, frontier: 0 }
+        let payback = Payback { removed: removable, rewritten: self.settled, prices: self.policy.prices };
+        Arithmetic {
+            verdict,
+            is_cold,
+            context,
+            removable,
+            carried,
+            rewrite,
+            payback_calls: payback.calls(),
+            expected_calls: self.rhythm.expected_calls(),
+            high_water,
+            frontier: 0,
+        }
     }
 
     /// One batch, and layer 4 where that is not enough.
     fn act(&mut self, verdict: Verdict) {
+        self.account.take_changed();
         let high = self.high_water();
         // Past the high water a batch must gain room for many calls, or the next one is due at once.
         let is_full = matches!(verdict, Verdict::HighWater | Verdict::OverWindow);
@@ -353,10 +363,23 @@ impl Sticky {
         if is_over {
             self.shrink();
         }
+        self.strip_unbound();
         self.carried = 0.0;
+        self.refused = 0.0;
         let context = self.context();
         self.spent = if took_all || is_over { context } else { 0.0 };
         self.settled = context.max(SETTLED_SHARE * self.low_water());
+    }
+
+    /// Takes out the thinking that is bound to what is sent otherwise now.
+    fn strip_unbound(&mut self) {
+        let Some(changed) = self.account.take_changed() else { return };
+        let gone = unbound(&self.account, changed);
+        show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &gone, |account| {
+            for &index in &gone {
+                account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
+            }
+        });
     }
 
     /// What layer 4 shrinks to.
@@ -420,8 +443,8 @@ impl Fold for Sticky {
         self.held.len()
     }
 
-    fn limits(&self) -> &Limits {
-        &self.limits
+    fn decides_by(&self, limits: &Limits, policy: &Policy) -> bool {
+        self.limits == *limits && self.asked == *policy
     }
 
     fn bytes(&self) -> usize {

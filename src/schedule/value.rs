@@ -41,11 +41,11 @@ const UNUSED_LONG_PATH: Forgetting = Forgetting { chance: 0.0035, half_life: 15.
 pub fn worth(identifier: Identifier, history: History) -> f64 {
     if history.uses == 0 {
         let weight = if history.is_mentioned { 1.0 } else { FIRST_USE_WEIGHT };
-        return weight * unused(identifier).after(history.calls_since_seen);
+        return weight * unused(identifier).after(f64::from(history.calls_since_seen));
     }
     let once = used(identifier.kind());
     let chance = (once.chance * f64::from(history.uses).powf(USES_EXPONENT)).min(MAX_CHANCE);
-    Forgetting { chance, ..once }.after(history.calls_since_use)
+    Forgetting { chance, ..once }.after(f64::from(history.calls_since_use))
 }
 
 /// What is known of a line that stands in a file.
@@ -55,6 +55,8 @@ pub struct LineHistory {
     pub edits: u32,
     /// Calls since the line was read or written.
     pub calls_since_seen: u32,
+    /// Calls since anything of the file was.
+    pub calls_since_touched: u32,
     /// Whether the file is something to read, not code.
     pub is_document: bool,
     /// Whether the model wrote the line itself.
@@ -69,6 +71,8 @@ const READ_LINE: Forgetting = Forgetting { chance: 0.03, half_life: 8.0 };
 const EDITED_FILE: f64 = 1.4;
 /// And where it is something to read, such as a Markdown file.
 const DOCUMENT: f64 = 0.75;
+/// How much of a line's age is that of its file: where the model works on a file, it may come back to any line of it.
+const FILE_SHARE: f64 = 0.0;
 /// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing.
 const LINE_WEIGHT: f64 = 3.0;
 
@@ -78,12 +82,14 @@ pub fn line_worth(line: LineHistory) -> f64 {
     let forgetting = if line.is_own { OWN_LINE } else { READ_LINE };
     let of_file = if line.is_own || line.edits == 0 { 1.0 } else { EDITED_FILE };
     let of_kind = if line.is_document { DOCUMENT } else { 1.0 };
-    LINE_WEIGHT * of_file * of_kind * forgetting.after(line.calls_since_seen)
+    let age = FILE_SHARE * f64::from(line.calls_since_touched)
+        + (1.0 - FILE_SHARE) * f64::from(line.calls_since_seen);
+    LINE_WEIGHT * of_file * of_kind * forgetting.after(age)
 }
 
 impl Forgetting {
-    fn after(&self, calls: u32) -> f64 {
-        self.chance / (1.0 + f64::from(calls) / self.half_life)
+    fn after(&self, calls: f64) -> f64 {
+        self.chance / (1.0 + calls / self.half_life)
     }
 }
 

@@ -185,7 +185,7 @@ impl Units {
             arguments,
             is_signed: false,
         });
-        let images = std::iter::repeat_n(Part::Image, self.images);
+        let images = std::iter::repeat_n(Part::Image { len: 0 }, self.images);
         let parts = std::iter::once(Part::Text(&self.text)).chain(calls).chain(images).collect();
         Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
     }

@@ -34,6 +34,16 @@ impl MarkerLanguage {
         marker.encode_utf16().collect()
     }
 
+    /// What stands where an image was.
+    #[must_use]
+    pub fn image(self) -> Vec<u16> {
+        let marker = match self {
+            Self::Zh => "[... 已省略 1 张图片 ...]",
+            Self::En => "[... 1 image omitted ...]",
+        };
+        marker.encode_utf16().collect()
+    }
+
     /// What a marker ends with where the model can ask for the original by this handle.
     #[must_use]
     pub fn handle(self, handle: Handle) -> Vec<u16> {

@@ -260,7 +260,7 @@ pub(super) fn part_has_lone_surrogate(part: &Part<'_>) -> bool {
         Part::Call { id, name, arguments, .. } => {
             has_lone_surrogate(id) || has_lone_surrogate(name) || escapes_lone_surrogate(arguments)
         }
-        Part::Image | Part::Unknown => false,
+        Part::Image { .. } | Part::Unknown => false,
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! [`check`] names the messages that break a rule, [`repair`] the fewest losses that mend them. A rule about two
 //! requests (thinking is kept byte for byte, a reasoning item stays beside its call) cannot be seen in one transcript:
-//! the layers keep those by construction.
+//! the layers keep those by construction, and [`unbound`] names the thinking that a change of what precedes it costs.
 
+mod binding;
 mod check;
 mod repair;
 
+pub use binding::{binds_thinking, holds_turn, unbound};
 pub use check::{Problem, check};
 pub use repair::{Mend, repair};
 

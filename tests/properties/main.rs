@@ -145,7 +145,7 @@ proptest! {
                 rest(message) == rest(original)
             };
             match original.role {
-                Role::ToolResult { .. } => prop_assert!(same_but(|block| matches!(block, Block::Text(_)))),
+                Role::ToolResult { .. } => prop_assert!(same_but(|block| matches!(block, Block::Text(_) | Block::Image))),
                 Role::Assistant { .. } => {
                     prop_assert!(same_but(is_thinking));
                     prop_assert!(!message.blocks.iter().any(is_thinking));
@@ -269,7 +269,9 @@ proptest! {
         for edit in &plan.edits {
             let allowed = match edit.layer {
                 Layer::Repair | Layer::Window => edit.action == Action::Drop,
-                Layer::ToolResults => matches!(edit.action, Action::Summarize | Action::KeepLines(_)),
+                Layer::ToolResults => {
+                    matches!(edit.action, Action::Summarize | Action::KeepLines(_) | Action::OmitImages)
+                }
                 Layer::Thinking => edit.action == Action::StripThinking,
                 Layer::Shrink => edit.action != Action::StripThinking,
             };

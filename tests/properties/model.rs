@@ -120,6 +120,7 @@ impl Message {
         let mut message = self.clone();
         match &edit.action {
             Action::Drop => panic!("a dropped message is no edited one"),
+            Action::OmitImages => {}
             Action::StripThinking => message.blocks.retain(|block| !matches!(block, Block::Thinking { .. })),
             Action::Summarize => {
                 let result = transcript.get(edit.index).and_then(|facts| facts.tool_result());
@@ -148,6 +149,10 @@ impl Message {
                 }
             }
         }
+        let images = message.blocks.iter_mut().filter(|block| matches!(block, Block::Image));
+        for image in images.take(edit.images_out as usize) {
+            *image = Block::Text(Text(MarkerLanguage::Zh.image()));
+        }
         message
     }
 }
@@ -160,7 +165,7 @@ impl Block {
             Self::Call { id, name, arguments, is_signed } => {
                 Part::Call { id: &id.0, name: &name.0, arguments: &arguments.0, is_signed: *is_signed }
             }
-            Self::Image => Part::Image,
+            Self::Image => Part::Image { len: 4000 },
             Self::Counted(text) => Part::Counted(&text.0),
             Self::Unknown => Part::Unknown,
         }

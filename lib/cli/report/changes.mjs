@@ -3,7 +3,7 @@
 
 /** Follows a replay: `watch` is handed to it, `changes` is what it saw. */
 export class ChangeLog {
-  /** `{ message, action, reason, from, to, tokensSaved }`: calls `from` to `to`, both included. */
+  /** `{ message, action, reason, from, to, tokensSaved, kept }`: calls `from` to `to`, both included. */
   changes = [];
   #open = new Map();
 
@@ -11,13 +11,13 @@ export class ChangeLog {
     for (const edit of edits) this.#note(call, edit);
   };
 
-  #note(call, { message, action, tokensSaved, why }) {
+  #note(call, { message, action, tokensSaved, why, kept }) {
     const open = this.#open.get(message);
     if (open?.action === action && open.to === call - 1) {
       open.to = call;
       return;
     }
-    const change = { message, action, reason: why, from: call, to: call, tokensSaved };
+    const change = { message, action, reason: why, from: call, to: call, tokensSaved, kept };
     this.#open.set(message, change);
     this.changes.push(change);
   }

@@ -50,13 +50,14 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
     calls: callColumns(reports, session, contextWindow),
     stretches: session.stretches.map(({ cause, opening, from }) => ({ cause, opening: runs(opening), from })),
     messages: messageColumns(session, scale),
-    changes: changes.map(({ message, action, from, to, tokensSaved, reason }) => [
+    changes: changes.map(({ message, action, from, to, tokensSaved, reason, kept = [] }) => [
       message,
       action,
       from,
       to,
       Math.round(scale * tokensSaved),
       reason,
+      kept.map(({ lines, why }) => [lines, why]),
     ]),
     costs: { calls: session.calls.map(({ number }) => number), policies },
   };

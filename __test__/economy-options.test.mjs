@@ -1,0 +1,165 @@
+// What the host says of the economy at each call: prices by a function, the language of markers, what was read back.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createRecallTool, createTransformContext, explain } from "../index.js";
+
+const LINES = Array.from({ length: 200 }, (_, i) => `line ${i} of some output that nobody needs again`).join(
+  "\n",
+);
+
+/** One question and `count` calls with long results, `gap` seconds apart. */
+function session(count, { ask = "please look", gap = 5, model = "claude-opus-4-5", tool = "bash" } = {}) {
+  const messages = [{ role: "user", content: ask, timestamp: 0 }];
+  for (let i = 0; i < count; i += 1) {
+    messages.push({
+      role: "assistant",
+      content: [{ type: "toolCall", id: `c${i}`, name: tool, arguments: { command: `run ${i}` } }],
+      api: "anthropic-messages",
+      provider: "anthropic",
+      model,
+      usage: { input: 10, output: 5, cacheRead: 2000 * i, cacheWrite: 2000, totalTokens: 2000 * i + 2015 },
+      stopReason: "toolUse",
+      timestamp: 1000 * gap * i + 1,
+    });
+    messages.push({
+      role: "toolResult",
+      toolCallId: `c${i}`,
+      toolName: tool,
+      content: [{ type: "text", text: `${i}\n${LINES}` }],
+      isError: false,
+      timestamp: 1000 * gap * i + 2,
+    });
+  }
+  return messages;
+}
+
+const textOf = (message) => message.content.map(({ text }) => text).join("\n");
+
+test("cache may be a function: it is asked at every call", async () => {
+  const messages = session(30);
+  let asked = 0;
+  const cache = () => {
+    asked += 1;
+    return { read: 0.1, write: 1.25, ttlSeconds: 1 };
+  };
+  const hook = createTransformContext({ schedule: "sticky", cache });
+  const sent = await hook(messages);
+  assert.equal(asked, 1);
+  assert.notEqual(sent, messages, "with entries that live for a second every call is cold");
+  assert.deepEqual(sent, await createTransformContext({ schedule: "sticky", cache: cache() })(messages));
+  await hook(messages);
+  assert.equal(asked, 3);
+});
+
+test("what it says later counts, also for a transcript that did not change", async () => {
+  const messages = session(30);
+  let ttlSeconds = 3600;
+  const hook = createTransformContext({ schedule: "sticky", cache: () => ({ ttlSeconds }) });
+  assert.equal(await hook(messages), messages);
+  ttlSeconds = 1;
+  assert.notEqual(await hook(messages), messages);
+});
+
+test("where the function throws or says nothing usable, prices are learned", async () => {
+  const messages = session(30);
+  const learned = await explain(messages, { schedule: "sticky", cache: "auto" });
+  for (const cache of [
+    () => {
+      throw new Error("no");
+    },
+    () => undefined,
+    () => "auto",
+    () => ({ read: -1 }),
+    () => ({ speed: 3 }),
+    () => 7,
+  ]) {
+    assert.deepEqual(await explain(messages, { schedule: "sticky", cache }), learned);
+  }
+  assert.throws(
+    () => createTransformContext({ cache: 7 }),
+    /option cache is 7; it must be "auto", or an object, or a function/,
+  );
+});
+
+test("explain says after how many calls a batch has paid for itself, and how many are expected", async () => {
+  const at = async (cache) => (await explain(session(30), { schedule: "sticky", cache })).schedule;
+  const dear = await at({ read: 0.1 });
+  const cheap = await at({ read: 0.025 });
+  assert.equal(dear.expectedCalls, 30);
+  assert.ok(cheap.paybackCalls > 3.5 * dear.paybackCalls, "a fourth of the read price");
+});
+
+test("markers in the language of the conversation", async () => {
+  const first = async (ask, options) => {
+    const messages = session(10, { ask });
+    const hook = createTransformContext({ schedule: "everyCall", marker: "auto", ...options });
+    return textOf((await hook(messages))[2]);
+  };
+  assert.match(await first("please look at the build"), /\[\.\.\. 196 lines omitted/);
+  assert.match(await first("请看一下 src/main.rs 的 build 日志"), /已省略 196 行/);
+  assert.match(await first([{ type: "text", text: "请看一下日志" }]), /已省略/);
+  assert.match(await first("42"), /已省略/, "where nothing tells, the default");
+  const summary = [{ role: "compactionSummary", summary: "The user asked for a build.", timestamp: 0 }];
+  const hook = createTransformContext({ schedule: "everyCall", marker: "auto" });
+  assert.match(textOf((await hook([...summary, ...session(10, { ask: "请看" })]))[3]), /lines omitted/);
+});
+
+test("the language does not change while the conversation grows", async () => {
+  const messages = session(30, { ask: "please look" });
+  messages.splice(21, 0, { role: "user", content: "现在请用中文继续，谢谢你的帮助", timestamp: 50_001 });
+  const hook = createTransformContext({ schedule: "everyCall", marker: "auto" });
+  const [before] = [await hook(messages.slice(0, 21))];
+  assert.equal(textOf((await hook(messages))[2]), textOf(before[2]));
+});
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: what was read back stays whole until the turn ends`, async () => {
+    const older = session(20);
+    const recalled = session(3, { tool: "recall" }).slice(1);
+    const newer = session(20).slice(1);
+    const rename = (messages, mark) =>
+      structuredClone(messages).map((message) =>
+        message.role === "toolResult"
+          ? { ...message, toolCallId: mark + message.toolCallId }
+          : {
+              ...message,
+              content:
+                message.content.map?.((block) => ({ ...block, id: mark + block.id })) ?? message.content,
+            },
+      );
+    const open = [...older, ...rename(recalled, "r"), ...rename(newer, "n")];
+    const next = { role: "user", content: "thanks, next", timestamp: 9e6 };
+    const closed = [...open, next, ...rename(newer, "m")];
+    const options = { schedule, recall: true, cache: { ttlSeconds: 1 }, lowWater: 0.01 };
+    const isWhole = (sent) =>
+      open.filter(({ toolName }) => toolName === "recall").every((it) => sent.includes(it));
+    assert.ok(isWhole(await createTransformContext(options)(open)));
+    assert.ok(!isWhole(await createTransformContext(options)(closed)));
+    assert.ok(!isWhole(await createTransformContext({ ...options, recall: false })(open)));
+    const tight = { ...options, contextWindow: 5000, reserveTokens: 0 };
+    assert.ok(!isWhole(await createTransformContext(tight)(open)), "but never over the window");
+  });
+}
+
+test("no marker names a handle that cannot be read back", async () => {
+  const messages = session(40);
+  let named = 0;
+  for (const schedule of ["everyCall", "sticky"]) {
+    const hook = createTransformContext({
+      schedule,
+      recall: true,
+      cache: { ttlSeconds: 1 },
+      contextWindow: 60_000,
+    });
+    const tool = createRecallTool(() => messages);
+    for (const message of await hook(messages)) {
+      const handle = message.role === "toolResult" && /句柄：([0-9a-f]{8})/.exec(textOf(message))?.[1];
+      if (!handle) continue;
+      named += 1;
+      const { details } = await tool.execute("t", { handle });
+      assert.equal(details.found, true);
+    }
+  }
+  assert.ok(named > 10);
+});

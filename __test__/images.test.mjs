@@ -1,0 +1,149 @@
+// Images: of those in old tool results the newest stay, users' always, and no request holds more than its provider takes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTransformContext, explain } from "../index.js";
+
+const MARKER = { type: "text", text: "[... 已省略 1 张图片 ...]" };
+const image = (name, chars = 100) => ({
+  type: "image",
+  data: name.padEnd(chars, "A"),
+  mimeType: "image/png",
+});
+
+/** `count` calls that each bring one image, after a user message with one. */
+function session(count, { api = "anthropic-messages", perResult = 1, chars } = {}) {
+  const messages = [
+    { role: "user", content: [{ type: "text", text: "look" }, image("user", chars)], timestamp: 1 },
+  ];
+  for (let i = 0; i < count; i += 1) {
+    messages.push({
+      role: "assistant",
+      content: [{ type: "toolCall", id: `c${i}`, name: "shot", arguments: { page: i } }],
+      api,
+      provider: "p",
+      model: "m",
+      stopReason: "toolUse",
+      timestamp: 1000 * i + 2,
+    });
+    const images = Array.from({ length: perResult }, (_, at) => image(`${i}.${at}`, chars));
+    messages.push({
+      role: "toolResult",
+      toolCallId: `c${i}`,
+      toolName: "shot",
+      content: [{ type: "text", text: `page ${i}` }, ...images],
+      isError: false,
+      timestamp: 1000 * i + 3,
+    });
+  }
+  return messages;
+}
+
+const imagesOf = (messages) =>
+  messages.flatMap(({ role, content }) =>
+    content.filter?.(({ type }) => type === "image").map(({ data }) => [role, data.replace(/A+$/, "")]),
+  );
+const everyCall = (options) => createTransformContext({ schedule: "everyCall", ...options });
+const LARGE = { contextWindow: 1_000_000 };
+
+test("the newest eight of old tool results stay, each older one becomes a line", async () => {
+  const messages = session(20);
+  const sent = await everyCall(LARGE)(messages);
+  // Six results are not old yet, eight images of the old ones stay.
+  assert.deepEqual(
+    imagesOf(sent).map(([, name]) => name),
+    ["user", ...Array.from({ length: 14 }, (_, i) => `${i + 6}.0`)],
+  );
+  assert.deepEqual(sent[2].content, [{ type: "text", text: "page 0" }, MARKER]);
+  assert.equal(sent[2].details, messages[2].details);
+  assert.equal(sent[14], messages[14], "what keeps its images is the same object");
+});
+
+test("keepRecentImages counts images, not messages, and markers speak the language", async () => {
+  const messages = session(8, { perResult: 3 });
+  const sent = await everyCall({ ...LARGE, keepRecentImages: 2, marker: "en" })(messages);
+  const [first, second] = [sent[2], sent[4]].map(({ content }) => content.slice(1));
+  const omitted = { type: "text", text: "[... 1 image omitted ...]" };
+  assert.deepEqual(first, [omitted, omitted, omitted]);
+  assert.deepEqual(
+    second.map((block) => block.text ?? block.data.replace(/A+$/, "")),
+    [omitted.text, "1.1", "1.2"],
+  );
+  const none = await everyCall({ ...LARGE, keepRecentImages: 0 })(messages);
+  assert.equal(imagesOf(none).filter(([role]) => role === "toolResult").length, 18);
+});
+
+test("excluded tools and protected messages keep theirs", async () => {
+  const messages = session(20);
+  assert.equal(await everyCall({ ...LARGE, excludeTools: ["shot"] })(messages), messages);
+  const protect = ({ toolCallId }) => toolCallId === "c0";
+  const sent = await everyCall({ ...LARGE, protect })(messages);
+  assert.equal(sent[2], messages[2]);
+  assert.notEqual(sent[4], messages[4]);
+});
+
+test("explain and events name what went", async () => {
+  const messages = session(20);
+  const { edits } = await explain(messages, { schedule: "everyCall", ...LARGE });
+  assert.deepEqual(edits[0], {
+    index: 2,
+    layer: 1,
+    action: "omitImages",
+    images: 1,
+    reason: "old image",
+    tokensSaved: edits[0].tokensSaved,
+  });
+  assert.ok(edits[0].tokensSaved > 1000);
+  const events = [];
+  await everyCall({ ...LARGE, onEvent: (event) => events.push(event) })(messages);
+  const omitted = events.filter(({ type }) => type === "imagesOmitted");
+  assert.equal(omitted.length, 6);
+  assert.deepEqual(Object.keys(omitted[0]).sort(), [
+    "images",
+    "index",
+    "tokensSaved",
+    "toolCallId",
+    "toolName",
+    "type",
+  ]);
+});
+
+test("a summarised result loses its old images too", async () => {
+  const messages = session(20);
+  messages[2].content[0].text = "a line of it\n".repeat(100);
+  const sent = await everyCall(LARGE)(messages);
+  assert.match(sent[2].content[0].text, /已省略 96 行/);
+  assert.deepEqual(sent[2].content[1], MARKER);
+});
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: no request holds more than the provider takes`, async () => {
+    const count = async (messages, options) => {
+      const hook = createTransformContext({ schedule, keepRecentImages: 4000, imageTokens: 1, ...options });
+      return imagesOf(await hook(messages));
+    };
+    const bedrock = await count(session(30, { api: "bedrock-converse-stream" }), {});
+    assert.ok(bedrock.length <= 20 && bedrock.length > 10, `${bedrock.length} images`);
+    assert.deepEqual(bedrock[0], ["user", "user"]);
+    assert.deepEqual(bedrock.at(-1), ["toolResult", "29.0"], "the newest stay");
+    assert.ok((await count(session(120), {})).length <= 100);
+    assert.equal((await count(session(120), LARGE)).length, 121, "a large window takes more");
+    const heavy = await count(session(40, { chars: 1024 * 1024 }), {});
+    assert.ok(heavy.length <= 28 && heavy.length > 20, `${heavy.length} images of a megabyte`);
+  });
+}
+
+test("what sticky left out stays out, call by call", async () => {
+  const all = session(60, { api: "bedrock-converse-stream" });
+  const hook = createTransformContext({ schedule: "sticky", keepRecentImages: 4000, imageTokens: 1 });
+  let gone = new Set();
+  let moves = 0;
+  for (let end = 3; end <= all.length; end += 2) {
+    const left = new Set(imagesOf(await hook(all.slice(0, end))).map(([, name]) => name));
+    const now = new Set(imagesOf(all.slice(0, end)).flatMap(([, name]) => (left.has(name) ? [] : [name])));
+    assert.ok([...gone].every((name) => now.has(name)));
+    moves += now.size > gone.size ? 1 : 0;
+    gone = now;
+  }
+  assert.ok(moves > 1 && moves < 25, `${moves} moves`);
+});
