@@ -1,6 +1,7 @@
 //! Thinking that is bound to its prefix is only sent behind the very bytes it was made behind, under every schedule.
 
 #![expect(clippy::indexing_slicing, reason = "a test that indexes out of bounds fails, as it should")]
+#![expect(clippy::format_collect, reason = "made-up texts need no speed")]
 
 use std::sync::Arc;
 
