@@ -12,10 +12,6 @@ use crate::account::{Form, Row as Sent};
 use crate::plan::{Keep, KeptLines};
 use crate::traits::lines::Layout;
 
-/// Tokens of a usual line.
-const LINE_TOKENS: f64 = 12.0;
-/// How a line's worth grows with its length when lines are chosen.
-const SIZE_EXPONENT: f64 = 0.0;
 /// Gaps of fewer tokens than this many markers are left open: they save next to nothing and cost the sense around them.
 const SHORT_GAP: f64 = 1.8;
 
@@ -72,9 +68,8 @@ impl Worth<'_> {
         let identifiers = layout.identifiers(at).iter().map(|&place| place as usize);
         let worth =
             identifiers.filter(|&place| counts(place)).filter_map(|place| self.identifiers.get(place));
-        let line = layout.rows().get(at).and_then(|row| Some((row, self.lines.get(row.line? as usize)?)));
-        let of_size = |tokens: u32| (f64::from(tokens) / LINE_TOKENS).powf(SIZE_EXPONENT);
-        worth.sum::<f64>() + line.map_or(0.0, |(row, worth)| worth * of_size(row.tokens))
+        let line = layout.rows().get(at).and_then(|row| self.lines.get(row.line? as usize));
+        worth.sum::<f64>() + line.copied().unwrap_or(0.0)
     }
 }
 

@@ -259,6 +259,21 @@ mod tests {
     }
 
     #[test]
+    fn work_on_a_file_makes_all_its_lines_worth_more() {
+        let after = |later: &str| {
+            let mut lines = Lines::default();
+            let [old, new] = ["let first = 1;", "let second = 2;"].map(line);
+            let read = enter(&mut lines, &[old], file("a.rs", None));
+            for _ in 0..20 {
+                lines.tick();
+            }
+            enter(&mut lines, &[new], file(later, None));
+            lines.loss(read[0], 1)
+        };
+        assert!(after("a.rs") > after("b.rs"));
+    }
+
+    #[test]
     fn lines_of_no_file_are_worth_nothing() {
         let mut lines = Lines::default();
         let numbers = lines.number(&[line("some line of a log")]);

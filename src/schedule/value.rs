@@ -72,7 +72,9 @@ const EDITED_FILE: f64 = 1.4;
 /// And where it is something to read, such as a Markdown file.
 const DOCUMENT: f64 = 0.75;
 /// How much of a line's age is that of its file: where the model works on a file, it may come back to any line of it.
-const FILE_SHARE: f64 = 0.0;
+/// Swept over 0, 0.5, 0.8 and 1 on seven sessions of two agents: blind edits 3.2, 1.9, 1.9 and 2.3 % at a bill of 83.3,
+/// 83.9, 84.7 and 90.2 dollars.
+const FILE_SHARE: f64 = 0.5;
 /// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing.
 const LINE_WEIGHT: f64 = 3.0;
 
