@@ -23,6 +23,8 @@ export declare class Engine {
    * The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
    */
   plan(slots: Uint32Array, request: PlanRequest, flag?: CancelFlag | undefined | null): Promise<Float64Array>
+  /** Enters the messages in these slots into a book, on a worker thread; calls before `from` are in it already. */
+  enter(book: LedgerBook, slots: Uint32Array, from: number, terms: LedgerTerms, flag?: CancelFlag | undefined | null): Promise<void>
   /** The text that replaces a tool result. */
   shortened(slot: number): string | null
   /**
@@ -52,6 +54,14 @@ export declare class HistoryStore {
   close(): Promise<void>
   /** Where a damaged file was put, once. */
   takeSetAside(): string | null
+}
+
+/** The calls of one conversation. */
+export declare class LedgerBook {
+  /** A book without calls. */
+  constructor()
+  /** What it all came to. */
+  report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<LedgerReport>
 }
 
 /** A recorded session in a file that stays open. */
@@ -307,6 +317,106 @@ export interface HistoryRows {
 /** The words for why lines of a cut result stay, which a plan names by number. */
 export declare function keeps(): Array<string>
 
+/** Shares of what was reported. */
+export interface LedgerErrors {
+  /** How many. */
+  count: number
+  /** Half are at most this. */
+  median: number
+  /** 95 of 100 are. */
+  p95: number
+}
+
+/** A call that read less from the cache than it could have. */
+export interface LedgerMiss {
+  /** The call, from 1. */
+  call: number
+  /** Position of its answer. */
+  index: number
+  /** Why. */
+  cause: string
+  /** Tokens that were not read. */
+  tokens: number
+  /** What that cost; nothing without a price. */
+  dollars?: number
+}
+
+/** A call at which the hook changed what it had sent before. */
+export interface LedgerMove {
+  /** The call, from 1. */
+  call: number
+  /** Position of its answer. */
+  index: number
+  /** Why it moved. */
+  reason: string
+  /** Tokens it took out. */
+  tokens: number
+  /** Tokens that were written anew. */
+  rewritten: number
+  /** Dollars that took. */
+  cost: number
+  /** Dollars it brought since. */
+  saved: number
+}
+
+/** Dollars for a million tokens. */
+export interface LedgerPrices {
+  /** Neither read from the cache nor written to it. */
+  input: number
+  /** Read from the cache. */
+  read: number
+  /** Written to it. */
+  write: number
+  /** Of the answer. */
+  output: number
+}
+
+/** What a conversation came to: tokens as reported, dollars. */
+export interface LedgerReport {
+  /** All calls. */
+  calls: number
+  /** Without a usable report. */
+  unreported: number
+  /** Without a price. */
+  unpriced: number
+  /** From which the hook had left something out. */
+  edited: number
+  /** That would not have fitted the window unedited. */
+  overWindow: number
+  /** Tokens of all prompts. */
+  prompt: number
+  /** Read from the cache. */
+  cacheRead: number
+  /** Written to it. */
+  cacheWrite: number
+  /** Of all answers. */
+  output: number
+  /** Dollars paid. */
+  billed: number
+  /** The part of them that was reckoned from prices. */
+  estimated: number
+  /** Dollars that would have been paid more without the hook. */
+  saved: number
+  /** Every miss. */
+  misses: Array<LedgerMiss>
+  /** Every move. */
+  moves: Array<LedgerMove>
+  /** Errors of the estimated prompts. */
+  promptError: LedgerErrors
+  /** Errors of the expected cache reads. */
+  readError: LedgerErrors
+}
+
+/** What the host says of its model. */
+export interface LedgerTerms {
+  /** Its window. */
+  contextWindow: number
+  /** Tokens that are sent beside the messages. */
+  overheadTokens?: number
+  /** Most tokens a prompt should have. */
+  maxPromptTokens?: number
+}
+
 /** A line that could not be used. */
 export interface LineProblem {
   /** Number of the line in the file, from 1. */
@@ -335,6 +445,9 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 
 /** What is remembered, with what is new. */
 export declare function mergePairs(request: string): string
+
+/** The words for the causes a plan names by number. */
+export declare function missCauses(): Array<string>
 
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
