@@ -19,8 +19,8 @@ use crate::schedule::economy::Policy;
 use crate::schedule::every_call::EveryCall;
 use crate::schedule::played::Played;
 use crate::schedule::sticky::Sticky;
-use crate::schedule::verdict::Verdict;
 use crate::schedule::tariff::Tariff;
+use crate::schedule::verdict::Verdict;
 use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::{Source, Transcript, Usage};
 

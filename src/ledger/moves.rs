@@ -7,8 +7,8 @@
 
 use super::Call;
 use crate::schedule::cache_watch::{self, Cause};
-use crate::schedule::verdict::Verdict;
 use crate::schedule::tariff::Tariff;
+use crate::schedule::verdict::Verdict;
 use crate::tokens::estimate::Size;
 
 /// Fewer tokens than this are no move.

@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(tokens(Part::Thinking { text: &text, signature: &name }), 2);
         let call = Part::Call { id: &text, name: &name, arguments: &arguments, is_signed: false };
         assert_eq!(tokens(call), tokens(Part::Text(&name)) + tokens(Part::Text(&arguments)));
-        assert_eq!((tokens(Part::Image), tokens(Part::Unknown)), (IMAGE_TOKENS, 0));
-        let unsent = Raw { is_sent: false, ..Raw::new(ASSISTANT, vec![Part::Image]) };
+        assert_eq!((tokens(Part::Image { len: 0 }), tokens(Part::Unknown)), (IMAGE_TOKENS, 0));
+        let unsent = Raw { is_sent: false, ..Raw::new(ASSISTANT, vec![Part::Image { len: 0 }]) };
         assert_eq!((count(&unsent, &Rules::default()), measure(&unsent, &Rules::default()).tokens), (0, 0));
         let chars = Rules { counting: Counting::Chars, ..Rules::default() };
         assert_eq!(count(&Raw::new(RawRole::User, vec![Part::Text(&utf16("123456789"))]), &chars), 3);
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(of(vec![thinking, Part::Text(&blank)]), Some((Some((1, 2)), false)));
         assert_eq!(of(vec![thinking, Part::Text(&said)]), Some((Some((1, 2)), true)));
         assert_eq!(of(vec![thinking, Part::Counted(&said)]), Some((Some((1, 2)), false)));
-        assert_eq!(of(vec![Part::Image]), Some((None, true)));
+        assert_eq!(of(vec![Part::Image { len: 0 }]), Some((None, true)));
     }
 
     #[test]
@@ -296,7 +296,8 @@ mod tests {
         assert!(!has_cuts(RawRole::System) && !has_cuts(ASSISTANT));
         let unsent = Raw { is_sent: false, ..Raw::new(RawRole::User, vec![Part::Text(&text)]) };
         assert!(measure(&unsent, &Rules::default()).cuts.is_empty());
-        let joined = Raw::new(RawRole::User, vec![Part::Text(&[1, 2]), Part::Image, Part::Text(&[3])]);
+        let joined =
+            Raw::new(RawRole::User, vec![Part::Text(&[1, 2]), Part::Image { len: 0 }, Part::Text(&[3])]);
         assert_eq!(&*joined.joined_text(), &[1, 2, 10, 3]);
     }
 }

@@ -50,19 +50,33 @@ fn version(rest: &str) -> Option<Version> {
 pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
     let behind = account.thinkers().partition_point(|&index| index <= changed);
     let behind = account.thinkers().iter().skip(behind).copied();
-    behind.filter(|&index| bound_thinking(account, index).is_some_and(|of| of.has_other_content)).collect()
+    bound_thinkers(account, behind).filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
 }
 
 /// Whether the open turn holds thinking that a change of anything before it would cost.
+///
+/// The model that thought last is the one that is asked next: what another one thought is not held against it.
 #[must_use]
 pub fn holds_turn(account: &Account) -> bool {
     let start = account.last_user().unwrap_or(0);
-    let newest_first = account.thinkers().iter().rev();
-    newest_first.take_while(|&&index| index > start).any(|&index| bound_thinking(account, index).is_some())
+    let in_turn = || account.thinkers().iter().rev().copied().take_while(|&index| index > start);
+    let newest = in_turn().next().and_then(|index| account.message(index)?.assistant());
+    newest.is_some_and(|of| binds_thinking(&of.source)) && bound_thinkers(account, in_turn()).next().is_some()
 }
 
-/// The assistant message at `index` if it is sent with thinking that is bound.
-fn bound_thinking(account: &Account, index: usize) -> Option<&Assistant> {
-    let row = account.row(index).filter(|row| row.form() == Form::Whole && !row.message.is_protected)?;
-    row.message.sent_assistant().filter(|of| of.thinking.is_some() && binds_thinking(&of.source))
+/// Those of the assistant messages at `indices` that are sent with thinking that is bound.
+fn bound_thinkers(
+    account: &Account,
+    indices: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = (usize, &Assistant)> {
+    // Mostly one model made all of it.
+    let mut last: Option<(&Source, bool)> = None;
+    indices.filter_map(move |index| {
+        let row = account.row(index).filter(|row| row.form() == Form::Whole && !row.message.is_protected)?;
+        let assistant = row.message.sent_assistant().filter(|of| of.thinking.is_some())?;
+        let source = &assistant.source;
+        let binds = last.filter(|(of, _)| *of == source).map_or_else(|| binds_thinking(source), |(_, is)| is);
+        last = Some((source, binds));
+        binds.then_some((index, assistant))
+    })
 }
