@@ -70,7 +70,6 @@ impl EveryCall {
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Option<Played>) {
         let mut last = None;
         self.play(transcript, transcript.len(), |played| last = Some(played));
-        self.calibration.expect_answer();
         self.settle();
         self.planned = self.calibration.planned_tokens(self.account.sent());
         let plan = self.account.plan();
@@ -233,6 +232,10 @@ impl Fold for EveryCall {
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {
         self.account.row(index).map(|row| &row.message)
+    }
+
+    fn expect_answer(&mut self) {
+        self.calibration.expect_answer();
     }
 
     fn planned_tokens(&self) -> Option<f64> {

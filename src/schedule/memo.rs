@@ -150,6 +150,8 @@ mod tests {
             None
         }
 
+        fn expect_answer(&mut self) {}
+
         fn advance(&mut self, _transcript: &Transcript) {}
     }
 

@@ -81,6 +81,7 @@ impl Change {
         if let Some(answer) = self.answer.and_then(|index| transcript.messages().get(index)) {
             let before = (0..fold.len()).filter_map(|index| fold.message(index).cloned());
             let answered = Transcript::new(before.chain([answer.clone()]).collect());
+            fold.expect_answer();
             fold.advance(&answered);
         }
         fold.past().changed(self.at, end, fold.known())

@@ -118,7 +118,6 @@ impl Sticky {
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic, Option<Played>) {
         let mut last = None;
         self.play(transcript, |played| last = Some(played));
-        self.calibration.expect_answer();
         fault::step();
         let (arithmetic, mut moved) = self.next_step();
         let fold = moved.as_deref_mut().unwrap_or(self);
@@ -461,6 +460,10 @@ impl Fold for Sticky {
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {
         self.account.row(index).map(|row| &row.message)
+    }
+
+    fn expect_answer(&mut self) {
+        self.calibration.expect_answer();
     }
 
     fn planned_tokens(&self) -> Option<f64> {
