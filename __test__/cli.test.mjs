@@ -395,7 +395,7 @@ for (const [what, args, input, message] of [
 
 test("--help shows examples that parse, and says what the exit codes mean", () => {
   const helps = new Map(
-    ["", "replay", "explain", "count"].map((name) => {
+    ["", "replay", "explain", "cache", "count"].map((name) => {
       const { status, stdout } = run([...(name === "" ? [] : [name]), "--help"]);
       assert.equal(status, 0);
       return [name, stdout];

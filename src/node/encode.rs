@@ -73,12 +73,14 @@ pub fn decode<'env>(
     count: u32,
     encoding: f64,
 ) -> Result<JsString<'env>> {
-    decode_with(&tokens, count, encoding, |bytes| {
-        if bytes.is_ascii() {
-            env.create_string_latin1(bytes)
-        } else {
-            env.create_string(String::from_utf8_lossy(bytes))
-        }
+    guarded(|| {
+        decode_with(&tokens, count, encoding, |bytes| {
+            if bytes.is_ascii() {
+                env.create_string_latin1(bytes)
+            } else {
+                env.create_string(String::from_utf8_lossy(bytes))
+            }
+        })
     })
 }
 
@@ -90,7 +92,7 @@ pub fn decode_bytes<'env>(
     count: u32,
     encoding: f64,
 ) -> Result<JsString<'env>> {
-    decode_with(&tokens, count, encoding, |bytes| env.create_string_latin1(bytes))
+    guarded(|| decode_with(&tokens, count, encoding, |bytes| env.create_string_latin1(bytes)))
 }
 
 /// What `make` makes of the bytes of the first `count` tokens.
@@ -100,12 +102,9 @@ fn decode_with<'env>(
     encoding: f64,
     make: impl FnOnce(&[u8]) -> napi::Result<JsString<'env>>,
 ) -> Result<JsString<'env>> {
-    guarded(|| {
-        let tokens =
-            tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
-        let decoded = tokenizer(Some(encoding))?.decode_with(tokens, make);
-        Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
-    })
+    let tokens = tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
+    let decoded = tokenizer(Some(encoding))?.decode_with(tokens, make);
+    Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
 }
 
 /// The encoding of a number; cl100k_base where there is none.
