@@ -13,34 +13,36 @@ use crate::sessions::pairs::{self, Pair};
 use crate::sessions::prompt;
 use crate::sessions::rounds::{self, Heard};
 
+#[derive(Deserialize)]
+struct SplitRequest {
+    messages: Vec<Heard>,
+    keep: usize,
+}
+
 /// Where a conversation is cut, and the rounds before that.
 #[napi]
 pub fn split_rounds(request: String) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Request {
-        messages: Vec<Heard>,
-        keep: usize,
-    }
     guarded(|| {
-        let Request { messages, keep } = parsed(&request)?;
+        let SplitRequest { messages, keep } = parsed(&request)?;
         json(&rounds::split(&messages, keep))
     })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PromptRequest {
+    rounds: Vec<Pair>,
+    max_pairs: usize,
+    max_tokens: usize,
+    answer_tokens: usize,
 }
 
 /// The prompt that asks a summariser for pairs.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn pairs_prompt(request: String) -> Result<Promise<String>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Request {
-        rounds: Vec<Pair>,
-        max_pairs: usize,
-        max_tokens: usize,
-        answer_tokens: usize,
-    }
     guarded(|| {
         Ok(blocking(None, move |_| {
-            let Request { rounds, max_pairs, max_tokens, answer_tokens } = parsed(&request)?;
+            let PromptRequest { rounds, max_pairs, max_tokens, answer_tokens } = parsed(&request)?;
             Ok(prompt::pairs_prompt(&rounds, max_pairs, max_tokens, answer_tokens))
         }))
     })
@@ -58,17 +60,18 @@ pub fn clipped_pairs(given: String) -> Result<String> {
     guarded(|| json(&pairs::clipped_forms(&parsed::<Vec<Pair>>(&given)?)))
 }
 
+#[derive(Deserialize)]
+struct MergeRequest {
+    history: Vec<Pair>,
+    pairs: Vec<Pair>,
+    max: usize,
+}
+
 /// What is remembered, with what is new.
 #[napi]
 pub fn merge_pairs(request: String) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Request {
-        history: Vec<Pair>,
-        pairs: Vec<Pair>,
-        max: usize,
-    }
     guarded(|| {
-        let Request { history, pairs, max } = parsed(&request)?;
+        let MergeRequest { history, pairs, max } = parsed(&request)?;
         json(&pairs::merge_pairs(&history, &pairs, max))
     })
 }
