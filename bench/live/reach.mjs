@@ -69,12 +69,12 @@ function compaction(loop, judge, contextWindow) {
   return () => {
     const tokens = contextTokens(loop.messages);
     if (tokens < COMPACT_SHARE * contextWindow) return false;
-    scribe.now = loop.messages.at(-1).timestamp ?? 0;
-    loop.messages = compacted(
-      loop.messages,
-      KEEP_SHARE * contextWindow,
-      scribe.summary(SUMMARY_TOKENS, tokens),
-    );
+    // Recorded answers follow at once: a summary is no newer than they are.
+    const summary = {
+      ...scribe.summary(SUMMARY_TOKENS, tokens),
+      timestamp: loop.messages.at(-1).timestamp ?? 0,
+    };
+    loop.messages = compacted(loop.messages, KEEP_SHARE * contextWindow, summary);
     judge.hostChanged();
     return true;
   };
