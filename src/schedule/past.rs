@@ -68,7 +68,10 @@ impl Change {
                 |(reported, planned): (f64, f64)| (reported - planned).abs() <= TELLING_MISS * planned;
             reported.zip(fold.planned_tokens()).is_some_and(close)
         };
-        let is_same = kept_end > at || is_begun || (is_summed_up && (is_alone || answers()));
+        let is_answered = answers();
+        let is_same = kept_end > at || is_begun || (is_summed_up && (is_alone || is_answered));
+        // With nothing known before it, it may as well answer a call that another schedule planned.
+        let answer = answer.filter(|_| kept_end > at || is_answered);
         is_same.then_some(Self { at, kept_end, answer, is_summed_up })
     }
 

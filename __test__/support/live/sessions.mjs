@@ -220,6 +220,7 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
+    this.#hasOnlyGrown = false;
     this.#invariants.hostChanged({ isNew: false });
   }
 
@@ -237,6 +238,6 @@ class Session {
     }
     this.#provider.forget(result);
     this.#hasOnlyGrown = false;
-    this.#invariants.hostChanged({ isNew: false });
+    this.#invariants.hostChanged({ isNew: false, isEdit: true });
   }
 }
