@@ -69,9 +69,9 @@ impl Change {
             reported.zip(fold.planned_tokens()).is_some_and(close)
         };
         let is_answered = answers();
-        let is_same = kept_end > at || is_begun || (is_summed_up && (is_alone || is_answered));
+        let is_same = is_alone && (kept_end > at || is_begun || is_summed_up);
         // With nothing known before it, it may as well answer a call that another schedule planned.
-        let answer = answer.filter(|_| kept_end > at || is_answered);
+        let answer = answer.filter(|_| kept_end > at || is_answered || fold.planned_tokens().is_none());
         is_same.then_some(Self { at, kept_end, answer, is_summed_up })
     }
 
