@@ -35,44 +35,26 @@ impl Change {
     /// hook has seen no other.
     pub(super) fn find<F: Fold>(fold: &F, transcript: &Transcript, is_alone: bool) -> Option<Self> {
         let messages = transcript.messages();
-        // A report that came in or was put right changes no list.
-        let is_equal = |&(index, message): &(usize, &Arc<Message>)| {
-            fold.message(index).is_some_and(|known| known.identity == message.identity)
-        };
-        let at = messages.iter().enumerate().take_while(is_equal).count();
+        let at = shared_len(fold, messages);
         let (shared, rest) = messages.split_at_checked(at)?;
-        let places: HashMap<u128, usize> = (at..fold.len())
-            .filter_map(|index| fold.message(index).map(|message| (message.identity, index)))
-            .collect();
-        let place = |message: &Arc<Message>| places.get(&message.identity).copied();
-        let is_kept = |(index, message): (usize, &Arc<Message>)| {
-            let next = rest.get(index + 1).and_then(place);
-            place(message).is_some_and(|here| is_telling(message) || next == Some(here + 1))
-        };
-        let kept_end = if rest.iter().enumerate().take(LOOKED_FOR).any(is_kept) {
-            rest.iter().rposition(|message| place(message).is_some()).map_or(at, |last| at + last + 1)
-        } else {
-            at
-        };
+        let kept_end = at + kept_len(fold, at, rest);
+        let is_kept = kept_end > at;
         let summaries = rest.iter().take_while(|message| matches!(message.body, Body::Summary)).count();
-        let behind = kept_end.max(at + summaries);
         let is_summed_up = summaries > 0;
-        let answer = messages.iter().enumerate().skip(behind).take(EDITED);
-        let answer = answer
-            .filter(|_| kept_end > at || is_summed_up)
-            .find_map(|(index, message)| message.assistant().map(|_| index));
+
+        let behind = kept_end.max(at + summaries);
+        let mut near = messages.iter().enumerate().skip(behind).take(EDITED);
+        let answer = near.find(|(_, message)| message.assistant().is_some());
+        let answer = answer.filter(|_| is_kept || is_summed_up);
+        let is_answered = answer.is_some_and(|(_, answer)| is_as_planned(fold, answer));
+
         let is_begun = shared.iter().any(|message| is_telling(message));
-        let answers = || {
-            let reported = answer.and_then(|index| messages.get(index)?.reported_tokens());
-            let close =
-                |(reported, planned): (f64, f64)| (reported - planned).abs() <= TELLING_MISS * planned;
-            reported.zip(fold.planned_tokens()).is_some_and(close)
-        };
-        let is_answered = answers();
-        let is_same = is_alone && (kept_end > at || is_begun || is_summed_up);
+        let is_same = (is_kept && has_newest(fold, rest))
+            || (is_summed_up && is_after(fold, rest) && (is_answered || is_alone || is_begun))
+            || (is_begun && !is_kept && !is_summed_up);
         // With nothing known before it, it may as well answer a call that another schedule planned.
-        let answer = answer.filter(|_| kept_end > at || is_answered || fold.planned_tokens().is_none());
-        is_same.then_some(Self { at, kept_end, answer, is_summed_up })
+        let answer = answer.filter(|_| is_kept || is_answered || fold.planned_tokens().is_none());
+        is_same.then_some(Self { at, kept_end, answer: answer.map(|(index, _)| index), is_summed_up })
     }
 
     /// What the fold's conversation was; the answer to its last call teaches too.
@@ -89,6 +71,54 @@ impl Change {
         }
         fold.past().changed(self.at, end, fold.known())
     }
+}
+
+/// How many messages stand as `fold` took them in. A report that came in or was put right changes no list.
+fn shared_len<F: Fold>(fold: &F, messages: &[Arc<Message>]) -> usize {
+    let is_equal = |(index, message): &(usize, &Arc<Message>)| {
+        fold.message(*index).is_some_and(|known| known.identity == message.identity)
+    };
+    messages.iter().enumerate().take_while(is_equal).count()
+}
+
+/// Where in `rest` the messages end that `fold` took in from `at` on; 0 if none of them stands near its beginning.
+fn kept_len<F: Fold>(fold: &F, at: usize, rest: &[Arc<Message>]) -> usize {
+    let places: HashMap<u128, usize> =
+        (at..fold.len()).filter_map(|index| Some((fold.message(index)?.identity, index))).collect();
+    let place = |message: &Arc<Message>| places.get(&message.identity).copied();
+    let is_kept = |(index, message): (usize, &Arc<Message>)| {
+        let next = rest.get(index + 1).and_then(place);
+        place(message).is_some_and(|here| is_telling(message) || next == Some(here + 1))
+    };
+    if !rest.iter().enumerate().take(LOOKED_FOR).any(is_kept) {
+        return 0;
+    }
+    rest.iter().rposition(|message| place(message).is_some()).map_or(0, |last| last + 1)
+}
+
+fn newest<F: Fold>(fold: &F) -> Option<&Arc<Message>> {
+    fold.message(fold.len().checked_sub(1)?)
+}
+
+/// Whether the newest message that `fold` took in stands in `rest`: what its host took away is older.
+fn has_newest<F: Fold>(fold: &F, rest: &[Arc<Message>]) -> bool {
+    newest(fold).is_some_and(|newest| {
+        is_telling(newest) && rest.iter().any(|message| message.identity == newest.identity)
+    })
+}
+
+/// Whether the summary that `rest` begins with was made after the newest message: one that opens another conversation need
+/// not have been.
+fn is_after<F: Fold>(fold: &F, rest: &[Arc<Message>]) -> bool {
+    let made_ms = rest.first().and_then(|summary| summary.timestamp_ms);
+    let newest_ms = newest(fold).and_then(|newest| newest.timestamp_ms);
+    made_ms.zip(newest_ms).is_some_and(|(made, newest)| made >= newest)
+}
+
+/// Whether `answer` reports about as many tokens as the last planned prompt has.
+fn is_as_planned<F: Fold>(fold: &F, answer: &Message) -> bool {
+    let tokens = answer.reported_tokens().zip(fold.planned_tokens());
+    tokens.is_some_and(|(reported, planned)| (reported - planned).abs() <= TELLING_MISS * planned)
 }
 
 /// Whether no other conversation has this message: it says when it was made, or belongs to a call with an id.
