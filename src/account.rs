@@ -573,7 +573,7 @@ impl Account {
     #[must_use]
     pub fn sent_before(&self, end: usize) -> Size {
         let rows = self.live_before(end).filter_map(|index| self.rows.get(index));
-        rows.fold(Size::default(), |sum, row| sum.plus(row.message.size_as(row.form())))
+        rows.fold(Size::default(), |sum, row| sum.plus(row.size()))
     }
 
     /// Everything that is not sent as it came, oldest message first.

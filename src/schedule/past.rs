@@ -37,7 +37,8 @@ impl Change {
         let messages = transcript.messages();
         let at = shared_len(fold, messages);
         let (shared, rest) = messages.split_at_checked(at)?;
-        let kept_end = at + kept_len(fold, at, rest);
+        let (kept_len, are_most_kept) = kept_in(fold, at, rest);
+        let kept_end = at + kept_len;
         let is_kept = kept_end > at;
         let summaries = rest.iter().take_while(|message| matches!(message.body, Body::Summary)).count();
         let is_summed_up = summaries > 0;
@@ -48,9 +49,12 @@ impl Change {
         let answer = answer.filter(|_| is_kept || is_summed_up);
         let is_answered = answer.is_some_and(|(_, answer)| is_as_planned(fold, answer));
 
-        let is_begun = shared.iter().any(|message| is_telling(message));
-        let is_same = (is_kept && has_newest(fold, rest))
-            || (is_summed_up && is_after(fold, rest) && (is_answered || is_alone || is_begun))
+        let is_begun = shared.iter().any(|message| !message.is_system() && is_telling(message));
+        let is_undated = rest.first().is_some_and(|first| first.timestamp_ms.is_none());
+        let is_after = is_after(fold, rest);
+        let keeps = are_most_kept || is_after || (is_summed_up && is_undated);
+        let is_same = (keeps && has_newest(fold, rest))
+            || (is_summed_up && is_after && (is_answered || is_alone || is_begun))
             || (is_begun && !is_kept && !is_summed_up);
         // With nothing known before it, it may as well answer a call that another schedule planned.
         let answer = answer.filter(|_| is_kept || is_answered || fold.planned_tokens().is_none());
@@ -81,8 +85,9 @@ fn shared_len<F: Fold>(fold: &F, messages: &[Arc<Message>]) -> usize {
     messages.iter().enumerate().take_while(is_equal).count()
 }
 
-/// Where in `rest` the messages end that `fold` took in from `at` on; 0 if none of them stands near its beginning.
-fn kept_len<F: Fold>(fold: &F, at: usize, rest: &[Arc<Message>]) -> usize {
+/// Where the messages of `rest` end that `fold` took in too, from `at` on, and whether they are most of the one or the other.
+/// Nothing if none of them stands near the beginning of `rest`.
+fn kept_in<F: Fold>(fold: &F, at: usize, rest: &[Arc<Message>]) -> (usize, bool) {
     let places: HashMap<u128, usize> =
         (at..fold.len()).filter_map(|index| Some((fold.message(index)?.identity, index))).collect();
     let place = |message: &Arc<Message>| places.get(&message.identity).copied();
@@ -91,28 +96,33 @@ fn kept_len<F: Fold>(fold: &F, at: usize, rest: &[Arc<Message>]) -> usize {
         place(message).is_some_and(|here| is_telling(message) || next == Some(here + 1))
     };
     if !rest.iter().enumerate().take(LOOKED_FOR).any(is_kept) {
-        return 0;
+        return (0, false);
     }
-    rest.iter().rposition(|message| place(message).is_some()).map_or(0, |last| last + 1)
+    let count = rest.iter().filter(|message| place(message).is_some()).count();
+    let last = rest.iter().rposition(|message| place(message).is_some());
+    (last.map_or(0, |last| last + 1), count > 2 && 2 * count > rest.len().min(fold.len() - at))
 }
 
 fn newest<F: Fold>(fold: &F) -> Option<&Arc<Message>> {
     fold.message(fold.len().checked_sub(1)?)
 }
 
-/// Whether the newest message that `fold` took in stands in `rest`: what its host took away is older.
+/// Whether the two newest messages that `fold` took in stand in `rest`, one behind the other: what its host took away is
+/// older. One alone may be alike in two conversations.
 fn has_newest<F: Fold>(fold: &F, rest: &[Arc<Message>]) -> bool {
-    newest(fold).is_some_and(|newest| {
-        is_telling(newest) && rest.iter().any(|message| message.identity == newest.identity)
-    })
+    let from_end = |back| Some(fold.message(fold.len().checked_sub(back)?)?.identity);
+    let is_pair = |pair: &[Arc<Message>]| {
+        pair.iter().map(|message| Some(message.identity)).eq([from_end(2), from_end(1)])
+    };
+    newest(fold).is_some_and(|newest| is_telling(newest)) && rest.windows(2).any(is_pair)
 }
 
-/// Whether the summary that `rest` begins with was made after the newest message: one that opens another conversation need
-/// not have been.
+/// Whether what `rest` begins with was made after the newest message, as a summary of it is; one that opens another
+/// conversation need not have been.
 fn is_after<F: Fold>(fold: &F, rest: &[Arc<Message>]) -> bool {
     let made_ms = rest.first().and_then(|summary| summary.timestamp_ms);
     let newest_ms = newest(fold).and_then(|newest| newest.timestamp_ms);
-    made_ms.zip(newest_ms).is_some_and(|(made, newest)| made >= newest)
+    made_ms.zip(newest_ms).is_some_and(|(made, newest)| made > newest)
 }
 
 /// Whether `answer` reports about as many tokens as the last planned prompt has.
