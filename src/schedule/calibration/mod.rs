@@ -20,7 +20,7 @@ pub use self::report::Sent;
 pub use self::scale::PRIOR_SCALE;
 
 use self::dates::Dates;
-use self::report::Report;
+use self::report::{Reading, Report};
 use self::scale::{PRIOR_WEIGHT, SCALE_RANGE, Scales};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Assistant, Message, Source, Usage};
@@ -45,6 +45,7 @@ pub struct Known {
     /// In cl100k tokens, so that it outlives a change of model.
     overhead: f64,
     scale: f64,
+    reading: Reading,
 }
 
 /// What the same conversation was before its host changed the list otherwise than by adding to it.
@@ -225,9 +226,13 @@ impl Calibration {
         }
         let Assistant { source, usage, .. } = assistant;
         match self.anchor.take() {
-            None => self.first(Report::read(source, total, usage, sent, None)),
+            None => {
+                let known = self.known_before().filter(|known| known.source == *source);
+                let reading = known.map(|known| known.reading.of_edited()).unwrap_or_default();
+                self.first(Report::read(source, total, usage, sent, reading));
+            }
             Some(anchor) if anchor.source != *source => {
-                let next = Report::read(source, total, usage, sent, Some(&anchor));
+                let next = Report::read(source, total, usage, sent, anchor.reading);
                 self.switch(anchor, next);
             }
             Some(anchor) => {
@@ -277,7 +282,7 @@ impl Calibration {
         let Some(anchor) = &self.anchor else { return self.past.known.clone() };
         let scale = self.scales.of(&anchor.source);
         let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
-        Some(Known { source: anchor.source.clone(), overhead, scale })
+        Some(Known { source: anchor.source.clone(), overhead, scale, reading: anchor.reading })
     }
 
     /// Whether there was a report that could be believed.

@@ -40,6 +40,11 @@ enum Twice {
 }
 
 impl Reading {
+    /// The same, of a list that was sent with its edits.
+    pub(super) fn of_edited(self) -> Self {
+        Self { was_raw: false, ..self }
+    }
+
     /// Tokens of the prompt that a usage with so many in all reports; those, where it cannot be read so.
     pub(super) fn prompt_tokens(self, total: f64, usage: &Usage) -> f64 {
         self.twice.prompt_tokens(total, usage).unwrap_or(total)
@@ -47,14 +52,14 @@ impl Reading {
 }
 
 impl Twice {
-    /// The prompt by `usage`, if that can be; `total` if nothing is said twice.
+    /// The prompt by `usage`, if that can be; `total` if nothing is said twice, as where nothing was cached.
     fn prompt_tokens(self, total: f64, usage: &Usage) -> Option<f64> {
         let (input, read) = (usage.input?, usage.cache_read.unwrap_or(0.0));
         let cached = read + usage.cache_write.unwrap_or(0.0);
         match self {
             Self::Nothing => Some(total),
-            Self::Read => (read > 0.0 && input >= read).then_some(total - read),
-            Self::All => (cached > read && input >= cached).then_some(input),
+            Self::Read => (input >= read).then_some(total - read),
+            Self::All => (input >= cached).then_some(total - cached),
         }
     }
 }
@@ -71,9 +76,8 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// `usage`, of a prompt of so many tokens in all, read as it stands or as the `last` report was.
-    pub(super) fn read(source: &Source, total: f64, usage: &Usage, sent: Sent, last: Option<&Self>) -> Self {
-        let reading = last.map_or_else(Reading::default, |last| last.reading);
+    /// `usage`, of a prompt of so many tokens in all, read so if that can be, else as it stands.
+    pub(super) fn read(source: &Source, total: f64, usage: &Usage, sent: Sent, reading: Reading) -> Self {
         Self::read_as(reading, source, total, usage, sent)
             .or_else(|| Self::read_as(Reading::default(), source, total, usage, sent))
             .unwrap_or_else(|| Self { source: source.clone(), reported: 0.0, counted: 0.0, reading })
@@ -93,7 +97,7 @@ impl Report {
             let predicted = self.reported + scale * (next.counted - self.counted);
             (predicted - next.reported).abs() / next.reported.max(1.0)
         };
-        let last = Self::read(&self.source, total, usage, sent, Some(self));
+        let last = Self::read(&self.source, total, usage, sent, self.reading);
         let (last_miss, mut best) = (miss(&last), last.clone());
         for was_raw in [false, true] {
             for twice in [Twice::Nothing, Twice::Read, Twice::All] {

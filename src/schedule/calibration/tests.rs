@@ -203,3 +203,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_provider_that_counts_the_cache_twice_is_read_so_after_a_compaction_too() {
+    let mut before = on();
+    for (input, read, counted) in
+        [(30_000.0, 0.0, 20_000), (31_270.0, 30_000.0, 21_000), (32_540.0, 0.0, 22_000)]
+    {
+        before.observe(0, &answer("a", input, read), None, both(counted));
+    }
+    let mut after = on();
+    after.start_from(Past { known: before.known(), from: 0, stale: Vec::new() });
+    for (input, read, counted) in [(11_000.0, 9_000.0, 5_000), (12_270.0, 11_000.0, 6_000)] {
+        after.observe(0, &answer("a", input, read), None, both(counted));
+        close(after.estimate().tokens(size(counted)), input, 0.01);
+    }
+}
