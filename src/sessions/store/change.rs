@@ -118,7 +118,7 @@ impl Changing<'_> {
         let mut seqs = Vec::with_capacity(messages.len());
         for message in messages {
             let seq = head.last_seq + 1;
-            if self.insert(&head, &message.id, seq, seq, Flags::LIVE, self.now, &message.body)? {
+            if self.insert(&head, Row::appended(message, seq, self.now))? {
                 head.last_seq = seq;
                 seqs.push(seq);
             } else {
@@ -134,41 +134,31 @@ impl Changing<'_> {
     }
 
     /// False if the id is there already.
-    #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
-    fn insert(
-        &self,
-        head: &Head,
-        id: &str,
-        seq: i64,
-        place: i64,
-        flags: Flags,
-        at: i64,
-        body: &str,
-    ) -> Sql<bool> {
-        let row = self.next_row.map(|next| next.fetch_add(1, Ordering::Relaxed));
-        self.insert_as(row, head, id, seq, place, flags, at, body)
+    fn insert(&self, head: &Head, message: Row<'_>) -> Sql<bool> {
+        let number = self.next_row.map(|next| next.fetch_add(1, Ordering::Relaxed));
+        self.insert_as(number, head, message)
     }
 
     /// `insert` as the row of that number; of the next one without.
-    #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
-    pub(super) fn insert_as(
-        &self,
-        row: Option<i64>,
-        head: &Head,
-        id: &str,
-        seq: i64,
-        place: i64,
-        flags: Flags,
-        at: i64,
-        body: &str,
-    ) -> Sql<bool> {
+    pub(super) fn insert_as(&self, number: Option<i64>, head: &Head, message: Row<'_>) -> Sql<bool> {
+        let Row { id, seq, place, at, body, flags } = message;
         let inserted = self
             .transaction
             .prepare_cached(
                 "INSERT INTO messages(row, session, id, seq, place, live, summary, at, body)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(session, id) DO NOTHING",
             )?
-            .execute(params![row, head.stamp.session, id, seq, place, flags.live, flags.summary, at, body])?;
+            .execute(params![
+                number,
+                head.stamp.session,
+                id,
+                seq,
+                place,
+                flags.live,
+                flags.summary,
+                at,
+                body
+            ])?;
         if inserted > 0 && self.indexes && !flags.summary {
             index_words(self.transaction, self.transaction.last_insert_rowid(), body)?;
         }
@@ -235,7 +225,15 @@ impl Changing<'_> {
         head.last_seq += 1;
         head.stamp.revision += 1;
         let place = place.unwrap_or(head.last_seq);
-        self.insert(&head, &summary.id, head.last_seq, place, Flags::SUMMARY, self.now, &summary.body)?;
+        let row = Row {
+            id: &summary.id,
+            seq: head.last_seq,
+            place,
+            at: self.now,
+            body: &summary.body,
+            flags: Flags { live: true, summary: true },
+        };
+        self.insert(&head, row)?;
         self.transaction
             .prepare_cached(
                 "UPDATE sessions SET digest = ?2, compressions = compressions + 1, tokens_saved = tokens_saved + ?3
@@ -274,8 +272,10 @@ impl Changing<'_> {
     ) -> Sql<Outcome> {
         let mut head = self.or_new(None, namespace, key)?;
         for message in messages {
-            let flags = Flags { live: message.is_live, summary: message.is_summary };
-            self.insert(&head, &message.id, message.seq, message.place, flags, self.now, &message.body)?;
+            let &ImportedMessage { ref id, seq, place, ref body, is_live: live, is_summary: summary } =
+                message;
+            let flags = Flags { live, summary };
+            self.insert(&head, Row { id, seq, place, at: self.now, body, flags })?;
             head.last_seq = head.last_seq.max(message.seq).max(message.place);
         }
         self.transaction
@@ -296,16 +296,31 @@ impl Changing<'_> {
     }
 }
 
-/// What kind of row a message is.
+/// A message as its table has it.
 #[derive(Clone, Copy)]
-pub(super) struct Flags {
-    live: bool,
-    summary: bool,
+pub(super) struct Row<'a> {
+    id: &'a str,
+    seq: i64,
+    place: i64,
+    /// When it was written, in ms since 1970.
+    at: i64,
+    body: &'a str,
+    flags: Flags,
 }
 
-impl Flags {
-    pub(super) const LIVE: Self = Self { live: true, summary: false };
-    const SUMMARY: Self = Self { live: true, summary: true };
+impl<'a> Row<'a> {
+    /// A new one, behind all others.
+    pub(super) fn appended(message: &'a NewMessage, seq: i64, at: i64) -> Self {
+        let flags = Flags { live: true, summary: false };
+        Self { id: &message.id, seq, place: seq, at, body: &message.body, flags }
+    }
+}
+
+/// What kind of row a message is.
+#[derive(Clone, Copy)]
+struct Flags {
+    live: bool,
+    summary: bool,
 }
 
 fn unchanged(head: Option<Head>) -> Outcome {

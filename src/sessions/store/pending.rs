@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::MutexGuard;
 
-use super::change::{Changing, Flags, Head, Sql};
+use super::change::{Changing, Head, Row, Sql};
 use super::rows::{NewMessage, Stamp};
 use super::{Error, Slot, Store, connection_of, now_ms};
 use crate::sqlite::Kind;
@@ -124,8 +124,8 @@ impl Store {
 }
 
 fn write_down(change: &Changing<'_>, Appended { head, messages }: &Appended) -> Sql<()> {
-    for Waiting { row, seq, at, message: NewMessage { id, body } } in messages {
-        change.insert_as(Some(*row), head, id, *seq, *seq, Flags::LIVE, *at, body)?;
+    for Waiting { row, seq, at, message } in messages {
+        change.insert_as(Some(*row), head, Row::appended(message, *seq, *at))?;
     }
     change.write_head(head.stamp, head.last_seq)
 }
