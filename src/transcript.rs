@@ -227,8 +227,21 @@ impl Transcript {
     /// Links each tool result to its call.
     #[must_use]
     pub fn new(messages: Vec<Arc<Message>>) -> Self {
-        let links = link(&messages);
+        let mut links = Vec::with_capacity(messages.len());
+        link(&messages, &mut links);
         Self { messages, links }
+    }
+
+    /// Lets go of all but its first `len` messages and takes in these after them, as if it had been made of them: what
+    /// a conversation adds costs no more because it is long.
+    pub fn go_on(&mut self, len: usize, newer: impl Iterator<Item = Arc<Message>>) {
+        self.messages.truncate(len);
+        self.links.truncate(len);
+        // Whoever speaks closes the groups before: from the last one on the links may have changed.
+        let reopened = self.messages.iter().rposition(|message| message.body.ends_calls()).unwrap_or(0);
+        self.links.truncate(reopened);
+        self.messages.extend(newer);
+        link(&self.messages, &mut self.links);
     }
 
     /// The messages, oldest first.
@@ -387,13 +400,21 @@ impl Message {
     }
 }
 
+impl Body {
+    /// Whether no result after it answers a call before it.
+    fn ends_calls(&self) -> bool {
+        matches!(self, Self::Assistant(_) | Self::User | Self::Summary)
+    }
+}
+
+/// Links the messages that have no link yet; the first of them opens no group that began before.
+///
 /// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
 /// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
 /// role may be one the host never sends, so it does not count as speaking.
-fn link(messages: &[Arc<Message>]) -> Vec<Linked> {
+fn link(messages: &[Arc<Message>], links: &mut Vec<Linked>) {
     let mut open: Option<OpenCalls<'_>> = None;
-    let mut links: Vec<Linked> = Vec::with_capacity(messages.len());
-    for (index, message) in messages.iter().enumerate() {
+    for (index, message) in messages.iter().enumerate().skip(links.len()) {
         let mut linked = Linked { link: Link::Own, call: 0, next: None };
         match &message.body {
             Body::Assistant(assistant) => open = message.is_sent.then(|| OpenCalls::of(index, assistant)),
@@ -414,28 +435,52 @@ fn link(messages: &[Arc<Message>]) -> Vec<Linked> {
         }
         links.push(linked);
     }
-    links
 }
 
 /// The calls of the newest assistant message that have no result yet.
 struct OpenCalls<'a> {
     message: usize,
     newest_member: usize,
-    /// Positions by id, the first call of an id last.
-    unanswered: HashMap<&'a str, Vec<usize>>,
+    unanswered: Unanswered<'a>,
 }
+
+/// Calls that no result has answered: nearly every message has a few, and those need no table.
+enum Unanswered<'a> {
+    /// The ids, and a bit for each that was answered.
+    Few(&'a [Box<str>], u32),
+    /// Positions by id, the first call of an id last.
+    Many(HashMap<&'a str, Vec<usize>>),
+}
+
+/// As many calls as there are bits.
+const FEW_CALLS: usize = u32::BITS as usize;
 
 impl<'a> OpenCalls<'a> {
     fn of(message: usize, assistant: &'a Assistant) -> Self {
-        let mut unanswered: HashMap<&str, Vec<usize>> = HashMap::with_capacity(assistant.call_ids.len());
-        for (position, id) in assistant.call_ids.iter().enumerate().rev() {
-            unanswered.entry(id).or_default().push(position);
-        }
+        let ids = &*assistant.call_ids;
+        let unanswered = if ids.len() <= FEW_CALLS {
+            Unanswered::Few(ids, 0)
+        } else {
+            let mut by_id: HashMap<&str, Vec<usize>> = HashMap::with_capacity(ids.len());
+            for (position, id) in ids.iter().enumerate().rev() {
+                by_id.entry(id).or_default().push(position);
+            }
+            Unanswered::Many(by_id)
+        };
         Self { message, newest_member: message, unanswered }
     }
 
+    /// The first call of this id that has no result yet; from now on it has one.
     fn take(&mut self, id: &str) -> Option<usize> {
-        self.unanswered.get_mut(id)?.pop()
+        match &mut self.unanswered {
+            Unanswered::Few(ids, answered) => {
+                let is_open = |position: usize| *answered & (1 << position) == 0;
+                let found = ids.iter().enumerate().position(|(at, known)| is_open(at) && &**known == id)?;
+                *answered |= 1 << found;
+                Some(found)
+            }
+            Unanswered::Many(by_id) => by_id.get_mut(id)?.pop(),
+        }
     }
 }
 

@@ -37,7 +37,12 @@ pub struct Engine {
     planner: Planner,
     rules: Arc<Rules>,
     slots: Arc<Slots>,
+    last: Arc<Last>,
 }
+
+/// The transcript of the last plan: the next one mostly goes on from there. A plan takes it out and puts its own there.
+#[derive(Default)]
+struct Last(Mutex<Option<Transcript>>);
 
 /// What a plan is made by.
 #[derive(Clone)]
@@ -98,7 +103,7 @@ pub struct CachePrices {
 
 impl Engine {
     pub(super) fn with(limits: Limits, planner: Planner, rules: Rules) -> Self {
-        Self { limits, planner, rules: Arc::new(rules), slots: Arc::default() }
+        Self { limits, planner, rules: Arc::new(rules), slots: Arc::default(), last: Arc::default() }
     }
 
     /// The limits with what the host says of its model now.
@@ -166,11 +171,17 @@ impl Engine {
                 ttl_seconds,
             });
             let said = Said { overhead_tokens: request.overhead_tokens, prices };
-            let planner = self.planner.clone();
+            let (planner, last) = (self.planner.clone(), self.last.clone());
             Ok(blocking(flag, move |cancel| {
-                let transcript = Transcript::new(slots.get(&wanted)?);
+                let before = last.0.lock().take().unwrap_or_default();
+                let transcript = slots.transcript(&wanted, before)?;
                 cancel.check()?;
-                Ok(Numbers(planned(&planner, &transcript, &limits, &said, request.by_message)))
+                let numbers = planned(&planner, &transcript, &limits, &said, request.by_message);
+                // Schedules keep the messages they planned over anyway; the guard keeps none.
+                if matches!(planner, Planner::Layers(..)) {
+                    *last.0.lock() = Some(transcript);
+                }
+                Ok(Numbers(numbers))
             }))
         })
     }
@@ -299,6 +310,22 @@ impl Slots {
         messages
             .collect::<Option<_>>()
             .ok_or_else(|| Failure::internal("a message was planned over before it was read"))
+    }
+
+    /// The messages in these slots, taken over from the transcript `last` as far as it is the same.
+    fn transcript(&self, wanted: &[u32], mut last: Transcript) -> Result<Transcript> {
+        let shared = {
+            let slots = self.0.lock();
+            let is_same = |slot: u32, known: &Arc<Message>| {
+                let now = slots.get(slot as usize).and_then(Option::as_ref);
+                now.is_some_and(|now| Arc::ptr_eq(now, known))
+            };
+            let known = wanted.iter().zip(last.messages());
+            known.take_while(|&(&slot, known)| is_same(slot, known)).count()
+        };
+        let newer = self.get(wanted.get(shared..).unwrap_or_default())?;
+        last.go_on(shared, newer.into_iter());
+        Ok(last)
     }
 }
 

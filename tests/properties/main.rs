@@ -24,6 +24,7 @@ use pi_strata::schedule::Mode;
 use pi_strata::shorten::{Cap, Shortening};
 use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
 use pi_strata::tokens;
+use pi_strata::transcript::Transcript;
 use pi_strata::validity::{Family, Mend, Rule, repair};
 use proptest::prelude::*;
 
@@ -291,6 +292,27 @@ proptest! {
         let left: Vec<_> = problems(&output, family).into_iter().filter(|problem| !ends(problem.rule)).collect();
         prop_assert_eq!(left, []);
         prop_assert_eq!(repair(&output.iter().map(Message::raw).collect::<Vec<_>>(), family), []);
+    }
+
+    #[test]
+    fn a_transcript_that_goes_on_is_the_one_made_anew(seed: u64, len in 1..MAX_MESSAGES, other: u64) {
+        let whole = transcript(&broken(seed, len, 30).messages);
+        let elsewhere = transcript(&broken(other, len, 30).messages);
+        let mut dice = Dice::new(other);
+        let mut grown = elsewhere;
+        grown.go_on(0, std::iter::empty());
+        while grown.len() < len {
+            // Each step takes some of what was there back: a message read anew, an answer that replaces another.
+            let kept = grown.len().saturating_sub(dice.below(4));
+            let end = (kept + 1 + dice.below(9)).min(len);
+            grown.go_on(kept, whole.messages()[kept..end].iter().cloned());
+            let anew = Transcript::new(whole.messages()[..end].to_vec());
+            for index in 0..end {
+                prop_assert_eq!(grown.link(index), anew.link(index), "message {}", index);
+                prop_assert_eq!(grown.call_position(index), anew.call_position(index));
+                prop_assert!(grown.group(index).eq(anew.group(index)), "group of {}", index);
+            }
+        }
     }
 
     #[test]
