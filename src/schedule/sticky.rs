@@ -181,14 +181,20 @@ impl Sticky {
         if self.calibration.is_older_than_summary(index, message.timestamp_ms) {
             return Verdict::Wait;
         }
-        let (arithmetic, moved) = self.next_step();
-        if let Some(moved) = moved {
-            *self = *moved;
-        } else {
-            self.carried = arithmetic.carried;
+        let mut arithmetic = self.weigh();
+        if arithmetic.verdict == Verdict::Carried {
+            let moved;
+            (arithmetic, moved) = self.worked_out(arithmetic);
+            if let Some(moved) = moved {
+                *self = *moved;
+            } else {
+                self.refused = REFUSED_GROWTH * arithmetic.carried;
+            }
+        } else if arithmetic.verdict.moves() {
+            self.act(arithmetic.verdict);
         }
-        if arithmetic.verdict == Verdict::Unpaid {
-            self.refused = REFUSED_GROWTH * arithmetic.carried;
+        if !arithmetic.verdict.moves() {
+            self.carried = arithmetic.carried;
         }
         self.rhythm.tick(arithmetic.is_cold);
         arithmetic.verdict
@@ -266,17 +272,17 @@ impl Sticky {
     }
 
     /// What the next call decides, and the fold after that where it moves.
-    ///
-    /// A batch that moves because carrying has cost enough is worked out first: one that cannot pay for itself is not made.
     fn next_step(&self) -> (Arithmetic, Option<Box<Self>>) {
-        let mut arithmetic = self.weigh();
-        if !arithmetic.verdict.moves() {
-            return (arithmetic, None);
-        }
+        let arithmetic = self.weigh();
+        if arithmetic.verdict.moves() { self.worked_out(arithmetic) } else { (arithmetic, None) }
+    }
+
+    /// The batch that `arithmetic` asks for, on a copy: one that moves because carrying has cost enough is not made if it
+    /// cannot pay for itself.
+    fn worked_out(&self, mut arithmetic: Arithmetic) -> (Arithmetic, Option<Box<Self>>) {
         let mut moved = Box::new(self.clone());
         moved.act(arithmetic.verdict);
-        let payback = self.payback(&moved);
-        arithmetic.payback_calls = payback.calls();
+        arithmetic.payback_calls = self.payback(&moved).calls();
         if arithmetic.verdict == Verdict::Carried && arithmetic.payback_calls > arithmetic.expected_calls {
             return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
         }
