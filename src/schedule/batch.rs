@@ -130,12 +130,12 @@ impl EditBatch<'_> {
     }
 
     fn candidates(&self) -> BinaryHeap<Candidate> {
-        let old_results = tool_results::old(self.account, self.limits).iter().copied();
+        let end = tool_results::old(self.account, self.limits).last().map_or(0, |newest| newest + 1);
         let is_shortenable = |&index: &usize| {
             let result = self.account.message(index).and_then(|message| message.tool_result());
             result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
         };
-        let old_results: Vec<usize> = old_results.filter(is_shortenable).collect();
+        let old_results: Vec<usize> = self.account.live_before(end).filter(is_shortenable).collect();
         let edits = old_results.iter().copied().chain(self.thinking()).map(Removal::Edit);
         let edits = edits.chain(old_results.iter().copied().map(Removal::Lines));
         let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Removal::Group);

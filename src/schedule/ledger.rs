@@ -3,12 +3,13 @@
 //! It counts, for each identifier, the messages that still show it. Which message goes is decided in `batch`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::value::{History, worth};
 use crate::traits::identifiers::Identifier;
 
 /// Numbers of identifiers, the ledger's own, dense from 0; in the order of the identifiers.
-pub type Numbers = Box<[u32]>;
+pub type Numbers = Arc<[u32]>;
 
 /// Who shows an identifier to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub enum Speaker {
 /// All identifiers seen so far.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    numbers: HashMap<Identifier, u32>,
+    numbers: Arc<HashMap<Identifier, u32>>,
     rows: Vec<Row>,
     calls: u32,
 }
@@ -51,9 +52,10 @@ impl Ledger {
     /// The numbers of these identifiers, new ones entered as first shown by the message at `index`.
     pub fn number(&mut self, identifiers: &[Identifier], index: usize) -> Numbers {
         let mut numbers: Vec<u32> = Vec::with_capacity(identifiers.len());
+        let known = Arc::make_mut(&mut self.numbers);
         for &identifier in identifiers {
             let next = self.rows.len() as u32;
-            let number = *self.numbers.entry(identifier).or_insert(next);
+            let number = *known.entry(identifier).or_insert(next);
             if number == next {
                 let origin = index as u32;
                 let row = Row {
@@ -69,7 +71,7 @@ impl Ledger {
             }
             numbers.push(number);
         }
-        numbers.into_boxed_slice()
+        numbers.into()
     }
 
     /// A message shows these. Returns the messages that first brought what is used now.

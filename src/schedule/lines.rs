@@ -4,6 +4,7 @@
 //! is and whether it still stands there is told by the calls that read and change files.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::value::{LineHistory, line_worth};
 use crate::traits::lines::Line;
@@ -11,14 +12,14 @@ use crate::traits::paths::Path;
 use crate::traits::target::{Change, File};
 
 /// Numbers of lines; dense from 0, in no order.
-pub type LineNumbers = Box<[u32]>;
+pub type LineNumbers = Arc<[u32]>;
 
 /// All lines seen so far, and the files they belong to.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
-    numbers: HashMap<Line, u32>,
+    numbers: Arc<HashMap<Line, u32>>,
     rows: Vec<Row>,
-    files: Files,
+    files: Arc<Files>,
     calls: u32,
 }
 
@@ -42,9 +43,10 @@ impl Lines {
 
     /// The numbers of these lines, in their order; new ones are entered.
     pub fn number(&mut self, lines: &[Line]) -> LineNumbers {
+        let known = Arc::make_mut(&mut self.numbers);
         let numbers = lines.iter().map(|&line| {
             let next = self.rows.len() as u32;
-            let number = *self.numbers.entry(line).or_insert(next);
+            let number = *known.entry(line).or_insert(next);
             if number == next {
                 self.rows.push(Row { holders: 0, file: None, last_seen: 0, is_own: false });
             }
@@ -74,14 +76,14 @@ impl Lines {
     pub fn learn(&mut self, files: &[File], shown: &[u32]) {
         let mut target = None;
         for file in files {
-            let id = self.files.number(&file.path);
+            let id = Arc::make_mut(&mut self.files).number(&file.path);
             target.get_or_insert(id);
             if let Some(change) = &file.change {
                 self.change(id, change);
             }
         }
         let Some(id) = target else { return };
-        self.files.touch(id, self.calls);
+        Arc::make_mut(&mut self.files).touch(id, self.calls);
         for &number in shown {
             self.place(number, id, false);
         }
@@ -89,12 +91,12 @@ impl Lines {
 
     fn change(&mut self, id: u32, change: &Change) {
         if let Some(to) = &change.moved_to {
-            self.files.rename(id, to);
+            Arc::make_mut(&mut self.files).rename(id, to);
         }
         if change.old.is_empty() && change.new.is_empty() {
             return;
         }
-        self.files.edit(id);
+        Arc::make_mut(&mut self.files).edit(id);
         for line in &change.old {
             if let Some(row) = self.numbers.get(line).and_then(|&number| self.rows.get_mut(number as usize)) {
                 row.file = None;

@@ -50,10 +50,11 @@ pub struct Sticky {
     policy: Policy,
     limits: Limits,
     account: Account,
-    held: Vec<Held>,
+    /// What no batch changes stands in an [`Arc`]: a batch is tried out on a copy of the fold.
+    held: Arc<Vec<Held>>,
     ledger: Ledger,
     lines: Lines,
-    staleness: Staleness,
+    staleness: Arc<Staleness>,
     clock: Clock,
     rhythm: Rhythm,
     bills: Bills,
@@ -84,10 +85,10 @@ impl Sticky {
             policy,
             limits,
             account: Account::default(),
-            held: Vec::new(),
+            held: Arc::default(),
             ledger: Ledger::default(),
             lines: Lines::default(),
-            staleness: Staleness::default(),
+            staleness: Arc::default(),
             clock: Clock::default(),
             rhythm: Rhythm::default(),
             bills: Bills::default(),
@@ -416,14 +417,14 @@ impl Sticky {
             self.take_up(index, message, &held);
         }
         self.bytes += held.bytes();
-        self.held.push(held);
+        Arc::make_mut(&mut self.held).push(held);
     }
 
     /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
     fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
         self.lines.show(&held.lines);
         for origin in self.ledger.enter(&held.numbers, speaker(message)) {
-            if let Some(origin) = self.held.get_mut(origin as usize) {
+            if let Some(origin) = Arc::make_mut(&mut self.held).get_mut(origin as usize) {
                 origin.is_taken_up = true;
             }
         }
@@ -435,8 +436,8 @@ impl Sticky {
         if let Some(target) = target {
             self.lines.learn(&target.files, &held.lines);
         }
-        for (older, reason) in self.staleness.enter(index, target, message.traits.text) {
-            if let Some(older) = self.held.get_mut(older) {
+        for (older, reason) in Arc::make_mut(&mut self.staleness).enter(index, target, message.traits.text) {
+            if let Some(older) = Arc::make_mut(&mut self.held).get_mut(older) {
                 older.stale.get_or_insert(reason);
             }
         }
