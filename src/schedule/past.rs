@@ -50,12 +50,14 @@ impl Change {
         let is_answered = answer.is_some_and(|(_, answer)| is_as_planned(fold, answer));
 
         let is_begun = shared.iter().any(|message| !message.is_system() && is_telling(message));
+        // Any one message may be alike in two conversations, so it takes the newest ones, and a reason why they moved:
+        // something newer in front of them, a summary, or an edit among messages that mostly stayed.
         let is_undated = rest.first().is_some_and(|first| first.timestamp_ms.is_none());
         let is_after = is_after(fold, rest);
-        let keeps = are_most_kept || is_after || (is_summed_up && is_undated);
-        let is_same = (keeps && has_newest(fold, rest))
-            || (is_summed_up && is_after && (is_answered || is_alone || is_begun))
-            || (is_begun && !is_kept && !is_summed_up);
+        let is_moved = are_most_kept || is_after || (is_summed_up && is_undated);
+        let is_replaced = is_summed_up && is_after && (is_answered || is_alone || is_begun);
+        let is_cut_short = is_begun && !is_kept && !is_summed_up;
+        let is_same = (is_moved && has_newest(fold, rest)) || is_replaced || is_cut_short;
         // With nothing known before it, it may as well answer a call that another schedule planned.
         let answer = answer.filter(|_| is_kept || is_answered || fold.planned_tokens().is_none());
         is_same.then_some(Self { at, kept_end, answer: answer.map(|(index, _)| index), is_summed_up })
