@@ -1,5 +1,5 @@
 // The package installed from git, as npm does it: cloned, built by `prepare`, packed by `files`. With Rust it works and
-// says that it builds; without, one sentence tells what is wanted. Optimised less than a release, to be done sooner.
+// says that it builds; without, one sentence tells what is wanted. The crates it needs are those this checkout was built with.
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
@@ -37,7 +37,7 @@ function install(name, env) {
   const options = {
     cwd: app,
     maxBuffer: 2 ** 28,
-    env: { ...process.env, ...env, CARGO_TARGET_DIR: join(ROOT, "target"), PI_STRATA_BUILD: "quick" },
+    env: { ...process.env, ...env, CARGO_TARGET_DIR: join(ROOT, "target") },
   };
   return new Promise((resolve) =>
     execFile("script", ["--quiet", "--return", "--command", command, terminal], options, (error) =>
