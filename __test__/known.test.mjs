@@ -8,8 +8,7 @@ import { createTransformContext } from "../index.js";
 import { conversation, dice } from "./support/transcripts.mjs";
 
 const WINDOWS = [4000, 8000];
-// What reports taught of an agent outlives a change of its list (live.test.mjs): here it is about everything else.
-const options = { calibrate: false, reserveTokens: 200, keepRecentMessages: 4, keepRecentToolResults: 2 };
+const options = { reserveTokens: 200, keepRecentMessages: 4, keepRecentToolResults: 2 };
 
 /** What a host may do to a message it handed in before. */
 const CHANGES = [

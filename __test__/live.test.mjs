@@ -372,6 +372,11 @@ test("compactions whose time is later than the answers that follow", async () =>
       const record = await call(800);
       if (at > 0) assertClose(record, 0.04);
     }
+    for (let at = 0; at < 12; at += 1) {
+      const record = await call(2500);
+      assertClose(record, 0.01);
+      assert.equal(record.changed, 0, `call ${record.call} says "${record.reason}"`);
+    }
   }
 });
 

@@ -72,6 +72,7 @@ impl EveryCall {
         self.play(transcript, transcript.len(), |played| last = Some(played));
         self.settle();
         self.planned = self.calibration.planned_tokens(self.account.sent());
+        self.calibration.expect_answer();
         let plan = self.account.plan();
         let floor = if self.limits.overflow == Overflow::Keep { self.shrunk() } else { self.account.sent() };
         self.account.end_trial();
@@ -169,6 +170,8 @@ impl EveryCall {
         }
         let estimate = self.calibration.estimate();
         self.window.slide(account, limits, &estimate);
+        // What the window lets in again comes with its images.
+        images::omit_old(account, limits);
         strip_unbound(account);
         account.begin_trial();
         images::fit(account, limits);
@@ -232,10 +235,6 @@ impl Fold for EveryCall {
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {
         self.account.row(index).map(|row| &row.message)
-    }
-
-    fn expect_answer(&mut self) {
-        self.calibration.expect_answer();
     }
 
     fn planned_tokens(&self) -> Option<f64> {

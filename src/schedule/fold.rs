@@ -21,8 +21,6 @@ pub trait Fold {
     fn message(&self, index: usize) -> Option<&Arc<Message>>;
     /// What it estimated the last planned prompt at, once reports taught it how.
     fn planned_tokens(&self) -> Option<f64>;
-    /// Says that the next message answers the last planned call, whatever its time says.
-    fn expect_answer(&mut self);
     /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
     fn advance(&mut self, transcript: &Transcript);
 

@@ -150,8 +150,6 @@ mod tests {
             None
         }
 
-        fn expect_answer(&mut self) {}
-
         fn advance(&mut self, _transcript: &Transcript) {}
     }
 

@@ -16,6 +16,8 @@ const LOOKED_FOR: usize = 64;
 const EDITED: usize = 4;
 /// A report this close to what was planned tells whose call it was of.
 const TELLING_MISS: f64 = 0.03;
+/// Where every message stands in its place, one this close does: of a text that was edited, the size changed too.
+const LIKELY_MISS: f64 = 0.25;
 
 /// Where a list differs from what a fold took in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,25 +38,29 @@ impl Change {
     pub(super) fn find<F: Fold>(fold: &F, transcript: &Transcript, is_alone: bool) -> Option<Self> {
         let messages = transcript.messages();
         let at = shared_len(fold, messages);
+        if at < fold.len() && is_edited(fold, messages) {
+            return Some(Self { at, kept_end: fold.len(), answer: Some(fold.len()), is_summed_up: false });
+        }
         let (shared, rest) = messages.split_at_checked(at)?;
         let (kept_len, are_most_kept) = kept_in(fold, at, rest);
         let kept_end = at + kept_len;
         let is_kept = kept_end > at;
         let summaries = rest.iter().take_while(|message| matches!(message.body, Body::Summary)).count();
-        let is_summed_up = summaries > 0;
+        // Reports in front of a summary, as of a branch, tell more than what was known of the list as it was.
+        let is_summed_up = summaries > 0 && !shared.iter().any(|message| message.reported_tokens().is_some());
 
         let behind = kept_end.max(at + summaries);
         let mut near = messages.iter().enumerate().skip(behind).take(EDITED);
         let answer = near.find(|(_, message)| message.assistant().is_some());
         let answer = answer.filter(|_| is_kept || is_summed_up);
-        let is_answered = answer.is_some_and(|(_, answer)| is_as_planned(fold, answer));
+        let is_answered = answer.is_some_and(|(_, answer)| planned_miss(fold, answer) <= TELLING_MISS);
 
         let is_begun = shared.iter().any(|message| !message.is_system() && is_telling(message));
         // Any one message may be alike in two conversations, so it takes the newest ones, and a reason why they moved:
-        // something newer in front of them, a summary, or an edit among messages that mostly stayed.
+        // something newer in front of them, a summary, or a change among messages that mostly stayed.
         let is_undated = rest.first().is_some_and(|first| first.timestamp_ms.is_none());
         let is_after = is_after(fold, rest);
-        let is_moved = are_most_kept || is_after || (is_summed_up && is_undated);
+        let is_moved = (are_most_kept && is_answered) || is_after || (is_summed_up && is_undated);
         let is_replaced = is_summed_up && is_after && (is_answered || is_alone || is_begun);
         let is_cut_short = is_begun && !is_kept && !is_summed_up;
         let is_same = (is_moved && has_newest(fold, rest)) || is_replaced || is_cut_short;
@@ -72,7 +78,6 @@ impl Change {
         if let Some(answer) = self.answer.and_then(|index| transcript.messages().get(index)) {
             let before = (0..fold.len()).filter_map(|index| fold.message(index).cloned());
             let answered = Transcript::new(before.chain([answer.clone()]).collect());
-            fold.expect_answer();
             fold.advance(&answered);
         }
         fold.past().changed(self.at, end, fold.known())
@@ -127,10 +132,37 @@ fn is_after<F: Fold>(fold: &F, rest: &[Arc<Message>]) -> bool {
     made_ms.zip(newest_ms).is_some_and(|(made, newest)| made > newest)
 }
 
-/// Whether `answer` reports about as many tokens as the last planned prompt has.
-fn is_as_planned<F: Fold>(fold: &F, answer: &Message) -> bool {
+/// How far what `answer` reports is from what the last prompt was planned to have, as a share of that; infinite where
+/// either is unknown.
+fn planned_miss<F: Fold>(fold: &F, answer: &Message) -> f64 {
     let tokens = answer.reported_tokens().zip(fold.planned_tokens());
-    tokens.is_some_and(|(reported, planned)| (reported - planned).abs() <= TELLING_MISS * planned)
+    tokens.map_or(f64::INFINITY, |(reported, planned)| (reported - planned).abs() / planned)
+}
+
+/// Whether every message that `fold` took in stands in its place, some with another text, and the next one answers the
+/// fold's last call: the host edited them while the model answered. Of an answer it changes no text.
+fn is_edited<F: Fold>(fold: &F, messages: &[Arc<Message>]) -> bool {
+    let answer = messages.get(fold.len()).filter(|message| message.assistant().is_some());
+    let is_answered = answer.is_some_and(|answer| {
+        let is_unreported = answer.reported_tokens().is_none() && fold.planned_tokens().is_some();
+        is_unreported || planned_miss(fold, answer) <= LIKELY_MISS
+    });
+    let is_in_place = |(index, message): (usize, &Arc<Message>)| {
+        fold.message(index).is_some_and(|known| {
+            known.identity == message.identity || (is_telling(known) && is_same_input(known, message))
+        })
+    };
+    is_answered && messages.iter().take(fold.len()).enumerate().all(is_in_place)
+}
+
+/// Whether two messages that are no answers are of one role and time, and of one call if they are results.
+fn is_same_input(one: &Message, other: &Message) -> bool {
+    let is_of_one_role = match (&one.body, &other.body) {
+        (Body::Assistant(_), _) => false,
+        (Body::ToolResult(one), Body::ToolResult(other)) => one.call_id == other.call_id,
+        (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+    };
+    is_of_one_role && one.timestamp_ms == other.timestamp_ms
 }
 
 /// Whether no other conversation has this message: it says when it was made, or belongs to a call with an id.

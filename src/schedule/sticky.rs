@@ -126,6 +126,7 @@ impl Sticky {
         let frontier = fold.account.frontier();
         let floor = fold.floor();
         self.planned = self.calibration.planned_tokens(plan.after);
+        self.calibration.expect_answer();
         (plan, floor, Arithmetic { frontier, ..arithmetic }, last)
     }
 
@@ -467,10 +468,6 @@ impl Fold for Sticky {
 
     fn message(&self, index: usize) -> Option<&Arc<Message>> {
         self.account.row(index).map(|row| &row.message)
-    }
-
-    fn expect_answer(&mut self) {
-        self.calibration.expect_answer();
     }
 
     fn planned_tokens(&self) -> Option<f64> {

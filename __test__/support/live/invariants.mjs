@@ -28,7 +28,6 @@ export class Invariants {
   /** By model, since it came into use: how many reports, tokens of text they have shown, the request of the last one. */
   #reports = new Map();
   #lastModel;
-  #isEdited = false;
 
   /** @param options.isTruthful whether the provider's reports can be relied on, by and large; `isHonest`: each of them */
   constructor(loop, { isTruthful = true, isHonest = true } = {}) {
@@ -38,12 +37,8 @@ export class Invariants {
     this.#isTruthful = isTruthful;
   }
 
-  /**
-   * As the judge's; `isEdit` where messages were changed in place. Older reports are then of texts that are there no
-   * more: from then on the figures are not held to anything.
-   */
-  hostChanged({ isEdit = false, ...change } = {}) {
-    this.#isEdited ||= isEdit;
+  /** As the judge's. */
+  hostChanged(change) {
     this.#judge.hostChanged(change);
     this.#reports.clear();
   }
@@ -52,7 +47,7 @@ export class Invariants {
   check(record) {
     const verdict = this.#judge.look(record);
     const broken = [...this.#always(record, verdict)];
-    if (this.#isTruthful && !this.#isEdited) broken.push(...this.#figures(record, verdict));
+    if (this.#isTruthful) broken.push(...this.#figures(record, verdict));
     this.#note(record);
     return broken;
   }

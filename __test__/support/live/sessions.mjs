@@ -220,7 +220,8 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
-    this.#hasOnlyGrown = false;
+    // Where no report is left, what was known before is worth more than a new hook can know.
+    this.#hasOnlyGrown &&= messages.slice(0, at).some(({ usage }) => usage !== undefined);
     this.#invariants.hostChanged({ isNew: false });
   }
 
@@ -238,6 +239,6 @@ class Session {
     }
     this.#provider.forget(result);
     this.#hasOnlyGrown = false;
-    this.#invariants.hostChanged({ isNew: false, isEdit: true });
+    this.#invariants.hostChanged({ isNew: false });
   }
 }

@@ -198,9 +198,12 @@ impl Calibration {
         &self.past
     }
 
-    /// Says that the next message answers a call that was planned over this very list, whatever its time says.
+    /// Says that a call is made over this very list, so that the next message answers it. A summary may be dated later than
+    /// the answers behind it; without one, their times tell.
     pub fn expect_answer(&mut self) {
-        self.own_answer = Some(self.passed);
+        if self.dates.has_summary {
+            self.own_answer = Some(self.passed);
+        }
     }
 
     /// Whether the answer at `index`, of that time, was to a call that did not have the summary before it: nothing was
@@ -356,7 +359,7 @@ impl Calibration {
 
     /// One more report of the same model: believed if it is about what was to be expected.
     fn follow(&mut self, anchor: Report, next: Report) {
-        if self.contradicts(&anchor, &next) {
+        if !next.is_possible() || self.contradicts(&anchor, &next) {
             self.doubt(anchor, next);
             return;
         }
