@@ -20,7 +20,7 @@ const BATCH_MESSAGES = 512;
  * would hold the main thread for longer than everything else together. Whatever the host changed in one of the newest is
  * noticed at once, in an older one within a few calls.
  */
-const WATCHED_MESSAGES = 10_000;
+const WATCHED_MESSAGES = 4000;
 /** How far back the newest message of the last call is looked for: more than one call adds. */
 const NEW_MESSAGES = 64;
 
