@@ -15,7 +15,7 @@ function* script() {
     "src/lib.rs",
     "src/text.rs",
     "src/plan.rs",
-    "src/transcript.rs",
+    "src/transcript/mod.rs",
     "Cargo.toml",
   ]) {
     yield { calls: [{ name: "read", arguments: { path } }] };

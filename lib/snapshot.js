@@ -26,7 +26,7 @@ const {
   unknown: UNKNOWN,
 } = positions(BLOCKS);
 
-/** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/transcript.rs. */
+/** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/transcript/message.rs. */
 const USAGE_NUMBERS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "output"];
 const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output", "total"];
 

@@ -5,10 +5,12 @@
 
 mod edits;
 mod row;
+mod rows;
 
 use std::collections::BTreeSet;
 
 pub use self::row::{Form, ImageSize, Mark, Row};
+pub use self::rows::Rows;
 
 use crate::plan::{Edit, Layer, Plan, Reason};
 use crate::tokens::estimate::Size;
@@ -27,7 +29,7 @@ enum Opening {
 /// All messages of a transcript so far, and what is sent of them.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    rows: Vec<Row>,
+    rows: Rows,
     /// Messages that are sent in some form.
     live: BTreeSet<usize>,
     raw: Size,
@@ -145,7 +147,7 @@ impl Account {
 
     /// All rows, oldest first.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
@@ -263,12 +265,9 @@ impl Account {
     /// Where the last group opens: the newest message that is sent and no system one, with its call.
     #[must_use]
     pub fn last_group(&self) -> usize {
-        let newest = self
-            .rows
-            .iter()
-            .rev()
-            .find(|row| !row.message.is_system() && row.message.tokens > 0 && !row.is_orphan());
-        newest.map_or(0, |row| row.group)
+        let is_turn = |row: &Row| !row.message.is_system() && row.message.tokens > 0 && !row.is_orphan();
+        let newest = self.rows.newest_first().find(|(_, row)| is_turn(row));
+        newest.map_or(0, |(_, row)| row.group)
     }
 
     /// The group that opens at `start`: that message and the results that answer it.
@@ -279,19 +278,16 @@ impl Account {
     /// Index after the last message that is not whole.
     #[must_use]
     pub fn frontier(&self) -> usize {
-        self.rows
-            .iter()
-            .rposition(|row| row.form() != Form::Whole || row.images_out > 0)
-            .map_or(0, |last| last + 1)
+        let is_edited = |row: &Row| row.form() != Form::Whole || row.images_out > 0;
+        self.rows.newest_first().find(|(_, row)| is_edited(row)).map_or(0, |(last, _)| last + 1)
     }
 
     /// The size of what is sent from the first message on that `before`, the account it grew from, sends in another form.
     #[must_use]
     pub fn size_after_change(&self, before: &Self) -> Size {
-        let differs =
-            |(row, was): (&Row, &Row)| row.form() != was.form() || row.images_out() != was.images_out();
-        let first = self.rows.iter().zip(&before.rows).position(differs).unwrap_or(self.rows.len());
-        let after = self.rows.iter().skip(first);
+        let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();
+        let first = self.rows.first_difference(&before.rows, differs).unwrap_or(self.rows.len());
+        let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
         after.fold(Size::default(), |size, row| size.plus(row.size()))
     }
 
@@ -318,7 +314,7 @@ impl Account {
     /// Everything that is not sent as it came, oldest message first.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let edits = self.rows.iter().enumerate().filter_map(|(index, row)| {
+        let edits = self.rows.since(0).filter_map(|(index, row)| {
             let action = row.action()?;
             let (layer, reason) = row.cause();
             Some(Edit {

@@ -34,7 +34,7 @@ const fn megabytes(count: usize, megabytes: usize) -> ImageSize {
 
 /// What the provider of the newest answer takes.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
-    let newest = account.rows().iter().rev().find_map(|row| row.message.assistant());
+    let newest = account.rows().newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
     let listed = PROVIDER_LIMITS.iter().find(|(name, _)| *name == api).map_or(OTHER_LIMITS, |(_, of)| *of);
     if api == "anthropic-messages" && limits.context_window > CLAUDE_LARGE_WINDOW {

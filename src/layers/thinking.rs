@@ -44,9 +44,9 @@ pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bo
 /// thinking back.
 #[must_use]
 pub fn step_under_way(account: &Account) -> Option<usize> {
-    let newest_first = account.rows().iter().enumerate().rev();
+    let mut newest_first = account.rows().newest_first();
     let (index, newest) =
-        newest_first.into_iter().find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
+        newest_first.find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
     (!newest.call_ids.is_empty()).then_some(index)
 }
 

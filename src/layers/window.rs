@@ -11,9 +11,9 @@ use crate::tokens::estimate::Estimate;
 #[must_use]
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let rows = account.rows();
-    let newest = rows.iter().enumerate().rev().filter(|(_, row)| !row.message.is_system());
+    let newest = rows.newest_first().filter(|(_, row)| !row.message.is_system());
     let start = newest.take(limits.recent_messages()).last().map_or(rows.len(), |(index, _)| index);
-    rows.iter().skip(start).map(|row| row.group).min().unwrap_or(start)
+    rows.since(start).map(|(_, row)| row.group).min().unwrap_or(start)
 }
 
 /// Whether the group that opens at `index` may go: it is there, and nothing protects it.

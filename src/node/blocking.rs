@@ -1,7 +1,7 @@
 //! Work on one of Node's worker threads, and the only task type there is: guarded, to be cancelled, and rejected with
 //! an error that carries its code.
 //!
-//! Whatever takes long is a closure handed to [`blocking`]. The closure gets the cancel flag and checks it between
+//! Whatever takes long is a closure handed to `blocking`. The closure gets the cancel flag and checks it between
 //! steps; a flag raised before the work began keeps it from beginning.
 
 use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, JsError, ToNapiValue, TypeName};

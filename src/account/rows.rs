@@ -1,0 +1,80 @@
+//! The rows of an account, in chunks that copies of it share: an account is copied to try a batch out, and a batch changes
+//! few rows of a long transcript.
+
+use std::sync::Arc;
+
+use super::row::Row;
+
+/// Rows of a chunk: what the first change of one of them copies.
+const CHUNK: usize = 64;
+
+/// A list that is cheap to copy. Whoever changes a row gets a chunk of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// All but the last are full.
+    chunks: Vec<Arc<Vec<Row>>>,
+    len: usize,
+}
+
+impl Rows {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True without any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The row at `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&Row> {
+        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
+    }
+
+    /// The newest row.
+    #[must_use]
+    pub fn last(&self) -> Option<&Row> {
+        self.chunks.last()?.last()
+    }
+
+    /// Those from `start` on, with their positions.
+    pub fn since(&self, start: usize) -> impl Iterator<Item = (usize, &Row)> {
+        (start..self.len).filter_map(|index| Some((index, self.get(index)?)))
+    }
+
+    /// All, with their positions, the newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = (usize, &Row)> {
+        (0..self.len).rev().filter_map(|index| Some((index, self.get(index)?)))
+    }
+
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Row> {
+        Arc::make_mut(self.chunks.get_mut(index / CHUNK)?).get_mut(index % CHUNK)
+    }
+
+    pub(super) fn push(&mut self, row: Row) {
+        if self.len.is_multiple_of(CHUNK) {
+            self.chunks.push(Arc::new(Vec::with_capacity(CHUNK)));
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            Arc::make_mut(chunk).push(row);
+        }
+        self.len += 1;
+    }
+
+    /// The first row that differs from the one in its place in `other`; chunks that both share are passed over.
+    pub(super) fn first_difference(
+        &self,
+        other: &Self,
+        differs: impl Fn(&Row, &Row) -> bool,
+    ) -> Option<usize> {
+        self.chunks.iter().zip(&other.chunks).enumerate().find_map(|(at, (one, another))| {
+            let in_chunk = || one.iter().zip(&**another).position(|(row, was)| differs(row, was));
+            let is_shared = Arc::ptr_eq(one, another);
+            Some(at * CHUNK + if is_shared { None } else { in_chunk() }?)
+        })
+    }
+}

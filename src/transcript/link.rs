@@ -1,0 +1,104 @@
+//! Which call each tool result answers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Assistant, Body, Message};
+
+/// A link with what finding the rest of its group takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Linked {
+    pub(super) link: Link,
+    /// Of a result, the position of its call among the calls of its assistant message.
+    pub(super) call: usize,
+    /// The next result of the same group.
+    pub(super) next: Option<usize>,
+}
+
+/// How a message belongs to its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// It stands alone, or is the assistant message that opens a group.
+    Own,
+    /// A tool result that answers a call of the assistant message at this index.
+    ResultOf(usize),
+    /// A tool result that answers no call a provider would see before it.
+    Orphan,
+}
+
+/// Links the messages that have no link yet; the first of them opens no group that began before.
+///
+/// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
+/// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
+/// role may be one the host never sends, so it does not count as speaking.
+pub(super) fn link(messages: &[Arc<Message>], links: &mut Vec<Linked>) {
+    let mut open: Option<OpenCalls<'_>> = None;
+    for (index, message) in messages.iter().enumerate().skip(links.len()) {
+        let mut linked = Linked { link: Link::Own, call: 0, next: None };
+        match &message.body {
+            Body::Assistant(assistant) => open = message.is_sent.then(|| OpenCalls::of(index, assistant)),
+            Body::ToolResult(result) => {
+                let answered =
+                    open.as_mut().and_then(|calls| calls.take(&result.call_id).map(|at| (calls, at)));
+                linked.link = Link::Orphan;
+                if let Some((calls, call)) = answered {
+                    linked = Linked { link: Link::ResultOf(calls.message), call, next: None };
+                    if let Some(before) = links.get_mut(calls.newest_member) {
+                        before.next = Some(index);
+                    }
+                    calls.newest_member = index;
+                }
+            }
+            Body::User | Body::Summary => open = None,
+            Body::System | Body::Other => {}
+        }
+        links.push(linked);
+    }
+}
+
+/// The calls of the newest assistant message that have no result yet.
+struct OpenCalls<'a> {
+    message: usize,
+    newest_member: usize,
+    unanswered: Unanswered<'a>,
+}
+
+/// Calls that no result has answered: nearly every message has a few, and those need no table.
+enum Unanswered<'a> {
+    /// The ids, and a bit for each that was answered.
+    Few(&'a [Box<str>], u32),
+    /// Positions by id, the first call of an id last.
+    Many(HashMap<&'a str, Vec<usize>>),
+}
+
+/// As many calls as there are bits.
+const FEW_CALLS: usize = u32::BITS as usize;
+
+impl<'a> OpenCalls<'a> {
+    fn of(message: usize, assistant: &'a Assistant) -> Self {
+        let ids = &*assistant.call_ids;
+        let unanswered = if ids.len() <= FEW_CALLS {
+            Unanswered::Few(ids, 0)
+        } else {
+            let mut by_id: HashMap<&str, Vec<usize>> = HashMap::with_capacity(ids.len());
+            for (position, id) in ids.iter().enumerate().rev() {
+                by_id.entry(id).or_default().push(position);
+            }
+            Unanswered::Many(by_id)
+        };
+        Self { message, newest_member: message, unanswered }
+    }
+
+    /// The first call of this id that has no result yet; from now on it has one.
+    fn take(&mut self, id: &str) -> Option<usize> {
+        match &mut self.unanswered {
+            Unanswered::Few(ids, answered) => {
+                let is_open = |position: usize| *answered & (1 << position) == 0;
+                let found = ids.iter().enumerate().position(|(at, known)| is_open(at) && &**known == id)?;
+                *answered |= 1 << found;
+                Some(found)
+            }
+            Unanswered::Many(by_id) => by_id.get_mut(id)?.pop(),
+        }
+    }
+}
