@@ -23,8 +23,26 @@ const ROOMS = [
 ];
 /** Rooms that know none of those: their tests cannot notice. */
 const OTHERS = ["tokens", "sqlite", "history", "session_file", "recall", "traits"];
-/** Test binaries beside the library's own. */
-const BINARIES = ["properties", "schedule_sticky"];
+/** Test binaries, the quickest first; the library's own before them. */
+const BINARIES = ["boundary", "schedule_sticky", "thinking_bound", "properties"];
+/** Suites of the built addon, tried before the properties, which take the longest. */
+const SUITES = [
+  "layers",
+  "overflow",
+  "images",
+  "validity",
+  "guard",
+  "protect",
+  "known",
+  "live",
+  "blind-edits",
+  "ledger",
+  "economy-options",
+  "sessions-apart",
+];
+
+/** Where properties keep the cases that failed once. */
+const REGRESSIONS = ["tests/proptest-regressions", "tests/schedule_sticky.proptest-regressions"];
 
 const HOME = resolve("target/mutants");
 const TREE = join(HOME, "tree");
@@ -32,6 +50,7 @@ const LIST = join(HOME, "mutants.tsv");
 const SKIPPED = join(HOME, "not-compiling.txt");
 const RESULTS = join(HOME, "results.tsv");
 const TESTS = join(HOME, "tests.json");
+const ADDON = join(HOME, "mutants.node");
 
 /** A mutant that runs so many times longer than the tests without one hangs. */
 const PATIENCE = 4;
@@ -84,9 +103,11 @@ function plant(sample, seed) {
           executable,
           name: target.name,
         }));
-      // The library's own tests first: they are the quickest.
-      binaries.sort((a, b) => Number(b.name === "pi_strata") - Number(a.name === "pi_strata"));
+      binaries.sort((one, other) => BINARIES.indexOf(one.name) - BINARIES.indexOf(other.name));
       writeFileSync(TESTS, JSON.stringify({ binaries }));
+      const addon = cargo(["build", "--quiet", "--lib"], TREE);
+      if (addon.status !== 0) throw new Error(addon.stderr);
+      cpSync(join(HOME, "build/debug/libpi_strata.so"), ADDON);
       return;
     }
     skipBroken(messages, stderr);
@@ -156,9 +177,21 @@ function numbersAt({ file_name: file, line_start: from, line_end: to }, around) 
   return Array.from(lines.join("\n").matchAll(/mutant::on\((\d+)\)/g), ([, number]) => number);
 }
 
+/** Properties write down what failed with one mutant: the next one must be noticed without that. */
+function forgetCases() {
+  for (const file of REGRESSIONS) {
+    rmSync(join(TREE, file), { recursive: true, force: true });
+    if (existsSync(file)) cpSync(file, join(TREE, file), { recursive: true });
+  }
+}
+
 /** The name of the first test that fails with this mutant, "too long" or "died"; undefined if none does. */
 async function noticedBy(number, { binaries, room }, limitMs) {
   for (const { executable, name } of binaries) {
+    if (name === "properties") {
+      const noticed = await runSuites(number, limitMs);
+      if (noticed !== undefined) return noticed;
+    }
     const skipped = OTHERS.flatMap((other) => ["--skip", `${other}::`]);
     // Those of the mutant's own room first: most are noticed there.
     const passes = name === "pi_strata" ? [[`${room}::`], skipped] : [[]];
@@ -171,26 +204,40 @@ async function noticedBy(number, { binaries, room }, limitMs) {
 }
 
 function runTests(executable, filter, number, limitMs) {
+  const env = { RUST_BACKTRACE: "0" };
+  const run = [executable, ...filter, "--test-threads", "2"];
+  return watch(run, { cwd: TREE, env }, number, limitMs, /^test (\S+).* FAILED$/).finally(forgetCases);
+}
+
+function runSuites(number, limitMs) {
+  const files = SUITES.map((name) => `__test__/${name}.test.mjs`);
+  const run = [process.execPath, "--test", "--test-reporter=tap", "--test-concurrency=2", ...files];
+  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: ADDON };
+  return watch(run, { cwd: ".", env }, number, limitMs, /^ *not ok \d+ - (.*)$/);
+}
+
+/** The first test that `failure` finds in what the tests print with this mutant. */
+function watch([command, ...args], { cwd, env }, number, limitMs, failure) {
   return new Promise((done) => {
-    const env = {
-      ...process.env,
-      MUTANT: String(number),
-      RUST_BACKTRACE: "0",
-      PROPTEST_FAILURE_PERSISTENCE: "off",
-    };
-    const child = spawn(executable, [...filter, "--test-threads", "2"], {
-      cwd: TREE,
-      env,
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...process.env, ...env, MUTANT: String(number) },
       stdio: ["ignore", "pipe", "ignore"],
+      // A group of its own, for the processes that a test runner starts end with it.
+      detached: true,
     });
     let noticed;
     const end = (reason) => {
       noticed ??= reason;
-      child.kill("SIGKILL");
+      try {
+        process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // It has ended.
+      }
     };
     const timer = setTimeout(() => end("too long"), limitMs);
     createInterface({ input: child.stdout }).on("line", (line) => {
-      const failed = /^test (\S+).* FAILED$/.exec(line);
+      const failed = failure.exec(line);
       if (failed) end(failed[1]);
     });
     child.on("close", (code) => {
