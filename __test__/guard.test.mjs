@@ -199,7 +199,7 @@ describe("createContextGuard", () => {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const steps = Array.from({ length: 12 }, (_, i) => ({
     text: "Next.",
-    calls: [{ name: "read", arguments: { path: i % 3 ? "README.md" : "index.d.ts" } }],
+    calls: [{ name: "read", arguments: { path: i % 3 ? "Cargo.lock" : "package.json" } }],
   }));
   const script = [...steps, { text: "Done." }];
   const prompts = ["Read it."];
