@@ -35,7 +35,8 @@ impl Memo {
     /// What the conversation of a list that no fold goes on in was before, under whichever schedule that was.
     pub(super) fn past_of(&self, transcript: &Transcript) -> Past {
         let is_alone = self.conversations.load(Ordering::Relaxed) <= 1;
-        let past = self.sticky.past_of(transcript, is_alone);
+        let past = self.sticky.past_before(transcript).or_else(|| self.every_call.past_before(transcript));
+        let past = past.or_else(|| self.sticky.past_of(transcript, is_alone));
         let past = past.or_else(|| self.every_call.past_of(transcript, is_alone));
         past.unwrap_or_else(|| {
             self.conversations.fetch_add(1, Ordering::Relaxed);
@@ -54,6 +55,19 @@ impl<F> Default for Folds<F> {
 }
 
 impl<F: Fold> Folds<F> {
+    /// What the conversation was before the very list that `transcript` goes on in, one call later.
+    fn past_before(&self, transcript: &Transcript) -> Option<Past> {
+        let is_one_call = |fold: &&F| {
+            let since = transcript.messages().iter().skip(fold.len());
+            since.filter(|message| message.assistant().is_some()).count() <= 1
+        };
+        let folds = self.0.lock();
+        let mut newest_first = folds.iter().rev().filter(is_one_call);
+        newest_first
+            .find(|fold| !fold.is_empty() && fold.continues_in(transcript))
+            .map(|fold| fold.past().clone())
+    }
+
     /// The same under this schedule; `None` for a conversation it has not seen.
     fn past_of(&self, transcript: &Transcript, is_alone: bool) -> Option<Past> {
         let (mut fold, change) = {

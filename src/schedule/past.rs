@@ -73,7 +73,7 @@ impl Change {
     pub(super) fn past<F: Fold>(self, fold: &mut F, transcript: &Transcript) -> Past {
         let end = self.answer.map_or(self.kept_end, |answer| answer + 1);
         if end == self.at && !self.is_summed_up {
-            return fold.past().cut(self.at);
+            return fold.past().cut(self.at, fold.known());
         }
         if let Some(answer) = self.answer.and_then(|index| transcript.messages().get(index)) {
             let before = (0..fold.len()).filter_map(|index| fold.message(index).cloned());
@@ -145,7 +145,10 @@ fn is_edited<F: Fold>(fold: &F, messages: &[Arc<Message>]) -> bool {
     let answer = messages.get(fold.len()).filter(|message| message.assistant().is_some());
     let is_answered = answer.is_some_and(|answer| {
         let is_unreported = answer.reported_tokens().is_none() && fold.planned_tokens().is_some();
-        is_unreported || planned_miss(fold, answer) <= LIKELY_MISS
+        // Another model counts otherwise.
+        let is_other =
+            answer.assistant().zip(fold.known()).is_some_and(|(of, known)| of.source != known.source);
+        is_unreported || is_other || planned_miss(fold, answer) <= LIKELY_MISS
     });
     let is_in_place = |(index, message): (usize, &Arc<Message>)| {
         fold.message(index).is_some_and(|known| {

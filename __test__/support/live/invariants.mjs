@@ -1,11 +1,9 @@
 // What must hold at every call of the closed loop. Nothing here trusts the hook's own figures.
 
 import { validate } from "../../../index.js";
-import { Judge } from "../../../lib/cli/live/judge.mjs";
+import { Judge, MOST_ERROR } from "../../../lib/cli/live/judge.mjs";
 import { commonRun } from "../../../lib/cli/live/same.mjs";
 
-/** How far what the event says was sent may be from what was sent, once there were reports to learn from. */
-export const MOST_ERROR = 0.005;
 /** Tokens by which an estimate may be off however small the prompt is: a report that small could be true. */
 const LEAST_ERROR_TOKENS = 800;
 /** What changed since the last report can be known no better than the provider's scale: this far off before reports */

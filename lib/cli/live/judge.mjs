@@ -7,6 +7,8 @@ import { isSent } from "./sizes.mjs";
 /** Share of the window above which the layers drop messages. */
 const CONTEXT_RATIO = 0.75;
 
+/** How far an estimate may be off, as a share, once there were reports to learn from. */
+export const MOST_ERROR = 0.005;
 /** From the third call on the provider's own reports have taught enough; calls that fail or are refused report nothing. */
 const CALLS_TO_TEACH = 2;
 
@@ -17,6 +19,7 @@ export class Judge {
   #lowWater;
   #schedule;
   #window;
+  #model;
   #isChanged = true;
   /** Calls the provider was to report on since the list was changed other than by growing. */
   #calls = 0;
@@ -56,13 +59,19 @@ export class Judge {
       isOver,
       isUnreported: isOver && !record.saysOverflow,
       changed: this.#changed(record),
-      lost: this.#lost(record, whole / window),
+      lost: this.#lost(record, Math.max(whole, this.#wholeAsKnown(given)) / window),
     };
     if (!record.isLost && !record.isRefused) this.#calls += 1;
     this.#schedule = schedule;
     this.#window = window;
+    if (isTold(record)) this.#model = model;
     this.#isChanged = false;
     return verdict;
+  }
+
+  /** The same as the last model counts it that told: of another one a hook knows nothing until then. */
+  #wholeAsKnown(given) {
+    return this.#model === undefined ? 0 : this.#loop.provider.promptOf(given, this.#model);
   }
 
   #changed({ before, unchanged, schedule, reason }) {
@@ -79,7 +88,7 @@ export class Judge {
     // After a change of the list all is decided anew, the moves of earlier calls among it.
     const hasMoved = this.#isChanged || /cold|carrying has/.test(reason);
     const isPaying = hasMoved && share > this.#lowWater[schedule];
-    const mayDrop = isPaying || share > this.#highWater[schedule];
+    const mayDrop = isPaying || share * (1 + MOST_ERROR) > this.#highWater[schedule];
     let lost = 0;
     for (const message of droppedOf(given, sent)) {
       if (this.#loop.provider.tokensOf(message, model) === 0) continue;
@@ -88,6 +97,11 @@ export class Judge {
     }
     return lost;
   }
+}
+
+/** Whether the provider reported what it counted. */
+function isTold({ usage, prompt }) {
+  return usage !== undefined && usage.input + usage.cacheRead + usage.cacheWrite === prompt;
 }
 
 /** Messages of `given` that are not in `sent`, but for results whose call is not there: those no provider takes. */

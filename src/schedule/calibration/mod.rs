@@ -41,7 +41,7 @@ const DOUBTED_SHARE: f64 = 0.3;
 /// What is known of an agent from a transcript: what it sends beside the messages, and how its model counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    source: Source,
+    pub(in crate::schedule) source: Source,
     /// In cl100k tokens, so that it outlives a change of model.
     overhead: f64,
     scale: f64,
@@ -72,13 +72,22 @@ impl Past {
         Self { known, from: at, stale }
     }
 
-    /// The same for a list that ends at `at` and goes on anew.
+    /// The same for a list that ends at `at` and goes on anew. Where its reports are of messages that were changed after
+    /// it, only what is `known` by now is to be relied on.
     #[must_use]
-    pub fn cut(&self, at: usize) -> Self {
-        if self.from >= at {
-            return Self { known: None, from: 0, ..self.changed(at, at, None) };
+    pub fn cut(&self, at: usize, known: Option<Known>) -> Self {
+        let changed = self.changed(at, at, self.known.clone());
+        if self.from < at {
+            return Self { from: self.from, ..changed };
         }
-        Self { from: self.from, ..self.changed(at, at, self.known.clone()) }
+        if changed.stale.is_empty() { Self::default() } else { changed.handed_over(at, known) }
+    }
+
+    /// What it is for another schedule that goes on at `at`: the calls so far were not as that one would have planned them.
+    #[must_use]
+    pub fn handed_over(self, at: usize, known: Option<Known>) -> Self {
+        let behind = self.stale.into_iter().filter(|range| range.end > at);
+        Self { known, from: at, stale: std::iter::once(0..at).chain(behind).collect() }
     }
 
     fn is_stale(&self, index: usize) -> bool {
@@ -111,6 +120,8 @@ pub struct Calibration {
     dates: Dates,
     /// The newest message with a report.
     newest_report: Option<usize>,
+    /// Whether a reported call held an edited transcript.
+    has_sent_edits: bool,
     /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
     unreported: Vec<(usize, Sent)>,
 }
@@ -131,6 +142,7 @@ impl Calibration {
             scales: Scales::default(),
             dates: Dates::default(),
             newest_report: None,
+            has_sent_edits: false,
             unreported: Vec::new(),
         }
     }
@@ -224,6 +236,7 @@ impl Calibration {
             return;
         };
         self.newest_report = Some(index);
+        self.has_sent_edits |= sent.raw != sent.edited;
         if self.own_answer != Some(index) && self.dates.is_older_than_input(time_ms) {
             return;
         }
@@ -239,7 +252,8 @@ impl Calibration {
                 self.switch(anchor, next);
             }
             Some(anchor) => {
-                let next = anchor.next(total, usage, sent, self.scales.of(source));
+                let scale = (self.scales.of(source), self.scales.is_learned(source));
+                let next = anchor.next(total, usage, sent, scale);
                 self.follow(anchor, next);
             }
         }
@@ -250,8 +264,7 @@ impl Calibration {
     pub fn estimate(&self) -> Estimate {
         if let Some(anchor) = &self.anchor {
             let scale = self.scales.of(&anchor.source);
-            let beside = anchor.reported - scale * anchor.counted;
-            let base = beside.max(-NEGATIVE_SHARE * anchor.reported);
+            let base = self.beside(anchor).max(-NEGATIVE_SHARE * anchor.reported);
             return Estimate { base, scale, frame: MESSAGE_FRAME_TOKENS };
         }
         match (self.known_before(), self.overhead_tokens) {
@@ -286,6 +299,12 @@ impl Calibration {
         let scale = self.scales.of(&anchor.source);
         let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
         Some(Known { source: anchor.source.clone(), overhead, scale, reading: anchor.reading })
+    }
+
+    /// Whether a report was of a transcript with edits.
+    #[must_use]
+    pub fn has_sent_edits(&self) -> bool {
+        self.has_sent_edits
     }
 
     /// Whether there was a report that could be believed.
@@ -334,8 +353,7 @@ impl Calibration {
     fn prior(&self, next: &Report) -> f64 {
         match (self.known_before(), self.overhead_tokens) {
             (Some(known), _) if known.source == next.source => known.scale,
-            // The host still sends the same beside the messages, so the report tells how this model counts.
-            (Some(known), _) => next.reported / (known.overhead + next.counted).max(1.0),
+            (Some(known), _) => next.scale_of_other(known.overhead),
             // Enough text to divide by: what the host says stands beside it leaves the scale.
             (_, Some(overhead)) if next.counted > 4.0 * PRIOR_WEIGHT => {
                 (next.reported - overhead) / next.counted
@@ -348,12 +366,15 @@ impl Calibration {
     fn switch(&mut self, anchor: Report, next: Report) {
         let scale = self.scales.of(&anchor.source);
         let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
-        let prior = next.reported / (overhead + next.counted).max(1.0);
-        if prior < SCALE_RANGE.0 || prior > SCALE_RANGE.1 {
+        let scale = next.scale_beside(overhead);
+        if scale < SCALE_RANGE.0 || scale > SCALE_RANGE.1 {
             self.doubt(anchor, next);
             return;
         }
-        self.scales.start(&next.source, prior);
+        self.scales.expect(&next.source, next.scale_of_other(overhead));
+        if self.leaves_nothing(&next) {
+            self.scales.restart(&next.source, scale);
+        }
         (self.anchor, self.suspect) = (Some(next), None);
     }
 
@@ -365,7 +386,11 @@ impl Calibration {
         }
         if anchor.reading == next.reading {
             let (grown, counted) = (next.reported - anchor.reported, next.counted - anchor.counted);
-            self.scales.learn(&next.source, grown, counted);
+            // Less than nothing beside the messages: what was counted for that report was not what was sent then.
+            let is_steep = grown / counted > self.scales.of(&next.source);
+            if !(is_steep && self.leaves_nothing(&anchor)) {
+                self.scales.learn(&next.source, grown, counted);
+            }
         }
         (self.anchor, self.suspect) = (Some(next), None);
     }
@@ -381,8 +406,7 @@ impl Calibration {
             (self.anchor, self.suspect) = (Some(next), None);
             return;
         }
-        let beside = next.reported - self.scales.of(&next.source) * next.counted;
-        let is_negative = beside < -(NEGATIVE_SHARE * next.reported + SLACK_TOKENS);
+        let is_negative = self.beside(&next) < -(NEGATIVE_SHARE * next.reported + SLACK_TOKENS);
         if !is_negative && next.is_possible() && self.is_borne_out(&next) {
             self.scales.start(&next.source, PRIOR_SCALE);
             (self.anchor, self.suspect) = (Some(next), None);
@@ -395,6 +419,16 @@ impl Calibration {
     fn is_borne_out(&self, next: &Report) -> bool {
         let suspect = self.suspect.as_ref().filter(|suspect| suspect.source == next.source);
         suspect.is_some_and(|suspect| !self.contradicts(suspect, next))
+    }
+
+    /// Tokens that stand beside the messages, by this report.
+    fn beside(&self, report: &Report) -> f64 {
+        report.reported - self.scales.of(&report.source) * report.counted
+    }
+
+    /// Whether they are so much fewer than none that the scale or what was counted must be wrong.
+    fn leaves_nothing(&self, report: &Report) -> bool {
+        self.beside(report) < -NEGATIVE_SHARE * report.reported
     }
 
     fn contradicts(&self, anchor: &Report, next: &Report) -> bool {

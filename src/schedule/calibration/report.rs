@@ -1,6 +1,6 @@
 //! One report of a provider, and the ways in which it can be read.
 
-use super::scale::SCALE_RANGE;
+use super::scale::{PRIOR_SCALE, SCALE_RANGE};
 use crate::tokens::estimate::{MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Source, Usage};
 
@@ -90,16 +90,37 @@ impl Report {
         Some(Self { source: source.clone(), reported, counted: size.cl100k as f64, reading })
     }
 
+    /// How its model counts, if the host sends so many cl100k tokens beside the messages.
+    pub(super) fn scale_beside(&self, overhead: f64) -> f64 {
+        self.reported / (overhead + self.counted).max(1.0)
+    }
+
+    /// The same where that was said of another model: as it may have changed a little with the model, the report tells the
+    /// less the less text there is.
+    pub(super) fn scale_of_other(&self, overhead: f64) -> f64 {
+        let text = self.counted.powi(2);
+        let told = text / (overhead.powi(2) + text).max(1.0);
+        told * self.scale_beside(overhead) + (1.0 - told) * PRIOR_SCALE
+    }
+
     /// The next report in the reading that fits this one best at so many tokens for one of cl100k; this one's own
-    /// reading, unless another is clearly better.
-    pub(super) fn next(&self, total: f64, usage: &Usage, sent: Sent, scale: f64) -> Self {
+    /// reading, unless another is clearly better. That it was sent without the edits takes a scale that is learned: with
+    /// another one the edits explain as much.
+    pub(super) fn next(
+        &self,
+        total: f64,
+        usage: &Usage,
+        sent: Sent,
+        (scale, is_learned): (f64, bool),
+    ) -> Self {
         let miss = |next: &Self| {
             let predicted = self.reported + scale * (next.counted - self.counted);
             (predicted - next.reported).abs() / next.reported.max(1.0)
         };
         let last = Self::read(&self.source, total, usage, sent, self.reading);
         let (last_miss, mut best) = (miss(&last), last.clone());
-        for was_raw in [false, true] {
+        let raw_too = is_learned || self.reading.was_raw;
+        for was_raw in [false, true].into_iter().filter(|&was_raw| raw_too || !was_raw) {
             for twice in [Twice::Nothing, Twice::Read, Twice::All] {
                 let reading = Reading { was_raw, twice };
                 let Some(other) = Self::read_as(reading, &self.source, total, usage, sent) else { continue };

@@ -8,6 +8,8 @@ pub const PRIOR_SCALE: f64 = 1.27;
 pub(super) const SCALE_RANGE: (f64, f64) = (0.6, 3.5);
 /// How much the prior weighs, in cl100k tokens of learned text.
 pub(super) const PRIOR_WEIGHT: f64 = 500.0;
+/// Steps of so many cl100k tokens outweigh the prior.
+const LEARNED: f64 = 4.0 * PRIOR_WEIGHT;
 /// How much of what was learned is remembered, in cl100k tokens: a conversation's kind of text changes.
 const MEMORY: f64 = 60_000.0;
 /// A step between two reports teaches only if it has at least this many cl100k tokens; less is rounding.
@@ -25,6 +27,14 @@ impl Scales {
         }
     }
 
+    /// Starts a model from `prior`, whatever it was started from before; what its steps taught stays.
+    pub(super) fn expect(&mut self, source: &Source, prior: f64) {
+        self.start(source, prior);
+        if let Some(scale) = self.find_mut(source) {
+            scale.prior = prior;
+        }
+    }
+
     /// Forgets what a model taught and starts it from `prior`.
     pub(super) fn restart(&mut self, source: &Source, prior: f64) {
         self.0.retain(|(of, _)| of != source);
@@ -36,6 +46,11 @@ impl Scales {
         self.find(source).map_or(PRIOR_SCALE, Scale::value)
     }
 
+    /// Whether its steps outweigh what a model was started from.
+    pub(super) fn is_learned(&self, source: &Source) -> bool {
+        self.find(source).is_some_and(|scale| scale.counted >= LEARNED)
+    }
+
     /// Learns from a step of so many tokens as the provider counts them, and as cl100k does.
     pub(super) fn learn(&mut self, source: &Source, reported: f64, counted: f64) {
         let (lowest, highest) = SCALE_RANGE;
@@ -43,9 +58,13 @@ impl Scales {
         if counted.abs() < MIN_STEP || ratio < lowest || ratio > highest {
             return;
         }
-        if let Some((_, scale)) = self.0.iter_mut().find(|(of, _)| of == source) {
+        if let Some(scale) = self.find_mut(source) {
             scale.add(reported.abs(), counted.abs());
         }
+    }
+
+    fn find_mut(&mut self, source: &Source) -> Option<&mut Scale> {
+        self.0.iter_mut().find_map(|(of, scale)| (of == source).then_some(scale))
     }
 
     fn find(&self, source: &Source) -> Option<&Scale> {
