@@ -2,6 +2,7 @@
 //!
 //! Forgetting any of it changes no decision, only how long the next one takes: a fold without a memo starts over.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
@@ -14,7 +15,7 @@ use super::past::Change;
 use super::sticky::Sticky;
 use crate::fault;
 use crate::layers::Limits;
-use crate::transcript::Transcript;
+use crate::transcript::{Message, Transcript};
 
 /// Conversations remembered at once, of each kind.
 const MAX_FOLDS: usize = 128;
@@ -57,15 +58,18 @@ impl<F> Default for Folds<F> {
 impl<F: Fold> Folds<F> {
     /// What the conversation was before the very list that `transcript` goes on in, one call later.
     fn past_before(&self, transcript: &Transcript) -> Option<Past> {
-        let is_one_call = |fold: &&F| {
+        let is_call = |message: &Arc<Message>| message.assistant().is_some();
+        let is_planned = |fold: &F| {
+            let last = fold.len().checked_sub(1).and_then(|last| fold.message(last));
+            last.is_some_and(|last| !is_call(last))
+        };
+        let is_one_call = |fold: &F| {
             let since = transcript.messages().iter().skip(fold.len());
-            since.filter(|message| message.assistant().is_some()).count() <= 1
+            since.filter(|message| is_call(message)).count() <= 1
         };
         let folds = self.0.lock();
-        let mut newest_first = folds.iter().rev().filter(is_one_call);
-        newest_first
-            .find(|fold| !fold.is_empty() && fold.continues_in(transcript))
-            .map(|fold| fold.past().clone())
+        let goes_on = |fold: &&F| is_planned(fold) && is_one_call(fold) && fold.continues_in(transcript);
+        folds.iter().rev().find(goes_on).map(|fold| fold.past().clone())
     }
 
     /// The same under this schedule; `None` for a conversation it has not seen.
@@ -127,11 +131,8 @@ impl<F: Fold> Folds<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::super::calibration::Known;
     use super::*;
-    use crate::transcript::Message;
 
     struct Heavy(Limits, usize, Past);
 

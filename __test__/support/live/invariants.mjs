@@ -8,7 +8,10 @@ import { commonRun } from "../../../lib/cli/live/same.mjs";
 const LEAST_ERROR_TOKENS = 800;
 /** What changed since the last report can be known no better than the provider's scale: this far off before reports */
 const UNLEARNED_ERROR = 0.3;
-/** and half as far once they have shown this many tokens of text. */
+/**
+ * and half as far once they have shown this many tokens of text: a report shows by how much a prompt grew or shrank, not
+ * what went out while as much came in.
+ */
 const LEARNED_TOKENS = 5000;
 /** How much further than from the water a prompt must be while the provider's scale is not known yet. */
 const UNKNOWN_SCALE = 1.5;
@@ -70,7 +73,8 @@ export class Invariants {
     const window = this.#loop.provider.contextWindow;
     const figures = `estimate ${Math.round(estimate)}, sent ${prompt}, window ${window}; ${reason}`;
     const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
-    const allowed = MOST_ERROR + (blur * this.#changedTokens(record, last)) / prompt;
+    const { added, gone } = this.#changedTokens(record, last);
+    const allowed = MOST_ERROR + (blur * (added + gone)) / prompt;
     if (isKnown && Math.abs(error) > allowed && Math.abs(error) * prompt > this.#slackTokens)
       yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;
@@ -83,8 +87,9 @@ export class Invariants {
   /** Tokens of what is new in this request since another, and of what is gone. */
   #changedTokens({ sent, model }, last) {
     const unchanged = commonRun(sent, last);
-    const changed = [...last.slice(unchanged), ...sent.slice(unchanged)];
-    return changed.reduce((sum, message) => sum + this.#loop.provider.tokensOf(message, model), 0);
+    const tokens = (messages) =>
+      messages.slice(unchanged).reduce((sum, of) => sum + this.#loop.provider.tokensOf(of, model), 0);
+    return { added: tokens(sent), gone: tokens(last) };
   }
 
   #note(record) {
@@ -93,7 +98,8 @@ export class Invariants {
     this.#lastModel = model;
     if (usage === undefined || usage.input + usage.cacheRead + usage.cacheWrite !== prompt) return;
     const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;
-    const seen = count > 0 ? this.#changedTokens(record, last) : 0;
+    const { added, gone } = this.#changedTokens(record, last);
+    const seen = count > 0 ? Math.abs(added - gone) : 0;
     this.#reports.set(model, { count: count + 1, shown: shown + seen, last: sent });
   }
 }

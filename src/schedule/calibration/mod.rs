@@ -298,6 +298,8 @@ impl Calibration {
         let Some(anchor) = &self.anchor else { return self.past.known.clone() };
         let scale = self.scales.of(&anchor.source);
         let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
+        // Nothing is beside the messages and yet too little was reported: the scale is a little too high.
+        let scale = scale.min(anchor.reported / anchor.counted.max(1.0)).max((1.0 - NEGATIVE_SHARE) * scale);
         Some(Known { source: anchor.source.clone(), overhead, scale, reading: anchor.reading })
     }
 
