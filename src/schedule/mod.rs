@@ -134,7 +134,7 @@ fn after_recomputed(
         fold.calibration().has_sent_edits().then(|| fold.known())
     });
     match recomputed {
-        Some(known) => past.handed_over(shown, known),
+        Some(known) => Past { planned_elsewhere: Some((shown, known)), ..past },
         None => past,
     }
 }

@@ -139,23 +139,25 @@ fn planned_miss<F: Fold>(fold: &F, answer: &Message) -> f64 {
     tokens.map_or(f64::INFINITY, |(reported, planned)| (reported - planned).abs() / planned)
 }
 
-/// Whether every message that `fold` took in stands in its place, some with another text, and the next one answers the
+/// Whether every message that `fold` took in stands in its place, a few with another text, and the next one answers the
 /// fold's last call: the host edited them while the model answered. Of an answer it changes no text.
 fn is_edited<F: Fold>(fold: &F, messages: &[Arc<Message>]) -> bool {
-    let answer = messages.get(fold.len()).filter(|message| message.assistant().is_some());
-    let is_answered = answer.is_some_and(|answer| {
-        let is_unreported = answer.reported_tokens().is_none() && fold.planned_tokens().is_some();
-        // Another model counts otherwise.
-        let is_other =
-            answer.assistant().zip(fold.known()).is_some_and(|(of, known)| of.source != known.source);
-        is_unreported || is_other || planned_miss(fold, answer) <= LIKELY_MISS
-    });
+    let Some(answer) = messages.get(fold.len()).filter(|message| message.assistant().is_some()) else {
+        return false;
+    };
+    let mut same = 0;
     let is_in_place = |(index, message): (usize, &Arc<Message>)| {
         fold.message(index).is_some_and(|known| {
-            known.identity == message.identity || (is_telling(known) && is_same_input(known, message))
+            let is_same = known.identity == message.identity;
+            same += usize::from(is_same);
+            is_same || (is_telling(known) && is_same_input(known, message))
         })
     };
-    is_answered && messages.iter().take(fold.len()).enumerate().all(is_in_place)
+    let are_in_place = messages.iter().take(fold.len()).enumerate().all(is_in_place);
+    let is_unreported = answer.reported_tokens().is_none() && fold.planned_tokens().is_some();
+    let is_answered = is_unreported || planned_miss(fold, answer) <= LIKELY_MISS;
+    // What was reported may be of another model, or nonsense: most messages tell as much.
+    are_in_place && (is_answered || 2 * same > fold.len())
 }
 
 /// Whether two messages that are no answers are of one role and time, and of one call if they are results.

@@ -221,7 +221,7 @@ class Session {
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
     // Where no report is left, what was known before is worth more than a new hook can know.
-    this.#hasOnlyGrown &&= messages.slice(0, at).some(({ usage }) => usage !== undefined);
+    this.#hasOnlyGrown &&= messages.slice(0, at).some(({ usage }) => usage?.totalTokens > 0);
     this.#invariants.hostChanged({ isNew: false });
   }
 

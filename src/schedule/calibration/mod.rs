@@ -41,7 +41,7 @@ const DOUBTED_SHARE: f64 = 0.3;
 /// What is known of an agent from a transcript: what it sends beside the messages, and how its model counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    pub(in crate::schedule) source: Source,
+    source: Source,
     /// In cl100k tokens, so that it outlives a change of model.
     overhead: f64,
     scale: f64,
@@ -57,6 +57,8 @@ pub struct Past {
     pub from: usize,
     /// Messages that were there before a change in front of them: their reports are of a list as it was.
     pub stale: Vec<Range<usize>>,
+    /// Up to which message of the list another schedule planned the calls, and what they taught.
+    pub planned_elsewhere: Option<(usize, Option<Known>)>,
 }
 
 impl Past {
@@ -64,34 +66,41 @@ impl Past {
     /// there before. A list that was only cut short goes on as it would have then.
     #[must_use]
     pub fn changed(&self, at: usize, end: usize, known: Option<Known>) -> Self {
-        let before = self.stale.iter().filter(|range| range.start < at);
+        let elsewhere = self.planned_elsewhere.as_ref().map(|(end, _)| 0..*end);
+        let before = self.stale.iter().cloned().chain(elsewhere).filter(|range| range.start < at);
         let mut stale: Vec<_> = before.map(|range| range.start..range.end.min(at)).collect();
         if end > at {
             stale.push(at..end);
         }
-        Self { known, from: at, stale }
+        Self { known, from: at, stale, planned_elsewhere: None }
     }
 
     /// The same for a list that ends at `at` and goes on anew. Where its reports are of messages that were changed after
     /// it, only what is `known` by now is to be relied on.
     #[must_use]
     pub fn cut(&self, at: usize, known: Option<Known>) -> Self {
-        let changed = self.changed(at, at, self.known.clone());
+        let before = Self { planned_elsewhere: None, ..self.clone() };
+        let changed = before.changed(at, at, self.known.clone());
         if self.from < at {
             return Self { from: self.from, ..changed };
         }
-        if changed.stale.is_empty() { Self::default() } else { changed.handed_over(at, known) }
-    }
-
-    /// What it is for another schedule that goes on at `at`: the calls so far were not as that one would have planned them.
-    #[must_use]
-    pub fn handed_over(self, at: usize, known: Option<Known>) -> Self {
-        let behind = self.stale.into_iter().filter(|range| range.end > at);
-        Self { known, from: at, stale: std::iter::once(0..at).chain(behind).collect() }
+        if changed.stale.is_empty() {
+            return Self::default();
+        }
+        Self { from: at, ..Self::default().changed(0, at, known) }
     }
 
     fn is_stale(&self, index: usize) -> bool {
-        self.stale.iter().any(|range| range.contains(&index))
+        let is_elsewhere = self.planned_elsewhere.as_ref().is_some_and(|(end, _)| index < *end);
+        is_elsewhere || self.stale.iter().any(|range| range.contains(&index))
+    }
+
+    /// What is known of the agent before a report, and the first message it holds for.
+    fn known(&self) -> (Option<&Known>, usize) {
+        match &self.planned_elsewhere {
+            Some((end, known)) => (known.as_ref(), *end),
+            None => (self.known.as_ref(), self.from),
+        }
     }
 
     /// Whether calls of the list as it was stand right behind the change.
@@ -295,7 +304,7 @@ impl Calibration {
     /// What outlives this transcript.
     #[must_use]
     pub fn known(&self) -> Option<Known> {
-        let Some(anchor) = &self.anchor else { return self.past.known.clone() };
+        let Some(anchor) = &self.anchor else { return self.past.known().0.cloned() };
         let scale = self.scales.of(&anchor.source);
         let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
         // Nothing is beside the messages and yet too little was reported: the scale is a little too high.
@@ -317,7 +326,8 @@ impl Calibration {
 
     /// What is known from before the list was changed: it holds from there on.
     fn known_before(&self) -> Option<&Known> {
-        self.past.known.as_ref().filter(|_| self.is_on && self.passed >= self.past.from)
+        let (known, from) = self.past.known();
+        known.filter(|_| self.is_on && self.passed >= from)
     }
 
     /// The first report: nothing of this list predicts it.
@@ -374,9 +384,6 @@ impl Calibration {
             return;
         }
         self.scales.expect(&next.source, next.scale_of_other(overhead));
-        if self.leaves_nothing(&next) {
-            self.scales.restart(&next.source, scale);
-        }
         (self.anchor, self.suspect) = (Some(next), None);
     }
 

@@ -1,6 +1,6 @@
 //! One report of a provider, and the ways in which it can be read.
 
-use super::scale::{PRIOR_SCALE, SCALE_RANGE};
+use super::scale::{PRIOR_SCALE, PRIOR_WEIGHT, SCALE_RANGE};
 use crate::tokens::estimate::{MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Source, Usage};
 
@@ -99,7 +99,7 @@ impl Report {
     /// less the less text there is.
     pub(super) fn scale_of_other(&self, overhead: f64) -> f64 {
         let text = self.counted.powi(2);
-        let told = text / (overhead.powi(2) + text).max(1.0);
+        let told = text / (overhead.powi(2) + PRIOR_WEIGHT.powi(2) + text);
         told * self.scale_beside(overhead) + (1.0 - told) * PRIOR_SCALE
     }
 

@@ -213,9 +213,55 @@ fn a_provider_that_counts_the_cache_twice_is_read_so_after_a_compaction_too() {
         before.observe(0, &answer("a", input, read), None, both(counted));
     }
     let mut after = on();
-    after.start_from(Past { known: before.known(), from: 0, stale: Vec::new() });
+    after.start_from(Past { known: before.known(), ..Past::default() });
     for (input, read, counted) in [(11_000.0, 9_000.0, 5_000), (12_270.0, 11_000.0, 6_000)] {
         after.observe(0, &answer("a", input, read), None, both(counted));
         close(after.estimate().tokens(size(counted)), input, 0.01);
     }
+}
+
+#[test]
+fn a_step_up_from_less_than_nothing_teaches_no_scale() {
+    let mut reports: Vec<_> =
+        (1..4).map(|step: u32| ("a", f64::from(step) * 1_500.0, 1_000 * step as usize)).collect();
+    // Of the 3 800 only 3 200 were sent: the host changed them later.
+    reports.extend([("a", 4_800.0, 3_800), ("a", 7_500.0, 5_000)]);
+    close(after(&reports).estimate().tokens(size(6_000)), 9_000.0, 0.01);
+}
+
+#[test]
+fn a_new_model_that_leaves_less_than_nothing_starts_from_its_report() {
+    let mut reports: Vec<_> =
+        (1..40).map(|step: u32| ("b", f64::from(step) * 2_200.0, 2_000 * step as usize)).collect();
+    reports.extend([("a", 78_000.0, 78_000), ("b", 88_000.0, 80_000), ("a", 82_000.0, 82_000)]);
+    close(after(&reports).estimate().tokens(size(84_000)), 84_000.0, 0.01);
+}
+
+#[test]
+fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
+    // By the prior the raw size fits as well: 1.27 × 2 210 is 1.5 × 1 870.
+    let mut calibration = after(&[("a", 1_085.0, 190)]);
+    let sent = Sent { raw: size(2_400), edited: size(2_060) };
+    calibration.observe(0, &answer("a", 1_085.0 + 1.5 * 1_870.0, 0.0), None, sent);
+    close(calibration.estimate().tokens(size(1_000)), 1_085.0 + 1.5 * 810.0, 0.05);
+}
+
+#[test]
+fn what_is_known_has_nothing_less_than_nothing_beside_the_messages() {
+    let known = after(&[("a", 60_000.0, 42_000), ("a", 40_000.0, 28_500)]).known();
+    let mut next = on();
+    next.start_from(Past { known, ..Past::default() });
+    close(next.estimate().tokens(size(28_500)), 40_000.0, 1e-6);
+}
+
+#[test]
+fn a_list_cut_short_to_before_an_edit_goes_by_what_is_known() {
+    let known = after(&[("a", 30_000.0, 20_000), ("a", 31_270.0, 21_000)]).known();
+    let edited = Past::default().changed(6, 8, None);
+    assert_eq!(edited.cut(7, known.clone()).known, None, "what was known from there on holds still");
+    let before = Past { stale: std::iter::once(1..4).collect(), ..edited };
+    let cut = before.cut(3, known.clone());
+    assert_eq!((cut.known.clone(), cut.from), (known.clone(), 3));
+    assert!((0..3).all(|index| cut.is_stale(index)) && !cut.is_stale(3));
+    assert_eq!(Past::default().cut(5, known), Past::default());
 }
