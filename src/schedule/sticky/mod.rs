@@ -1,13 +1,14 @@
 //! The sticky schedule: a fold over the transcript that edits old messages in batches, when that pays.
 //!
-//! What is decided at a
-//! call depends on the messages before it alone, so the same transcript gives the same bytes after a restart, and an
-//! edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent with what was
-//! decided for it. The fold holds no clock and no text.
+//! What is decided at a call depends on the messages before it alone, so the same transcript gives the same bytes after a
+//! restart, and an edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent
+//! with what was decided for it. The fold holds no clock and no text.
+
+mod act;
+mod weigh;
 
 use std::sync::Arc;
 
-use super::batch::{EditBatch, show_anew};
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Known, Past, Sent};
 use super::clock::{Clock, Request};
@@ -20,26 +21,16 @@ use super::played::Played;
 use super::prices::Bills;
 use super::rhythm::Rhythm;
 use super::stale::Staleness;
-use super::verdict::{Arithmetic, Payback, Verdict};
-use crate::account::{Account, Form};
+use super::verdict::{Arithmetic, Verdict};
+use crate::account::Account;
 use crate::fault;
-use crate::layers::{Limits, Overflow, images, shrink, window};
-use crate::plan::{Layer, Plan, Reason};
+use crate::layers::{Limits, Overflow, shrink};
+use crate::plan::Plan;
 use crate::tokens::estimate::{Estimate, Size};
 use crate::transcript::{Assistant, Body, Link, Message, Transcript};
-use crate::validity::{holds_turn, unbound};
-
-/// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
-/// and what was sent would change at every call.
-const SHRUNK_SHARE: f64 = 0.9;
-/// After a batch took all there was to take, the next one waits until this share of the window was added.
-const MIN_GROWTH_SHARE: f64 = 0.03;
 
 /// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
 const REFUSED_GROWTH: f64 = 1.15;
-
-/// A batch that left less than this share of the low water is taken to have left that much.
-const SETTLED_SHARE: f64 = 0.6;
 
 /// The fold after some messages.
 #[derive(Clone, Debug)]
@@ -251,156 +242,6 @@ impl Sticky {
 
     fn time(&self) -> Option<f64> {
         self.account.rows().last().and_then(|row| row.message.timestamp_ms)
-    }
-
-    /// Whether the last call failed and nothing was said since: it is sent again as it was.
-    fn is_retry(&self) -> bool {
-        let last = self.account.rows().last();
-        last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent)
-    }
-
-    fn context(&self) -> f64 {
-        self.estimate().tokens(self.account.sent())
-    }
-
-    /// Tokens above which the frontier moves whatever that costs: never more than may be sent at all.
-    fn high_water(&self) -> f64 {
-        let high = self.policy.waters.high * self.limits.context_window;
-        high.min(self.limits.threshold()).min(self.limits.budget())
-    }
-
-    fn low_water(&self) -> f64 {
-        self.policy.waters.low * self.limits.context_window
-    }
-
-    /// What the next call decides, and the fold after that where it moves.
-    fn next_step(&self) -> (Arithmetic, Option<Box<Self>>) {
-        let arithmetic = self.weigh();
-        if arithmetic.verdict.moves() { self.worked_out(arithmetic) } else { (arithmetic, None) }
-    }
-
-    /// The batch that `arithmetic` asks for, on a copy: one that moves because carrying has cost enough is not made if it
-    /// cannot pay for itself.
-    fn worked_out(&self, mut arithmetic: Arithmetic) -> (Arithmetic, Option<Box<Self>>) {
-        let mut moved = Box::new(self.clone());
-        moved.act(arithmetic.verdict);
-        arithmetic.payback_calls = self.payback(&moved).calls();
-        if arithmetic.verdict == Verdict::Carried && arithmetic.payback_calls > arithmetic.expected_calls {
-            return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
-        }
-        (arithmetic, Some(moved))
-    }
-
-    /// The arithmetic of the batch that led from here to `moved`.
-    fn payback(&self, moved: &Self) -> Payback {
-        let estimate = self.estimate();
-        let rewritten = moved.account.size_after_change(&self.account);
-        Payback {
-            removed: self.context() - estimate.tokens(moved.account.sent()),
-            rewritten: estimate.scale * rewritten.cl100k as f64,
-            prices: self.policy.prices,
-        }
-    }
-
-    /// The arithmetic of the next call.
-    fn weigh(&self) -> Arithmetic {
-        let window = self.limits.context_window;
-        let context = self.context();
-        let above = context - self.settled;
-        let is_cold =
-            self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds, self.policy.learns_prices);
-        let carried = self.carried + self.policy.carry(above);
-        let rewrite = self.policy.rewrite(self.settled);
-        let high_water = self.high_water();
-        let has_grown = context > self.spent + MIN_GROWTH_SHARE * window;
-        let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
-        let verdict = if self.is_retry() {
-            Verdict::Wait
-        } else if context <= self.limits.budget()
-            && !images::is_over(&self.account, &self.limits)
-            && holds_turn(&self.account)
-        {
-            Verdict::TurnOpen
-        } else if has_grown && is_cold && context > self.policy.cold_mark(self.settled, window) {
-            Verdict::Cold
-        } else if has_grown && context > high_water {
-            Verdict::HighWater
-        } else if (must_fit && context > self.spent) || images::is_over(&self.account, &self.limits) {
-            Verdict::OverWindow
-        } else if has_grown && carried > rewrite.max(self.refused) && above > 0.0 {
-            Verdict::Carried
-        } else {
-            Verdict::Wait
-        };
-        let removable = self.policy.removable(above);
-        let payback = Payback { removed: removable, rewritten: self.settled, prices: self.policy.prices };
-        Arithmetic {
-            verdict,
-            is_cold,
-            context,
-            removable,
-            carried,
-            rewrite,
-            payback_calls: payback.calls(),
-            expected_calls: self.rhythm.expected_calls(),
-            high_water,
-            frontier: 0,
-        }
-    }
-
-    /// One batch, and layer 4 where that is not enough.
-    fn act(&mut self, verdict: Verdict) {
-        self.account.take_changed();
-        let high = self.high_water();
-        // Past the high water a batch must gain room for many calls, or the next one is due at once.
-        let is_full = matches!(verdict, Verdict::HighWater | Verdict::OverWindow);
-        let batch = EditBatch {
-            estimate: self.estimate(),
-            tail: window::tail_start(&self.account, &self.limits),
-            must: if is_full { f64::midpoint(self.low_water().min(high), high) } else { high },
-            account: &mut self.account,
-            held: &self.held,
-            ledger: &mut self.ledger,
-            lines: &mut self.lines,
-            policy: &self.policy,
-            limits: &self.limits,
-        };
-        let took_all = batch.run();
-        let is_over = self.context() > self.limits.budget() && self.limits.overflow == Overflow::Shrink;
-        if is_over {
-            self.shrink();
-        }
-        self.strip_unbound();
-        self.carried = 0.0;
-        self.refused = 0.0;
-        let context = self.context();
-        self.spent = if took_all || is_over { context } else { 0.0 };
-        self.settled = context.max(SETTLED_SHARE * self.low_water());
-    }
-
-    /// Takes out the thinking that is bound to what is sent otherwise now.
-    fn strip_unbound(&mut self) {
-        let Some(changed) = self.account.take_changed() else { return };
-        let gone = unbound(&self.account, changed);
-        show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &gone, |account| {
-            for &index in &gone {
-                account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
-            }
-        });
-    }
-
-    /// What layer 4 shrinks to.
-    fn shrunk_budget(&self) -> f64 {
-        SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget()
-    }
-
-    fn shrink(&mut self) {
-        let estimate = self.estimate();
-        let budget = self.shrunk_budget();
-        let live: Vec<usize> = self.account.live().collect();
-        show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &live, |account| {
-            shrink::shrink(account, &estimate, budget);
-        });
     }
 
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
