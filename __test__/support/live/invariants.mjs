@@ -46,7 +46,7 @@ export class Invariants {
 
   /** What is broken at this call, in words with figures; empty if nothing. */
   check(record) {
-    const verdict = this.#judge.look(record);
+    const verdict = this.#judge.look(record, this.#allowed(record));
     const broken = [...this.#always(record, verdict)];
     if (this.#isTruthful) broken.push(...this.#figures(record, verdict));
     this.#note(record);
@@ -68,13 +68,11 @@ export class Invariants {
 
   *#figures(record, { error, whole, isUnreported, lost }) {
     const { prompt, estimate, model, saysOverflow, reason } = record;
-    const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;
+    const { count } = this.#reports.get(model) ?? NO_REPORTS;
     const isKnown = count >= REPORTS && this.#lastModel === model;
     const window = this.#loop.provider.contextWindow;
     const figures = `estimate ${Math.round(estimate)}, sent ${prompt}, window ${window}; ${reason}`;
-    const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
-    const { added, gone } = this.#changedTokens(record, last);
-    const allowed = MOST_ERROR + (blur * (added + gone)) / prompt;
+    const allowed = this.#allowed(record);
     if (isKnown && Math.abs(error) > allowed && Math.abs(error) * prompt > this.#slackTokens)
       yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;
@@ -82,6 +80,14 @@ export class Invariants {
       yield `overflow: reported for nothing; ${figures}`;
     if (lost > 0 && (isKnown || whole * UNKNOWN_SCALE < 0.5 * window))
       yield `lost: ${lost} messages with room left, whole ${whole}; ${figures}`;
+  }
+
+  /** How far the estimate may be off, as a share. */
+  #allowed(record) {
+    const { shown, last } = this.#reports.get(record.model) ?? NO_REPORTS;
+    const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);
+    const { added, gone } = this.#changedTokens(record, last);
+    return MOST_ERROR + (blur * (added + gone)) / record.prompt;
   }
 
   /** Tokens of what is new in this request since another, and of what is gone. */

@@ -43,9 +43,9 @@ export class Judge {
 
   /**
    * What is to be said of a call: `error` of the estimate as a share, `isTaught` where it counts, and how many messages
-   * are `changed` and `lost` that should not be.
+   * are `changed` and `lost` that should not be. `mostError` is how far the estimate may be off at this call, as a share.
    */
-  look(record) {
+  look(record, mostError = MOST_ERROR) {
     const { provider } = this.#loop;
     const { prompt, estimate, model, given, schedule } = record;
     const window = provider.contextWindow;
@@ -59,7 +59,7 @@ export class Judge {
       isOver,
       isUnreported: isOver && !record.saysOverflow,
       changed: this.#changed(record),
-      lost: this.#lost(record, Math.max(whole, this.#wholeAsKnown(given)) / window),
+      lost: this.#lost(record, ((1 + mostError) * Math.max(whole, this.#wholeAsKnown(given))) / window),
     };
     if (!record.isLost && !record.isRefused) this.#calls += 1;
     this.#schedule = schedule;
@@ -88,7 +88,7 @@ export class Judge {
     // After a change of the list all is decided anew, the moves of earlier calls among it.
     const hasMoved = this.#isChanged || /cold|carrying has/.test(reason);
     const isPaying = hasMoved && share > this.#lowWater[schedule];
-    const mayDrop = isPaying || share * (1 + MOST_ERROR) > this.#highWater[schedule];
+    const mayDrop = isPaying || share > this.#highWater[schedule];
     let lost = 0;
     for (const message of droppedOf(given, sent)) {
       if (this.#loop.provider.tokensOf(message, model) === 0) continue;
