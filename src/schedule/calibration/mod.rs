@@ -339,8 +339,15 @@ impl Calibration {
         if let Some(tokens) = expected {
             let is_far = next.reported > tokens * KNOWN_ROOM + SLACK_TOKENS
                 || next.reported * KNOWN_ROOM + SLACK_TOKENS < tokens;
-            if is_far && !self.is_borne_out(&next) {
-                self.suspect = Some(next);
+            if is_far {
+                match self.suspect.take() {
+                    // Two reports outvote what was known: they alone tell how the model counts.
+                    Some(suspect) if suspect.source == next.source && !self.contradicts(&suspect, &next) => {
+                        self.scales.start(&next.source, next.likely_scale());
+                        self.follow(suspect, next);
+                    }
+                    _ => self.suspect = Some(next),
+                }
                 return;
             }
         } else if self.dates.is_undated() && self.is_doubtful(&next) {
@@ -370,7 +377,7 @@ impl Calibration {
             (_, Some(overhead)) if next.counted > 4.0 * PRIOR_WEIGHT => {
                 (next.reported - overhead) / next.counted
             }
-            _ => PRIOR_SCALE.min(next.reported / next.counted.max(1.0)),
+            _ => next.likely_scale(),
         }
     }
 

@@ -90,6 +90,11 @@ impl Report {
         Some(Self { source: source.clone(), reported, counted: size.cl100k as f64, reading })
     }
 
+    /// How its model counts, with nothing known: as most do, unless that leaves less than nothing beside the messages.
+    pub(super) fn likely_scale(&self) -> f64 {
+        PRIOR_SCALE.min(self.scale_beside(0.0))
+    }
+
     /// How its model counts, if the host sends so many cl100k tokens beside the messages.
     pub(super) fn scale_beside(&self, overhead: f64) -> f64 {
         self.reported / (overhead + self.counted).max(1.0)
