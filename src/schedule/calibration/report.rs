@@ -105,7 +105,8 @@ impl Report {
     pub(super) fn scale_of_other(&self, overhead: f64) -> f64 {
         let text = self.counted.powi(2);
         let told = text / (overhead.powi(2) + PRIOR_WEIGHT.powi(2) + text);
-        told * self.scale_beside(overhead) + (1.0 - told) * PRIOR_SCALE
+        let scale = told * self.scale_beside(overhead) + (1.0 - told) * PRIOR_SCALE;
+        scale.min(self.scale_beside(0.0))
     }
 
     /// The next report in the reading that fits this one best at so many tokens for one of cl100k; this one's own
