@@ -336,26 +336,25 @@ impl Calibration {
             return;
         }
         let expected = self.known_before().map(|known| known.scale * (known.overhead + next.counted));
-        if let Some(tokens) = expected {
-            let is_far = next.reported > tokens * KNOWN_ROOM + SLACK_TOKENS
-                || next.reported * KNOWN_ROOM + SLACK_TOKENS < tokens;
-            if is_far {
-                match self.suspect.take() {
-                    // Two reports outvote what was known: they alone tell how the model counts.
-                    Some(suspect) if suspect.source == next.source && !self.contradicts(&suspect, &next) => {
-                        self.scales.start(&next.source, next.likely_scale());
-                        self.follow(suspect, next);
-                    }
-                    _ => self.suspect = Some(next),
-                }
-                return;
-            }
-        } else if self.dates.is_undated() && self.is_doubtful(&next) {
+        let is_far = expected.is_some_and(|tokens| {
+            next.reported > tokens * KNOWN_ROOM + SLACK_TOKENS
+                || next.reported * KNOWN_ROOM + SLACK_TOKENS < tokens
+        });
+        if expected.is_none() && self.dates.is_undated() && self.is_doubtful(&next) {
             return;
         }
-        let prior = self.prior(&next);
+        let agreeing = self.suspect.take().filter(|suspect| self.agree(suspect, &next));
+        if is_far && agreeing.is_none() {
+            self.suspect = Some(next);
+            return;
+        }
+        // Two that agree outvote what was known, and the step between them tells how the model counts.
+        let prior = if is_far { next.likely_scale() } else { self.prior(&next) };
         self.scales.start(&next.source, prior);
-        (self.anchor, self.suspect) = (Some(next), None);
+        match agreeing {
+            Some(suspect) => self.follow(suspect, next),
+            None => self.anchor = Some(next),
+        }
     }
 
     /// Whether a report says that more stands beside the messages than agents send: then it is of a longer list.
@@ -433,8 +432,11 @@ impl Calibration {
 
     /// Whether the report before this one was doubted too, and the two agree.
     fn is_borne_out(&self, next: &Report) -> bool {
-        let suspect = self.suspect.as_ref().filter(|suspect| suspect.source == next.source);
-        suspect.is_some_and(|suspect| !self.contradicts(suspect, next))
+        self.suspect.as_ref().is_some_and(|suspect| self.agree(suspect, next))
+    }
+
+    fn agree(&self, suspect: &Report, next: &Report) -> bool {
+        suspect.source == next.source && !self.contradicts(suspect, next)
     }
 
     /// Tokens that stand beside the messages, by this report.
