@@ -62,32 +62,27 @@ pub struct Past {
 }
 
 impl Past {
-    /// What stays of it where the list is changed from `at` on: `known` is known there, and the messages up to `end` were
-    /// there before. A list that was only cut short goes on as it would have then.
+    /// What it is where the list is changed from `at` on: `known` is known there, and the messages up to `end` were there
+    /// before. Where the list was changed before, what was sent was decided by what was known then, and is not decided so
+    /// again.
     #[must_use]
     pub fn changed(&self, at: usize, end: usize, known: Option<Known>) -> Self {
-        let elsewhere = self.planned_elsewhere.as_ref().map(|(end, _)| 0..*end);
-        let before = self.stale.iter().cloned().chain(elsewhere).filter(|range| range.start < at);
-        let mut stale: Vec<_> = before.map(|range| range.start..range.end.min(at)).collect();
-        if end > at {
-            stale.push(at..end);
-        }
+        let is_first = *self == Self::default();
+        let ranges = [0..if is_first { 0 } else { at }, at..end];
+        let stale = ranges.into_iter().filter(|range| !range.is_empty()).collect();
         Self { known, from: at, stale, planned_elsewhere: None }
     }
 
-    /// The same for a list that ends at `at` and goes on anew. Where its reports are of messages that were changed after
-    /// it, only what is `known` by now is to be relied on.
+    /// The same for a list that ends at `at` and goes on anew, as it would have then. Where its reports are of messages that
+    /// were changed after it, only what is `known` by now is to be relied on.
     #[must_use]
     pub fn cut(&self, at: usize, known: Option<Known>) -> Self {
-        let before = Self { planned_elsewhere: None, ..self.clone() };
-        let changed = before.changed(at, at, self.known.clone());
+        let before = self.stale.iter().filter(|range| range.start < at);
+        let stale: Vec<_> = before.map(|range| range.start..range.end.min(at)).collect();
         if self.from < at {
-            return Self { from: self.from, ..changed };
+            return Self { known: self.known.clone(), from: self.from, stale, planned_elsewhere: None };
         }
-        if changed.stale.is_empty() {
-            return Self::default();
-        }
-        Self { from: at, ..Self::default().changed(0, at, known) }
+        if stale.is_empty() { Self::default() } else { self.changed(at, at, known) }
     }
 
     fn is_stale(&self, index: usize) -> bool {
