@@ -64,7 +64,6 @@ async function grownCalls() {
       const rounds = [];
       for (let round = 0; round < ROUNDS; round += 1) {
         messages.push(...stamped(step(size + round, SHORT, undefined), messages.length));
-        globalThis.gc?.();
         rounds.push(await timed(() => hook(messages)));
       }
       rows.push({ schedule, messages: size, ...medians(rounds) });
