@@ -66,6 +66,8 @@ class Facts {
     this.role = role;
     /** Replacement text of a summarised tool result, once it was asked for. */
     this.shortened = undefined;
+    /** Text of a tool result that was cut by line, and which lines it keeps, once it was asked for. */
+    this.kept = undefined;
     this.isSettled = message[SETTLED] === true;
     if (!this.isSettled) this.#rememberValues(message, role);
   }

@@ -68,7 +68,7 @@ class Hook {
     const isAsRead = (i) => !call.wasAway || (facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]));
     const texts = {
       shortened: (index) => shortenedBy(core.engine, facts[index]),
-      ofLines: (index, ranges) => this.#ofLines(core.engine, list[index], facts[index], ranges),
+      ofLines: (index, ranges) => this.#linesOf(core.engine, list[index], facts[index], ranges),
       image: () => core.engine.imageMarker(),
     };
     const edited = plan.apply(list, isAsRead, texts);
@@ -196,8 +196,15 @@ class Hook {
     return new Plan(numbers);
   }
 
-  /** The text of a tool result of which only these ranges of lines stay. */
-  #ofLines(engine, message, { slot }, ranges) {
+  /** The text of a tool result of which only these ranges of lines stay; a frozen edit asks for the same at each call. */
+  #linesOf(engine, message, facts, ranges) {
+    const key = ranges.join();
+    if (facts.kept?.key !== key)
+      facts.kept = { key, text: this.#keptLines(engine, message, facts.slot, ranges) };
+    return facts.kept.text;
+  }
+
+  #keptLines(engine, message, slot, ranges) {
     const { marker } = this.#policy.options;
     return keptLines(joinedText(message.content), ranges, (gaps, chars) =>
       engine.gapMarkers(
