@@ -10,20 +10,21 @@
 //! next does not bear it out.
 
 mod dates;
+mod past;
 mod report;
 mod scale;
 
-use std::ops::Range;
 use std::sync::Arc;
 
+pub use self::past::{Known, Past};
 pub use self::report::Sent;
 pub use self::scale::PRIOR_SCALE;
 
 use self::dates::Dates;
-use self::report::{Reading, Report};
+use self::report::Report;
 use self::scale::{PRIOR_WEIGHT, SCALE_RANGE, Scales};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
-use crate::transcript::{Assistant, Message, Source, Usage};
+use crate::transcript::{Assistant, Message, Usage};
 
 /// A report this far from its prediction, beside half of what was added since, contradicts the reports before it.
 const CONTRADICTION: f64 = 0.12;
@@ -37,72 +38,6 @@ const NEGATIVE_SHARE: f64 = 0.1;
 /// share of the window, stands beside the messages: agents send 10 000 to 50 000.
 const DOUBTED_OVERHEAD: f64 = 80_000.0;
 const DOUBTED_SHARE: f64 = 0.3;
-
-/// What is known of an agent from a transcript: what it sends beside the messages, and how its model counts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Known {
-    source: Source,
-    /// In cl100k tokens, so that it outlives a change of model.
-    overhead: f64,
-    scale: f64,
-    reading: Reading,
-}
-
-/// What the same conversation was before its host changed the list otherwise than by adding to it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Past {
-    /// What it taught.
-    pub known: Option<Known>,
-    /// The first message behind the change: what was known holds from there on.
-    pub from: usize,
-    /// Messages that were there before a change in front of them: their reports are of a list as it was.
-    pub stale: Vec<Range<usize>>,
-    /// Up to which message of the list another schedule planned the calls, and what they taught.
-    pub planned_elsewhere: Option<(usize, Option<Known>)>,
-}
-
-impl Past {
-    /// What it is where the list is changed from `at` on: `known` is known there, and the messages up to `end` were there
-    /// before. Where the list was changed before, what was sent was decided by what was known then, and is not decided so
-    /// again.
-    #[must_use]
-    pub fn changed(&self, at: usize, end: usize, known: Option<Known>) -> Self {
-        let is_first = *self == Self::default();
-        let ranges = [0..if is_first { 0 } else { at }, at..end];
-        let stale = ranges.into_iter().filter(|range| !range.is_empty()).collect();
-        Self { known, from: at, stale, planned_elsewhere: None }
-    }
-
-    /// The same for a list that ends at `at` and goes on anew, as it would have then. Where its reports are of messages that
-    /// were changed after it, only what is `known` by now is to be relied on.
-    #[must_use]
-    pub fn cut(&self, at: usize, known: Option<Known>) -> Self {
-        let before = self.stale.iter().filter(|range| range.start < at);
-        let stale: Vec<_> = before.map(|range| range.start..range.end.min(at)).collect();
-        if self.from < at {
-            return Self { known: self.known.clone(), from: self.from, stale, planned_elsewhere: None };
-        }
-        if stale.is_empty() { Self::default() } else { self.changed(at, at, known) }
-    }
-
-    fn is_stale(&self, index: usize) -> bool {
-        let is_elsewhere = self.planned_elsewhere.as_ref().is_some_and(|(end, _)| index < *end);
-        is_elsewhere || self.stale.iter().any(|range| range.contains(&index))
-    }
-
-    /// What is known of the agent before a report, and the first message it holds for.
-    fn known(&self) -> (Option<&Known>, usize) {
-        match &self.planned_elsewhere {
-            Some((end, known)) => (known.as_ref(), *end),
-            None => (self.known.as_ref(), self.from),
-        }
-    }
-
-    /// Whether calls of the list as it was stand right behind the change.
-    fn has_stale_calls(&self) -> bool {
-        self.stale.last().is_some_and(|range| range.start == self.from)
-    }
-}
 
 /// What the reports so far teach.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::transcript::Usage;
+use crate::transcript::{Source, Usage};
 use proptest::prelude::*;
 
 fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
