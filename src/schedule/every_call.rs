@@ -3,10 +3,8 @@
 //! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
 //! kept of the past, for the estimate to learn from.
 
-use std::sync::Arc;
-
 use super::cache_watch::{Answered, CacheWatch};
-use super::calibration::{Calibration, Known, Past, Sent};
+use super::calibration::{Calibration, Sent};
 use super::economy::{Policy, Prices};
 use super::fold::Fold;
 use super::played::Played;
@@ -225,16 +223,12 @@ impl Fold for EveryCall {
         self.account.bytes()
     }
 
-    fn known(&self) -> Option<Known> {
-        self.calibration.known()
+    fn account(&self) -> &Account {
+        &self.account
     }
 
-    fn past(&self) -> &Past {
-        self.calibration.past()
-    }
-
-    fn message(&self, index: usize) -> Option<&Arc<Message>> {
-        self.account.row(index).map(|row| &row.message)
+    fn taught(&self) -> &Calibration {
+        &self.calibration
     }
 
     fn planned_tokens(&self) -> Option<f64> {

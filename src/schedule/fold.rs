@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::calibration::{Known, Past};
+use super::calibration::{Calibration, Known, Past};
 use super::economy::Policy;
+use crate::account::Account;
 use crate::layers::Limits;
 use crate::transcript::{Message, Transcript};
 
@@ -13,16 +14,29 @@ pub trait Fold {
     fn len(&self) -> usize;
     /// Whether it decides under these limits and prices: under others it would have decided otherwise.
     fn decides_by(&self, limits: &Limits, policy: &Policy) -> bool;
-    /// What the reports it took in taught of the agent.
-    fn known(&self) -> Option<Known>;
-    /// What its conversation was before its host changed the list.
-    fn past(&self) -> &Past;
-    /// The message it took in at `index`.
-    fn message(&self, index: usize) -> Option<&Arc<Message>>;
+    /// What is sent of the messages it took in.
+    fn account(&self) -> &Account;
+    /// What the reports it took in taught.
+    fn taught(&self) -> &Calibration;
     /// What it estimated the last planned prompt at, once reports taught it how.
     fn planned_tokens(&self) -> Option<f64>;
     /// Takes in the messages of `transcript` that are new; the others must be those taken in before.
     fn advance(&mut self, transcript: &Transcript);
+
+    /// What the reports it took in taught of the agent.
+    fn known(&self) -> Option<Known> {
+        self.taught().known()
+    }
+
+    /// What its conversation was before its host changed the list.
+    fn past(&self) -> &Past {
+        self.taught().past()
+    }
+
+    /// The message it took in at `index`.
+    fn message(&self, index: usize) -> Option<&Arc<Message>> {
+        self.account().row(index).map(|row| &row.message)
+    }
 
     /// Whether the message at `index` is the one it took in there.
     fn has(&self, index: usize, message: &Message) -> bool {

@@ -11,7 +11,7 @@ use super::calibration::Past;
 use super::economy::Policy;
 use super::every_call::EveryCall;
 use super::fold::Fold;
-use super::past::Change;
+use super::past::{Change, newest};
 use super::sticky::Sticky;
 use crate::fault;
 use crate::layers::Limits;
@@ -59,10 +59,7 @@ impl<F: Fold> Folds<F> {
     /// What the conversation was before the very list that `transcript` goes on in, one call later.
     fn past_before(&self, transcript: &Transcript) -> Option<Past> {
         let is_call = |message: &Arc<Message>| message.assistant().is_some();
-        let is_planned = |fold: &F| {
-            let last = fold.len().checked_sub(1).and_then(|last| fold.message(last));
-            last.is_some_and(|last| !is_call(last))
-        };
+        let is_planned = |fold: &F| newest(fold).is_some_and(|last| !is_call(last));
         let is_one_call = |fold: &F| {
             let since = transcript.messages().iter().skip(fold.len());
             since.filter(|message| is_call(message)).count() <= 1
@@ -131,10 +128,11 @@ impl<F: Fold> Folds<F> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::calibration::Known;
+    use super::super::calibration::Calibration;
     use super::*;
+    use crate::account::Account;
 
-    struct Heavy(Limits, usize, Past);
+    struct Heavy(Limits, usize, Account, Calibration);
 
     impl Fold for Heavy {
         fn len(&self) -> usize {
@@ -149,16 +147,12 @@ mod tests {
             self.1
         }
 
-        fn known(&self) -> Option<Known> {
-            None
-        }
-
-        fn past(&self) -> &Past {
+        fn account(&self) -> &Account {
             &self.2
         }
 
-        fn message(&self, _index: usize) -> Option<&Arc<Message>> {
-            None
+        fn taught(&self) -> &Calibration {
+            &self.3
         }
 
         fn planned_tokens(&self) -> Option<f64> {
@@ -172,7 +166,8 @@ mod tests {
     fn kept(count: usize, bytes: usize) -> (usize, usize) {
         let folds = Folds::default();
         for _ in 0..count {
-            folds.keep(Heavy(Limits::default(), bytes, Past::default()));
+            let calibration = Calibration::new(false, 0.0);
+            folds.keep(Heavy(Limits::default(), bytes, Account::default(), calibration));
         }
         let folds = folds.0.into_inner();
         (folds.iter().map(Fold::bytes).sum(), folds.len())

@@ -110,7 +110,8 @@ fn kept_in<F: Fold>(fold: &F, at: usize, rest: &[Arc<Message>]) -> (usize, bool)
     (last.map_or(0, |last| last + 1), count > 2 && 2 * count > rest.len().min(fold.len() - at))
 }
 
-fn newest<F: Fold>(fold: &F) -> Option<&Arc<Message>> {
+/// The newest message that `fold` took in.
+pub(super) fn newest<F: Fold>(fold: &F) -> Option<&Arc<Message>> {
     fold.message(fold.len().checked_sub(1)?)
 }
 

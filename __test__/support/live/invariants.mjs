@@ -1,7 +1,7 @@
 // What must hold at every call of the closed loop. Nothing here trusts the hook's own figures.
 
 import { validate } from "../../../index.js";
-import { Judge, MOST_ERROR } from "../../../lib/cli/live/judge.mjs";
+import { isTold, Judge, MOST_ERROR } from "../../../lib/cli/live/judge.mjs";
 import { commonRun } from "../../../lib/cli/live/same.mjs";
 
 /** Tokens by which an estimate may be off however small the prompt is: a report that small could be true. */
@@ -46,9 +46,10 @@ export class Invariants {
 
   /** What is broken at this call, in words with figures; empty if nothing. */
   check(record) {
-    const verdict = this.#judge.look(record, this.#allowed(record));
+    const allowed = this.#allowed(record);
+    const verdict = this.#judge.look(record, allowed);
     const broken = [...this.#always(record, verdict)];
-    if (this.#isTruthful) broken.push(...this.#figures(record, verdict));
+    if (this.#isTruthful) broken.push(...this.#figures(record, verdict, allowed));
     this.#note(record);
     return broken;
   }
@@ -66,13 +67,12 @@ export class Invariants {
       yield "question: the last user message is gone";
   }
 
-  *#figures(record, { error, whole, isUnreported, lost }) {
+  *#figures(record, { error, whole, isUnreported, lost }, allowed) {
     const { prompt, estimate, model, saysOverflow, reason } = record;
     const { count } = this.#reports.get(model) ?? NO_REPORTS;
     const isKnown = count >= REPORTS && this.#lastModel === model;
     const window = this.#loop.provider.contextWindow;
     const figures = `estimate ${Math.round(estimate)}, sent ${prompt}, window ${window}; ${reason}`;
-    const allowed = this.#allowed(record);
     if (isKnown && Math.abs(error) > allowed && Math.abs(error) * prompt > this.#slackTokens)
       yield `estimate: off by ${(100 * error).toFixed(2)} %, allowed ${(100 * allowed).toFixed(2)}; ${figures}`;
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;
@@ -99,10 +99,10 @@ export class Invariants {
   }
 
   #note(record) {
-    const { model, usage, prompt, sent } = record;
+    const { model, sent } = record;
     if (this.#lastModel !== model) this.#reports.set(model, NO_REPORTS);
     this.#lastModel = model;
-    if (usage === undefined || usage.input + usage.cacheRead + usage.cacheWrite !== prompt) return;
+    if (!isTold(record)) return;
     const { count, shown, last } = this.#reports.get(model) ?? NO_REPORTS;
     const { added, gone } = this.#changedTokens(record, last);
     const seen = count > 0 ? Math.abs(added - gone) : 0;

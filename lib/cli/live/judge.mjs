@@ -100,7 +100,7 @@ export class Judge {
 }
 
 /** Whether the provider reported what it counted. */
-function isTold({ usage, prompt }) {
+export function isTold({ usage, prompt }) {
   return usage !== undefined && usage.input + usage.cacheRead + usage.cacheWrite === prompt;
 }
 

@@ -22,7 +22,7 @@ pub use self::scale::PRIOR_SCALE;
 
 use self::dates::Dates;
 use self::report::Report;
-use self::scale::{PRIOR_WEIGHT, SCALE_RANGE, Scales};
+use self::scale::{LEARNED, SCALE_RANGE, Scales};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 use crate::transcript::{Assistant, Message, Usage};
 
@@ -235,10 +235,10 @@ impl Calibration {
     #[must_use]
     pub fn known(&self) -> Option<Known> {
         let Some(anchor) = &self.anchor else { return self.past.known().0.cloned() };
-        let scale = self.scales.of(&anchor.source);
-        let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
+        let learned = self.scales.of(&anchor.source);
         // Nothing is beside the messages and yet too little was reported: the scale is a little too high.
-        let scale = scale.min(anchor.reported / anchor.counted.max(1.0)).max((1.0 - NEGATIVE_SHARE) * scale);
+        let scale = learned.min(anchor.scale_beside(0.0)).max((1.0 - NEGATIVE_SHARE) * learned);
+        let overhead = self.overhead(anchor);
         Some(Known { source: anchor.source.clone(), overhead, scale, reading: anchor.reading })
     }
 
@@ -303,17 +303,14 @@ impl Calibration {
             (Some(known), _) if known.source == next.source => known.scale,
             (Some(known), _) => next.scale_of_other(known.overhead),
             // Enough text to divide by: what the host says stands beside it leaves the scale.
-            (_, Some(overhead)) if next.counted > 4.0 * PRIOR_WEIGHT => {
-                (next.reported - overhead) / next.counted
-            }
+            (_, Some(overhead)) if next.counted > LEARNED => (next.reported - overhead) / next.counted,
             _ => next.likely_scale(),
         }
     }
 
     /// Another model: the host still sends the same beside the messages, so the report tells how this one counts.
     fn switch(&mut self, anchor: Report, next: Report) {
-        let scale = self.scales.of(&anchor.source);
-        let overhead = (anchor.reported / scale - anchor.counted).max(0.0);
+        let overhead = self.overhead(&anchor);
         let scale = next.scale_beside(overhead);
         if scale < SCALE_RANGE.0 || scale > SCALE_RANGE.1 {
             self.doubt(anchor, next);
@@ -372,6 +369,11 @@ impl Calibration {
     /// Tokens that stand beside the messages, by this report.
     fn beside(&self, report: &Report) -> f64 {
         report.reported - self.scales.of(&report.source) * report.counted
+    }
+
+    /// The same in cl100k tokens, and never fewer than none.
+    fn overhead(&self, report: &Report) -> f64 {
+        (report.reported / self.scales.of(&report.source) - report.counted).max(0.0)
     }
 
     /// Whether they are so much fewer than none that the scale or what was counted must be wrong.

@@ -9,7 +9,7 @@ pub(super) const SCALE_RANGE: (f64, f64) = (0.6, 3.5);
 /// How much the prior weighs, in cl100k tokens of learned text.
 pub(super) const PRIOR_WEIGHT: f64 = 500.0;
 /// Steps of so many cl100k tokens outweigh the prior.
-const LEARNED: f64 = 4.0 * PRIOR_WEIGHT;
+pub(super) const LEARNED: f64 = 4.0 * PRIOR_WEIGHT;
 /// How much of what was learned is remembered, in cl100k tokens: a conversation's kind of text changes.
 const MEMORY: f64 = 60_000.0;
 /// A step between two reports teaches only if it has at least this many cl100k tokens; less is rounding.

@@ -10,7 +10,7 @@ mod weigh;
 use std::sync::Arc;
 
 use super::cache_watch::{Answered, CacheWatch};
-use super::calibration::{Calibration, Known, Past, Sent};
+use super::calibration::{Calibration, Sent};
 use super::clock::{Clock, Request};
 use super::economy::{Policy, Prices};
 use super::fold::Fold;
@@ -299,16 +299,12 @@ impl Fold for Sticky {
         self.bytes + self.account.bytes()
     }
 
-    fn known(&self) -> Option<Known> {
-        self.calibration.known()
+    fn account(&self) -> &Account {
+        &self.account
     }
 
-    fn past(&self) -> &Past {
-        self.calibration.past()
-    }
-
-    fn message(&self, index: usize) -> Option<&Arc<Message>> {
-        self.account.row(index).map(|row| &row.message)
+    fn taught(&self) -> &Calibration {
+        &self.calibration
     }
 
     fn planned_tokens(&self) -> Option<f64> {
