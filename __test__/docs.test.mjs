@@ -9,12 +9,15 @@ import { fileURLToPath } from "node:url";
 import { signed, withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
 import native from "../lib/native.js";
+import options from "../lib/options.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [
   ...readdirSync(root).filter((name) => name.endsWith(".md")),
   ...readdirSync(join(root, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
 ];
+
+const { checkHookOptions } = options;
 
 const read = (name) => readFileSync(join(root, name), "utf8");
 
@@ -75,6 +78,41 @@ test("the explanation that the READMEs show is what the command prints", () => {
     assert.ok(
       stdout.includes(shown),
       `${page} shows\n${shown}\nand the command prints\n${stdout.slice(0, 600)}`,
+    );
+  }
+});
+
+test("the bill that the READMEs show is what the command prints", () => {
+  const args = ["bin/pi-strata.js", "cache", "examples/session.jsonl"];
+  const { stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+  for (const page of ["README.md", "README.zh-CN.md"]) assert.ok(read(page).includes(stdout.trimEnd()), page);
+});
+
+test("the tables of options have every option of the hook, with its default", () => {
+  // Completed, `cache` is what "auto" begins with.
+  const defaults = { ...checkHookOptions("test", {}), cache: "auto" };
+  for (const page of ["README.md", "README.zh-CN.md"]) {
+    const table = /^\| `contextWindow`.*?\n\n/ms.exec(read(page))[0];
+    const rows = table
+      .trim()
+      .split("\n")
+      .flatMap((line) => {
+        const [, names, values] = line.split("|");
+        const each = values.split(", ");
+        return Array.from(names.matchAll(/\w+/g), ([name], i) => [
+          name,
+          each[i]?.replace(/[`\s]/g, "") ?? "",
+        ]);
+      });
+    assert.deepEqual(
+      Object.fromEntries(rows),
+      Object.fromEntries(
+        Object.entries(defaults).map(([name, value]) => [
+          name,
+          value === undefined ? "" : JSON.stringify(value),
+        ]),
+      ),
+      page,
     );
   }
 });

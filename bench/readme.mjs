@@ -76,16 +76,24 @@ export function withFigures(page) {
     });
 }
 
-/** What the command shown before it prints about the schedule, put into a page. */
-function withExplanation(page) {
-  const [, command] = /`pi-strata (explain \S+ --call \d+)`/.exec(page);
-  const args = ["bin/pi-strata.mjs", ...command.replace(" ", " examples/").split(" ")];
+function printed(command) {
   const cwd = new URL("..", import.meta.url);
-  const printed = execFileSync(process.execPath, args, { cwd, encoding: "utf8" });
-  const [schedule] = /^schedule .*?(?=\n\n)/ms.exec(printed);
-  return page.replace(/^schedule .*?(?=\n^`{3}$)/ms, () => schedule);
+  return execFileSync(process.execPath, ["bin/pi-strata.mjs", ...command.split(" ")], {
+    cwd,
+    encoding: "utf8",
+  });
+}
+
+/** What the commands shown before them print about the schedule and the bill, put into a page. */
+function withOutputs(page) {
+  const [, explain] = /`pi-strata (explain \S+ --call \d+)`/.exec(page);
+  const [schedule] = /^schedule .*?(?=\n\n)/ms.exec(printed(explain.replace(" ", " examples/")));
+  const bill = printed("cache examples/session.jsonl").trimEnd();
+  return page
+    .replace(/^schedule .*?(?=\n^`{3}$)/ms, () => schedule)
+    .replace(/^session {2,}.*?(?=\n^`{3}$)/ms, () => bill);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  for (const page of PAGES) writeFileSync(page, withExplanation(withFigures(readFileSync(page, "utf8"))));
+  for (const page of PAGES) writeFileSync(page, withOutputs(withFigures(readFileSync(page, "utf8"))));
 }

@@ -65,8 +65,8 @@ function howKnown(billed, estimated) {
 
 function predictions({ prompt, cacheRead }) {
   const rows = [
-    ["prompts foretold within", prompt],
-    ["cache reads foretold within", cacheRead],
+    ["prompts predicted within", prompt],
+    ["cache reads predicted within", cacheRead],
   ];
   return rows
     .filter(([, { count }]) => count > 0)

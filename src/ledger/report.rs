@@ -1,4 +1,4 @@
-//! What a book comes to: sums, misses, and how well the calls were foretold.
+//! What a book comes to: sums, misses, and how well the calls were predicted.
 
 use super::Call;
 use super::moves::{Effect, Move, moves};
@@ -164,9 +164,9 @@ fn errors(calls: &[Call], presence: &[bool]) -> (Quantiles, Quantiles) {
     for (call, &is_present) in calls.iter().zip(presence) {
         let Some(prompt) = call.sight.prompt.filter(|_| !call.sight.is_stale) else { continue };
         reports = if call.nth == 0 { 0 } else { reports + 1 };
-        let foretold = call.estimate.tokens(if is_present { call.sent } else { call.raw });
+        let predicted = call.estimate.tokens(if is_present { call.sent } else { call.raw });
         if reports >= REPORTS_TO_TEACH {
-            prompts.push((foretold - prompt).abs() / prompt);
+            prompts.push((predicted - prompt).abs() / prompt);
         }
         let expected = if is_present { call.sight.expected } else { call.sight.expected_unedited };
         if let Some(expected) = expected {
