@@ -48,6 +48,20 @@ test("the program of step 2 runs, and says what each request held", () => {
   const { status, stdout, stderr } = run("agent.js");
   assert.equal(status, 0, stderr);
   assert.equal(stdout.match(/^\d+ → \d+ .+$/gm)?.length, 3, stdout);
+  assert.match(stdout, /^A folder with one program\.$/m);
+});
+
+test("where there is no key, it says so", () => {
+  writeFileSync(join(folder, "keyless.js"), blocks("js")[0].replace("session.jsonl", "keyless.jsonl"));
+  const env = { ...process.env };
+  for (const name of ["ANTHROPIC_API_KEY", "ANTHROPIC_OAUTH_TOKEN"]) delete env[name];
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["keyless.js"], {
+    cwd: folder,
+    encoding: "utf8",
+    env,
+  });
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /^No API key/m);
 });
 
 test("the commands of steps 4 and 5 work on the session it leaves", () => {
