@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { change, percent, shared, whole } from "../lib/cli/numbers.mjs";
+import { apart, change, percent, shared, whole } from "../lib/cli/numbers.mjs";
 
 test("nothing is written as less than nothing", () => {
   assert.equal(change(100, 100), "0.0 %");
@@ -14,6 +14,17 @@ test("nothing is written as less than nothing", () => {
   assert.equal(percent(-0.0001), "0.0 %");
   assert.equal(whole(-0.2), "0");
   assert.equal(whole(52_165_379.960_000_02), "52,165,380");
+});
+
+test("two sums of dollars and what lies between them agree to the cent, as they are written", () => {
+  assert.equal(apart(5.2536, 3.6654).toFixed(2), "1.58");
+  const dollars = fc.double({ min: 0, max: 10_000, noNaN: true });
+  fc.assert(
+    fc.property(dollars, dollars, (one, other) => {
+      const cents = [one, other, apart(one, other)].map((sum) => Math.round(100 * sum.toFixed(2)));
+      assert.equal(Math.abs(cents[0] - cents[1]), cents[2]);
+    }),
+  );
 });
 
 test("shares are whole, near what they stand for, and add up", () => {

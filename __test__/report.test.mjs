@@ -178,6 +178,9 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
 
   const headline = page.locator(".headline");
   assert.match(await headline.textContent(), /fewer tokens are sent, .*costs \$\d.* instead of \$\d/);
+  const said = (await headline.textContent()).match(/(?<=\$)\d+\.\d\d/g);
+  const [cheap, dear, saved] = said.map((sum) => Math.round(100 * sum));
+  assert.equal(dear - cheap, saved, "as written");
   assert.match(await page.locator(".tiles").textContent(), /with everyCall.*without compression/s);
   await page.click("#model-breakpoint");
   assert.equal(await page.getAttribute("#model-breakpoint", "aria-pressed"), "true");

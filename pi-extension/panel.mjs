@@ -2,6 +2,7 @@
 // cost. Numbers and names only.
 
 import strata from "../index.js";
+import { apart } from "../lib/cli/numbers.mjs";
 
 /** Where a message's tokens are counted, by its role. */
 const KINDS = {
@@ -106,7 +107,7 @@ async function costLine(messages, options, calls) {
   const rest = unpricedCalls > 0 ? `, ${unpricedCalls} calls without a price` : "";
   const bill = `Billed for the messages above: ${usd(billed)}${how}${rest}.`;
   if (editedCalls === 0) return `${bill} ${sent}`;
-  const outcome = saved >= 0 ? `${usd(saved)} saved` : `${usd(-saved)} lost`;
+  const outcome = `${usd(apart(withoutHook, billed))} ${saved >= 0 ? "saved" : "lost"}`;
   return `${bill} Without the hook about ${usd(withoutHook)}: ${outcome}. ${sent}`;
 }
 

@@ -12,7 +12,7 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-export { change, percent, whole } from "../lib/cli/numbers.mjs";
+export { apart, change, percent, whole } from "../lib/cli/numbers.mjs";
 
 export const dollars = (number) => `$${number.toFixed(2)}`;
 

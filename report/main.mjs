@@ -3,7 +3,7 @@
 
 import plotStyle from "uplot/dist/uPlot.min.css";
 import { dollarsChart, MOST_LINES, tokensChart } from "./charts.mjs";
-import { change, dollars, el, percent, whole } from "./dom.mjs";
+import { apart, change, dollars, el, percent, whole } from "./dom.mjs";
 import { dropList, dropsIn } from "./drops.mjs";
 import { messageMap } from "./map.mjs";
 import ownStyle from "./page.css";
@@ -81,7 +81,7 @@ function headline(words) {
     fewer: ours.tokens <= none.tokens,
     tokens: percent(Math.abs(1 - ours.tokens / Math.max(1, none.tokens))),
     cheaper: cheap <= dear,
-    dollars: dollars(Math.abs(dear - cheap)),
+    dollars: dollars(apart(dear, cheap)),
     before: dollars(dear),
     after: dollars(cheap),
     cache: words[view.model],

@@ -13,6 +13,9 @@ export function change(before, after) {
   return percents === "0.0" ? "0.0 %" : `${sign}${percents} %`;
 }
 
+/** How far two sums of dollars are apart, to the cent: of the two as they are written, so that all three agree. */
+export const apart = (one, other) => Math.abs(Number(one.toFixed(2)) - Number(other.toFixed(2)));
+
 /** One decimal, and no minus before a zero. */
 function unsigned(number) {
   const text = number.toFixed(1);
