@@ -83,6 +83,16 @@ test("the guard has nothing against the packages of all platforms", () => {
   assert.equal(tarballs.length, names.length + 1);
 });
 
+test("a Windows file that asks for Visual C++'s own library, which not every Windows has, is refused", () => {
+  const { file, manifest, name } = platforms().find(({ key }) => key === "win32-x64-msvc");
+  const spoiled = join(folder, "spoiled");
+  mkdirSync(spoiled);
+  writeFileSync(join(spoiled, file), Buffer.concat([standIn(manifest), Buffer.from("\0VCRUNTIME140.dll\0")]));
+  pack(join(folder, "refused"), spoiled);
+  const { problems } = inspect(join(folder, "refused"), { isPartial: true });
+  assert.deepEqual(problems, [`${name}: asks for VCRUNTIME140.dll, which not every Windows has`]);
+});
+
 test("a rehearsal hands every tarball to npm, the root package last, and uploads nothing", async () => {
   const { status, stdout, stderr } = await publish();
   assert.equal(status, 0, stderr);

@@ -59,8 +59,10 @@ describe("the packed package", () => {
 
   const cutTo = (bytes) =>
     writeFileSync(native, readFileSync(path.join(ROOT, nativeName())).subarray(0, bytes));
-  const probe = (flags = []) =>
-    JSON.parse(execFileSync(process.execPath, [...flags, "-e", PROBE], { cwd: folder, encoding: "utf8" }));
+  const probe = (flags = [], env = {}) => {
+    const options = { cwd: folder, encoding: "utf8", env: { ...process.env, ...env } };
+    return JSON.parse(execFileSync(process.execPath, [...flags, "-e", PROBE], options));
+  };
 
   test("works where the native file is there", () => {
     copyFileSync(path.join(ROOT, nativeName()), native);
@@ -123,6 +125,15 @@ describe("the packed package", () => {
     assertUnavailable(seen, { error: /^there is no native file for \S+-s390x/, hint: /does not help.*Rust/ });
     assert.equal(seen.status.package, undefined);
     assert.doesNotMatch(seen.status.hint, /Delete node_modules/);
+  });
+
+  test("a Windows that lacks a library is told what it lacks, in sentences that end once", () => {
+    const thrower = path.join(folder, "windows.cjs");
+    const said = String.raw`The specified module could not be found.\n\\\\?\\C:\\app\\pi-strata.win32-x64-msvc.node`;
+    writeFileSync(thrower, `throw Object.assign(new Error("${said}"), { code: "ERR_DLOPEN_FAILED" });`);
+    const seen = probe([], { NAPI_RS_NATIVE_LIBRARY_PATH: thrower });
+    assertUnavailable(seen, { error: /^The specified module could not be found$/, hint: /needs Windows 10/ });
+    assert.doesNotMatch(seen.count[1], /\.\./);
   });
 
   test("carries no install script", () => {

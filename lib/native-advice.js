@@ -29,6 +29,10 @@ const ADVICE = [
     says(/cannot open shared object file|Error loading shared library/),
     () => "The system lacks this library. Install it with the system's package manager.",
   ],
+  [
+    says(/^(The specified module could not be|Module not) found/),
+    () => "This Windows lacks a library that the file needs, which needs Windows 10 or newer.",
+  ],
   [hasCode("ERR_DLOPEN_DISABLED"), () => "Node was started with --no-addons: start it without."],
   [
     hasCode("ERR_ACCESS_DENIED"),

@@ -34,9 +34,11 @@ function advice() {
   return require("./native-advice.js");
 }
 
-/** Node adds the files that asked, line by line; the first line says what happened. */
+/** Node adds the files that asked, line by line; the first line says what happened. Windows ends it with a full stop. */
 function causeOf(error) {
-  return String(error?.message ?? error).split("\n", 1)[0];
+  return String(error?.message ?? error)
+    .split("\n", 1)[0]
+    .replace(/\.\s*$/, "");
 }
 
 /** The native functions; throws `ERR_NATIVE_UNAVAILABLE` where there are none. */

@@ -1,11 +1,14 @@
-// What a native file is made for, read from its first bytes: its format and processor, and of a Linux file the newest
-// glibc it asks for and whether it still has its symbols, as a quick build has.
+// What a native file is made for, read from its first bytes: its format and processor; of a Linux file the newest glibc it
+// asks for and whether it still has its symbols, as a quick build has; of a Windows file the runtime of Visual C++.
 
 const ELF_MACHINES = { 62: "x64", 183: "arm64" };
 const MACH_CPUS = { 16777223: "x64", 16777228: "arm64" };
 const PE_MACHINES = { 34404: "x64", 43620: "arm64" };
 
-/** `{ os, cpus, glibc, hasSymbols }`; `glibc` is `[major, minor]`, or undefined where the file asks for none. */
+/**
+ * `{ os, cpus, glibc, hasSymbols, runtime }`; `glibc` is `[major, minor]`, `runtime` the name of a library, each undefined
+ * where the file asks for none.
+ */
 export function describeBinary(bytes) {
   if (bytes.toString("latin1", 0, 4) === "\x7fELF") {
     return {
@@ -18,7 +21,11 @@ export function describeBinary(bytes) {
   if (bytes.readUInt32LE(0) === 0xfeedfacf) return { os: "darwin", cpus: [MACH_CPUS[bytes.readUInt32LE(4)]] };
   if (bytes.readUInt32BE(0) === 0xcafebabe) return { os: "darwin", cpus: fatCpus(bytes) };
   if (bytes.toString("latin1", 0, 2) === "MZ") {
-    return { os: "win32", cpus: [PE_MACHINES[bytes.readUInt16LE(bytes.readUInt32LE(0x3c) + 4)]] };
+    return {
+      os: "win32",
+      cpus: [PE_MACHINES[bytes.readUInt16LE(bytes.readUInt32LE(0x3c) + 4)]],
+      runtime: /(?:vcruntime|msvcp)\d+\w*\.dll/i.exec(bytes.toString("latin1"))?.[0],
+    };
   }
   return { os: undefined, cpus: [] };
 }

@@ -113,11 +113,12 @@ function platformProblems(tarball) {
   return [...problems, ...budgetProblems(tarball, binary?.hasSymbols)];
 }
 
-function binaryProblems({ os, cpus, glibc }, manifest) {
+function binaryProblems({ os, cpus, glibc, runtime }, manifest) {
   const problems = [];
   if (String(manifest.os) !== String(os)) problems.push(`its native file is for ${os}`);
   if (String(manifest.cpu.toSorted()) !== String(cpus.toSorted()))
     problems.push(`its native file is for ${cpus}`);
+  if (runtime !== undefined) problems.push(`asks for ${runtime}, which not every Windows has`);
   if (os !== "linux") return problems;
   const isGlibc = String(manifest.libc) === "glibc";
   if (isGlibc !== (glibc !== undefined))
