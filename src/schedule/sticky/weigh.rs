@@ -5,8 +5,10 @@ use crate::layers::{Overflow, images};
 use crate::schedule::verdict::{Arithmetic, Payback, Verdict};
 use crate::validity::holds_turn;
 
-/// After a batch took all there was to take, the next one waits until this share of the window was added.
-const MIN_GROWTH_SHARE: f64 = 0.03;
+/// After a batch took all there was to take, the next one waits until this share of the window was added. Sooner it finds
+/// little to take, and a cache that holds whole requests is written anew for that. Swept from 0.03 to 0.14 on seven
+/// sessions of two agents: faithful 5 % cheaper from 0.1 on, the others level.
+const MIN_GROWTH_SHARE: f64 = 0.1;
 
 impl Sticky {
     /// Whether the last call failed and nothing was said since: it is sent again as it was.
