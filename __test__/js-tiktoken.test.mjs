@@ -222,6 +222,24 @@ test("bad tokens and texts: a clear error, never a crash", () => {
   encoding.free?.();
 });
 
+test("typed arrays decode as lists do: short, long, shared with other threads, a part of another, of other widths", () => {
+  const encoding = ours.getEncoding("o200k_base");
+  for (const text of ["word", "größer 日本語 \u{1F9EA} plain words\n".repeat(50)]) {
+    const tokens = encoding.encode(text);
+    const shared = new Uint32Array(new SharedArrayBuffer(4 * tokens.length));
+    shared.set(tokens);
+    const part = Uint32Array.of(7, ...tokens, 7).subarray(1, -1);
+    for (const typed of [Uint32Array.from(tokens), shared, part, Float64Array.from(tokens)]) {
+      assert.equal(encoding.decode(typed), text);
+    }
+  }
+  const unknown = new Uint32Array(100).fill(24912).fill(250_000, 70);
+  assert.throws(() => encoding.decode(unknown), /token 250000 at position 70 is not in o200k_base/);
+  const detached = new Uint32Array(100);
+  structuredClone(detached, { transfer: [detached.buffer] });
+  assert.equal(encoding.decode(detached), "");
+});
+
 test("texts longer than what is kept for them", () => {
   const text = "word, größer 日本語 \n".repeat(20_000);
   for (const name of ["cl100k_base", "o200k_base", "gpt2"]) {

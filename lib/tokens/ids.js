@@ -7,6 +7,8 @@ const { shown } = require("./models.js");
 
 /** Tokens for which room is kept: 256 kB. */
 const ROOM = 1 << 16;
+/** Tokens up to which an array is rather copied. */
+const SHORT = 64;
 
 let kept;
 const numbers = new Map();
@@ -36,8 +38,9 @@ function encodeText(text, encoding) {
   return { ids: all, count };
 }
 
-/** `tokens` checked, in an array that is overwritten by the next call. */
+/** `tokens` checked, in an array that is theirs or is overwritten by the next call. */
 function checked(tokens) {
+  if (isReady(tokens)) return { ids: tokens, count: tokens.length };
   const list = listOf(tokens);
   const count = list.length;
   const ids = room(count);
@@ -51,6 +54,14 @@ function checked(tokens) {
     ids[at] = token;
   }
   return { ids, count };
+}
+
+/**
+ * Whether the native side can have the array itself: what stands in it are whole numbers of 32 bits, and no other thread
+ * writes to it meanwhile. A short one is sooner copied than given a buffer of its own.
+ */
+function isReady(tokens) {
+  return tokens instanceof Uint32Array && tokens.length > SHORT && tokens.buffer instanceof ArrayBuffer;
 }
 
 function listOf(tokens) {
