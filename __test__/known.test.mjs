@@ -69,6 +69,43 @@ test("changed, and the call that would have read that aborted", async () => {
   }
 });
 
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: changed in place far back in a long conversation`, async () => {
+    const own = { schedule, contextWindow: 600_000, lowWater: 0.3, highWater: 0.4 };
+    for (let seed = 0; seed < 4; seed += 1) {
+      const hook = createTransformContext(own);
+      const live = structuredClone(conversation(seed, { length: 2000 }));
+      const edited = (await hook(live)).find(
+        ({ role }, at, sent) => role === "toolResult" && !live.includes(sent[at]),
+      );
+      const changed = live.find(({ toolCallId }) => toolCallId === edited.toolCallId);
+      assert.ok(live.indexOf(changed) < 1400, `seed ${seed} edits nothing far back`);
+      changed.content = [{ type: "text", text: "changed in place, far back\n".repeat(400) }];
+      const after = (await hook(live)).filter(({ toolCallId }) => toolCallId === changed.toolCallId);
+      for (const { content } of after) assert.match(content[0].text, /^changed in place/);
+      assert.deepEqual(await hook(live), await createTransformContext(own)(live));
+    }
+  });
+
+  test(`${schedule}: what is sent whole and changed far back is noticed within a few calls`, async () => {
+    let told;
+    const onEvent = ({ tokensBefore = told }) => {
+      told = tokensBefore;
+    };
+    const own = { schedule, contextWindow: 4_000_000, onEvent };
+    const hook = createTransformContext(own);
+    const live = structuredClone(conversation(7, { length: 2000 }));
+    const sent = new Set(await hook(live));
+    const changed = live.findIndex((message, at) => at > 100 && message.role === "user" && sent.has(message));
+    live[changed].content = "changed in place, far back ".repeat(400);
+    const calls = Math.ceil(live.length / 256);
+    for (let call = 0; call < calls; call += 1) await hook(live);
+    const noticed = told;
+    await createTransformContext(own)(live);
+    assert.equal(noticed, told);
+  });
+}
+
 test("each call has an array and copies of its own", async () => {
   const hook = createTransformContext({ ...options, contextWindow: WINDOWS[0], schedule: "everyCall" });
   const messages = conversation(3, { length: 200 });

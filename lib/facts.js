@@ -16,11 +16,12 @@ const BATCH_UNITS = 256 * 1024;
 const BATCH_MESSAGES = 512;
 
 /**
- * Messages looked at for changes in place at every call: the newest so many, and as many of the older ones in turn. More
- * would hold the main thread for longer than everything else together. Whatever the host changed in one of the newest is
- * noticed at once, in an older one within a few calls.
+ * Messages looked at for changes in place at every call: the newest so many, and as many of the older ones in turn. Their
+ * values lie all over memory, so looking at a long conversation would hold the main thread for longer than all else
+ * together. What the host changed in one of the newest is noticed at once, in an older one within so many calls as there are
+ * times as many messages; what is edited is looked at in any case, right before that.
  */
-const WATCHED_MESSAGES = 4000;
+const WATCHED_MESSAGES = 256;
 /** How far back the newest message of the last call is looked for: more than one call adds. */
 const NEW_MESSAGES = 64;
 
@@ -207,7 +208,7 @@ class FactStore {
   #nextSlot = FIRST_SLOT;
   /** Messages read so far. */
   readings = 0;
-  /** Those of them that were read before. */
+  /** Those of them that were read before, and times that one was found to be due. */
   #renewals = 0;
   /** Calls under way by number, the oldest first, and how many there were so far. */
   #underWay = new Set();
@@ -395,6 +396,11 @@ class FactStore {
 
   #read(batch) {
     this.#engine.read(batch.numbers, batch.strings);
+  }
+
+  /** A message was changed in place, and not looked at: the next call looks at all of them. */
+  distrust() {
+    this.#renewals += 1;
   }
 
   /** Messages that look changed are read again. */

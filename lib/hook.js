@@ -64,8 +64,12 @@ class Hook {
     const { plan, read, core, isNew } = await this.planFor(list, contextWindow, call, isByMessage);
     if (call.isCancelled) return undefined;
     const { slots, facts } = read;
-    // A message that the host changed after it was read stays: its edit would be about other content.
-    const isAsRead = (i) => !call.wasAway || (facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]));
+    // A message that the host changed since it was read stays: its edit would be about other content.
+    const isAsRead = (i) => {
+      const isFresh = facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]);
+      if (!isFresh) core.facts.distrust();
+      return isFresh;
+    };
     const texts = {
       shortened: (index) => shortenedBy(core.engine, facts[index]),
       ofLines: (index, ranges) => this.#linesOf(core.engine, list[index], facts[index], ranges),
@@ -277,8 +281,6 @@ class Layers {
 /** One call of the hook: its clock and its cancellation. Leaves the host's signal as it was. */
 class Call {
   isCancelled = false;
-  /** Whether the host's own code may have run since the call began. */
-  wasAway = false;
   #signal;
   #start = performance.now();
   #awayMs = 0;
@@ -319,7 +321,6 @@ class Call {
 
   /** Waits for work that is done elsewhere. */
   async away(work) {
-    this.wasAway = true;
     const left = performance.now();
     try {
       return await work;
