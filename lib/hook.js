@@ -72,12 +72,12 @@ class Hook {
     };
     const texts = {
       shortened: (index) => shortenedBy(core.engine, facts[index]),
-      ofLines: (index, ranges) => this.#linesOf(core.engine, list[index], facts[index], ranges),
+      ofLines: (index, ranges) => this.#linesOf(core.engine, list[index], facts[index], plan.id, ranges),
       image: () => core.engine.imageMarker(),
     };
     const edited = plan.apply(list, isAsRead, texts);
     const charsAfter = ({ index, ranges }) =>
-      (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, ranges)).length;
+      (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, () => ranges)).length;
     core.facts.keep(list, read);
     // The plan of an unchanged transcript is the last one again: what it says of the last call was told.
     const miss = isNew ? plan.miss : undefined;
@@ -104,7 +104,7 @@ class Hook {
     let core = this.#cores.get(key);
     if (core === undefined) {
       const engine = this.#policy.createEngine(encoding, marker);
-      core = { engine, facts: new FactStore(engine, options), lastPlan: undefined };
+      core = { engine, facts: new FactStore(engine, options), plans: 0, lastPlan: undefined };
       this.#cores.set(key, core);
     }
     return core;
@@ -192,20 +192,30 @@ class Hook {
       isByMessage,
       ...cache,
     };
-    if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) return new Plan(core.lastPlan.numbers);
+    if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) {
+      return new Plan(core.lastPlan.numbers, core.lastPlan.id);
+    }
     const request = { contextWindow, overheadTokens, maxPromptTokens, cache, byMessage: isByMessage };
     const plan = core.engine.plan(slots, request, call.flag);
     const numbers = await call.away(plan);
-    if (!call.isCancelled) core.lastPlan = { asked, numbers };
-    return new Plan(numbers);
+    core.plans += 1;
+    const id = core.plans;
+    if (!call.isCancelled) core.lastPlan = { asked, numbers, id };
+    return new Plan(numbers, id);
   }
 
-  /** The text of a tool result of which only these ranges of lines stay; a frozen edit asks for the same at each call. */
-  #linesOf(engine, message, facts, ranges) {
+  /**
+   * The text of a tool result of which only some ranges of lines stay; a frozen edit asks for the same at each call, and a
+   * plan that is applied again need not even say which.
+   */
+  #linesOf(engine, message, facts, plan, readRanges) {
+    const { kept } = facts;
+    if (kept?.plan === plan) return kept.text;
+    const ranges = readRanges();
     const key = ranges.join();
-    if (facts.kept?.key !== key)
-      facts.kept = { key, text: this.#keptLines(engine, message, facts.slot, ranges) };
-    return facts.kept.text;
+    const text = kept?.key === key ? kept.text : this.#keptLines(engine, message, facts.slot, ranges);
+    facts.kept = { plan, key, text };
+    return text;
   }
 
   #keptLines(engine, message, slot, ranges) {

@@ -33,8 +33,10 @@ class Plan {
   /** Messages that `apply` left as they are. */
   #undone = new Set();
 
-  constructor(numbers) {
+  /** `id` tells this plan from others; the same plan applied again has the same. */
+  constructor(numbers, id) {
     this.#numbers = numbers;
+    this.id = id;
     this.tokensBefore = numbers[0];
     this.tokensAfter = numbers[1];
     this.floorTokens = numbers[2];
@@ -129,7 +131,7 @@ class Plan {
   /**
    * The edited transcript; `messages` itself where nothing is edited. A message is edited only if `isAsRead(index)`,
    * for else its edit is about other content. `texts.shortened(index)` is asked for summaries, `texts.ofLines(index,
-   * ranges)` for results cut by line.
+   * readRanges)` for results cut by line.
    */
   apply(messages, isAsRead, texts) {
     const numbers = this.#numbers;
@@ -199,7 +201,10 @@ function applyAction(message, numbers, at, texts) {
     case KEEP_LINES:
       return withContent(
         message,
-        withText(content, texts.ofLines(whole(numbers[at]), readRanges(numbers, at))),
+        withText(
+          content,
+          texts.ofLines(whole(numbers[at]), () => readRanges(numbers, at)),
+        ),
       );
     case OMIT_IMAGES:
       return message;
