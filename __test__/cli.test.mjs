@@ -20,8 +20,8 @@ const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
 after(() => rmSync(folder, { recursive: true }));
 
-function run(args, input = "") {
-  return spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", input });
+function run(args, input = "", options = {}) {
+  return spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", input, ...options });
 }
 
 function fileOf(name, text) {
@@ -292,6 +292,20 @@ test("explain finds a call before a compaction, and numbers its messages as the 
   assert.deepEqual(numbers.slice(0, 2), [5, 7], "kept from before the compaction, numbered as it came");
 });
 
+test("what replay cannot do at once is refused, and nothing is written", () => {
+  const page = join(folder, "never.html");
+  for (const flags of [
+    ["--cost", "--html", page],
+    ["--live", "--html", page],
+    ["--cost", "--live"],
+  ]) {
+    const { status, stdout, stderr } = run(["replay", ...flags, example]);
+    assert.deepEqual([status, stdout], [2, ""], flags.join(" "));
+    assert.match(stderr, /leave (--html|one of them) out/);
+  }
+  assert.equal(existsSync(page), false);
+});
+
 test("a reader that stops reading is no failure", async () => {
   const child = spawn(process.execPath, [CLI, "replay", example]);
   let complaints = "";
@@ -317,10 +331,10 @@ test("patterns that the shell left as they are stand for their files", () => {
 });
 
 test("what comes through a pipe leaves nothing behind", () => {
-  const left = () => readdirSync(tmpdir()).filter((name) => /^pi-strata-[A-Za-z0-9]{6}$/.test(name));
-  const before = left();
-  assert.equal(run(["replay", "-"], asPiFile(piSession(2))).status, 0);
-  assert.deepEqual(left(), before);
+  const own = mkdtempSync(join(folder, "tmp-"));
+  const env = { ...process.env, TMPDIR: own, TEMP: own, TMP: own };
+  assert.equal(run(["replay", "-"], asPiFile(piSession(2)), { env }).status, 0);
+  assert.deepEqual(readdirSync(own), []);
 });
 
 test("replay --live says what was sent, believed and reported", () => {
@@ -372,7 +386,7 @@ for (const [what, args, input, message] of [
   ],
   ["two sessions without --cost", ["replay", "a", "b"], "", /one session at a time/],
   ["a scale of nothing", ["replay", "--scale", "0", "-"], "", /must be a number above 0/],
-  ["--live with --html", ["replay", "--live", "--html", "a", "-"], "", /leave --html away/],
+  ["--live with --html", ["replay", "--live", "--html", "a", "-"], "", /leave --html out/],
   ["a wrong price", ["replay", "--price-read", "-1", "-"], "", /must be a number from 0 on/],
   ["a folder", ["replay", "/"], "", /^Cannot read \/: that is a folder; name a file in it\.\n$/],
   ["a wrong number", ["replay", "--every", "0", "-"], "", /must be a whole number above 0/],

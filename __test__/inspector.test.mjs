@@ -181,6 +181,21 @@ test("only who knows the address is answered, on this machine, and only question
   await inspector.close();
 });
 
+test("an option that is not allowed is refused by its name when the inspector is made", () => {
+  const wrong = [
+    [7, /options must be an object, not 7/],
+    [null, /options must be an object, not null/],
+    [{ maxCall: 5 }, /there is no option maxCall; there are title, prices, maxCalls/],
+    [{ maxCalls: 0 }, /option maxCalls is 0; it must be a whole number from 1 on/],
+    [{ maxCalls: "many" }, /option maxCalls is "many"/],
+    [{ title: 7 }, /option title is 7; it must be a text/],
+    [{ prices: 5 }, /option prices is 5; it must be an object/],
+    [{ prices: { input: -1 } }, /prices: option input is -1; it must be a finite number from 0 on/],
+  ];
+  for (const [options, message] of wrong)
+    assert.throws(() => createInspector(options), { name: "TypeError", message });
+});
+
 test("a port that is taken is said", async () => {
   const [one, two] = [createInspector(), createInspector()];
   const port = Number(new URL(await one.open()).port);

@@ -57,10 +57,14 @@ function pricesOf({ priceInput: input, priceRead, priceWrite, ttl }) {
 async function runReplay(patterns, options) {
   const prices = pricesOf(options);
   const files = await expand(patterns);
-  if (options.cost) return runCost(files, { ...options, prices });
+  const { cost, live, html } = options;
+  if (cost && live) throw new UsageError("--cost and --live are two different runs; leave one of them out.");
+  if (html !== undefined && (cost || live))
+    throw new UsageError(`${cost ? "--cost" : "--live"} makes no report; leave --html out.`);
+  if (cost) return runCost(files, { ...options, prices });
   if (files.length > 1)
     throw new UsageError("Replay takes one session at a time; only --cost takes several.");
-  if (options.live) return runLive(files[0], { ...options, prices });
+  if (live) return runLive(files[0], { ...options, prices });
   return runCalls(files[0], { ...options, prices });
 }
 
@@ -122,8 +126,7 @@ function printReplay(session, { calls, summary }, { json }) {
   else console.log(`\n${closingTable(session, summary)}`);
 }
 
-async function runLive(file, { contextWindow, schedule, basePrompt, scale, json, every, html, prices }) {
-  if (html !== undefined) throw new UsageError("--live makes no report; leave --html away.");
+async function runLive(file, { contextWindow, schedule, basePrompt, scale, json, every, prices }) {
   const session = await load(file);
   const bar = progressBar(session.calls.length);
   const provider = { contextWindow, basePrompt, scale, prices };

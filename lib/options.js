@@ -28,6 +28,11 @@ const positive = {
   allowed: "a finite number above 0",
   accepts: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
 };
+const atLeastOne = {
+  allowed: "a whole number from 1 on",
+  accepts: (value) => count.accepts(value) && value > 0,
+};
+const text = { allowed: "a text", accepts: (value) => typeof value === "string" };
 const amount = {
   allowed: "a finite number from 0 on",
   accepts: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
@@ -197,7 +202,9 @@ function thrownBy(error) {
 module.exports = {
   askedWindow,
   count,
+  atLeastOne,
   amount,
+  text,
   flag,
   handler,
   oneOf,

@@ -5,6 +5,7 @@ import type { MessageLike, TransformContext, TransformContextOptions } from "../
 /**
  * Makes an inspector: it watches hooks and shows what they do on a page of this machine's own. Nothing listens until
  * `open` is called. It keeps numbers, bounded; of the messages it keeps weak references.
+ * @throws TypeError for an option that is not allowed.
  * @example
  * const inspector = createInspector();
  * const agent = new Agent({ initialState, transformContext: inspector.createTransformContext({ contextWindow }) });

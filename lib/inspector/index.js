@@ -5,7 +5,7 @@
 const { explain } = require("../explain.js");
 const { createTransformContext } = require("../hook.js");
 const { native } = require("../native.js");
-const { CONTEXT_RATIO } = require("../options.js");
+const { amount, atLeastOne, CONTEXT_RATIO, checkOptions, record, text } = require("../options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");
@@ -13,8 +13,22 @@ const { textOf } = require("./text.js");
 const DEFAULT_WINDOW = 200_000;
 const DEFAULT_ECONOMY = "balanced";
 
-function createInspector(options = {}) {
-  return new Inspector(options);
+const PRICES = {
+  input: [undefined, amount],
+  read: [undefined, amount],
+  write: [undefined, amount],
+  ttlSeconds: [undefined, amount],
+};
+const OPTIONS = {
+  title: ["pi-strata", text],
+  prices: [{}, record],
+  maxCalls: [undefined, atLeastOne],
+};
+
+function createInspector(options) {
+  const checked = checkOptions("createInspector", options, OPTIONS);
+  checkOptions("createInspector: prices", checked.prices, PRICES);
+  return new Inspector(checked);
 }
 
 class Inspector {
@@ -22,8 +36,8 @@ class Inspector {
   #server;
   #title;
 
-  constructor({ title = "pi-strata", prices, maxCalls } = {}) {
-    this.#title = String(title);
+  constructor({ title, prices, maxCalls }) {
+    this.#title = title;
     this.#log = new CallLog({ prices, maxCalls, onChange: () => this.#server?.changed() });
     // Handed on by themselves: `createTransformContext` is what a host exchanges for the package's own.
     this.createTransformContext = this.createTransformContext.bind(this);
