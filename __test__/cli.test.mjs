@@ -9,13 +9,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { countTokens } from "../index.js";
+import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 
-const example = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
-/** A real session, where the repository's neighbour has it. */
-const recordings = ["../../shared/data/pi-session.jsonl"]
-  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
-  .filter(existsSync);
 const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -200,7 +196,7 @@ test("replay --cost compares policies per session and over all, and follows the 
 
 test("replay and --cost tell one size, one count of calls, and one of calls over the window", () => {
   const window = ["--context-window", "3000"];
-  const files = [fileOf("one-scale.jsonl", asPiFile(sessionWithTools(20))), example, ...recordings];
+  const files = [fileOf("one-scale.jsonl", asPiFile(sessionWithTools(20))), EXAMPLE, RECORDING];
   for (const file of files) {
     const { summary } = JSON.parse(run(["replay", "--json", ...window, file]).stdout);
     const { rows } = JSON.parse(run(["replay", "--cost", "--json", ...window, file]).stdout);
@@ -214,7 +210,7 @@ test("replay and --cost tell one size, one count of calls, and one of calls over
 
 test("what the layers saved adds up to what was sent less, at each call and over all", () => {
   for (const schedule of ["everyCall", "sticky"]) {
-    const args = ["replay", "--json", "--schedule", schedule, "--context-window", "24000", example];
+    const args = ["replay", "--json", "--schedule", schedule, "--context-window", "24000", EXAMPLE];
     const { calls, summary } = JSON.parse(run(args).stdout);
     const sum = (saved) => Object.values(saved).reduce((total, tokens) => total + tokens, 0);
     for (const { saved, tokensBefore, tokensAfter } of calls)
@@ -299,7 +295,7 @@ test("what replay cannot do at once is refused, and nothing is written", () => {
     ["--live", "--html", page],
     ["--cost", "--live"],
   ]) {
-    const { status, stdout, stderr } = run(["replay", ...flags, example]);
+    const { status, stdout, stderr } = run(["replay", ...flags, EXAMPLE]);
     assert.deepEqual([status, stdout], [2, ""], flags.join(" "));
     assert.match(stderr, /leave (--html|one of them) out/);
   }
@@ -307,7 +303,7 @@ test("what replay cannot do at once is refused, and nothing is written", () => {
 });
 
 test("a reader that stops reading is no failure", async () => {
-  const child = spawn(process.execPath, [CLI, "replay", example]);
+  const child = spawn(process.execPath, [CLI, "replay", EXAMPLE]);
   let complaints = "";
   child.stderr.on("data", (text) => {
     complaints += text;
@@ -438,12 +434,12 @@ test("--version says which", () => {
 });
 
 test("cache reads the bill of a session back, as tables and as JSON", () => {
-  const { status, stdout, stderr } = run(["cache", example]);
+  const { status, stdout, stderr } = run(["cache", EXAMPLE]);
   assert.deepEqual([status, stderr], [0, ""]);
   assert.match(stdout, /^model calls +81$/m);
   assert.match(stdout, /^billed +\$ 3\.26$/m);
   assert.match(stdout, /^the entry had expired +3 +288,999 +\$ 1\.00$/m);
-  const book = JSON.parse(run(["cache", "--json", example]).stdout);
+  const book = JSON.parse(run(["cache", "--json", EXAMPLE]).stdout);
   assert.equal(book.calls, 81);
   assert.equal(book.misses.length, 3);
   assert.ok(
@@ -472,10 +468,8 @@ test("cache says so where a session tells no usage, or no price", () => {
   assert.deepEqual([missing.status, missing.stdout], [2, ""]);
 });
 
-for (const path of recordings) {
-  test("cache adds up what a recorded session was billed, over its compactions", () => {
-    const { calls, tokens, dollars } = JSON.parse(run(["cache", "--json", path]).stdout);
-    assert.equal(calls, JSON.parse(run(["replay", "--json", path]).stdout).summary.calls);
-    assert.ok(tokens.cacheRead < tokens.prompt && dollars.billed > 0);
-  });
-}
+test("cache adds up what a recorded session was billed, over its compactions", () => {
+  const { calls, tokens, dollars } = JSON.parse(run(["cache", "--json", RECORDING]).stdout);
+  assert.equal(calls, JSON.parse(run(["replay", "--json", RECORDING]).stdout).summary.calls);
+  assert.ok(tokens.cacheRead < tokens.prompt && dollars.billed > 0);
+});

@@ -11,10 +11,10 @@ import { Loop, play } from "../lib/cli/live/loop.mjs";
 import { Provider } from "../lib/cli/live/provider.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { Scribe } from "./support/live/texts.mjs";
+import { RECORDING } from "./support/recording.mjs";
 import { runAgent } from "./support/run-agent.mjs";
 import { dice } from "./support/transcripts.mjs";
 
-const SESSION = fileURLToPath(new URL("../../shared/data/pi-session.jsonl", import.meta.url));
 const HOUR = 3_600_000;
 const WINDOW = 64_000;
 
@@ -323,7 +323,7 @@ test("options are checked", async () => {
 });
 
 test("a recorded session's bill is the sum of its calls, over all its lists", async () => {
-  const session = await loadSession(SESSION);
+  const session = await loadSession(RECORDING);
   const book = await ledgerOf(session, {});
   const usages = session.calls.map(({ at }) => session.message(at).usage);
   assert.equal(book.calls, session.calls.length);
