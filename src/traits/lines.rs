@@ -7,8 +7,9 @@ use super::identifiers::{Collector, Identifier};
 
 /// Shortest line that stands for something, in UTF-16 code units: braces and `return;` occur everywhere.
 pub const MIN_LEN: usize = 12;
-/// Lines remembered of one message, and rows of a layout: 8 and about 20 bytes each, so 600 KB at most for a message.
-pub const MAX_LINES: usize = 20_000;
+/// Lines remembered of one message, and rows of a layout: the 2 000 that reading tools hand out at once, and what they say
+/// beside them. 8 and about 20 bytes each, so 75 KB at most for a message, and 150 MB for a session of 2 GB in 2 000 messages.
+pub const MAX_LINES: usize = 2_500;
 
 const NEWLINE: u16 = b'\n' as u16;
 const TAB: u16 = b'\t' as u16;
@@ -225,6 +226,18 @@ mod tests {
             units(&(0..MAX_LINES + 5).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
         assert_eq!(of_texts([&*many].into_iter()).len(), MAX_LINES);
         assert_eq!(Layout::of(&many, &[], &[], Gap::default(), |_| 1), None);
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_message_is_small_however_long_it_is() {
+        for count in [MAX_LINES, 10_000, 19_999] {
+            let text =
+                units(&(0..count).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
+            let lines = of_texts([&*text].into_iter());
+            let layout = Layout::of(&text, &lines, &[], Gap::default(), |_| 1);
+            let bytes = size_of_val(&*lines) + layout.as_ref().map_or(0, Layout::heap_bytes);
+            assert!(bytes <= 75_000, "{bytes} bytes of {count} lines");
+        }
     }
 
     #[test]
