@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createTransformContext } from "../index.js";
 import { conversation, dice } from "./support/transcripts.mjs";
 
@@ -51,6 +53,69 @@ for (const schedule of ["everyCall", "sticky"]) {
     }
   });
 }
+
+/** How hosts hand in copies: of everything, of the messages alone, of a list that another call shares. */
+const COPIES = [
+  structuredClone,
+  (messages) => messages.map((message) => ({ ...message })),
+  (messages) => JSON.parse(JSON.stringify(messages)),
+];
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: a host that clones, changes, grows, cuts back, calls twice at once and goes away`, async () => {
+    const roll = dice(schedule.length);
+    for (let seed = 0; seed < 12; seed += 1) {
+      const own = { ...options, schedule, contextWindow: WINDOWS[0] };
+      const hook = createTransformContext(own);
+      const all = structuredClone(conversation(seed, { length: 200 }));
+      const copyOf = COPIES[seed % COPIES.length];
+      let live = all.slice(0, 120);
+      let copy = copyOf(live);
+      for (let call = 0; call < 40; call += 1) {
+        const step = roll(9);
+        if (step === 0) CHANGES[roll(CHANGES.length)](live[roll(live.length)]);
+        if (step === 1) live = all.slice(0, 40 + roll(160));
+        if (step === 2) await hook(copyOf(conversation(seed + 100, { length: 50 })));
+        if (step === 3) CHANGES[roll(CHANGES.length)](copy[roll(copy.length)]);
+        // What was handed in last comes again, or the live messages themselves, else a copy of them.
+        if (step === 4) copy = live;
+        else if (step !== 3 && step !== 5) copy = copyOf(live);
+        const fresh = await createTransformContext(own)(copy);
+        if (step === 6) {
+          const other = copyOf(live);
+          const controller = new AbortController();
+          const [sent, otherSent] = [hook(copy), hook(other), hook(copyOf(live), controller.signal)];
+          controller.abort();
+          assert.deepEqual(await sent, fresh);
+          assert.deepEqual(await otherSent, fresh);
+        } else {
+          assert.deepEqual(await hook(copy), fresh);
+        }
+      }
+    }
+  });
+}
+
+test("what a host that clones sends is freed with the next conversation", async () => {
+  const hook = createTransformContext({ ...options, contextWindow: WINDOWS[0] });
+  let sent = 0;
+  const freed = new FinalizationRegistry((count) => {
+    sent -= count;
+  });
+  const all = conversation(5, { length: 60 });
+  for (let call = 1; call <= 60; call += 1) {
+    const copy = structuredClone(all.slice(0, call));
+    for (const message of copy) freed.register(message, 1);
+    sent += call;
+    await hook(copy);
+  }
+  for (let tries = 0; tries < 20 && sent > 200; tries += 1) {
+    setFlagsFromString("--expose-gc");
+    runInNewContext("gc")();
+    await setTimeout(10);
+  }
+  assert.ok(sent <= 200, `${sent} messages are still held`);
+});
 
 test("changed, and the call that would have read that aborted", async () => {
   for (let seed = 0; seed < 20; seed += 1) {

@@ -2,7 +2,7 @@
 // the plan. Whatever goes wrong, it resolves with the very array it was given.
 "use strict";
 
-const { FactStore } = require("./facts.js");
+const { FactStore } = require("./fact-store.js");
 const { native } = require("./native.js");
 const { amount, askedWindow, checkHookOptions, completeCache, positive, record } = require("./options.js");
 const { Plan } = require("./plan.js");
