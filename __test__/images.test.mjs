@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTransformContext, explain } from "../index.js";
+import { countTokens, createTransformContext, explain } from "../index.js";
+import { layers } from "./support/oracle.mjs";
 
 const MARKER = { type: "text", text: "[... 已省略 1 张图片 ...]" };
 const image = (name, chars = 100) => ({
@@ -57,6 +58,17 @@ test("the newest eight of old tool results stay, each older one becomes a line",
   assert.deepEqual(sent[2].content, [{ type: "text", text: "page 0" }, MARKER]);
   assert.equal(sent[2].details, messages[2].details);
   assert.equal(sent[14], messages[14], "what keeps its images is the same object");
+});
+
+test("what the window passed by comes back without its old images", async () => {
+  const messages = session(11);
+  messages[18].content[0] = { type: "text", text: "a long page, short once it is old\n".repeat(400) };
+  const limits = { keepRecentToolResults: 2, keepRecentThinking: 1, keepRecentMessages: 2 };
+  for (let contextWindow = 9000; contextWindow < 21_000; contextWindow += 200) {
+    const options = { ...limits, contextWindow, overflow: "keep", calibrate: false };
+    const sent = await everyCall(options)(messages);
+    assert.deepEqual(sent, layers(messages, options, countTokens), `window ${contextWindow}`);
+  }
 });
 
 test("keepRecentImages counts images, not messages, and markers speak the language", async () => {

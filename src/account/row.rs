@@ -95,7 +95,13 @@ impl Row {
     /// How many images are sent of it, and how many characters those take.
     #[must_use]
     pub fn images(&self) -> ImageSize {
-        let is_in = self.message.is_sent && self.form() != Form::Gone;
+        self.images_as(self.form())
+    }
+
+    /// The same in this form.
+    #[must_use]
+    pub fn images_as(&self, form: Form) -> ImageSize {
+        let is_in = self.message.is_sent && form != Form::Gone;
         let sent = self.message.images.lens.get(self.images_out as usize..).filter(|_| is_in);
         let sent = sent.unwrap_or_default();
         ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }

@@ -43,17 +43,18 @@ fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     listed
 }
 
-/// Leaves out the old ones.
+/// Leaves out the old ones, also of what the window passes by: it may let that in again, without them.
 pub fn omit_old(account: &mut Account, limits: &Limits) {
     let Some(&newest) = tool_results::old(account, limits).last() else { return };
     let mut left = limits.keep_recent_images;
     let pictured: Vec<usize> = account.pictured().iter().copied().filter(|&index| index <= newest).collect();
     for index in pictured.into_iter().rev() {
-        let (sent, all) = count(account, index);
-        let out = sent.saturating_sub(left);
-        left = left.saturating_sub(sent);
+        let Some(row) = account.row(index) else { continue };
+        let (standing, all) = (row.images_as(row.edit.0).count, row.message.images.lens.len());
+        let out = standing.saturating_sub(left);
+        left = left.saturating_sub(standing);
         if out > 0 && may_lose(account, index) {
-            account.omit_images(index, (all - sent + out) as u32, Layer::ToolResults, Reason::OldImage);
+            account.omit_images(index, (all - standing + out) as u32, Layer::ToolResults, Reason::OldImage);
         }
     }
 }

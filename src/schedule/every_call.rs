@@ -168,8 +168,6 @@ impl EveryCall {
         }
         let estimate = self.calibration.estimate();
         self.window.slide(account, limits, &estimate);
-        // What the window lets in again comes with its images.
-        images::omit_old(account, limits);
         strip_unbound(account);
         account.begin_trial();
         images::fit(account, limits);
