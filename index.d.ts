@@ -74,7 +74,8 @@ export interface TransformContextOptions {
   excludeTools?: string[];
   /**
    * Messages that nothing is done to: true keeps one as it is, with the call it answers or the results that answer it, in
-   * every layer. Asked once per message, when it is first seen. Where it throws, the message is protected. Default none.
+   * every layer. Asked once per message, when it is first seen; a copy that holds the same is the same message. Where it throws,
+   * the message is protected. Default none.
    * @example createTransformContext({ protect: (message) => message.details?.pinned === true })
    */
   // biome-ignore lint/suspicious/noExplicitAny: a host's own messages have fields of their own

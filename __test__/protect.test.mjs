@@ -61,3 +61,30 @@ function isOrphan({ role, toolCallId }, messages) {
   );
   return caller === undefined || ["error", "aborted"].includes(caller.stopReason);
 }
+
+test("of a host that clones, a copy is asked about again only if it holds something else", async () => {
+  const asked = [];
+  const protect = ({ timestamp, details }) => {
+    asked.push(timestamp);
+    return details.isPinned === true;
+  };
+  const options = {
+    schedule: "everyCall",
+    contextWindow: WINDOWS[0],
+    reserveTokens: 0,
+    keepRecentMessages: 4,
+  };
+  const hook = createTransformContext({ ...options, protect });
+  const messages = structuredClone(conversation(3, { length: 60 }));
+  for (let call = 0; call < 3; call += 1) await hook(structuredClone(messages));
+  asked.length = 0;
+  const plain = await hook(structuredClone(messages));
+  assert.deepEqual(asked, []);
+  const gone = messages.find(
+    ({ role, timestamp }) => role === "user" && plain.every((sent) => sent.timestamp !== timestamp),
+  );
+  gone.details.isPinned = true;
+  const copies = structuredClone(messages);
+  const sent = await hook(copies);
+  assert.ok(sent.includes(copies[messages.indexOf(gone)]));
+});

@@ -4,10 +4,7 @@
 
 /** Deeper than this nothing is compared: the message is read. */
 const DEEPEST = 32;
-/** What is read of no message, and may be large. */
-const UNREAD_FIELD = "details";
-
-/** Whether two messages hold the same plain data, all of it but what is never read of them. */
+/** Whether two messages hold the same plain data: all of it, for the host may ask `protect` about any of it. */
 function isCopy(message, other) {
   return isSame(message, other, 0);
 }
@@ -29,7 +26,7 @@ function isSameRecord(one, other, depth) {
   if (!isPlain(one) || !isPlain(other)) return false;
   let keys = 0;
   for (const key in one) {
-    if (!isSame(one[key], other[key], depth) && !(depth === 1 && key === UNREAD_FIELD)) return false;
+    if (!isSame(one[key], other[key], depth)) return false;
     keys += 1;
   }
   for (const _ in other) keys -= 1;
