@@ -84,7 +84,8 @@ test("the explanation that the READMEs show is what the command prints", () => {
 
 test("the bill that the READMEs show is what the command prints", () => {
   const args = ["bin/pi-strata.js", "cache", "examples/session.jsonl"];
-  const { stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+  const env = { ...process.env, NO_COLOR: "1" };
+  const { stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", env });
   for (const page of ["README.md", "README.zh-CN.md"]) assert.ok(read(page).includes(stdout.trimEnd()), page);
 });
 

@@ -104,8 +104,8 @@ class FactStore {
   #cloned;
   /** How many such conversations were kept; each is a keeper of its own. */
   #keepers = 0;
-  /** How a conversation began of which every message was new: if the next one begins alike, its host clones. */
-  #begun = Number.NaN;
+  /** The last conversation of which every message was new: if the next such one begins alike and goes on, its host clones. */
+  #begun = { timestamp: Number.NaN, length: 0 };
   #free = [];
   #nextSlot = FIRST_SLOT;
   /** Messages read so far. */
@@ -241,14 +241,15 @@ class FactStore {
     if (this.#isCloned(messages, read)) this.#keepCloned(seen);
   }
 
-  /** Whether the host clones: it goes on with copies, or begins again as it began before, with nothing but new objects. */
+  /** Whether the host clones: it goes on with copies of what is kept, or of what it sent before as far as can be told. */
   #isCloned(messages, { facts, known }) {
     if (this.#underWay.size > 0) return false;
     if (known > 0) return facts[0]?.keeper > 0;
-    const { timestamp } = messages[0] ?? {};
-    const beginsAgain = timestamp === this.#begun;
-    this.#begun = typeof timestamp === "number" ? timestamp : Number.NaN;
-    return beginsAgain;
+    const { timestamp = Number.NaN } = messages[0] ?? {};
+    const { length } = messages;
+    const goesOn = timestamp === this.#begun.timestamp && length >= this.#begun.length;
+    this.#begun = { timestamp, length };
+    return goesOn;
   }
 
   /** The slots are this conversation's from now on, and no longer its messages'. */
