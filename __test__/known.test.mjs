@@ -61,35 +61,68 @@ const COPIES = [
   (messages) => JSON.parse(JSON.stringify(messages)),
 ];
 
+/** A host that hands in copies of its live messages, and mostly behaves. */
+class CloningHost {
+  #roll;
+  #copyOf;
+  #all;
+  #live;
+  #copy;
+
+  constructor(seed, roll) {
+    this.#roll = roll;
+    this.#copyOf = COPIES[seed % COPIES.length];
+    this.#all = structuredClone(conversation(seed, { length: 200 }));
+    this.#live = this.#all.slice(0, 120);
+    this.#copy = this.#copyOf(this.#live);
+  }
+
+  copy() {
+    return this.#copyOf(this.#live);
+  }
+
+  /** What it hands in next: a copy of its messages, or what it handed in last, changed or not, or those messages themselves. */
+  next() {
+    switch (this.#roll(8)) {
+      case 0:
+        this.#change(this.#copy);
+        return this.#copy;
+      case 1:
+        return this.#copy;
+      case 2:
+        return this.#live;
+      case 3:
+        this.#change(this.#live);
+        break;
+      case 4:
+        this.#live = this.#all.slice(0, 40 + this.#roll(160));
+        break;
+    }
+    this.#copy = this.copy();
+    return this.#copy;
+  }
+
+  #change(messages) {
+    CHANGES[this.#roll(CHANGES.length)](messages[this.#roll(messages.length)]);
+  }
+}
+
 for (const schedule of ["everyCall", "sticky"]) {
   test(`${schedule}: a host that clones, changes, grows, cuts back, calls twice at once and goes away`, async () => {
     const roll = dice(schedule.length);
+    const own = { ...options, schedule, contextWindow: WINDOWS[0] };
     for (let seed = 0; seed < 12; seed += 1) {
-      const own = { ...options, schedule, contextWindow: WINDOWS[0] };
       const hook = createTransformContext(own);
-      const all = structuredClone(conversation(seed, { length: 200 }));
-      const copyOf = COPIES[seed % COPIES.length];
-      let live = all.slice(0, 120);
-      let copy = copyOf(live);
+      const host = new CloningHost(seed, roll);
       for (let call = 0; call < 40; call += 1) {
-        const step = roll(9);
-        if (step === 0) CHANGES[roll(CHANGES.length)](live[roll(live.length)]);
-        if (step === 1) live = all.slice(0, 40 + roll(160));
-        if (step === 2) await hook(copyOf(conversation(seed + 100, { length: 50 })));
-        if (step === 3) CHANGES[roll(CHANGES.length)](copy[roll(copy.length)]);
-        // What was handed in last comes again, or the live messages themselves, else a copy of them.
-        if (step === 4) copy = live;
-        else if (step !== 3 && step !== 5) copy = copyOf(live);
-        const fresh = await createTransformContext(own)(copy);
-        if (step === 6) {
-          const other = copyOf(live);
-          const controller = new AbortController();
-          const [sent, otherSent] = [hook(copy), hook(other), hook(copyOf(live), controller.signal)];
-          controller.abort();
-          assert.deepEqual(await sent, fresh);
-          assert.deepEqual(await otherSent, fresh);
-        } else {
-          assert.deepEqual(await hook(copy), fresh);
+        const lists = [host.next()];
+        if (roll(9) === 0) await hook(structuredClone(conversation(seed + 100, { length: 50 })));
+        if (roll(9) === 0) lists.push(host.copy(), host.copy());
+        const controller = new AbortController();
+        const sent = lists.map((list, at) => hook(list, at === 2 ? controller.signal : undefined));
+        controller.abort();
+        for (const [at, list] of lists.slice(0, 2).entries()) {
+          assert.deepEqual(await sent[at], await createTransformContext(own)(list));
         }
       }
     }
