@@ -2,8 +2,8 @@
 // messages, here and there.
 "use strict";
 
-const { isCopy } = require("./clones.js");
 const { Facts, UNREAD } = require("./facts.js");
+const { Seen } = require("./seen.js");
 const { Batch, markerLine, protection } = require("./snapshot.js");
 
 /** Slot of what is no object (null, a number, a hole): nothing is known of it and nothing is done to it. */
@@ -33,44 +33,6 @@ function roomFor(length, slots = new Uint32Array(0)) {
   const room = new Uint32Array(length + (length >> 2));
   room.set(slots);
   return room;
-}
-
-/**
- * A conversation as one call saw it. It is kept by its newest message: it lives as long as the host holds that one, and
- * gives way to what the next call sees.
- */
-class Seen {
-  constructor(messages, { facts, slots, watchFrom, renewals }) {
-    this.messages = messages;
-    this.facts = facts;
-    this.slots = slots;
-    /** As long as no message is read again, each keeps its slot. */
-    this.renewals = renewals;
-    /** Which of the older messages are looked at next. */
-    this.watchFrom = watchFrom;
-  }
-
-  /** How many messages `messages` opens with that are copies of those, and nothing was changed in either since. */
-  copiedIn(messages) {
-    const end = Math.min(messages.length, this.messages.length);
-    let copied = 0;
-    while (copied < end && this.#isCopied(copied, messages[copied])) copied += 1;
-    return copied;
-  }
-
-  #isCopied(index, message) {
-    const [facts, known] = [this.facts[index], this.messages[index]];
-    if (facts === undefined || facts.pending !== undefined || facts.slot !== this.slots[index]) return false;
-    return !facts.isStale(known) && isCopy(known, message);
-  }
-
-  /** How many messages `messages` opens with that were there before, the same objects in the same order. */
-  sharedWith(messages) {
-    const end = Math.min(messages.length, this.messages.length);
-    let shared = 0;
-    while (shared < end && messages[shared] === this.messages[shared]) shared += 1;
-    return shared;
-  }
 }
 
 /**
@@ -168,25 +130,7 @@ class FactStore {
           queue.push(i);
       }
     };
-    try {
-      look(turn, turnEnd);
-      look(newest, shared);
-    } catch {
-      // A getter of the host's threw: reading from the beginning finds out which, and says so.
-      return {
-        slots,
-        facts: [],
-        queue: [],
-        at: 0,
-        next: 0,
-        watchFrom: 0,
-        renewals,
-        isUnchanged: false,
-        known: 0,
-      };
-    }
-    const isUnchanged = queue.length === 0 && shared === messages.length && shared === last?.messages.length;
-    return {
+    const survey = {
       slots,
       facts,
       queue,
@@ -194,9 +138,18 @@ class FactStore {
       next: shared,
       watchFrom: turnEnd,
       renewals,
-      isUnchanged,
+      isUnchanged: false,
       known: shared,
     };
+    try {
+      look(turn, turnEnd);
+      look(newest, shared);
+    } catch {
+      // A getter of the host's threw: reading from the beginning finds out which, and says so.
+      return { ...survey, facts: [], queue: [], next: 0, watchFrom: 0, known: 0 };
+    }
+    const isUnchanged = queue.length === 0 && shared === messages.length && shared === last?.messages.length;
+    return { ...survey, isUnchanged };
   }
 
   /** What the last call saw, if that was of this conversation; from now on it is this call's alone. */
