@@ -105,13 +105,16 @@ impl Spelled {
         special: impl Fn(u32) -> Option<&'a str>,
         text: &mut Vec<u8>,
     ) -> Result<(), usize> {
-        /// Tokens for which room is made at once.
-        const BATCH: usize = 1024;
+        /// Tokens looked up before the first is written: the waits for memory overlap, as no write stands between them.
+        const GROUP: usize = 64;
         let mut len = text.len();
-        for (batch, tokens) in tokens.chunks(BATCH).enumerate() {
+        for (group, tokens) in tokens.chunks(GROUP).enumerate() {
+            let mut words = [[0; WORD]; GROUP];
+            for (word, &token) in words.iter_mut().zip(tokens) {
+                *word = self.words.get(token as usize).copied().unwrap_or_default();
+            }
             text.resize(len + (tokens.len() + 1) * WORD, 0);
-            for (index, &token) in tokens.iter().enumerate() {
-                let word = self.words.get(token as usize).copied().unwrap_or_default();
+            for (index, (&word, &token)) in words.iter().zip(tokens).enumerate() {
                 let place = text.get_mut(len..).and_then(|rest| rest.first_chunk_mut());
                 if let (Some(place), [.., known]) = (place, word)
                     && (1..LONG).contains(&known)
@@ -126,7 +129,7 @@ impl Spelled {
                 } else if let Some(special) = special(token) {
                     bytes.extend_from_slice(special.as_bytes());
                 } else {
-                    return Err(batch * BATCH + index);
+                    return Err(group * GROUP + index);
                 }
                 // Room for these beside that of the others.
                 text.resize(text.len() + bytes.len(), 0);
