@@ -2,7 +2,8 @@
 // `npm run bench:economy [-- SESSION…]`. Prints the table, writes bench/results/economy.json and economy.svg.
 // With `--public` the sessions are public recordings at pinned commits, and the files are economy-public.json and .svg.
 // `--before FILE` draws the policies of an earlier economy*.json beside today's; `--worst` adds the session of each agent
-// that balanced serves worst, with what it lost and why.
+// that balanced serves worst, with what it lost and why. With `--uncompacted SCALE` each is one transcript that its host
+// never compacted, and the provider counts SCALE tokens for one of cl100k_base; the files end in -uncompacted.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -13,6 +14,7 @@ import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
 import { ours } from "../lib/cli/economy/policies.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { worstOfEach, worstText } from "./economy/losses.mjs";
+import { uncompacted } from "./economy/uncompacted.mjs";
 import { scatterPlot } from "./plot.mjs";
 import { publicRecordings } from "./public.mjs";
 
@@ -37,17 +39,26 @@ const nameOf = (settings) => Object.values(settings).join(" ");
 
 const { values: flags, positionals: given } = parseArgs({
   allowPositionals: true,
-  options: { public: { type: "boolean" }, worst: { type: "boolean" }, before: { type: "string" } },
+  options: {
+    public: { type: "boolean" },
+    worst: { type: "boolean" },
+    before: { type: "string" },
+    uncompacted: { type: "string" },
+  },
 });
 const isPublic = flags.public === true;
+const scale = flags.uncompacted === undefined ? undefined : Number(flags.uncompacted);
 const named = given.length > 0 ? given : [EXAMPLE];
 // Read first: it may be the very file that is written below.
 const before = flags.before === undefined ? undefined : JSON.parse(await readFile(flags.before, "utf8"));
 const files = isPublic ? await publicRecordings() : named;
-const name = isPublic ? "economy-public" : "economy";
+const name = `economy${isPublic ? "-public" : ""}${scale === undefined ? "" : "-uncompacted"}`;
 const sessions = [];
-for (const file of files) sessions.push({ name: basename(file), messages: await loadSession(file) });
-const setting = { contextWindow: CONTEXT_WINDOW, prices: PRICES };
+for (const file of files) {
+  const recording = await loadSession(file);
+  sessions.push({ name: basename(file), messages: scale === undefined ? recording : uncompacted(recording) });
+}
+const setting = { contextWindow: CONTEXT_WINDOW, prices: PRICES, scale };
 
 const rows = await compare(sessions, setting);
 const sweep = await compare(sessions, {

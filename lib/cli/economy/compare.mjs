@@ -2,20 +2,22 @@
 
 import { Recording } from "../recording.mjs";
 import { percent, textTable, whole } from "../table.mjs";
-import { estimatesOf } from "./estimates.mjs";
+import { estimatesAt, estimatesOf } from "./estimates.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { POLICIES } from "./policies.mjs";
 
 /**
  * One row per session and policy, then, where there are several sessions, one per policy over all of them. `sessions`
- * are `{ name, messages }`, the messages a recording or a list; `onStep` is called after each row that was measured.
+ * are `{ name, messages }`, the messages a recording or a list; `onStep` is called after each row that was measured. A
+ * provider counts as the recorded one did, or `scale` tokens for one of cl100k_base.
  */
-export async function compare(sessions, { contextWindow, prices, policies = POLICIES, onStep }) {
+export async function compare(sessions, { contextWindow, prices, scale, policies = POLICIES, onStep }) {
   const rows = [];
   const totals = new Map(Object.keys(policies).map((policy) => [policy, emptyScore()]));
   for (const { name, messages } of sessions) {
     const recording = Recording.of(messages);
-    const estimates = await estimatesOf(recording, { contextWindow });
+    const estimates =
+      scale === undefined ? await estimatesOf(recording, { contextWindow }) : estimatesAt(scale, recording);
     for (const [policy, make] of Object.entries(policies)) {
       const play = make({ contextWindow, prices });
       const score = await measure(recording, play, { contextWindow, prices, estimates });

@@ -10,17 +10,31 @@ import { replay } from "../replay.mjs";
  */
 export async function estimatesOf(recording, { contextWindow }) {
   const estimates = [];
+  const counted = counter(recording);
+  for await (const { call, tokensBefore, scale } of replay(recording, { contextWindow })) {
+    const raw = counted(recording.calls[call - 1]);
+    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * raw, scale } });
+  }
+  return estimates;
+}
+
+/** The same for a provider that counts `scale` tokens for one of cl100k_base, and nothing beside the messages. */
+export function estimatesAt(scale, recording) {
+  const counted = counter(recording);
+  return recording.calls.map((call) => ({
+    tokensBefore: Math.round(scale * counted(call)),
+    estimate: { base: 0, scale },
+  }));
+}
+
+/** Counts what stands before a call, each message once. */
+function counter(recording) {
   const counts = new Map();
   const counted = (number) => {
     if (!counts.has(number)) counts.set(number, counting.countTokens(recording.message(number)));
     return counts.get(number);
   };
-  for await (const { call, tokensBefore, scale } of replay(recording, { contextWindow })) {
-    const numbers = recording.numbersBefore(recording.calls[call - 1]);
-    const raw = numbers.reduce((sum, number) => sum + counted(number), 0);
-    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * raw, scale } });
-  }
-  return estimates;
+  return (call) => recording.numbersBefore(call).reduce((sum, number) => sum + counted(number), 0);
 }
 
 /** Tokens of a request whose versions these are, in whole tokens, as a provider counts. */
