@@ -1,12 +1,9 @@
 // A dry run of the hook: what it would do now, and why. Edits nothing.
 "use strict";
 
-const { keptOf, reasonOf, scheduleOf } = require("./events.js");
+const { LAYERS, keptOf, reasonOf, scheduleOf } = require("./events.js");
 const { Call, Hook, Layers } = require("./hook.js");
 const { checkHookOptions } = require("./options.js");
-
-/** What an edit is called; a repair is a drop that no layer asked for, told with the window's. */
-const LAYER_OF_REPAIR = 3;
 
 async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
@@ -22,7 +19,8 @@ async function explain(messages, options) {
     schedule: { ...scheduleOf(plan), ...arithmetic },
     edits: plan.edits.map((edit) => ({
       index: edit.index,
-      layer: edit.layer === 0 ? LAYER_OF_REPAIR : edit.layer,
+      // A repair is a drop that no layer asked for, told with the window's.
+      layer: edit.layer === LAYERS.repair ? LAYERS.window : edit.layer,
       action: edit.action,
       ...(edit.ranges && { ranges: edit.ranges, kept: keptOf(edit) }),
       ...(edit.images && { images: edit.images }),

@@ -6,6 +6,7 @@
 const ROLES = ["system", "user", "assistant", "toolResult", "summary", "other"];
 const BLOCKS = ["text", "thinking", "toolCall", "image", "counted", "unknown"];
 const ACTIONS = ["summarize", "stripThinking", "drop", "truncate", "keepLines", "omitImages"];
+/** What saves tokens, by number; `repair` leaves out what a provider would refuse. */
 const LAYERS = ["repair", "toolResults", "thinking", "window", "shrink"];
 
 /** By the name of the option; lengths in UTF-16 code units. */

@@ -1,7 +1,7 @@
 // The replay's lines and tables, as text.
 
+import { LAYERS } from "../wire.js";
 import { change, whole } from "./numbers.mjs";
-import { LAYERS } from "./replay.mjs";
 
 const LAYER_TITLES = {
   repair: "repairs",
@@ -27,14 +27,15 @@ export const CALL_HEADER = row([
 /** One line per call. */
 export function callLine(report) {
   const { call, messagesBefore, messagesAfter, tokensBefore, tokensAfter, saved, totalMs } = report;
+  const { toolResults, thinking, ...others } = saved;
   return row([
     whole(call),
     `${whole(messagesBefore)} → ${whole(messagesAfter)}`,
     `${whole(tokensBefore)} → ${whole(tokensAfter)}`,
     change(tokensBefore, tokensAfter),
-    whole(saved.toolResults),
-    whole(saved.thinking),
-    whole(saved.repair + saved.window + saved.shrink),
+    whole(toolResults),
+    whole(thinking),
+    whole(Object.values(others).reduce((total, tokens) => total + tokens, 0)),
     totalMs.toFixed(2),
   ]);
 }
@@ -57,7 +58,7 @@ export function unplayedRows({ unplayed, stretches }) {
 export function closingTable(session, summary) {
   const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
   const pair = ({ before, after }) => `${whole(before)} → ${whole(after)}`;
-  const acted = LAYERS.filter((layer) => layer in LAYER_TITLES && (layer !== "repair" || saved.repair !== 0));
+  const acted = LAYERS.filter((layer) => layer !== "repair" || saved.repair !== 0);
   const lines = [
     ["session", `${session.format}, ${whole(session.length)} messages`],
     ["model calls", whole(summary.calls)],

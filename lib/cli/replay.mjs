@@ -4,11 +4,9 @@
 import { keptOf, reasonOf, scheduleOf } from "../events.js";
 import { Call, Hook, Layers } from "../hook.js";
 import { checkHookOptions } from "../options.js";
+import { LAYERS } from "../wire.js";
 import { shared } from "./numbers.mjs";
 import { Recording } from "./recording.mjs";
-
-/** What saves tokens, in the order in which it acts; `repair` leaves out what a provider would refuse. */
-export const LAYERS = ["repair", "toolResults", "thinking", "window", "shrink"];
 
 /** Positions at which a call was made: each assistant message answers what stands before it. */
 export function callsOf(messages) {

@@ -6,10 +6,11 @@ import counting from "../../count.js";
 import { Call, Hook, Layers } from "../../hook.js";
 import native from "../../native.js";
 import options from "../../options.js";
+import { LAYERS } from "../../wire.js";
 import { estimatesOf } from "../economy/estimates.mjs";
 import { measure, ratesOf } from "../economy/measure.mjs";
 import { cacheOf, POLICIES } from "../economy/policies.mjs";
-import { editsIn, LAYERS, reportOf } from "../replay.mjs";
+import { editsIn, reportOf } from "../replay.mjs";
 import { ChangeLog } from "./changes.mjs";
 
 /**
