@@ -350,27 +350,15 @@ class Call {
   }
 }
 
+/** The options as the engine reads them; what it has no field for it passes over. */
 function engineOptions(options, encoding) {
   return {
+    ...options,
     encoding: encoding === undefined ? undefined : numberOf(encoding),
-    contextRatio: options.contextRatio,
-    keepRecentToolResults: options.keepRecentToolResults,
-    keepRecentThinking: options.keepRecentThinking,
-    keepRecentImages: options.keepRecentImages,
-    keepRecentMessages: options.keepRecentMessages,
-    summaryHeadLines: options.summaryHeadLines,
-    summaryTailLines: options.summaryTailLines,
-    minSummaryChars: options.minSummaryChars,
-    summaryLineChars: options.summaryLineChars,
     englishMarker: options.marker === "en",
     namesHandle: options.recall,
-    excludeTools: options.excludeTools,
     closedTurnsOnly: options.thinkingScope === "closedTurns",
     mayShrink: options.overflow === "shrink",
-    reserveTokens: options.reserveTokens,
-    imageTokens: options.imageTokens,
-    calibrate: options.calibrate,
-    schedule: options.schedule,
     ...cacheOptions(options.cache),
     ...watersOf(options),
   };
