@@ -1,21 +1,13 @@
 // Which encoding OpenAI's models use, as tiktoken's own table (0.14) has it, and what to say of a name that is not in it.
 "use strict";
 
-/** Encodings by their names; gpt2 is what r50k_base was called first. */
-const ENCODINGS = [
-  "cl100k_base",
-  "o200k_base",
-  "o200k_harmony",
-  "p50k_base",
-  "p50k_edit",
-  "r50k_base",
-  "gpt2",
-];
-
-/** Families: a name is one of them, or one of them with `-` and anything after it. */
+/**
+ * By encoding its families: a name is one of them, or one of them with `-` and anything after it. Of two that are as near
+ * to a name that is none, the first is named. gpt2 is what r50k_base was called first.
+ */
 const FAMILIES = {
-  o200k_harmony: ["gpt-oss"],
   o200k_base: ["gpt-5", "gpt-4.5", "gpt-4.1", "gpt-4o", "chatgpt-4o", "o1", "o3", "o4-mini", "codex-mini"],
+  o200k_harmony: ["gpt-oss"],
   cl100k_base: [
     "gpt-4",
     "gpt-3.5-turbo",
@@ -27,7 +19,6 @@ const FAMILIES = {
     "text-embedding-3-small",
     "text-embedding-3-large",
   ],
-  p50k_edit: ["text-davinci-edit-001", "code-davinci-edit-001"],
   p50k_base: [
     "text-davinci-003",
     "text-davinci-002",
@@ -38,6 +29,7 @@ const FAMILIES = {
     "davinci-codex",
     "cushman-codex",
   ],
+  p50k_edit: ["text-davinci-edit-001", "code-davinci-edit-001"],
   r50k_base: [
     "text-davinci-001",
     "text-curie-001",
@@ -60,6 +52,8 @@ const FAMILIES = {
   ],
   gpt2: ["gpt2", "gpt-2"],
 };
+
+const ENCODINGS = Object.keys(FAMILIES);
 
 const ENCODING_OF = new Map(
   Object.entries(FAMILIES).flatMap(([encoding, models]) => models.map((model) => [model, encoding])),
