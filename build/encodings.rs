@@ -85,7 +85,7 @@ pub(crate) fn write(folder: &Path) {
             assert!(shared == tokens, "{name} has other ranks than {tables}");
         }
         // Encodings that cut and rank alike share one vocabulary, and so one cache.
-        let key = (*tables, end);
+        let key = (*tables, end, *pattern);
         let number = vocabularies.iter().position(|known| *known == key).unwrap_or_else(|| {
             let number = vocabularies.len();
             let _ = writeln!(
