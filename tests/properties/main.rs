@@ -19,7 +19,7 @@ use pi_strata::cuts::{MIN_CUT_TOKENS, cut_marker};
 use pi_strata::guard::guard;
 use pi_strata::layers::{Limits, Overflow};
 use pi_strata::measure::Rules;
-use pi_strata::plan::{Action, Layer, Plan};
+use pi_strata::plan::{Action, Layer, Plan, Reason};
 use pi_strata::schedule::Mode;
 use pi_strata::shorten::{Cap, Shortening};
 use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
@@ -289,7 +289,7 @@ proptest! {
                 Layer::Thinking => edit.action == Action::StripThinking,
                 Layer::Shrink => edit.action != Action::StripThinking,
             };
-            prop_assert!(allowed, "{edit:?}");
+            prop_assert!(allowed && Reason::ALL.contains(&edit.reason), "{edit:?}");
         }
     }
 
