@@ -57,6 +57,22 @@ test("what the pages import and run is there", () => {
   }
 });
 
+test("what CONTRIBUTING.md names is there", () => {
+  const { exports } = JSON.parse(read("package.json"));
+  const text = read("CONTRIBUTING.md")
+    .replace(/^```.*?^```$/gms, "")
+    .replace(/\s+/g, " ");
+  const isPath = (word) => /^[\w.*-]+\/|^[\w-]+\.(?:md|d\.ts|js|mjs|ts|rs|toml|json)$/.test(word);
+  const named = Array.from(text.matchAll(/`([^`]+)`/g), ([, code]) => code.split(" ").filter(isPath)).flat();
+  assert.ok(named.length > 40);
+  for (const name of named) {
+    const [there] = name.split("*");
+    assert.ok(existsSync(join(root, there)) || `./${name.split("/").slice(1).join("/")}` in exports, name);
+  }
+  for (const [, name, file] of text.matchAll(/`(\w+)` (?:in |of |\()`([\w./]+\.\w+)`/g))
+    assert.match(read(file), new RegExp(`\\b${name}\\b`), `${name} in ${file}`);
+});
+
 test("the READMEs show the figures of the last runs: `npm run bench:readme` puts them in", () => {
   for (const page of ["README.md", "README.zh-CN.md"]) {
     const text = read(page);
