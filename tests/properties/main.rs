@@ -224,7 +224,8 @@ proptest! {
             let group = account.row(*index).map_or(0, |row| row.group);
             let is_irreducible = account.is_protected(*index) || group >= account.last_group();
             prop_assert!(is_irreducible, "message {index} could go");
-            if !message.is_result() && !matches!(message.role, Role::User | Role::Other) {
+            let may_be_cut = message.is_result() || matches!(message.role, Role::User | Role::Other);
+            if !message.is_sent || !may_be_cut {
                 continue;
             }
             // A summary may be shorter than each block cut by itself, and a cut may not make a text longer.
