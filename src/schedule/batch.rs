@@ -22,9 +22,9 @@ use crate::transcript::Body;
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
 /// A line must be worth the price of a token in a context of this share of the window to stay, for each of its tokens:
-/// about what batches leave, whatever the waters. Swept from 0.2 to 0.32 on seven sessions of two agents, under each
-/// `economy`: least dollars for the same blind edits from 0.26 to 0.3.
-const LINE_CONTEXT_SHARE: f64 = 0.26;
+/// about what batches leave, whatever the waters. Swept from 0.16 to 0.42 on the 55 sessions of `value`, under each
+/// `economy`: least dollars for the same blind edits around 0.34.
+const LINE_CONTEXT_SHARE: f64 = 0.34;
 /// A cut that keeps more of a result than this is not worth an edit.
 const MOST_KEPT: f64 = 0.8;
 /// No batch goes below this share of the low water: what is left then is the latest work.
