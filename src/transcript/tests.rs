@@ -100,6 +100,40 @@ fn facts_take_as_many_bytes_as_what_they_own() {
 }
 
 #[test]
+fn facts_take_the_bytes_of_their_parts_and_nothing_twice() {
+    let output: String =
+        (0..300).map(|at| format!("src/file{at}.rs:{at}: some_name_{at} of a line\n")).collect();
+    let of = result("a", &output);
+    let parts = of.traits.heap_bytes() + of.cuts.heap_bytes() + size_of_val(&*of.images.lens);
+    let body = of.tool_result().map_or(0, |result| {
+        let shortened = result.shortened.as_ref().map_or(0, |of| size_of_val(&*of.text));
+        shortened + result.call_id.len() + result.tool_name.len()
+    });
+    assert_eq!(of.heap_bytes(), size_of::<Message>() + parts + body);
+    let traits = &of.traits;
+    let sets =
+        size_of_val(&*traits.identifiers) + size_of_val(&*traits.lines) + size_of_val(&*traits.targets);
+    let kept = traits.kept.as_deref().map_or(0, size_of_val);
+    let kept_lines = traits.kept_lines.as_deref().map_or(0, size_of_val);
+    let layout = traits.layout.as_ref().map_or(0, crate::traits::lines::Layout::heap_bytes);
+    assert!(kept > 0 && kept_lines > 0 && layout > 0 && of.cuts.heap_bytes() > 0);
+    assert_eq!(traits.heap_bytes(), sets + kept + kept_lines + layout);
+}
+
+#[test]
+fn an_account_takes_the_bytes_of_its_messages_and_a_row_for_each() {
+    use crate::account::{Account, Row};
+    let bytes = |count: usize| {
+        let list = (0..count).map(|at| result(&format!("{at}"), "some output")).collect();
+        Account::of(&transcript(list)).bytes()
+    };
+    let facts = result("1", "some output").heap_bytes();
+    let each = bytes(3) - bytes(2);
+    assert_eq!(each, bytes(2) - bytes(1));
+    assert!(each >= facts + size_of::<Row>() && each <= facts + 2 * size_of::<Row>(), "{each}, {facts}");
+}
+
+#[test]
 fn a_protected_result_keeps_its_text() {
     let mut message = result("a", &"some line of output\n".repeat(500));
     assert!(!message.cuts.is_empty() && message.tool_result().is_some_and(|of| of.shortened.is_some()));

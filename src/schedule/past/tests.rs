@@ -1,0 +1,62 @@
+//! Which messages stand for each other in two lists.
+
+use super::*;
+use crate::measure::{Part, Raw, RawRole, Rules, measure};
+use crate::transcript::Usage;
+
+fn utf16(text: &str) -> Vec<u16> {
+    text.encode_utf16().collect()
+}
+
+fn dated(role: RawRole<'_>, parts: Vec<Part<'_>>, timestamp_ms: Option<f64>) -> Message {
+    Message { timestamp_ms, ..measure(&Raw::new(role, parts), &Rules::default()) }
+}
+
+fn result(id: &str, text: &str, time: Option<f64>) -> Message {
+    let (id, text) = (utf16(id), utf16(text));
+    dated(RawRole::ToolResult { call_id: &id, tool_name: &[], marker: None }, vec![Part::Text(&text)], time)
+}
+
+fn says(role: RawRole<'_>, text: &str, time: Option<f64>) -> Message {
+    let text = utf16(text);
+    dated(role, vec![Part::Text(&text)], time)
+}
+
+fn answer(ids: &[&str], time: Option<f64>) -> Message {
+    let ids: Vec<Vec<u16>> = ids.iter().map(|id| utf16(id)).collect();
+    let calls = ids.iter().map(|id| Part::Call { id, name: &[], arguments: &[], is_signed: false });
+    let usage = Usage::default();
+    let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+    dated(role, calls.collect(), time)
+}
+
+#[test]
+fn an_edited_message_is_known_by_its_role_its_time_and_its_call() {
+    let now = Some(5.0);
+    let user = says(RawRole::User, "as it was", now);
+    assert!(is_same_input(&user, &says(RawRole::User, "otherwise", now)));
+    assert!(!is_same_input(&user, &says(RawRole::User, "as it was", Some(6.0))));
+    assert!(!is_same_input(&user, &says(RawRole::User, "as it was", None)));
+    assert!(!is_same_input(&user, &says(RawRole::Other, "as it was", now)));
+    assert!(!is_same_input(&user, &says(RawRole::Summary, "as it was", now)));
+
+    let of_call = result("a", "as it was", now);
+    assert!(is_same_input(&of_call, &result("a", "otherwise", now)));
+    assert!(!is_same_input(&of_call, &result("b", "as it was", now)));
+    assert!(!is_same_input(&of_call, &result("a", "as it was", Some(6.0))));
+    assert!(!is_same_input(&of_call, &user));
+    assert!(is_same_input(&result("a", "x", None), &result("a", "y", None)));
+
+    assert!(!is_same_input(&answer(&["a"], now), &answer(&["a"], now)), "of an answer no text is changed");
+    assert!(!is_same_input(&answer(&["a"], now), &user));
+}
+
+#[test]
+fn only_a_time_or_a_call_tells_a_message_from_one_alike() {
+    assert!(
+        !is_telling(&says(RawRole::User, "go", None)) && is_telling(&says(RawRole::User, "go", Some(0.0)))
+    );
+    assert!(is_telling(&result("a", "x", None)));
+    assert!(is_telling(&answer(&["a"], None)) && is_telling(&answer(&[], Some(1.0))));
+    assert!(!is_telling(&answer(&[], None)));
+}
