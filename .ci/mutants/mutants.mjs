@@ -45,6 +45,8 @@ const SUITES = [
 ];
 /** Cases of each property where it does not say another number: fewer than without a mutant, as a survivor goes through all. */
 const CASES = 100;
+/** The same in the binary of properties, whose cases are whole conversations. */
+const CONVERSATIONS = 20;
 
 const HOME = resolve("target/mutants");
 const TREE = join(HOME, "tree");
@@ -184,27 +186,25 @@ function numbersAt({ file_name: file, line_start: from, line_end: to }, around) 
 /** What is run for a mutant in `room`, one after the other until something notices it. */
 function stepsFor(room, binaries) {
   const [library, ...others] = binaries;
-  const steps = others.map(({ executable, name }) => ({ name, ...testsOf(executable) }));
+  const steps = others.map(({ executable, name }) => ({ name, ...testsOf(executable, CONVERSATIONS) }));
   const properties = steps.splice(-1);
+  const elsewhere = [...OTHERS, room].flatMap((other) => ["--skip", `${other}::`]);
   return [
     // Those of the mutant's own room first: most are noticed there.
-    { name: `${room}::`, ...testsOf(library.executable, `${room}::`) },
+    { name: `${room}::`, ...testsOf(library.executable, CASES, `${room}::`) },
     { name: "decisions", ...suites(DECISIONS) },
-    {
-      name: "library",
-      ...testsOf(library.executable, ...[...OTHERS, room].flatMap((other) => ["--skip", `${other}::`])),
-    },
+    { name: "library", ...testsOf(library.executable, CASES, ...elsewhere) },
     ...steps,
     { name: "suites", ...suites(SUITES) },
     ...properties,
   ];
 }
 
-function testsOf(executable, ...filter) {
+function testsOf(executable, cases, ...filter) {
   // Properties write down what failed with one mutant: the next one must be noticed without that.
   const env = {
     RUST_BACKTRACE: "0",
-    PROPTEST_CASES: String(CASES),
+    PROPTEST_CASES: String(cases),
     PROPTEST_DISABLE_FAILURE_PERSISTENCE: "1",
     PROPTEST_MAX_SHRINK_ITERS: "0",
   };
