@@ -101,8 +101,8 @@ fn facts_take_as_many_bytes_as_what_they_own() {
 
 #[test]
 fn facts_take_the_bytes_of_their_parts_and_nothing_twice() {
-    let output: String =
-        (0..300).map(|at| format!("src/file{at}.rs:{at}: some_name_{at} of a line\n")).collect();
+    let lines: Vec<String> = (0..300).map(|at| format!("src/file{at}.rs:{at}: some_name_{at}")).collect();
+    let output = lines.join("\n");
     let of = result("a", &output);
     let parts = of.traits.heap_bytes() + of.cuts.heap_bytes() + size_of_val(&*of.images.lens);
     let body = of.tool_result().map_or(0, |result| {
