@@ -56,7 +56,10 @@ function decides(name, play) {
   });
 }
 
-/** Conversations about files, by what is special in each: what is said, the hook's options, the provider, the host. */
+/**
+ * Conversations about files, by what is special in each: what is said, the hook's options, the provider, the host. A new one
+ * goes last, as each is told by its number.
+ */
 const WORKSHOPS = {
   "sticky, small window": {
     says: { calls: 110 },
@@ -154,6 +157,15 @@ const WORKSHOPS = {
     says: { calls: 60 },
     options: { schedule: "sticky" },
     provider: { contextWindow: 6000, basePrompt: 200 },
+  },
+  "sticky, more pictures than a request may hold": {
+    says: {
+      calls: 60,
+      looks: 12,
+      models: [{ ...CLAUDE, api: "mistral-conversations", model: "mistral-large" }],
+    },
+    options: { schedule: "sticky", keepRecentImages: 500, imageTokens: 100 },
+    provider: { contextWindow: 60_000, imageTokens: 130 },
   },
 };
 

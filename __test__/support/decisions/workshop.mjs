@@ -19,12 +19,15 @@ export const CLAUDE = { model: "claude-sonnet-4-5", provider: "anthropic", api: 
 export const GEMINI = { model: "gemini-2.5-pro", provider: "google", api: "google-generative-ai" };
 export const GPT = { model: "gpt-5", provider: "openai", api: "openai-responses" };
 
-/** What was said in `calls` calls; `pauses` and `switches`: one call in so many comes late, or is another model's. */
+/**
+ * What was said in `calls` calls; `pauses` and `switches`: one call in so many comes late, or is another model's; `looks`: how
+ * much likelier it is to look at a picture.
+ */
 export function workshop(
   seed,
-  { calls, models = [CLAUDE], pauses = 20, switches = 12, isChinese = false, hasRecall = false },
+  { calls, models = [CLAUDE], pauses = 20, switches = 12, isChinese = false, hasRecall = false, looks = 0 },
 ) {
-  return new Workshop(seed, { models, pauses, switches, isChinese, hasRecall }).messages(calls);
+  return new Workshop(seed, { models, pauses, switches, isChinese, hasRecall, looks }).messages(calls);
 }
 
 class Workshop {
@@ -96,6 +99,7 @@ class Workshop {
       ...[this.#reads, this.#reads, this.#readsPart, this.#readsPart, this.#prints, this.#searches],
       ...[this.#edits, this.#edits, this.#edits, this.#editsSeveral, this.#patches, this.#writes],
       ...[this.#runs, this.#runs, this.#looks, this.#moves, this.#recalls],
+      ...Array(this.#habits.looks).fill(this.#looks),
     ];
     return this.#pick(kinds).call(this, path, lines);
   }

@@ -1,7 +1,10 @@
 //! Which messages stand for each other in two lists.
 
 use super::*;
+use crate::layers::Limits;
 use crate::measure::{Part, Raw, RawRole, Rules, measure};
+use crate::schedule::economy::Policy;
+use crate::schedule::sticky::Sticky;
 use crate::transcript::Usage;
 
 fn utf16(text: &str) -> Vec<u16> {
@@ -59,4 +62,24 @@ fn only_a_time_or_a_call_tells_a_message_from_one_alike() {
     assert!(is_telling(&result("a", "x", None)));
     assert!(is_telling(&answer(&["a"], None)) && is_telling(&answer(&[], Some(1.0))));
     assert!(!is_telling(&answer(&[], None)));
+}
+
+#[test]
+fn most_are_kept_where_three_are_and_more_than_half() {
+    let old: Vec<Arc<Message>> =
+        (0..8).map(|at| Arc::new(says(RawRole::User, &format!("old {at}"), Some(f64::from(at))))).collect();
+    let new: Vec<Arc<Message>> =
+        (0..8).map(|at| Arc::new(says(RawRole::User, &format!("new {at}"), Some(f64::from(at))))).collect();
+    let mut fold = Sticky::new(Policy::default(), Limits::default());
+    fold.advance(&Transcript::new(old.clone()));
+    let kept = |added: usize, from: usize| {
+        let rest: Vec<Arc<Message>> = new.iter().take(added).chain(old.iter().skip(from)).cloned().collect();
+        kept_in(&fold, 0, &rest)
+    };
+    assert_eq!(kept(0, 1), (7, true));
+    assert_eq!(kept(1, 6), (3, false), "two may be alike");
+    assert_eq!(kept(1, 5), (4, true));
+    assert_eq!(kept(3, 5), (6, false), "no more than half");
+    assert_eq!(kept(8, 8), (0, false));
+    assert_eq!(kept_in(&fold, 6, &old[6..]), (2, false));
 }
