@@ -129,6 +129,7 @@ fn an_account_takes_the_bytes_of_its_messages_and_a_row_for_each() {
         Account::of(&transcript(list)).bytes()
     };
     let facts = result("1", "some output").heap_bytes();
+    assert!(Account::default().is_empty());
     let each = bytes(3) - bytes(2);
     assert_eq!(each, bytes(2) - bytes(1));
     assert!(each >= facts + size_of::<Row>() && each <= facts + 2 * size_of::<Row>(), "{each}, {facts}");

@@ -26,9 +26,13 @@ fn says(role: RawRole<'_>, text: &str, time: Option<f64>) -> Message {
 }
 
 fn answer(ids: &[&str], time: Option<f64>) -> Message {
+    reported(ids, time, None)
+}
+
+fn reported(ids: &[&str], time: Option<f64>, input: Option<f64>) -> Message {
     let ids: Vec<Vec<u16>> = ids.iter().map(|id| utf16(id)).collect();
     let calls = ids.iter().map(|id| Part::Call { id, name: &[], arguments: &[], is_signed: false });
-    let usage = Usage::default();
+    let usage = Usage { input, ..Usage::default() };
     let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
     dated(role, calls.collect(), time)
 }
@@ -82,4 +86,22 @@ fn most_are_kept_where_three_are_and_more_than_half() {
     assert_eq!(kept(3, 5), (6, false), "no more than half");
     assert_eq!(kept(8, 8), (0, false));
     assert_eq!(kept_in(&fold, 6, &old[6..]), (2, false));
+}
+
+#[test]
+fn a_list_edited_all_over_goes_on_where_its_answer_is_that_of_the_last_call() {
+    let list = |text: &str, more: Vec<Message>| -> Vec<Arc<Message>> {
+        let asked = says(RawRole::User, text, Some(1.0));
+        let first = [asked, reported(&["a"], Some(2.0), Some(5000.0)), result("a", text, Some(3.0))];
+        first.into_iter().chain(more).map(Arc::new).collect()
+    };
+    let mut fold = Sticky::new(Policy::default(), Limits::default());
+    let _ = fold.plan(&Transcript::new(list("as it was", vec![])));
+    let planned = fold.planned_tokens().expect("there was a report");
+    let is_edited_after =
+        |input: Option<f64>| is_edited(&fold, &list("otherwise", vec![reported(&["b"], Some(4.0), input)]));
+    assert!(is_edited_after(None), "not reported yet");
+    assert!(is_edited_after(Some(planned * 1.2)) && is_edited_after(Some(planned * 0.8)));
+    assert!(!is_edited_after(Some(planned * 1.3)) && !is_edited_after(Some(planned * 0.7)));
+    assert!(!is_edited(&fold, &list("otherwise", vec![])), "nothing was answered");
 }
