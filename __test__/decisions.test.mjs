@@ -167,6 +167,12 @@ const WORKSHOPS = {
     options: { schedule: "sticky", keepRecentImages: 500, imageTokens: 100 },
     provider: { contextWindow: 60_000, imageTokens: 130 },
   },
+  "every call, a host that writes usage down late": {
+    says: { calls: 60 },
+    options: { schedule: "everyCall" },
+    provider: { contextWindow: 16_000, scale: 1.4, basePrompt: 3000, cache: "none" },
+    host: { isLate: true },
+  },
 };
 
 for (const [at, [name, { says, options, provider, host }]] of Object.entries(WORKSHOPS).entries()) {
@@ -178,11 +184,20 @@ async function playLive(said, { options, provider: settings, host = {} }) {
   const provider = new Provider(settings);
   const minutes = new Minutes();
   const explanations = [];
+  const late = [];
   const loop = new Loop(provider, options, {
+    tell: host.isLate && ((usage) => void late.push({ at: loop.messages.length, usage })),
     view: host.view,
     makeHook: host.restartsEvery && ((all) => startedAnew(all, host.restartsEvery)),
   });
-  const beforeCall = () => changeAsHost(loop, host);
+  const beforeCall = () => {
+    // Known by the next call but one.
+    while (late.length > 1) {
+      const { at, usage } = late.shift();
+      loop.messages[at].usage = usage;
+    }
+    changeAsHost(loop, host);
+  };
   for await (const record of play(said, loop, { beforeCall })) {
     minutes.note(record);
     if (record.call % EXPLAIN_EVERY === 0) {

@@ -59,6 +59,8 @@ fn results_find_the_call_they_answer() {
     assert_eq!((two.first_user(), two.last_user(), two.len(), two.is_empty()), (Some(0), Some(0), 6, false));
     assert_eq!(two.tokens(), two.messages().iter().map(|message| message.tokens).sum::<usize>());
     assert!(transcript(vec![]).is_empty());
+    let opened = transcript(vec![answer("m", &[], Usage::default()), user(), user()]);
+    assert_eq!((opened.first_user(), opened.last_user()), (Some(1), Some(2)));
 }
 
 #[test]
