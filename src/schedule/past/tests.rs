@@ -5,24 +5,29 @@ use crate::layers::Limits;
 use crate::measure::{Part, Raw, RawRole, Rules, measure};
 use crate::schedule::economy::Policy;
 use crate::schedule::sticky::Sticky;
+use crate::traits::hash_of_text;
 use crate::transcript::Usage;
 
 fn utf16(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }
 
-fn dated(role: RawRole<'_>, parts: Vec<Part<'_>>, timestamp_ms: Option<f64>) -> Message {
-    Message { timestamp_ms, ..measure(&Raw::new(role, parts), &Rules::default()) }
+/// What is known by `name` at that time is one message.
+fn dated(role: RawRole<'_>, parts: Vec<Part<'_>>, name: &[u16], timestamp_ms: Option<f64>) -> Message {
+    let time = timestamp_ms.unwrap_or_default().to_bits();
+    let identity = u128::from(hash_of_text(name)) << 64 | u128::from(time);
+    Message { timestamp_ms, identity, ..measure(&Raw::new(role, parts), &Rules::default()) }
 }
 
 fn result(id: &str, text: &str, time: Option<f64>) -> Message {
     let (id, text) = (utf16(id), utf16(text));
-    dated(RawRole::ToolResult { call_id: &id, tool_name: &[], marker: None }, vec![Part::Text(&text)], time)
+    let role = RawRole::ToolResult { call_id: &id, tool_name: &[], marker: None };
+    dated(role, vec![Part::Text(&text)], &text, time)
 }
 
 fn says(role: RawRole<'_>, text: &str, time: Option<f64>) -> Message {
     let text = utf16(text);
-    dated(role, vec![Part::Text(&text)], time)
+    dated(role, vec![Part::Text(&text)], &text, time)
 }
 
 fn answer(ids: &[&str], time: Option<f64>) -> Message {
@@ -34,7 +39,7 @@ fn reported(ids: &[&str], time: Option<f64>, input: Option<f64>) -> Message {
     let calls = ids.iter().map(|id| Part::Call { id, name: &[], arguments: &[], is_signed: false });
     let usage = Usage { input, ..Usage::default() };
     let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
-    dated(role, calls.collect(), time)
+    dated(role, calls.collect(), &ids.concat(), time)
 }
 
 #[test]
