@@ -327,3 +327,20 @@ fn a_report_that_leaves_less_than_nothing_bears_nothing_out() {
     let [one, other] = small;
     assert_eq!(after(&[first, second, third, one, other]).estimate(), expected);
 }
+
+#[test]
+fn what_was_read_and_written_is_counted_once_where_input_has_both() {
+    let mut calibration = after(&[("a", 20_000.0, 15_000)]);
+    for step in 1..20 {
+        let prompt = 20_000.0 + 1_270.0 * f64::from(step);
+        let usage = Usage {
+            input: Some(prompt),
+            cache_read: Some(prompt - 1_270.0),
+            cache_write: Some(1_270.0),
+            ..Usage::default()
+        };
+        let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
+        calibration.observe(0, &assistant, None, both(15_000 + 1_000 * step as usize));
+    }
+    close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
+}
