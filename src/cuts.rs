@@ -203,6 +203,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_table_takes_the_bytes_of_its_blocks_and_their_cuts() {
+        let words = |count| utf16(&"some words of a long text\n".repeat(count));
+        let bytes = |texts: &[Vec<u16>]| {
+            let table = CutTable::of(texts.iter().map(Vec::as_slice), tokens::count_utf16);
+            let levels = |text: &Vec<u16>| {
+                (0..u8::MAX).take_while(|&level| Level(level).tokens() < tokens::count_utf16(text)).count()
+            };
+            let cuts: usize = texts.iter().map(levels).sum();
+            assert!(cuts > 0);
+            (table.heap_bytes(), texts.len() * size_of::<Block>() + cuts * size_of::<BlockCut>())
+        };
+        for texts in [vec![words(100)], vec![words(100), words(900)], vec![words(4000)]] {
+            let (taken, expected) = bytes(&texts);
+            assert_eq!(taken, expected);
+        }
+        assert_eq!(CutTable::default().heap_bytes(), 0);
+    }
+
     proptest! {
         #[test]
         fn what_a_cut_saves_is_what_it_saves(text in "(\\PC{0,20}[ \\n]){0,200}", more in "[a-z😀]{0,2000}") {

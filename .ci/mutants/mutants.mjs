@@ -2,6 +2,7 @@
 // sources, then runs them for each, switched on by its number. What no test notices is in target/mutants/survivors.txt.
 //
 // In steps: `plant SAMPLE SEED` builds, `try FROM TO` runs the tests for the mutants of these numbers, `report` sums up.
+// Once `try` has measured how long the tests take without a mutant, several may run side by side.
 
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,26 +24,29 @@ const ROOMS = [
 ];
 /** Rooms that know none of those: their tests cannot notice. */
 const OTHERS = ["tokens", "sqlite", "history", "session_file", "recall", "traits"];
-/** Test binaries, the quickest first; the library's own before them. */
-const BINARIES = ["boundary", "schedule_sticky", "thinking_bound", "properties"];
-/** Suites of the built addon, tried before the properties, which take the longest. */
+/** Test binaries beside the library's own, the quickest first. */
+const BINARIES = ["boundary", "thinking_bound", "schedule_sticky", "properties"];
+/** The suite of the built addon that notices most: tried right after the tests of the mutant's own room. */
+const DECISIONS = ["decisions"];
+/** The others, tried before the properties, which take the longest. */
 const SUITES = [
+  "images",
+  "economy-options",
+  "blind-edits",
   "layers",
   "overflow",
-  "images",
-  "validity",
   "guard",
   "protect",
-  "known",
-  "live",
-  "blind-edits",
   "ledger",
-  "economy-options",
+  "validity",
+  "live",
+  "known",
   "sessions-apart",
 ];
-
-/** Where properties keep the cases that failed once. */
-const REGRESSIONS = ["tests/proptest-regressions", "tests/schedule_sticky.proptest-regressions"];
+/** Cases of each property where it does not say another number: fewer than without a mutant, as a survivor goes through all. */
+const CASES = 100;
+/** The same in the binary of properties, whose cases are whole conversations. */
+const CONVERSATIONS = 20;
 
 const HOME = resolve("target/mutants");
 const TREE = join(HOME, "tree");
@@ -52,8 +56,10 @@ const RESULTS = join(HOME, "results.tsv");
 const TESTS = join(HOME, "tests.json");
 const ADDON = join(HOME, "mutants.node");
 
-/** A mutant that runs so many times longer than the tests without one hangs. */
+/** A step that takes so many times longer with a mutant than without one hangs, */
 const PATIENCE = 4;
+/** if that is longer than this, in ms. */
+const LEAST_LIMIT_MS = 30_000;
 
 const SWITCH = `//! Which mutant is on.
 
@@ -177,43 +183,68 @@ function numbersAt({ file_name: file, line_start: from, line_end: to }, around) 
   return Array.from(lines.join("\n").matchAll(/mutant::on\((\d+)\)/g), ([, number]) => number);
 }
 
-/** Properties write down what failed with one mutant: the next one must be noticed without that. */
-function forgetCases() {
-  for (const file of REGRESSIONS) {
-    rmSync(join(TREE, file), { recursive: true, force: true });
-    if (existsSync(file)) cpSync(file, join(TREE, file), { recursive: true });
-  }
+/** What is run for a mutant in `room`, one after the other until something notices it. */
+function stepsFor(room, binaries) {
+  const [library, ...others] = binaries;
+  const steps = others.map(({ executable, name }) => ({ name, ...testsOf(executable, CONVERSATIONS) }));
+  const properties = steps.splice(-1);
+  const elsewhere = [...OTHERS, room].flatMap((other) => ["--skip", `${other}::`]);
+  return [
+    // Those of the mutant's own room first: most are noticed there.
+    { name: `${room}::`, ...testsOf(library.executable, CASES, `${room}::`) },
+    { name: "decisions", ...suites(DECISIONS) },
+    { name: "library", ...testsOf(library.executable, CASES, ...elsewhere) },
+    ...steps,
+    { name: "suites", ...suites(SUITES) },
+    ...properties,
+  ];
+}
+
+function testsOf(executable, cases, ...filter) {
+  // Properties write down what failed with one mutant: the next one must be noticed without that.
+  const env = {
+    RUST_BACKTRACE: "0",
+    PROPTEST_CASES: String(cases),
+    PROPTEST_DISABLE_FAILURE_PERSISTENCE: "1",
+    PROPTEST_MAX_SHRINK_ITERS: "0",
+  };
+  return {
+    run: [executable, ...filter, "--test-threads", "2"],
+    at: { cwd: TREE, env },
+    failure: /^test (\S+).* FAILED$/,
+  };
+}
+
+function suites(names) {
+  const files = names.map((name) => `__test__/${name}.test.mjs`);
+  return {
+    run: [process.execPath, "--test", "--test-reporter=tap", "--test-concurrency=2", ...files],
+    at: { cwd: ".", env: { NAPI_RS_NATIVE_LIBRARY_PATH: ADDON } },
+    failure: /^ *not ok \d+ - (.*)$/,
+  };
 }
 
 /** The name of the first test that fails with this mutant, "too long" or "died"; undefined if none does. */
-async function noticedBy(number, { binaries, room }, limitMs) {
-  for (const { executable, name } of binaries) {
-    if (name === "properties") {
-      const noticed = await runSuites(number, limitMs);
-      if (noticed !== undefined) return noticed;
-    }
-    const skipped = OTHERS.flatMap((other) => ["--skip", `${other}::`]);
-    // Those of the mutant's own room first: most are noticed there.
-    const passes = name === "pi_strata" ? [[`${room}::`], skipped] : [[]];
-    for (const filter of passes) {
-      const noticed = await runTests(executable, filter, number, limitMs);
-      if (noticed !== undefined) return noticed;
-    }
+async function noticedBy(number, room, { binaries, limitsMs }) {
+  for (const { name, run, at, failure } of stepsFor(room, binaries)) {
+    const noticed = await watch(run, at, number, limitsMs[name] ?? LEAST_LIMIT_MS, failure);
+    if (noticed !== undefined) return noticed;
   }
   return undefined;
 }
 
-function runTests(executable, filter, number, limitMs) {
-  const env = { RUST_BACKTRACE: "0" };
-  const run = [executable, ...filter, "--test-threads", "2"];
-  return watch(run, { cwd: TREE, env }, number, limitMs, /^test (\S+).* FAILED$/).finally(forgetCases);
-}
-
-function runSuites(number, limitMs) {
-  const files = SUITES.map((name) => `__test__/${name}.test.mjs`);
-  const run = [process.execPath, "--test", "--test-reporter=tap", "--test-concurrency=2", ...files];
-  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: ADDON };
-  return watch(run, { cwd: ".", env }, number, limitMs, /^ *not ok \d+ - (.*)$/);
+/** How long each step may take: the tests are run once without a mutant, and none may fail. */
+async function limitsOf(binaries) {
+  const limitsMs = {};
+  for (const { name, run, at, failure } of stepsFor("layers", binaries)) {
+    const start = performance.now();
+    const noticed = await watch(run, at, 0, 600_000, failure);
+    if (noticed !== undefined) throw new Error(`without a mutant ${noticed} fails`);
+    const tookMs = Math.round(performance.now() - start);
+    process.stderr.write(`${name}: ${tookMs} ms\n`);
+    limitsMs[name] = Math.max(LEAST_LIMIT_MS, PATIENCE * tookMs);
+  }
+  return limitsMs;
 }
 
 /** The first test that `failure` finds in what the tests print with this mutant. */
@@ -253,17 +284,14 @@ async function tryRange(from, to) {
     .trim()
     .split("\n")
     .map((line) => line.split("\t")[1]);
-  if (tests.limitMs === undefined) {
-    const start = performance.now();
-    const noticed = await noticedBy(0, { ...tests, room: "layers" }, 600_000);
-    if (noticed !== undefined) throw new Error(`without a mutant ${noticed} fails`);
-    tests.limitMs = Math.ceil(PATIENCE * (performance.now() - start)) + 20_000;
+  if (tests.limitsMs === undefined) {
+    tests.limitsMs = await limitsOf(tests.binaries);
     writeFileSync(TESTS, JSON.stringify(tests));
   }
   for (let number = from; number <= Math.min(to, names.length); number += 1) {
     const name = names[number - 1];
     const [, room] = /^src\/(\w+)/.exec(name);
-    const noticed = await noticedBy(number, { ...tests, room }, tests.limitMs);
+    const noticed = await noticedBy(number, room, tests);
     appendFileSync(RESULTS, `${number}\t${noticed ?? "SURVIVED"}\t${name}\n`);
   }
 }

@@ -105,3 +105,52 @@ fn saved(account: &Account, messages: &[usize], level: Level) -> usize {
 fn gain(account: &Account, index: usize, level: Level) -> usize {
     account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(level))))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::measure::{Part, Raw, RawRole, Rules, measure};
+    use crate::transcript::{Transcript, Usage};
+
+    fn utf16(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
+    }
+
+    /// One answer with a call for each of these texts, and the results that hold them.
+    fn account(texts: &[String]) -> Account {
+        let ids: Vec<Vec<u16>> = (0..texts.len()).map(|at| utf16(&format!("call_{at}"))).collect();
+        let calls = ids.iter().map(|id| Part::Call { id, name: &[], arguments: &[], is_signed: false });
+        let usage = Usage::default();
+        let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+        let results = ids.iter().zip(texts).map(|(id, text)| {
+            let role = RawRole::ToolResult { call_id: id, tool_name: &[], marker: None };
+            measure(&Raw::new(role, vec![Part::Text(&utf16(text))]), &Rules::default())
+        });
+        let answer = measure(&Raw::new(role, calls.collect()), &Rules::default());
+        let messages = std::iter::once(answer).chain(results).map(Arc::new);
+        Account::of(&Transcript::new(messages.collect()))
+    }
+
+    #[test]
+    fn what_is_summarised_is_cut_only_where_cutting_the_rest_is_not_enough() {
+        let words = |count| "some words of a line ".repeat(count);
+        let texts = [format!("{}\n", words(22)).repeat(60), words(3000)];
+        let fresh = || {
+            let mut account = account(&texts);
+            assert!(is_summarizable(&account, 1) && !account.message(2).is_some_and(|of| of.cuts.is_empty()));
+            account.set(1, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
+            account
+        };
+        let summary = fresh().row(1).map_or(0, crate::account::Row::tokens);
+        let answer = fresh().row(0).map_or(0, crate::account::Row::tokens);
+        assert!(summary > Level(2).tokens(), "{summary}");
+        let mut account = fresh();
+        cut_texts(&mut account, answer + summary + Level(1).tokens(), Level::MIN);
+        assert_eq!((account.form(1), account.form(2)), (Form::Edited, Form::Cut(Level(1))));
+        let mut account = fresh();
+        cut_texts(&mut account, answer + 2 * Level(1).tokens(), Level::MIN);
+        assert_eq!((account.form(1), account.form(2)), (Form::Cut(Level(1)), Form::Cut(Level::MIN)));
+    }
+}

@@ -334,3 +334,6 @@ impl Model {
         self.is_rewritten = false;
     }
 }
+
+#[cfg(test)]
+mod tests;

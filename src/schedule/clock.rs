@@ -203,6 +203,29 @@ mod tests {
     }
 
     #[test]
+    fn half_of_the_prefix_that_was_read_is_enough_and_a_minute_tells() {
+        let read = |tokens: f64| reported(&[(0.0, 0.0, 9000.0), (1000.0, tokens, 9000.0)], false, false);
+        assert!(!is_cold_after(&read(4500.5), 1999.0), "4500.5 of 9001");
+        assert!(is_cold_after(&read(4500.0), 1999.0));
+        let missed = |after: f64| reported(&[(0.0, 0.0, 9000.0), (after, 0.0, 9000.0)], false, false);
+        assert!(is_cold_after(&missed(60.0), 60.0 + 61.0) && !is_cold_after(&missed(59.0), 59.0 + 61.0));
+    }
+
+    #[test]
+    fn a_miss_comes_of_age_only_past_what_is_listed_and_past_what_was_read() {
+        let expired =
+            |clock: &Clock, seconds: f64| clock.has_expired(&source("a"), Some(seconds * MS_PER_SECOND), TTL);
+        let written = reported(&[(0.0, 0.0, 9000.0)], false, false);
+        assert!(!expired(&written, 300.0) && expired(&written, 300.5));
+        let lived = reported(&[(0.0, 0.0, 9000.0), (1000.0, 9000.0, 1.0)], false, false);
+        assert!(!expired(&lived, 1000.0 + 1000.0) && expired(&lived, 1000.0 + 1000.5));
+        let died = reported(&[(0.0, 0.0, 9000.0), (100.0, 0.0, 9000.0)], false, false);
+        assert!(!expired(&died, 100.0 + 299.0), "one that was lost early says nothing of the others");
+        assert!(!written.has_expired(&source("b"), Some(9e12), TTL));
+        assert!(!expired(&Clock::default(), 9e12));
+    }
+
+    #[test]
     fn a_gap_over_the_ttl_is_cold() {
         let clock = after(&[("a", Some(0.0), true)]);
         assert!(!clock.is_cold(Some(300_000.0), TTL, true));

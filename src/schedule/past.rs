@@ -180,3 +180,6 @@ fn is_telling(message: &Message) -> bool {
     };
     has_id || message.timestamp_ms.is_some()
 }
+
+#[cfg(test)]
+mod tests;

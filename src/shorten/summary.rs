@@ -141,5 +141,11 @@ mod tests {
     #[test]
     fn a_summary_that_is_not_shorter_is_none() {
         assert_eq!(summary(&"a".repeat(520)), None);
+        let text: Vec<u16> = "word\n".repeat(200).encode_utf16().collect();
+        let with_marker_of = |len: usize| {
+            LineSummary::default().summarize(&text, |_, _| vec![u16::from(b'x'); len]).map(|of| of.len())
+        };
+        let equal = text.len() - with_marker_of(0).expect("is shorter");
+        assert_eq!([with_marker_of(equal), with_marker_of(equal - 1)], [None, Some(text.len() - 1)]);
     }
 }

@@ -58,6 +58,9 @@ fn results_find_the_call_they_answer() {
     assert_eq!([two.group_start(0), two.group_start(3), two.group_start(5)], [0, 1, 5]);
     assert_eq!((two.first_user(), two.last_user(), two.len(), two.is_empty()), (Some(0), Some(0), 6, false));
     assert_eq!(two.tokens(), two.messages().iter().map(|message| message.tokens).sum::<usize>());
+    assert!(transcript(vec![]).is_empty());
+    let opened = transcript(vec![answer("m", &[], Usage::default()), user(), user()]);
+    assert_eq!((opened.first_user(), opened.last_user()), (Some(1), Some(2)));
 }
 
 #[test]
@@ -97,6 +100,41 @@ fn facts_take_as_many_bytes_as_what_they_own() {
     let shortened = long.tool_result().and_then(|result| result.shortened.as_ref()).map(|of| of.text.len());
     assert!(shortened.is_some_and(|len| long.heap_bytes() > plain + 2 * len));
     assert!(plain >= size_of::<Message>());
+}
+
+#[test]
+fn facts_take_the_bytes_of_their_parts_and_nothing_twice() {
+    let lines: Vec<String> = (0..300).map(|at| format!("src/file{at}.rs:{at}: some_name_{at}")).collect();
+    let output = lines.join("\n");
+    let of = result("a", &output);
+    let parts = of.traits.heap_bytes() + of.cuts.heap_bytes() + size_of_val(&*of.images.lens);
+    let body = of.tool_result().map_or(0, |result| {
+        let shortened = result.shortened.as_ref().map_or(0, |of| size_of_val(&*of.text));
+        shortened + result.call_id.len() + result.tool_name.len()
+    });
+    assert_eq!(of.heap_bytes(), size_of::<Message>() + parts + body);
+    let traits = &of.traits;
+    let sets =
+        size_of_val(&*traits.identifiers) + size_of_val(&*traits.lines) + size_of_val(&*traits.targets);
+    let kept = traits.kept.as_deref().map_or(0, size_of_val);
+    let kept_lines = traits.kept_lines.as_deref().map_or(0, size_of_val);
+    let layout = traits.layout.as_ref().map_or(0, crate::traits::lines::Layout::heap_bytes);
+    assert!(kept > 0 && kept_lines > 0 && layout > 0 && of.cuts.heap_bytes() > 0);
+    assert_eq!(traits.heap_bytes(), sets + kept + kept_lines + layout);
+}
+
+#[test]
+fn an_account_takes_the_bytes_of_its_messages_and_a_row_for_each() {
+    use crate::account::{Account, Row};
+    let bytes = |count: usize| {
+        let list = (0..count).map(|at| result(&format!("{at}"), "some output")).collect();
+        Account::of(&transcript(list)).bytes()
+    };
+    let facts = result("1", "some output").heap_bytes();
+    assert!(Account::default().is_empty());
+    let each = bytes(3) - bytes(2);
+    assert_eq!(each, bytes(2) - bytes(1));
+    assert!(each >= facts + size_of::<Row>() && each <= facts + 2 * size_of::<Row>(), "{each}, {facts}");
 }
 
 #[test]

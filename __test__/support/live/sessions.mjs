@@ -25,12 +25,15 @@ const RESTART_EVERY = 20;
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
 
-/** One conversation of `calls` calls: `{ calls, broken }`, what is broken naming its seed and call. */
-export async function playSession(seed, calls) {
+/**
+ * One conversation of `calls` calls: `{ calls, broken }`, what is broken naming its seed and call. `onCall` is told of each
+ * with the record of the loop.
+ */
+export async function playSession(seed, calls, onCall) {
   const session = new Session(seed);
   const broken = [];
   for (let call = 0; call < calls; call += 1) {
-    const found = await session.step();
+    const found = await session.step(onCall);
     broken.push(
       ...found.map((what) => `seed ${seed}, call ${call + 1}: ${what}; ${JSON.stringify(session.habits)}`),
     );
@@ -117,7 +120,7 @@ class Session {
   }
 
   /** The host's next moves, and a call. */
-  async step() {
+  async step(onCall) {
     const { messages } = this.#loop;
     if (messages.length === 0 && this.#systemTokens > 0)
       messages.push(this.#scribe.system(this.#systemTokens));
@@ -127,6 +130,7 @@ class Session {
     const answer = this.#answer();
     const owed = this.#owed;
     const record = await this.#loop.call(answer);
+    onCall?.(record);
     const broken = this.#invariants.check(record);
     this.#wasRefused = record.isRefused;
     if (record.call % RESTART_EVERY === 0 && this.#hasOnlyGrown)

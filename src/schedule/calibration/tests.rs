@@ -265,3 +265,82 @@ fn a_list_cut_short_to_before_an_edit_goes_by_what_is_known() {
     assert!((0..3).all(|index| cut.is_stale(index)) && !cut.is_stale(3));
     assert_eq!(Past::default().cut(5, known), Past::default());
 }
+
+#[test]
+fn what_was_learned_of_one_model_before_a_change_is_not_taken_for_another() {
+    let reports: Vec<_> =
+        (1..6).map(|step: u32| ("a", 4_000.0 + f64::from(step) * 15_000.0, 10_000 * step as usize)).collect();
+    let known = after(&reports).known();
+    let mut next = on();
+    next.start_from(Past { known, ..Past::default() });
+    // A sixth less for the same text.
+    next.observe(0, &answer("b", 103_333.0, 0.0), None, both(80_000));
+    close(next.estimate().tokens(size(90_000)), 103_333.0 + 1.25 * 10_000.0, 0.01);
+}
+
+proptest! {
+    #[test]
+    fn two_models_in_turn_each_keep_how_they_count(
+        (one, other) in (0.9..1.8f64, 0.9..1.8f64),
+        overhead in 0.0..8_000.0f64,
+        turns in prop::collection::vec(any::<bool>(), 30),
+    ) {
+        let mut calibration = on();
+        let report = |is_other: bool, counted: usize| {
+            let scale = if is_other { other } else { one };
+            scale * (overhead + counted as f64)
+        };
+        let mut counted = 4_000;
+        // Each is first met with enough text to tell how it counts.
+        let steady = (0..16).map(|at| at >= 8);
+        for is_other in steady.chain(turns) {
+            counted += 2_000;
+            let model = if is_other { "b" } else { "a" };
+            calibration.observe(0, &answer(model, report(is_other, counted), 0.0), None, both(counted));
+        }
+        for is_other in [false, true] {
+            let model = if is_other { "b" } else { "a" };
+            calibration.observe(0, &answer(model, report(is_other, counted), 0.0), None, both(counted));
+            let estimate = calibration.estimate().tokens(size(counted + 4_000));
+            let expected = report(is_other, counted + 4_000);
+            prop_assert!((estimate - expected).abs() <= 0.01 * expected, "{model} {estimate} {expected}");
+        }
+    }
+}
+
+#[test]
+fn switched_off_it_learns_nothing_and_says_so() {
+    let mut off = Calibration::new(false, 200_000.0);
+    off.observe(0, &answer("a", 60_000.0, 0.0), None, both(20_000));
+    assert!(!off.is_on() && on().is_on());
+    assert_eq!((off.estimate(), off.known(), off.caution()), (Estimate::PLAIN, None, 1.0));
+    assert!(on().caution() < 1.0);
+}
+
+#[test]
+fn a_report_that_leaves_less_than_nothing_bears_nothing_out() {
+    let good = [("a", 42_700.0, 20_000), ("a", 55_400.0, 30_000), ("a", 68_100.0, 40_000)];
+    let expected = after(&good).estimate();
+    // Two that agree, of lists that held a third of this.
+    let [first, second, third] = good;
+    let small = [("a", 20_000.0, 40_000), ("a", 20_635.0, 40_500)];
+    let [one, other] = small;
+    assert_eq!(after(&[first, second, third, one, other]).estimate(), expected);
+}
+
+#[test]
+fn what_was_read_and_written_is_counted_once_where_input_has_both() {
+    let mut calibration = after(&[("a", 20_000.0, 15_000)]);
+    for step in 1..20 {
+        let prompt = 20_000.0 + 1_270.0 * f64::from(step);
+        let usage = Usage {
+            input: Some(prompt),
+            cache_read: Some(prompt - 1_270.0),
+            cache_write: Some(1_270.0),
+            ..Usage::default()
+        };
+        let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
+        calibration.observe(0, &assistant, None, both(15_000 + 1_000 * step as usize));
+    }
+    close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
+}
