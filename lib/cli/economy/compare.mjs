@@ -16,7 +16,8 @@ export async function compare(sessions, { contextWindow, prices, scale, policies
   const totals = new Map(Object.keys(policies).map((policy) => [policy, emptyScore()]));
   for (const { name, messages } of sessions) {
     const recording = Recording.of(messages);
-    const estimates = scale === undefined ? await estimatesOf(recording) : estimatesAt(scale, recording);
+    const estimates =
+      scale === undefined ? await estimatesOf(recording, { contextWindow }) : estimatesAt(scale, recording);
     for (const [policy, make] of Object.entries(policies)) {
       const play = make({ contextWindow, prices });
       const score = await measure(recording, play, { contextWindow, prices, estimates });

@@ -1,20 +1,17 @@
 // What the provider would have counted for any request at a recorded call: one linear estimate per call, learned from
-// the recorded usage as a hook learns it that cuts nothing: the usage is of what was recorded, not of what we would send.
+// the recorded usage as the hook learns it.
 
 import counting from "../../count.js";
 import { replay } from "../replay.mjs";
-
-/** A window that no recording fills. */
-const ENDLESS = 1e9;
 
 /**
  * One `{ tokensBefore, estimate: { base, scale } }` per call of a recording. A request of `n` cl100k tokens is estimated
  * at `base + scale * n` tokens, so the whole transcript comes to `tokensBefore`, which is what the replay tells.
  */
-export async function estimatesOf(recording) {
+export async function estimatesOf(recording, { contextWindow }) {
   const estimates = [];
   const counted = counter(recording);
-  for await (const { call, tokensBefore, scale } of replay(recording, { contextWindow: ENDLESS })) {
+  for await (const { call, tokensBefore, scale } of replay(recording, { contextWindow })) {
     const raw = counted(recording.calls[call - 1]);
     estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * raw, scale } });
   }

@@ -29,7 +29,7 @@ export async function measure(
   { contextWindow, prices = PRICES, estimates: given, onCall },
 ) {
   const recording = Recording.of(messages);
-  const estimates = given ?? (await estimatesOf(recording));
+  const estimates = given ?? (await estimatesOf(recording, { contextWindow }));
   const versions = new Versions();
   let origins = new Origins(versions);
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };

@@ -18,7 +18,7 @@ import { ChangeLog } from "./changes.mjs";
  * policy's name and its schedule; `onPolicy()` is told when each one was measured.
  */
 export async function reportData({ title, session, contextWindow, prices, ours, onPolicy }) {
-  const estimates = await estimatesOf(session);
+  const estimates = await estimatesOf(session, { contextWindow });
   const watched = new Watched({ contextWindow, schedule: ours.schedule, cache: cacheOf(prices) });
   const policies = [];
   for (const [name, make] of Object.entries(POLICIES)) {
