@@ -50,6 +50,12 @@ const MARKED = {
     const { before, after, change } = pair(results("economy.json").rows);
     return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change})`;
   },
+  /** The same sessions where no host compacts, all together. */
+  uncompacted() {
+    const { rows } = results("economy-public-uncompacted.json");
+    const { ours, before, after, change } = pair(rows.filter(({ session }) => session === "all"));
+    return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change}; ${percent(ours.recall)})`;
+  },
   recalled: () => percent(pair(results("economy.json").rows).ours.recall),
   calls: () => String(pair(results("economy.json").rows).without.calls),
   /** A table under this header, a row per public session, once `npm run bench:economy -- --public` has been run. */
