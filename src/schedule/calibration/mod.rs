@@ -248,12 +248,6 @@ impl Calibration {
         self.has_sent_edits
     }
 
-    /// Whether there was a report that could be believed.
-    #[must_use]
-    pub fn is_anchored(&self) -> bool {
-        self.anchor.is_some()
-    }
-
     /// What is known from before the list was changed: it holds from there on.
     fn known_before(&self) -> Option<&Known> {
         let (known, from) = self.past.known();
