@@ -2,7 +2,7 @@
 
 import { Recording } from "../recording.mjs";
 import { percent, textTable, whole } from "../table.mjs";
-import { estimatesAt, estimatesOf } from "./estimates.mjs";
+import { estimatesOf } from "./estimates.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { POLICIES } from "./policies.mjs";
 
@@ -16,8 +16,7 @@ export async function compare(sessions, { contextWindow, prices, scale, policies
   const totals = new Map(Object.keys(policies).map((policy) => [policy, emptyScore()]));
   for (const { name, messages } of sessions) {
     const recording = Recording.of(messages);
-    const estimates =
-      scale === undefined ? await estimatesOf(recording, { contextWindow }) : estimatesAt(scale, recording);
+    const estimates = await estimatesOf(recording, { contextWindow, scale });
     for (const [policy, make] of Object.entries(policies)) {
       const play = make({ contextWindow, prices });
       const score = await measure(recording, play, { contextWindow, prices, estimates });

@@ -6,25 +6,23 @@ import { replay } from "../replay.mjs";
 
 /**
  * One `{ tokensBefore, estimate: { base, scale } }` per call of a recording. A request of `n` cl100k tokens is estimated
- * at `base + scale * n` tokens, so the whole transcript comes to `tokensBefore`, which is what the replay tells.
+ * at `base + scale * n` tokens, so the whole transcript comes to `tokensBefore`, which is what the replay tells. With `scale`
+ * given, the provider counts so many tokens for one of cl100k_base and nothing beside the messages.
  */
-export async function estimatesOf(recording, { contextWindow }) {
-  const estimates = [];
+export async function estimatesOf(recording, { contextWindow, scale: given }) {
   const counted = counter(recording);
+  if (given !== undefined) {
+    return recording.calls.map((call) => ({
+      tokensBefore: Math.round(given * counted(call)),
+      estimate: { base: 0, scale: given },
+    }));
+  }
+  const estimates = [];
   for await (const { call, tokensBefore, scale } of replay(recording, { contextWindow })) {
     const raw = counted(recording.calls[call - 1]);
     estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * raw, scale } });
   }
   return estimates;
-}
-
-/** The same for a provider that counts `scale` tokens for one of cl100k_base, and nothing beside the messages. */
-export function estimatesAt(scale, recording) {
-  const counted = counter(recording);
-  return recording.calls.map((call) => ({
-    tokensBefore: Math.round(scale * counted(call)),
-    estimate: { base: 0, scale },
-  }));
 }
 
 /** Counts what stands before a call, each message once. */

@@ -26,10 +26,10 @@ const PER_MILLION = 1e-6;
 export async function measure(
   messages,
   policy,
-  { contextWindow, prices = PRICES, estimates: given, onCall },
+  { contextWindow, prices = PRICES, scale, estimates: given, onCall },
 ) {
   const recording = Recording.of(messages);
-  const estimates = given ?? (await estimatesOf(recording, { contextWindow }));
+  const estimates = given ?? (await estimatesOf(recording, { contextWindow, scale }));
   const versions = new Versions();
   let origins = new Origins(versions);
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
