@@ -150,13 +150,8 @@ fn file_at(path: &str, fields: &Map<String, Value>) -> Option<File> {
         several.filter_map(Value::as_object).chain([fields])
     };
     let blocks = patch::blocks(fields.get(BLOCKS).and_then(Value::as_str).unwrap_or_default());
-    let lines_of = |names: &[&str], in_blocks: &[&str]| {
-        let mut found = Vec::new();
-        let named = edits().flat_map(|edit| names.iter().filter_map(|name| edit.get(*name)?.as_str()));
-        for text in named.chain(in_blocks.iter().copied()) {
-            add_lines(text, &mut found);
-        }
-        lines::distinct(found)
+    let named = |names: &'static [&str]| {
+        edits().flat_map(|edit| names.iter().filter_map(|name| edit.get(*name)?.as_str()))
     };
     let is_changed = !blocks.is_empty()
         || SEVERAL.iter().any(|name| fields.contains_key(*name))
@@ -166,8 +161,8 @@ fn file_at(path: &str, fields: &Map<String, Value>) -> Option<File> {
         is_whole: !PARTS.iter().any(|name| fields.contains_key(*name)),
         change: is_changed.then(|| Change {
             moved_to: None,
-            old: lines_of(&OLD, &blocks.old),
-            new: lines_of(&NEW, &blocks.new),
+            old: lines_of(named(&OLD).chain(blocks.old)),
+            new: lines_of(named(&NEW).chain(blocks.new)),
         }),
     })
 }
@@ -183,23 +178,25 @@ fn printed(command: &str, folder: Option<&str>) -> Vec<File> {
 }
 
 fn patched(text: &str, folder: Option<&str>) -> Vec<File> {
-    let lines_of = |texts: &[&str]| {
-        let mut found = Vec::new();
-        for text in texts {
-            add_lines(text, &mut found);
-        }
-        lines::distinct(found)
-    };
     let files = patch::files(text).into_iter();
     let changed = files.filter_map(|file| {
         let change = Change {
             moved_to: file.moved_to.and_then(|to| Path::of(to, folder)),
-            old: lines_of(&file.old),
-            new: lines_of(&file.new),
+            old: lines_of(file.old.into_iter()),
+            new: lines_of(file.new.into_iter()),
         };
         Some(File { path: Path::of(file.path, folder)?, is_whole: true, change: Some(change) })
     });
     changed.collect()
+}
+
+/// The distinct lines of these texts.
+fn lines_of<'a>(texts: impl Iterator<Item = &'a str>) -> Box<[Line]> {
+    let mut found = Vec::new();
+    for text in texts {
+        add_lines(text, &mut found);
+    }
+    lines::distinct(found)
 }
 
 fn add_lines(text: &str, found: &mut Vec<Line>) {
@@ -291,7 +288,7 @@ mod tests {
     #[test]
     fn edits_in_blocks_and_under_capital_names_are_edits() {
         let diff = "<<<<<<< SEARCH\\nlet first = 1;\\n=======\\nlet second = 2;\\n>>>>>>> REPLACE";
-        let blocks = format!(r#"{{ "path": "a.rs", "diff": "{}" }}"#, diff.replace("\\\\n", "\\n"));
+        let blocks = format!(r#"{{ "path": "a.rs", "diff": "{diff}" }}"#);
         let named = r#"{ "TargetFile": "a.rs", "TargetContent": "let first = 1;", "ReplacementContent": "let second = 2;" }"#;
         let plain = r#"{ "path": "a.rs", "old_string": "let first = 1;", "new_string": "let second = 2;" }"#;
         assert_eq!(only_file(&blocks), only_file(plain));
