@@ -227,6 +227,8 @@ export type StrataEvent =
   | { type: "repaired"; index: number; rule: string }
   /** `contextWindow()` threw or named no number above 0: once per hook, with the cause and the window taken instead. */
   | { type: "contextWindowUnknown"; contextWindow: number; message: string }
+  /** `marker` or `protect` threw, or answered with what it may not: once per hook and option, with the cause. */
+  | { type: "optionFailed"; option: "marker" | "protect"; message: string }
   /** The hook resolved with its input. Codes: ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT, ERR_INTERNAL. */
   | { type: "failed"; code: string; message: string };
 

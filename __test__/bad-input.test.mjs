@@ -248,3 +248,56 @@ test("a guard whose contextWindow() names none takes 200 000, too", async () => 
     "Context guard: contextWindow() returned 0; a window of 200000 tokens is taken instead",
   ]);
 });
+
+for (const [cause, marker] of [
+  [
+    "threw an error",
+    () => {
+      throw new Error("secret");
+    },
+  ],
+  ["returned 7", () => 7],
+  ["returned an object", async () => "cut"],
+]) {
+  test(`a marker that ${cause}: the built-in one stands in, and one event names the option`, async () => {
+    const events = [];
+    const hook = createTransformContext({
+      marker,
+      schedule: "everyCall",
+      onEvent: (event) => events.push(event),
+    });
+    const calls = Array.from({ length: 9 }, (_, i) => [
+      call(`c${i}`, {}),
+      result(`c${i}`, "line\n".repeat(400)),
+    ]);
+    const messages = [user("go"), ...calls.flat()];
+    const plain = await createTransformContext({ schedule: "everyCall" })(messages);
+    for (let i = 0; i < 3; i += 1) assert.deepEqual(await hook(messages), plain);
+    const told = events.filter(({ type }) => type === "optionFailed" || type === "failed");
+    assert.deepEqual(
+      told.map(({ type, option }) => [type, option]),
+      [["optionFailed", "marker"]],
+    );
+    assert.ok(
+      told[0].message.includes(cause.replace("returned ", "")) && !told[0].message.includes("secret"),
+    );
+  });
+}
+
+test("an async protect protects nothing and is said once", async () => {
+  const events = [];
+  const onEvent = (event) => events.push(event);
+  const hook = createTransformContext({ protect: async () => false, schedule: "everyCall", onEvent });
+  const calls = Array.from({ length: 9 }, (_, i) => [
+    call(`c${i}`, {}),
+    result(`c${i}`, "line\n".repeat(400)),
+  ]);
+  const messages = [user("go"), ...calls.flat()];
+  assert.notEqual(await hook(messages), messages);
+  assert.deepEqual(
+    events
+      .filter(({ type }) => type === "optionFailed")
+      .map(({ option, message }) => [option, message.includes("promise")]),
+    [["protect", true]],
+  );
+});

@@ -51,6 +51,7 @@ test("events say nothing of what was said", async () => {
     "contextWindowUnknown",
     "failed",
     "messagesDropped",
+    "optionFailed",
     "repaired",
     "shrunk",
     "thinkingStripped",

@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
@@ -368,5 +369,74 @@ test("messages are held by their host alone", async () => {
     collect();
   }
   assert.equal(await textOf(2), null);
+  await inspector.close();
+});
+
+/** The status of each answer to these request lines, sent one after another on one connection. */
+async function statusesOf(port, requestLines) {
+  const socket = connect({ host: "127.0.0.1", port });
+  let answers = "";
+  socket.setEncoding("latin1");
+  socket.on("data", (data) => {
+    answers += data;
+  });
+  socket.on("error", () => {});
+  const last = requestLines.length - 1;
+  for (const [i, line] of requestLines.entries())
+    socket.write(
+      `${line}\r\nHost: 127.0.0.1:${port}\r\n${i === last ? "Connection: close\r\n" : ""}\r\n`,
+      "latin1",
+    );
+  await new Promise((resolve) => socket.once("close", resolve));
+  return Array.from(answers.matchAll(/^HTTP\/1\.1 (\d+)/gm), ([, status]) => Number(status));
+}
+
+test("no request line ends the host: 100 000 hostile ones", { timeout: 240_000 }, async () => {
+  const inspector = createInspector();
+  const { port, pathname } = new URL(await inspector.open());
+  const known = ["//", "//[", "http://a:99999/", "http://[", "*", "/%", "/\\", "?", "#", "//@:", "/./../"];
+  for (const url of known) {
+    // What is no address at all the parser refuses itself.
+    const statuses = await statusesOf(port, [`GET ${url} HTTP/1.1`]);
+    assert.ok(statuses.length === 1 && [400, 404].includes(statuses[0]), `${url}: ${statuses}`);
+  }
+
+  let seed = 20_261_124;
+  const random = (below) => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return seed % below;
+  };
+  const parts = [
+    ...known,
+    pathname,
+    pathname.slice(0, -1),
+    "state",
+    "message?number=",
+    "[",
+    "%00",
+    "%ff",
+    "é",
+  ];
+  const hostile = () => {
+    const url = Array.from({ length: 1 + random(4) }, () => parts[random(parts.length)]).join("");
+    return `GET ${/^[/*h]/.test(url) ? url : `/${url}`} HTTP/1.1`;
+  };
+  let answered = 0;
+  for (let sent = 0; sent < 99_000; sent += 500) {
+    const lines = () => Array.from({ length: 5 }, hostile);
+    const all = await Promise.all(Array.from({ length: 100 }, () => statusesOf(port, lines())));
+    const statuses = all.flat();
+    assert.ok(
+      statuses.every((status) => [200, 400, 404, 503].includes(status)),
+      statuses.join(),
+    );
+    answered += statuses.length;
+  }
+  assert.ok(answered > 20_000, `${answered} were answered`);
+  for (let sent = 0; sent < 1000; sent += 1) {
+    const bytes = Array.from({ length: 1 + random(40) }, () => String.fromCharCode(random(256))).join("");
+    await statusesOf(port, [bytes]);
+  }
+  assert.equal((await fetch(await inspector.open())).status, 200);
   await inspector.close();
 });

@@ -106,3 +106,8 @@ for (const [name, [options, skip]] of Object.entries(STORES)) {
     });
   });
 }
+
+test("a store that is undefined is refused: a connection string that is not set is no wish for memory", () => {
+  assert.throws(() => new ContextManager({ store: undefined }), /option store is undefined/);
+  new ContextManager({}).close();
+});

@@ -15,10 +15,18 @@ const FAILURES = {
   ERR_INTERNAL: "the transcript could not be processed",
 };
 
+/** What is done where a function of the host's fails. */
+const STANDS_IN = {
+  marker: "it must return a string, so the built-in marker stands in",
+  protect:
+    "it must say true or false at once: what it throws for is protected, what it returns a promise for is not",
+};
+
 class Reporter {
   #listener;
   #saidUnavailable = false;
   #saidWindow = false;
+  #saidOptions = new Set();
 
   constructor(listener) {
     this.#listener = listener;
@@ -55,6 +63,17 @@ class Reporter {
       type: "contextWindowUnknown",
       contextWindow,
       message: `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`,
+    });
+  }
+
+  /** A function of the host's that failed once fails at every message: that is said once for each. */
+  optionFailed(option, cause) {
+    if (this.#saidOptions.has(option)) return;
+    this.#saidOptions.add(option);
+    this.emit({
+      type: "optionFailed",
+      option,
+      message: `option ${option}: the function ${cause}; ${STANDS_IN[option]}`,
     });
   }
 

@@ -4,7 +4,7 @@
 
 const { Facts, UNREAD } = require("./facts.js");
 const { Seen } = require("./seen.js");
-const { Batch, markerLine, protection } = require("./snapshot.js");
+const { Batch, markerLine } = require("./snapshot.js");
 
 /** Slot of what is no object (null, a number, a hole): nothing is known of it and nothing is done to it. */
 const NOTHING = 0;
@@ -82,10 +82,11 @@ class FactStore {
   // Holds no more than a slot: what it holds outlives the message by a whole cycle of the garbage collector.
   #registry = new FinalizationRegistry((place) => this.#retire(place.slot));
 
-  constructor(engine, options) {
+  /** `marker` and `protects` are the host's functions, checked. */
+  constructor(engine, options, marker, protects) {
     this.#engine = engine;
-    this.#marker = markerLine(options.marker, options);
-    this.#protects = protection(options.protect);
+    this.#marker = markerLine(marker, options);
+    this.#protects = protects;
     const batch = new Batch();
     batch.add(NOTHING, {});
     this.#read(batch);

@@ -11,7 +11,7 @@ const { encodingOfTranscript } = require("./tokens/transcript.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { markerOfTranscript } = require("./language.js");
 const { keptLines } = require("./kept-lines.js");
-const { joinedText } = require("./snapshot.js");
+const { checkedMarker, joinedText, protection } = require("./snapshot.js");
 
 class InputError extends Error {
   code = "ERR_INVALID_INPUT";
@@ -24,15 +24,22 @@ function createTransformContext(options) {
 
 /**
  * What every hook has in common. Its policy says the rest: `options`, `createEngine(encoding, marker)`, and what the host is told
- * by `report`, `failed` and `windowUnknown`.
+ * by `report`, `failed`, `windowUnknown` and `optionFailed`.
  */
 class Hook {
   #policy;
   /** By encoding and language: the native engine, what it was told of messages, and its last plan. */
   #cores = new Map();
 
+  /** The host's functions, each held to what it may answer. */
+  #ownMarker;
+  #protects;
+
   constructor(policy) {
     this.#policy = policy;
+    const failed = (name) => (cause) => policy.optionFailed(name, cause);
+    this.#ownMarker = checkedMarker(policy.options.marker, failed("marker"));
+    this.#protects = protection(policy.options.protect, failed("protect"));
   }
 
   async transform(messages, signal) {
@@ -104,7 +111,8 @@ class Hook {
     let core = this.#cores.get(key);
     if (core === undefined) {
       const engine = this.#policy.createEngine(encoding, marker);
-      core = { engine, facts: new FactStore(engine, options), plans: 0, lastPlan: undefined };
+      const facts = new FactStore(engine, options, this.#ownMarker, this.#protects);
+      core = { engine, facts, plans: 0, lastPlan: undefined };
       this.#cores.set(key, core);
     }
     return core;
@@ -219,14 +227,10 @@ class Hook {
   }
 
   #keptLines(engine, message, slot, ranges) {
-    const { marker } = this.#policy.options;
-    return keptLines(joinedText(message.content), ranges, (gaps, chars) =>
-      engine.gapMarkers(
-        slot,
-        new Uint32Array(gaps),
-        typeof marker === "function" ? gaps.map((omitted) => marker(omitted, chars)) : undefined,
-      ),
-    );
+    return keptLines(joinedText(message.content), ranges, (gaps, chars) => {
+      const own = this.#ownMarker && gaps.map((omitted) => this.#ownMarker(omitted, chars));
+      return engine.gapMarkers(slot, new Uint32Array(gaps), own?.includes(undefined) ? undefined : own);
+    });
   }
 }
 
@@ -259,6 +263,10 @@ class Layers {
 
   windowUnknown(tokens, cause) {
     this.#reporter.windowUnknown(tokens, cause);
+  }
+
+  optionFailed(name, cause) {
+    this.#reporter.optionFailed(name, cause);
   }
 
   report({ list, edited, plan, contextWindow, charsAfter, miss }, call) {

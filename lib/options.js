@@ -216,6 +216,8 @@ module.exports = {
   SUMMARY_HEAD_LINES,
   SUMMARY_TAIL_LINES,
   getContextWindow,
+  kindOf,
+  thrownBy,
   checkOptions,
   checkHookOptions,
   completeCache,

@@ -2,6 +2,7 @@
 // what decisions need, and survives whatever a host put into a message.
 "use strict";
 
+const { kindOf, thrownBy } = require("./options.js");
 const { BLOCKS, DEFAULTS, ROLES: ROLE_NAMES, UNSENT_STOP_REASONS, positions } = require("./wire.js");
 
 const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(ROLE_NAMES);
@@ -180,28 +181,53 @@ function joinedText(content) {
     .join("\n");
 }
 
-/** The host's marker function as `Batch.add` wants it: called only for texts that may be summarised. */
-function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLines }) {
+/**
+ * The host's marker function, held to return a text. Where it does not, or throws, the built-in marker stands in and
+ * `failed(cause)` is told.
+ */
+function checkedMarker(marker, failed) {
   if (typeof marker !== "function") return undefined;
-  return (text) => {
-    if (text.length <= minSummaryChars) return undefined;
-    const lines = text.split("\n").length;
-    const line = marker(Math.max(0, lines - summaryHeadLines - summaryTailLines), text.length);
-    if (typeof line !== "string") throw new TypeError("option marker: the function must return a string");
-    return line;
+  return (omitted, chars) => {
+    try {
+      const line = marker(omitted, chars);
+      if (typeof line === "string") return line;
+      if (typeof line?.then === "function") line.then(undefined, () => {});
+      failed(`returned ${kindOf(line)}`);
+    } catch (error) {
+      failed(`threw ${thrownBy(error)}`);
+    }
+    return undefined;
   };
 }
 
-/** The host's `protect` as `Batch.add` wants it. Where it throws, the message is protected: nothing is lost by a mistake. */
-function protection(protect) {
+/** A checked marker function as `Batch.add` wants it: called only for texts that may be summarised. */
+function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLines }) {
+  if (marker === undefined) return undefined;
+  return (text) => {
+    if (text.length <= minSummaryChars) return undefined;
+    const lines = text.split("\n").length;
+    return marker(Math.max(0, lines - summaryHeadLines - summaryTailLines), text.length);
+  };
+}
+
+/**
+ * The host's `protect` as `Batch.add` wants it. Where it throws, the message is protected: nothing is lost by a mistake. A
+ * promise is no answer, and none protects: else an async function would end all compression.
+ */
+function protection(protect, failed) {
   if (protect === undefined) return undefined;
   return (message) => {
     try {
-      return Boolean(protect(message));
-    } catch {
+      const answer = protect(message);
+      if (typeof answer?.then !== "function") return Boolean(answer);
+      answer.then(undefined, () => {});
+      failed("returned a promise");
+      return false;
+    } catch (error) {
+      failed(`threw ${thrownBy(error)}`);
       return true;
     }
   };
 }
 
-module.exports = { Batch, protection, json, joinedText, markerLine };
+module.exports = { Batch, checkedMarker, protection, json, joinedText, markerLine };

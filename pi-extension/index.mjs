@@ -25,7 +25,8 @@ export function createExtension(options = {}) {
       description: "what the context holds, what was edited and why; /strata pause, /strata resume",
       getArgumentCompletions: (prefix) =>
         ["pause", "resume"]
-          .filter((name) => name.startsWith(prefix))
+          // Nothing completes a word that is whole: else Enter takes the completion, and only a second one runs it.
+          .filter((name) => name.startsWith(prefix) && name !== prefix)
           .map((name) => ({ value: name, label: name })),
       handler: (argument, ctx) => session.command(argument.trim(), ctx),
     });

@@ -75,6 +75,7 @@ function partsOf(message) {
 }
 
 const ACTIONS = {
+  keepLines: "cut by line",
   summarize: "shortened",
   omitImages: "images left out",
   stripThinking: "thinking removed",

@@ -51,7 +51,15 @@ class PageServer {
   }
 
   #listen(port) {
-    const server = createServer((request, response) => this.#answer(request, response));
+    const server = createServer((request, response) => {
+      try {
+        this.#answer(request, response);
+      } catch {
+        // Whoever asks must not be able to end the host.
+        if (response.headersSent) response.destroy();
+        else refuse(response, 500);
+      }
+    });
     this.#server = server;
     server.on("connection", (socket) => {
       socket.unref();
@@ -88,9 +96,12 @@ class PageServer {
     const known = [`${HOST}:${port}`, `localhost:${port}`];
     // A foreign name that leads here is how a page of the net would ask in the reader's name.
     if (request.method !== "GET" || !known.includes(request.headers.host)) return refuse(response, 403);
-    const { pathname, searchParams } = new URL(request.url, `http://${HOST}`);
-    const [, token = "", path] = pathname.split("/");
-    if (!this.#isToken(token)) return refuse(response, 404);
+    // The request line is anybody's text: nothing parses it before the token was found in it.
+    const { url } = request;
+    const pathStart = this.#token.length + 2;
+    if (!this.#isOpening(url.slice(0, pathStart))) return refuse(response, 404);
+    const [path, query] = url.slice(pathStart).split("?", 2);
+    const searchParams = new URLSearchParams(query);
     switch (path) {
       case "":
         return this.#sendPage(response);
@@ -105,8 +116,8 @@ class PageServer {
     }
   }
 
-  #isToken(text) {
-    const [given, own] = [Buffer.from(text), Buffer.from(this.#token)];
+  #isOpening(text) {
+    const [given, own] = [Buffer.from(text), Buffer.from(`/${this.#token}/`)];
     return given.length === own.length && timingSafeEqual(given, own);
   }
 

@@ -42,6 +42,12 @@ const OPTIONS = {
 
 /** `given`, checked and completed. */
 function checkManagerOptions(given) {
+  // A connection string that is not set must not become sessions in memory.
+  if (given != null && Object.hasOwn(given, "store") && given.store === undefined) {
+    throw new TypeError(
+      `ContextManager: option store is undefined; it must be ${storeOption.allowed}, or left out for memory`,
+    );
+  }
   const options = checkOptions("ContextManager", given, OPTIONS);
   const { maxMessages, maxTokens } = options;
   const share = Math.min(
