@@ -8,11 +8,12 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::economy::Policy;
+use super::economy::{Policy, waters_window};
 use super::held::Held;
 use super::ledger::Ledger;
 use super::line_cuts;
 use super::lines::Lines;
+use super::value::own_worth;
 use crate::account::{Account, Form, Row};
 use crate::layers::{Limits, images, thinking, tool_results, window};
 use crate::plan::{KeptLines, Layer, Reason};
@@ -112,7 +113,7 @@ impl EditBatch<'_> {
 
     /// True if nothing was left to take.
     fn take_least_useful(&mut self) -> bool {
-        let window = self.limits.context_window;
+        let window = waters_window(self.limits.context_window);
         let floor = FLOOR_SHARE * self.policy.waters.low * window;
         let mut queue = self.candidates();
         while self.context() > floor {
@@ -167,7 +168,7 @@ impl EditBatch<'_> {
 
     /// The cut by line that is due, unless it saves too little or leaves no more than the summary.
     fn line_cut(&self, row: &Row, held: &Held) -> Option<KeptLines> {
-        let window = self.limits.context_window;
+        let window = waters_window(self.limits.context_window);
         let price = self.policy.price(LINE_CONTEXT_SHARE * window, window);
         let kept = line_cuts::choose(row, held, self.ledger, self.lines, price * self.estimate.scale)?;
         let is_gain = f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64;
@@ -196,7 +197,17 @@ impl EditBatch<'_> {
         }
         shown.sort_unstable();
         lines.sort_unstable();
-        Some((self.ledger.loss_of_all(&shown) + self.lines.loss_of_all(&lines), saved))
+        let own = self.at(start).map_or(0.0, |(row, held)| self.loss_of_own(row, held));
+        Some((self.ledger.loss_of_all(&shown) + self.lines.loss_of_all(&lines) + own, saved))
+    }
+
+    /// What is lost with an answer itself: that the agent sees what it did and wrote.
+    fn loss_of_own(&self, row: &Row, held: &Held) -> f64 {
+        if row.message.assistant().is_none() {
+            return 0.0;
+        }
+        let age = self.ledger.calls().saturating_sub(held.entered);
+        own_worth(row.message.traits.targets.len(), row.message.tokens_as(Form::Edited), age)
     }
 
     /// Whether a batch may drop the group that opens at `start`.

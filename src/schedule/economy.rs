@@ -20,6 +20,10 @@ const MIN_COLD_SHARE: f64 = 0.03;
 /// frontier of bill against recall.
 const PRICE_AT_LOW_WATER: f64 = 0.001;
 
+/// A token costs the same in any window: of a larger one than this the waters are shares of this many tokens. It is the window
+/// they were fitted at.
+const WATERS_WINDOW: f64 = 200_000.0;
+
 /// How the bill and the memory are weighed against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Economy {
@@ -32,7 +36,7 @@ pub enum Economy {
     Thrifty,
 }
 
-/// Shares of the context window between which the context moves.
+/// Shares of [`waters_window`] between which the context moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waters {
     /// Passing it moves the frontier, whatever that costs.
@@ -65,14 +69,20 @@ pub struct Policy {
     pub calibrate: bool,
 }
 
+/// Tokens that the waters of a context window are shares of.
+#[must_use]
+pub fn waters_window(context_window: f64) -> f64 {
+    context_window.min(WATERS_WINDOW)
+}
+
 impl Economy {
     /// Its waters.
     #[must_use]
     pub const fn waters(self) -> Waters {
         match self {
-            Self::Faithful => Waters { high: 0.7, low: 0.247 },
-            Self::Balanced => Waters { high: 0.7, low: 0.15 },
-            Self::Thrifty => Waters { high: 0.7, low: 0.064 },
+            Self::Faithful => Waters { high: 0.7, low: 0.2 },
+            Self::Balanced => Waters { high: 0.7, low: 0.132 },
+            Self::Thrifty => Waters { high: 0.7, low: 0.056 },
         }
     }
 }
@@ -138,6 +148,12 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_larger_window_moves_nothing() {
+        assert!((waters_window(1_000_000.0) - waters_window(WATERS_WINDOW)).abs() < 1e-9);
+        assert!(waters_window(32_000.0) < waters_window(WATERS_WINDOW));
+    }
 
     #[test]
     fn more_thrift_means_lower_waters() {

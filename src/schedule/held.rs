@@ -11,6 +11,8 @@ const SUPERSEDED_SHARE: f64 = 0.45;
 /// The standing of one message.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
+    /// The call after which it came.
+    pub entered: u32,
     /// Identifiers it shows unedited.
     pub numbers: Numbers,
     /// Those its edited form shows.

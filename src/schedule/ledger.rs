@@ -49,6 +49,12 @@ impl Ledger {
         self.calls += 1;
     }
 
+    /// Calls so far.
+    #[must_use]
+    pub fn calls(&self) -> u32 {
+        self.calls
+    }
+
     /// The numbers of these identifiers, new ones entered as first shown by the message at `index`.
     pub fn number(&mut self, identifiers: &[Identifier], index: usize) -> Numbers {
         let mut numbers: Vec<u32> = Vec::with_capacity(identifiers.len());

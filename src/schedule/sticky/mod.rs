@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Sent};
 use super::clock::{Clock, Request};
-use super::economy::{Policy, Prices};
+use super::economy::{Policy, Prices, waters_window};
 use super::fold::Fold;
 use super::held::Held;
 use super::ledger::{Ledger, Speaker};
@@ -69,7 +69,7 @@ impl Sticky {
     /// The fold before any message.
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
-        let settled = policy.waters.low * limits.context_window;
+        let settled = policy.waters.low * waters_window(limits.context_window);
         let calibration = Calibration::new(policy.calibrate, limits.context_window);
         Self {
             asked: policy,
@@ -250,7 +250,7 @@ impl Sticky {
         self.account.enter(transcript, index);
         self.calibration.pass(message);
         self.watch.pass(message);
-        let mut held = Held::default();
+        let mut held = Held { entered: self.ledger.calls(), ..Held::default() };
         if is_seen {
             held.numbers = self.ledger.number(&traits.identifiers, index);
             held.kept = traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));

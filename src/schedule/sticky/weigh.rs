@@ -2,6 +2,7 @@
 
 use super::Sticky;
 use crate::layers::{Overflow, images};
+use crate::schedule::economy::waters_window;
 use crate::schedule::verdict::{Arithmetic, Payback, Verdict};
 use crate::validity::holds_turn;
 
@@ -24,12 +25,12 @@ impl Sticky {
 
     /// Tokens above which the frontier moves whatever that costs: never more than may be sent at all.
     pub(super) fn high_water(&self) -> f64 {
-        let high = self.policy.waters.high * self.limits.context_window;
+        let high = self.policy.waters.high * waters_window(self.limits.context_window);
         high.min(self.limits.threshold()).min(self.limits.budget())
     }
 
     pub(super) fn low_water(&self) -> f64 {
-        self.policy.waters.low * self.limits.context_window
+        self.policy.waters.low * waters_window(self.limits.context_window)
     }
 
     /// What the next call decides, and the fold after that where it moves.
@@ -63,7 +64,7 @@ impl Sticky {
 
     /// The arithmetic of the next call.
     pub(super) fn weigh(&self) -> Arithmetic {
-        let window = self.limits.context_window;
+        let window = waters_window(self.limits.context_window);
         let context = self.context();
         let above = context - self.settled;
         let is_cold =
