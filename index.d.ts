@@ -118,9 +118,10 @@ export interface TransformContextOptions {
   calibrate?: boolean;
   /**
    * When the layers may move. "everyCall" recomputes them at each call, which breaks the provider's prompt cache at each
-   * call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is sticky as
-   * soon as the transcript shows a working cache (`usage.cacheRead > 0`), else every call. A batch may keep of an old
-   * tool result only the lines worth their tokens, word for word and in order, with a marker line for each gap.
+   * call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is
+   * "sticky": a server that reports no cached tokens is taken to have a prefix cache without a time to live. A batch may
+   * keep of an old tool result only the lines worth their tokens, word for word and in order, with a marker line for
+   * each gap.
    */
   schedule?: "auto" | "everyCall" | "sticky";
   /**
@@ -149,12 +150,12 @@ export interface TransformContextOptions {
    */
   economy?: "faithful" | "balanced" | "thrifty";
   /**
-   * Share of the window above which sticky moves whatever that costs; overrides `economy`. Lower it for models
+   * Share of the window, at most of 200,000 tokens, above which sticky moves whatever that costs; overrides `economy`. Lower it for models
    * that fade early.
    */
   highWater?: number;
   /**
-   * Share of the window near which a sticky batch ends; below `highWater`; overrides `economy`. Lower moves less
+   * Share of the window, at most of 200,000 tokens, near which a sticky batch ends; below `highWater`; overrides `economy`. Lower moves less
    * often and forgets more.
    */
   lowWater?: number;

@@ -112,20 +112,6 @@ test("the marker speaks English or the host's language", async () => {
   assert.match(own[0].text, /\n<196\/1000>\n/);
 });
 
-test("a marker that is no string or throws gives the input back", async () => {
-  for (const marker of [() => 7, () => assert.fail("no")]) {
-    const events = [];
-    assert.equal(
-      await summaryIn("line\n".repeat(200), { marker, onEvent: (e) => events.push(e) }),
-      undefined,
-    );
-    assert.deepEqual(
-      events.map((event) => event.type),
-      ["failed"],
-    );
-  }
-});
-
 test("images stay where they are, text blocks become one", async () => {
   const image = { type: "image", data: "AAAA", mimeType: "image/png" };
   const part = { type: "text", text: "row\n".repeat(100) };

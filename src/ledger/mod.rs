@@ -74,37 +74,26 @@ impl Book {
     /// Takes in a list. Its calls before `from` are those of the list before.
     pub fn enter(&mut self, transcript: &Transcript, from: usize, options: Options<'_>) {
         let Options { mode, policy, limits, overhead_tokens } = options;
-        let assistants = transcript.messages().iter().enumerate();
-        let first_read = assistants
-            .filter_map(|(index, message)| Some((index, message.assistant()?)))
-            .find(|(_, assistant)| assistant.usage.shows_cache());
-        let (recomputes_to, is_sticky_after) = match mode {
-            Mode::EveryCall => (transcript.len(), false),
-            Mode::Sticky => (0, true),
-            Mode::Auto => first_read.map_or((transcript.len(), false), |(index, _)| (index + 1, true)),
-        };
         let mut played: Vec<Played> = Vec::new();
-        let mut last_watch = None;
-        if recomputes_to > 0 {
-            let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
-            calibration.expect(overhead_tokens);
-            let mut fold = EveryCall::new(limits.clone(), calibration, policy.fixed_prices());
-            self.go_on(fold.watch(), from);
-            fold.play(transcript, recomputes_to, |call| played.push(call));
-            last_watch = Some(std::mem::take(fold.watch()));
-        }
-        if is_sticky_after {
-            let mut fold = Sticky::new(*policy, limits.clone());
-            fold.calibration().expect(overhead_tokens);
-            self.go_on(fold.watch(), from);
-            fold.play(transcript, |call| {
-                if call.index >= recomputes_to {
-                    played.push(call);
-                }
-            });
-            last_watch = Some(std::mem::take(fold.watch()));
-        }
-        self.watch = last_watch.or(self.watch.take());
+        let observe = |call| played.push(call);
+        let watch = match mode {
+            Mode::EveryCall => {
+                let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
+                calibration.expect(overhead_tokens);
+                let mut fold = EveryCall::new(limits.clone(), calibration, policy.fixed_prices());
+                self.go_on(fold.watch(), from);
+                fold.play(transcript, transcript.len(), observe);
+                std::mem::take(fold.watch())
+            }
+            Mode::Sticky => {
+                let mut fold = Sticky::new(*policy, limits.clone());
+                fold.calibration().expect(overhead_tokens);
+                self.go_on(fold.watch(), from);
+                fold.play(transcript, observe);
+                std::mem::take(fold.watch())
+            }
+        };
+        self.watch = Some(watch);
         let calls = played.into_iter().filter(|call| call.index >= from && call.index > 0);
         for (nth, call) in calls.enumerate() {
             self.note(transcript, nth, call, limits.context_window);

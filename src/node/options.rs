@@ -120,8 +120,7 @@ impl From<&EngineOptions> for Limits {
 pub(super) fn mode(schedule: &str) -> Result<Mode> {
     match schedule {
         "everyCall" => Ok(Mode::EveryCall),
-        "sticky" => Ok(Mode::Sticky),
-        "auto" => Ok(Mode::Auto),
+        "sticky" | "auto" => Ok(Mode::Sticky),
         other => Err(Failure::invalid(format!("there is no schedule {other}"))),
     }
 }

@@ -17,6 +17,9 @@ const MIN_TELLING_GAP_SECONDS: f64 = 60.0;
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
     models: Vec<Model>,
+    /// Whether answers told of prompt tokens, and whether of cached ones.
+    reports: bool,
+    shows_cache: bool,
     expected: Option<Source>,
 }
 
@@ -66,6 +69,10 @@ impl Clock {
         let Some(model) = self.models.iter().find(|model| model.source == *source) else {
             return !self.models.is_empty();
         };
+        // Servers that count prompts but tell of no cache mostly have one for prefixes, without a time to live.
+        if learns && self.reports && !self.shows_cache {
+            return false;
+        }
         let ttl_seconds = if learns { model.ttl_seconds(ttl_seconds) } else { ttl_seconds };
         let gap = model.last_ms.zip(time_ms).map(|(last, now)| now - last);
         gap.is_some_and(|gap| gap > ttl_seconds * MS_PER_SECOND)
@@ -83,6 +90,8 @@ impl Clock {
     /// Takes in a request.
     pub fn tick(&mut self, request: Request<'_>) {
         self.expected = Some(request.source.clone());
+        self.reports |= request.usage.prompt_tokens().is_some();
+        self.shows_cache |= request.usage.is_cached();
         if !request.reached {
             return;
         }
@@ -118,8 +127,7 @@ impl Model {
                 self.died = self.died.min(gap);
             }
         }
-        let is_cached = usage.cache_read.unwrap_or(0.0) + usage.cache_write.unwrap_or(0.0) > 0.0;
-        self.prompt = usage.prompt_tokens().filter(|_| is_cached);
+        self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());
         self.writes_for_an_hour |= usage.cache_write_1h.is_some_and(|tokens| tokens > 0.0);
         self.last_ms = time_ms;
     }

@@ -31,23 +31,20 @@ use self::cache_watch::Miss;
 use self::calibration::{Calibration, Past};
 use self::economy::Policy;
 use self::every_call::EveryCall;
-use self::fold::Fold;
 use self::sticky::Sticky;
 use self::verdict::Arithmetic;
 use crate::layers::Limits;
 use crate::plan::Plan;
 use crate::tokens::estimate::{Estimate, Size};
-use crate::transcript::{Message, Transcript};
+use crate::transcript::Transcript;
 
 /// Which schedule the host asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Recompute the layers at each call.
     EveryCall,
-    /// Move when it pays.
+    /// Move when it pays. Servers that report no cached tokens mostly keep a prefix cache all the same.
     Sticky,
-    /// Sticky as soon as the transcript shows a working cache, else every call.
-    Auto,
 }
 
 /// What is sent, and why.
@@ -74,19 +71,10 @@ pub fn decide(
     overhead_tokens: Option<f64>,
     memo: &Memo,
 ) -> Decision {
-    let is_sticky = match mode {
-        Mode::EveryCall => false,
-        Mode::Sticky => true,
-        Mode::Auto => transcript.messages().iter().any(|message| shows_cache(message)),
-    };
-    if is_sticky {
+    if mode == Mode::Sticky {
         let start = || {
-            let mut past = memo.past_of(transcript);
-            if mode == Mode::Auto {
-                past = after_recomputed(past, transcript, policy, limits, overhead_tokens, memo);
-            }
             let mut fold = Sticky::new(*policy, limits.clone());
-            fold.calibration().start_from(past);
+            fold.calibration().start_from(memo.past_of(transcript));
             fold
         };
         memo.sticky.resume(transcript, (limits, policy), start, |fold| {
@@ -111,34 +99,4 @@ fn recompute(policy: &Policy, limits: &Limits, past: Past) -> EveryCall {
     let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
     calibration.start_from(past);
     EveryCall::new(limits.clone(), calibration, policy.fixed_prices())
-}
-
-/// What the conversation was before its first answer that shows a cache: until then the layers were recomputed, and where
-/// that edited anything, the reports are not of what the sticky schedule would have sent.
-fn after_recomputed(
-    past: Past,
-    transcript: &Transcript,
-    policy: &Policy,
-    limits: &Limits,
-    overhead_tokens: Option<f64>,
-    memo: &Memo,
-) -> Past {
-    let shown = transcript.messages().iter().position(|message| shows_cache(message)).map_or(0, |at| at + 1);
-    if past.from >= shown {
-        return past;
-    }
-    let start = || recompute(policy, limits, past.clone());
-    let recomputed = memo.every_call.resume(transcript, (limits, policy), start, |fold| {
-        fold.calibration().expect(overhead_tokens);
-        fold.play(transcript, shown, |_| {});
-        fold.calibration().has_sent_edits().then(|| fold.known())
-    });
-    match recomputed {
-        Some(known) => Past { planned_elsewhere: Some((shown, known)), ..past },
-        None => past,
-    }
-}
-
-fn shows_cache(message: &Message) -> bool {
-    message.assistant().is_some_and(|of| of.usage.shows_cache())
 }

@@ -109,10 +109,10 @@ impl Usage {
         (tokens > 0.0 && tokens <= MOST).then_some(tokens)
     }
 
-    /// Whether any of the prompt came from the cache.
+    /// Whether any of the prompt was read from the cache or written to it.
     #[must_use]
-    pub fn shows_cache(&self) -> bool {
-        self.cache_read.is_some_and(|tokens| tokens > 0.0)
+    pub fn is_cached(&self) -> bool {
+        self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0) > 0.0
     }
 }
 

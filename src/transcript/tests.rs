@@ -40,8 +40,8 @@ fn a_prompt_is_what_was_read_and_written_and_the_rest() {
     assert_eq!(tokens(usage(Some(1e8), None, None)), Some(1e8));
     assert_eq!(tokens(usage(Some(1e8 + 1.0), None, None)), None);
     assert_eq!(tokens(usage(Some(f64::NAN), None, None)), None);
-    assert!(usage(None, Some(1.0), None).shows_cache());
-    assert!(!usage(None, Some(0.0), None).shows_cache() && !usage(None, None, None).shows_cache());
+    assert!(usage(None, Some(1.0), None).is_cached() && usage(None, None, Some(1.0)).is_cached());
+    assert!(!usage(None, Some(0.0), None).is_cached() && !usage(None, None, None).is_cached());
 }
 
 #[test]

@@ -59,8 +59,6 @@ pub struct Calibration {
     dates: Dates,
     /// The newest message with a report.
     newest_report: Option<usize>,
-    /// Whether a reported call held an edited transcript.
-    has_sent_edits: bool,
     /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
     unreported: Vec<(usize, Sent)>,
 }
@@ -81,7 +79,6 @@ impl Calibration {
             scales: Scales::default(),
             dates: Dates::default(),
             newest_report: None,
-            has_sent_edits: false,
             unreported: Vec::new(),
         }
     }
@@ -175,7 +172,6 @@ impl Calibration {
             return;
         };
         self.newest_report = Some(index);
-        self.has_sent_edits |= sent.raw != sent.edited;
         if self.own_answer != Some(index) && self.dates.is_older_than_input(time_ms) {
             return;
         }
@@ -240,12 +236,6 @@ impl Calibration {
         let scale = learned.min(anchor.scale_beside(0.0)).max((1.0 - NEGATIVE_SHARE) * learned);
         let overhead = self.overhead(anchor);
         Some(Known { source: anchor.source.clone(), overhead, scale, reading: anchor.reading })
-    }
-
-    /// Whether a report was of a transcript with edits.
-    #[must_use]
-    pub fn has_sent_edits(&self) -> bool {
-        self.has_sent_edits
     }
 
     /// What is known from before the list was changed: it holds from there on.

@@ -1,4 +1,4 @@
-//! What is known of a conversation from before its host changed the list, or another schedule took over.
+//! What is known of a conversation from before its host changed the list.
 
 use std::ops::Range;
 
@@ -24,8 +24,6 @@ pub struct Past {
     pub from: usize,
     /// Messages that were there before a change in front of them: their reports are of a list as it was.
     pub stale: Vec<Range<usize>>,
-    /// Up to which message of the list another schedule planned the calls, and what they taught.
-    pub planned_elsewhere: Option<(usize, Option<Known>)>,
 }
 
 impl Past {
@@ -37,7 +35,7 @@ impl Past {
         let is_first = *self == Self::default();
         let ranges = [0..if is_first { 0 } else { at }, at..end];
         let stale = ranges.into_iter().filter(|range| !range.is_empty()).collect();
-        Self { known, from: at, stale, planned_elsewhere: None }
+        Self { known, from: at, stale }
     }
 
     /// The same for a list that ends at `at` and goes on anew, as it would have then. Where its reports are of messages that
@@ -47,22 +45,18 @@ impl Past {
         let before = self.stale.iter().filter(|range| range.start < at);
         let stale: Vec<_> = before.map(|range| range.start..range.end.min(at)).collect();
         if self.from < at {
-            return Self { known: self.known.clone(), from: self.from, stale, planned_elsewhere: None };
+            return Self { known: self.known.clone(), from: self.from, stale };
         }
         if stale.is_empty() { Self::default() } else { self.changed(at, at, known) }
     }
 
     pub(super) fn is_stale(&self, index: usize) -> bool {
-        let is_elsewhere = self.planned_elsewhere.as_ref().is_some_and(|(end, _)| index < *end);
-        is_elsewhere || self.stale.iter().any(|range| range.contains(&index))
+        self.stale.iter().any(|range| range.contains(&index))
     }
 
     /// What is known of the agent before a report, and the first message it holds for.
     pub(super) fn known(&self) -> (Option<&Known>, usize) {
-        match &self.planned_elsewhere {
-            Some((end, known)) => (known.as_ref(), *end),
-            None => (self.known.as_ref(), self.from),
-        }
+        (self.known.as_ref(), self.from)
     }
 
     /// Whether calls of the list as it was stand right behind the change.
