@@ -181,7 +181,7 @@ test("models: js-tiktoken's, today's, dated, fine-tuned and with a vendor's name
     for (const model of models) assert.equal(ours.getEncodingNameForModel(model), encoding, model);
   assert.throws(
     () => ours.encodingForModel("gpt-4p"),
-    /Unknown model "gpt-4p": the nearest known is "gpt-4o".*getEncoding/,
+    /Unknown model "gpt-4p": the nearest known is "gpt-4o".*Name the encoding/,
   );
   assert.throws(() => ours.getEncodingNameForModel("claude-opus-4"), /Unknown model/);
   assert.throws(

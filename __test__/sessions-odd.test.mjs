@@ -111,3 +111,32 @@ test("a store that is undefined is refused: a connection string that is not set 
   assert.throws(() => new ContextManager({ store: undefined }), /option store is undefined/);
   new ContextManager({}).close();
 });
+
+test("a summary with half a surrogate pair is mended and compresses", async () => {
+  const half = "\ud83d";
+  const manager = new ContextManager({
+    store: join(folder, `${++files}.db`),
+    maxMessages: 8,
+    maxCompressedMessages: 3,
+    summarize: async () => `what was done ${half}`,
+  });
+  for (let i = 0; i < 9; i += 1) await manager.addMessage("s", { role: "user", content: `message ${i}` });
+  const { compressions } = manager.getStats("s");
+  assert.ok(compressions > 0);
+  const texts = manager.getMessages("s").map(({ content }) => content);
+  assert.ok(texts.some((text) => text.includes("what was done \ufffd")) && !texts.join().includes(half));
+  await manager.close();
+});
+
+test("many clears at once listen for the end of the process once", async () => {
+  const manager = new ContextManager({ store: join(folder, `${++files}.db`) });
+  const before = process.listenerCount("exit");
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) => manager.addMessage(`s${i}`, { role: "user", content: "hello" })),
+  );
+  const clears = Array.from({ length: 20 }, (_, i) => manager.clearContext(`s${i}`));
+  assert.ok(process.listenerCount("exit") <= before + 1, `${process.listenerCount("exit")} listeners`);
+  await Promise.all(clears);
+  assert.equal(process.listenerCount("exit"), before);
+  await manager.close();
+});

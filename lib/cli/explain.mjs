@@ -66,6 +66,7 @@ export function explanationText({ call, messages, explanation }) {
 }
 
 function paybackText({ paybackCalls, expectedCalls }) {
+  if (paybackCalls === 0) return "nothing would be removed now";
   const calls = Number.isFinite(paybackCalls) ? `after ${whole(paybackCalls)} calls` : "never";
   return `${calls}; ${whole(expectedCalls)} expected before the cache is lost anyway`;
 }

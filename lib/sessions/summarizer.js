@@ -28,7 +28,8 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     if (answer === controller) return failed(`the summariser did not answer within ${timeoutMs} ms`);
     if (typeof answer !== "string") return failed(`the summariser returned ${typeof answer}, not a string`);
     if (answer.trim() === "") return failed("the summariser returned an empty text");
-    return { text: answer };
+    // Half a surrogate pair, as a cut at a length leaves it, and NUL are no text to every database.
+    return { text: answer.toWellFormed().replaceAll("\0", " ") };
   } catch (cause) {
     if (signal?.aborted) return {};
     return failed(`the summariser failed: ${cause?.message ?? cause}`, cause);

@@ -16,6 +16,8 @@ class WriteQueue {
   #store;
   #opening;
   #lanes;
+  /** Writes under way that hold even if the process ends now. */
+  #last = 0;
 
   constructor(store, opening) {
     this.#store = store;
@@ -54,23 +56,26 @@ class WriteQueue {
   /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
   async writeAtLast(operation) {
     const { sync } = this.#store;
-    const [lane] = this.#lanes;
     const written = this.write(operation);
     if (sync?.applyLast === undefined || this.#store.forgets) return written;
-    const finish = () => {
-      try {
-        sync.applyLast(lane.waiting.map((write) => write.operation));
-      } catch {
-        // Nobody is left to be told.
-      }
-    };
-    process.once("exit", finish);
+    this.#last += 1;
+    if (this.#last === 1) process.once("exit", this.#finish);
     try {
       return await written;
     } finally {
-      process.removeListener("exit", finish);
+      this.#last -= 1;
+      if (this.#last === 0) process.removeListener("exit", this.#finish);
     }
   }
+
+  #finish = () => {
+    const [lane] = this.#lanes;
+    try {
+      this.#store.sync.applyLast(lane.waiting.map((write) => write.operation));
+    } catch {
+      // Nobody is left to be told.
+    }
+  };
 
   /** Resolves when all that was written so far is stored, or was refused. */
   async drained() {

@@ -90,7 +90,7 @@ function encodingForName(model) {
   const near = nearest(bare(String(model)), [...ENCODING_OF.keys()]);
   throw new Error(
     `Unknown model ${shown(model)}: the nearest known is "${near}" (${ENCODING_OF.get(near)}). ` +
-      `Name the encoding itself with getEncoding: ${ENCODINGS.join(", ")}`,
+      `Name the encoding itself: ${ENCODINGS.join(", ")}`,
   );
 }
 
