@@ -82,7 +82,7 @@ describe("guardContext", () => {
       result("1", "y".repeat(50_001)),
     ];
     const { messages: kept, ...rest } = await guardContext(messages, {
-      contextWindow: 10_000,
+      contextWindow: 1_333,
       reserveTokens: 9_000,
       onEvent: (event) => events.push(event),
     });
@@ -122,7 +122,7 @@ describe("guardContext", () => {
       result(`${i}`, "z ".repeat(500)),
     ]).flat();
     const messages = [user("old"), says("old"), user("question"), ...steps];
-    const { messages: kept } = await guardContext(messages, { contextWindow: 9_000 });
+    const { messages: kept } = await guardContext(messages, { contextWindow: 1_000 });
     assert.equal(kept[0], messages[2]);
     assert.deepEqual(kept.slice(1), messages.slice(-2));
   });
@@ -270,3 +270,11 @@ function cappedResult(message, cap) {
   });
   return { ...message, content };
 }
+
+test("a small window has room as the hook's has: the reserve takes a quarter at most", async () => {
+  const turn = (i) => [user("word ".repeat(60)), says(`answer ${i}`)];
+  const messages = Array.from({ length: 20 }, (_, i) => turn(i)).flat();
+  const kept = async (contextWindow) => (await guardContext(messages, { contextWindow })).messages.length;
+  assert.equal(await kept(8_193), await kept(8_192));
+  assert.equal(await kept(8_193), messages.length);
+});

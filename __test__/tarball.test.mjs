@@ -29,7 +29,7 @@ async function doors() {
   await provider.append(1, { role: "user", content: "stored" });
   const manager = new strata.ContextManager();
   await manager.addMessage("s", { role: "user", content: "会话" });
-  const { dropped } = await strata.guardContext(messages, { contextWindow: 9000, reserveTokens: 8800 });
+  const { dropped } = await strata.guardContext(messages, { contextWindow: 300 });
   const memory = new strata.RollingMemory({ contextWindow: 3000 });
   const { rolledOver } = await memory.beforePrompt(messages, "And now?");
   const recalled = await strata.createRecallTool(() => messages).execute("t", { handle: "c0", pattern: "line 7" });
@@ -41,7 +41,7 @@ async function doors() {
     recalled.details.found,
   ];
 }
-strata.transformContext(messages).then(async (sent) => {
+strata.createTransformContext({ schedule: "everyCall" })(messages).then(async (sent) => {
   const edited = sent.filter((message, i) => message !== messages[i]).length;
   const tokens = strata.countTokens("hello world");
   console.log(JSON.stringify({ edited, tokens, status: strata.status(), doors: await doors() }));

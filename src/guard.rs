@@ -73,7 +73,7 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
     let newest_round = (0..account.len()).rev().find(|&index| opens_round(&account, index)).unwrap_or(0);
     for index in 0..account.last_group() {
         let may_stop = index > newest_round || opens_round(&account, index);
-        if may_stop && account.sent().cl100k as f64 <= budget(limits) {
+        if may_stop && account.sent().cl100k as f64 <= limits.budget() {
             break;
         }
         let row = account.row(index);
@@ -83,12 +83,6 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
         }
     }
     account
-}
-
-/// The window without the reserve, or all of it where the reserve leaves no room.
-fn budget(limits: &Limits) -> f64 {
-    let room = limits.context_window - limits.reserve_tokens;
-    if room > 0.0 { room } else { limits.context_window }
 }
 
 fn opens_round(account: &Account, index: usize) -> bool {

@@ -66,7 +66,7 @@ impl Kind {
             Self::Locked => "the database is locked by another process; try again when it is done",
             Self::ReadOnly => "the database is read-only; make the file and its folder writable",
             Self::Full => "there is no space left for the database; nothing of this write was stored",
-            Self::Foreign => "the file is a database of something else; choose another path",
+            Self::Foreign => "the file belongs to something else; choose another path",
             Self::Corrupt => "the database file is damaged; restore it or move it away",
             Self::CannotOpen => {
                 "the database file cannot be opened; its folder must exist and be accessible to this user"

@@ -2,13 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::error::{Error, Kind};
 
 /// What `SQLite` keeps beside the file while it is open.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+/// A database has a NUL within its first 16 bytes, and a damaged one hardly reads as so many bytes of UTF-8.
+const TELLING_BYTES: u64 = 4096;
 /// Damaged files beside one database before this gives up.
 const MAX_SET_ASIDE: usize = 10_000;
 
@@ -32,6 +34,15 @@ pub(super) fn create_private(path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists || path.exists() => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the file begins as no database does, damaged or not: with nothing but text.
+pub(super) fn is_text(path: &Path) -> Result<bool, Error> {
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(TELLING_BYTES).read_to_end(&mut start)?;
+    // The last character may be cut.
+    let is_utf8 = str::from_utf8(&start).map_or_else(|error| error.error_len().is_none(), |_| true);
+    Ok(!start.is_empty() && !start.contains(&0) && is_utf8)
 }
 
 /// Renames a damaged database to `*.corrupt-N`, its log with it, and says where it is now.

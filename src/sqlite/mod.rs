@@ -122,6 +122,9 @@ pub fn check(connection: &Connection, location: &str) -> Result<(), Error> {
 /// As [`open`].
 pub fn replace_damaged(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     let path = file::absolute(location)?;
+    if file::is_text(&path)? {
+        return Err(Error::foreign("it is a text").at(&path));
+    }
     let replaced = (|| {
         let set_aside = file::set_aside(&path)?;
         let connection = attempt(&path, schema, busy_timeout)?;

@@ -77,7 +77,7 @@ fn damaged_files_are_set_aside_and_what_can_be_read_goes_on() {
     let mut sound = fs::read(folder.file()).expect("a file");
     let middle = sound.len() / 2;
     sound[middle..middle + 9000].fill(0xAA);
-    for (number, content) in [b"no database at all".to_vec(), sound].into_iter().enumerate() {
+    for (number, content) in [vec![0xFF; 5000], sound].into_iter().enumerate() {
         fs::write(folder.file(), &content).expect("writes");
         let opened = open(&folder.file(), &SCHEMA).expect("opens");
         let aside = opened.set_aside.expect("was set aside");
@@ -101,6 +101,15 @@ fn a_database_of_another_program_is_left_alone() {
     other.execute_batch("DROP TABLE note; CREATE TABLE note(id, author)").expect("creates");
     assert_eq!(kind(&folder.file(), &Schema { joins_others: true, ..SCHEMA }), Some(Kind::Foreign));
     other.query_row("SELECT count(*) FROM bill", [], |_| Ok(())).expect("still there");
+}
+
+#[test]
+fn a_text_is_no_damaged_database() {
+    let folder = Folder::new("text");
+    let notes = "# Notes\n\nnot a database, 也不是\n".repeat(300);
+    fs::write(folder.file(), &notes).expect("writes");
+    assert_eq!(kind(&folder.file(), &SCHEMA), Some(Kind::Foreign));
+    assert_eq!(fs::read_to_string(folder.file()).expect("still there"), notes);
 }
 
 #[test]
