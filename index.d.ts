@@ -146,7 +146,7 @@ export interface TransformContextOptions {
   maxPromptTokens?: number | (() => number);
   /**
    * How sticky weighs the bill against memory: it sets the high and the low water. Default "balanced"; try others
-   * with `pi-strata replay --cost`.
+   * with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty";
   /**

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { measure, ratesOf } from "../lib/cli/economy/measure.mjs";
+import { measure, ratesOf } from "../bench/economy/measure.mjs";
 import keptLines from "../lib/kept-lines.js";
 
 const CODE = "const answer = compute(41);\nconst other = compute(7);";

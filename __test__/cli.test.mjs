@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -164,50 +164,6 @@ test("count reads standard input, and goes on after a file it cannot read", () =
   assert.match(stdout, /^- +2 +11$/m);
 });
 
-test("replay --cost compares policies per session and over all, and follows the prices", () => {
-  const files = [3, 30].map((calls) => fileOf(`cost-${calls}.jsonl`, asPiFile(sessionWithTools(calls))));
-  const { status, stdout } = run(["replay", "--cost", "--json", ...files]);
-  assert.equal(status, 0);
-  const { rows } = JSON.parse(stdout);
-  const row = (session, policy) => rows.find((r) => r.session === session && r.policy === policy);
-  const [small, large, all] = [...files, "all"].map((session) => row(session, "everyCall"));
-  assert.equal(all.calls, small.calls + large.calls);
-  assert.ok(Math.abs(all.dollars.prefix - small.dollars.prefix - large.dollars.prefix) < 2e-6);
-  assert.equal(row(files[1], "no compression").recall, 1);
-  assert.ok(large.tokens < row(files[1], "no compression").tokens);
-
-  const doubled = JSON.parse(
-    run(["replay", "--cost", "--json", "--price-input", "10", files[1]]).stdout,
-  ).rows;
-  const plain = rows.filter(({ session }) => session === files[1]);
-  for (const [i, { policy, dollars }] of plain.entries()) {
-    assert.ok(Math.abs(doubled[i].dollars.prefix - 2 * dollars.prefix) < 2e-6, policy);
-  }
-  const cold = JSON.parse(run(["replay", "--cost", "--json", "--ttl", "0", files[1]]).stdout).rows;
-  assert.equal(cold[0].hitRate, 0);
-  const table = run(["replay", "--cost", files[1]]).stdout;
-  assert.equal(table.split("\n").filter((line) => line.startsWith("everyCall ")).length, 1);
-  assert.match(table, /^\$ prefix +\S/m, "a legend");
-  for (const { tokens, peak, dollars } of rows) {
-    assert.ok(Number.isInteger(tokens) && Number.isInteger(peak));
-    assert.match(String(dollars.prefix), /^\d+(\.\d{1,6})?$/, "no noise of floating point");
-  }
-});
-
-test("replay and --cost tell one size, one count of calls, and one of calls over the window", () => {
-  const window = ["--context-window", "3000"];
-  const files = [fileOf("one-scale.jsonl", asPiFile(sessionWithTools(20))), EXAMPLE, RECORDING];
-  for (const file of files) {
-    const { summary } = JSON.parse(run(["replay", "--json", ...window, file]).stdout);
-    const { rows } = JSON.parse(run(["replay", "--cost", "--json", ...window, file]).stdout);
-    const none = rows.find(({ policy }) => policy === "no compression");
-    assert.deepEqual(
-      [none.calls, none.tokens, none.peak, none.overflows],
-      [summary.calls, summary.tokensSent.before, summary.peakTokens.before, summary.callsOverWindow.before],
-    );
-  }
-});
-
 test("what the layers saved adds up to what was sent less, at each call and over all", () => {
   for (const schedule of ["everyCall", "sticky"]) {
     const args = ["replay", "--json", "--schedule", schedule, "--context-window", "24000", EXAMPLE];
@@ -254,26 +210,16 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
   assert.match(run(["replay", "-"], text).stdout, /^not played +1 calls made by sub-agents$/m);
 });
 
-test("--cost, --live and the report play the same calls as the replay, before compactions too", () => {
+test("the report plays the same calls as the replay, before compactions too", () => {
   const lines = asPiFile(piSession(10)).trimEnd().split("\n");
   const compaction = { type: "compaction", summary: "earlier", firstKeptEntryIndex: 9, tokensBefore: 1 };
   lines.splice(12, 0, JSON.stringify(compaction));
   const file = fileOf("compacted.jsonl", lines.join("\n"));
-  const page = join(folder, "compacted.html");
-  const said = (...args) => JSON.parse(run(["replay", "--json", ...args, file]).stdout);
-  const before = said().calls.map(({ messagesBefore }) => messagesBefore);
-  const live = said("--live");
-  assert.deepEqual(
-    live.calls.map(({ messagesBefore }) => messagesBefore),
-    before,
-  );
-  assert.deepEqual(live.unplayed, said().unplayed);
-  assert.match(run(["replay", "--live", file]).stdout, /^recorded compactions +1$/m);
-  for (const { policy, calls } of said("--cost").rows) assert.equal(calls, before.length, policy);
-  assert.deepEqual(
-    said("--html", page).calls.map(({ messagesBefore }) => messagesBefore),
-    before,
-  );
+  const played = (...args) =>
+    JSON.parse(run(["replay", "--json", ...args, file]).stdout).calls.map(
+      ({ messagesBefore }) => messagesBefore,
+    );
+  assert.deepEqual(played("--html", join(folder, "compacted.html")), played());
 });
 
 test("explain finds a call before a compaction, and numbers its messages as the recording does", () => {
@@ -286,20 +232,6 @@ test("explain finds a call before a compaction, and numbers its messages as the 
   assert.deepEqual(ask("3"), []);
   const numbers = ask("12").map(({ message }) => message);
   assert.deepEqual(numbers.slice(0, 2), [5, 7], "kept from before the compaction, numbered as it came");
-});
-
-test("what replay cannot do at once is refused, and nothing is written", () => {
-  const page = join(folder, "never.html");
-  for (const flags of [
-    ["--cost", "--html", page],
-    ["--live", "--html", page],
-    ["--cost", "--live"],
-  ]) {
-    const { status, stdout, stderr } = run(["replay", ...flags, EXAMPLE]);
-    assert.deepEqual([status, stdout], [2, ""], flags.join(" "));
-    assert.match(stderr, /leave (--html|one of them) out/);
-  }
-  assert.equal(existsSync(page), false);
 });
 
 test("a reader that stops reading is no failure", async () => {
@@ -321,7 +253,7 @@ test("patterns that the shell left as they are stand for their files", () => {
     files.map(({ file }) => file),
     [a, b],
   );
-  const none = run(["replay", "--cost", join(folder, "none-*.jsonl")]);
+  const none = run(["count", join(folder, "none-*.jsonl")]);
   assert.deepEqual([none.status, none.stdout], [2, ""]);
   assert.match(none.stderr, /^No file matches .*none-\*\.jsonl\.\n$/);
 });
@@ -331,23 +263,6 @@ test("what comes through a pipe leaves nothing behind", () => {
   const env = { ...process.env, TMPDIR: own, TEMP: own, TMP: own };
   assert.equal(run(["replay", "-"], asPiFile(piSession(2)), { env }).status, 0);
   assert.deepEqual(readdirSync(own), []);
-});
-
-test("replay --live says what was sent, believed and reported", () => {
-  const file = fileOf("live.jsonl", asPiFile(sessionWithTools(30)));
-  const live = (...args) => run(["replay", "--live", "--context-window", "9000", ...args, file]);
-  const { calls, summary, provider } = JSON.parse(live("--json", "--base-prompt", "2000").stdout);
-  assert.equal(provider.basePrompt, 2000);
-  assert.equal(calls.length, 31);
-  assert.ok(calls[0].tokensSent > 2000 && calls[0].tokensSent < 2100);
-  assert.equal(summary.calls, 31);
-  assert.ok(summary.tokensSent < 31 * 9000 && summary.dollars > 0 && summary.cachedShare > 0);
-  const scaled = JSON.parse(live("--json", "--base-prompt", "2000", "--scale", "2").stdout).calls[0];
-  assert.ok(scaled.tokensSent > calls[0].tokensSent);
-  const { status, stdout } = live("--every", "10");
-  assert.equal(status, 0);
-  assert.equal(stdout.split("\n").filter((line) => /^ +\d+ /.test(line)).length, 3);
-  assert.match(stdout, /^estimate off by +median .* %$/m);
 });
 
 test("colours only where they are wanted", () => {
@@ -380,9 +295,7 @@ for (const [what, args, input, message] of [
     asPiFile(piSession(1)),
     /session has 2; name/,
   ],
-  ["two sessions without --cost", ["replay", "a", "b"], "", /one session at a time/],
-  ["a scale of nothing", ["replay", "--scale", "0", "-"], "", /must be a number above 0/],
-  ["--live with --html", ["replay", "--live", "--html", "a", "-"], "", /leave --html out/],
+  ["two sessions", ["replay", "a", "b"], "", /too many arguments for 'replay'/],
   ["a wrong price", ["replay", "--price-read", "-1", "-"], "", /must be a number from 0 on/],
   ["a folder", ["replay", "/"], "", /^Cannot read \/: that is a folder; name a file in it\.\n$/],
   ["a wrong number", ["replay", "--every", "0", "-"], "", /must be a whole number above 0/],

@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
+import { Loop, play } from "../bench/live/loop.mjs";
+import { Provider } from "../bench/live/provider.mjs";
 import {
   createContextGuard,
   createTransformContext,
@@ -14,8 +16,6 @@ import {
   truncateToolResult,
   validate,
 } from "../index.js";
-import { Loop, play } from "../lib/cli/live/loop.mjs";
-import { Provider } from "../lib/cli/live/provider.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { digest, Minutes } from "./support/decisions/minutes.mjs";
 import { CLAUDE, GEMINI, GPT, workshop } from "./support/decisions/workshop.mjs";

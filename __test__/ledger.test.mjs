@@ -4,11 +4,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { Loop, play } from "../bench/live/loop.mjs";
+import { Provider } from "../bench/live/provider.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import { createTransformContext, ledger } from "../index.js";
 import { ledgerOf } from "../lib/cli/cache.mjs";
-import { Loop, play } from "../lib/cli/live/loop.mjs";
-import { Provider } from "../lib/cli/live/provider.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { Scribe } from "./support/live/texts.mjs";
 import { RECORDING } from "./support/recording.mjs";

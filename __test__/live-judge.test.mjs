@@ -3,10 +3,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Judge } from "../bench/live/judge.mjs";
+import { Loop } from "../bench/live/loop.mjs";
+import { Provider } from "../bench/live/provider.mjs";
 import { countTokens } from "../index.js";
-import { Judge } from "../lib/cli/live/judge.mjs";
-import { Loop } from "../lib/cli/live/loop.mjs";
-import { Provider } from "../lib/cli/live/provider.mjs";
 import { findCutPoint } from "./coding-agent/pi.mjs";
 import { compacted } from "./support/live/compaction.mjs";
 import { Invariants } from "./support/live/invariants.mjs";

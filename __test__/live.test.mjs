@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import { droppedOf, Judge } from "../bench/live/judge.mjs";
+import { Loop, play } from "../bench/live/loop.mjs";
+import { Provider } from "../bench/live/provider.mjs";
 import { countTokens, createTransformContext } from "../index.js";
-import { droppedOf, Judge } from "../lib/cli/live/judge.mjs";
-import { Loop, play } from "../lib/cli/live/loop.mjs";
-import { Provider } from "../lib/cli/live/provider.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compacted, contextTokens } from "./support/live/compaction.mjs";
 import { Scribe, textOf } from "./support/live/texts.mjs";

@@ -5,11 +5,11 @@
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ledgerOf } from "../lib/cli/cache.mjs";
-import { Loop, play } from "../lib/cli/live/loop.mjs";
-import { Provider } from "../lib/cli/live/provider.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { textTable, whole } from "../lib/cli/table.mjs";
 import { Book } from "../lib/ledger.js";
+import { Loop, play } from "./live/loop.mjs";
+import { Provider } from "./live/provider.mjs";
 import { publicRecordings } from "./public.mjs";
 
 const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));

@@ -1,12 +1,13 @@
 // What the hook is worth in live use: recorded sessions played in the closed loop, each against providers of many sizes,
-// and how long calls over long lists take. `npm run bench:live -- [--only reach|compacted|lies|speed] SESSION…` prints the
-// tables; all of them together are written to bench/results/live.json.
+// and how long calls over long lists take. `npm run bench:live -- [--only calls|reach|compacted|lies|speed] SESSION…` prints the
+// tables; all of them together are written to bench/results/live.json. `calls` prints each call of each session.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { loadSession } from "../lib/cli/session.mjs";
+import { LIVE_HEADER, liveLine, liveTable, replayLive, summarizeLive } from "./live/calls.mjs";
 import { badReportsTable, compactedTable, reachTable } from "./live/reach.mjs";
 import { speedTables } from "./live/speed.mjs";
 
@@ -21,6 +22,17 @@ for (const file of positionals.length > 0 ? positionals : [EXAMPLE]) {
   sessions.push({ name: basename(file), recording: await loadSession(file) });
 }
 const results = {};
+if (values.only === "calls") {
+  for (const { name, recording } of sessions) {
+    const reports = [];
+    console.log(`\n${name}\n\n${LIVE_HEADER}`);
+    for await (const report of replayLive(recording)) {
+      reports.push(report);
+      console.log(liveLine(report));
+    }
+    console.log(`\n${liveTable(recording, summarizeLive(reports))}`);
+  }
+}
 if (isWanted("reach")) {
   console.log("\nClosed loop, as it grows\n");
   results.reach = await reachTable(sessions);

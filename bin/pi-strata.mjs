@@ -5,18 +5,15 @@ import { basename } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { ledgerOf, ledgerText } from "../lib/cli/cache.mjs";
 import { countFiles, countTable } from "../lib/cli/count.mjs";
-import { PRICES } from "../lib/cli/economy/caches.mjs";
-import { compare, compareTable } from "../lib/cli/economy/compare.mjs";
-import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/economy/policies.mjs";
 import { explainCall, explanationText } from "../lib/cli/explain.mjs";
-import { PROVIDER } from "../lib/cli/live/provider.mjs";
-import { LIVE_HEADER, liveLine, liveTable, replayLive, summarizeLive } from "../lib/cli/live/replay.mjs";
 import { expand } from "../lib/cli/patterns.mjs";
 import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
 import { replay, Summary } from "../lib/cli/replay.mjs";
+import { PRICES } from "../lib/cli/report/caches.mjs";
 import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
+import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/report/policies.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
 import native from "../lib/native.js";
 
@@ -54,18 +51,10 @@ function pricesOf({ priceInput: input, priceRead, priceWrite, ttl }) {
   };
 }
 
-async function runReplay(patterns, options) {
+async function runReplay(file, options) {
   const prices = pricesOf(options);
-  const files = await expand(patterns);
-  const { cost, live, html } = options;
-  if (cost && live) throw new UsageError("--cost and --live are two different runs; leave one of them out.");
-  if (html !== undefined && (cost || live))
-    throw new UsageError(`${cost ? "--cost" : "--live"} makes no report; leave --html out.`);
-  if (cost) return runCost(files, { ...options, prices });
-  if (files.length > 1)
-    throw new UsageError("Replay takes one session at a time; only --cost takes several.");
-  if (live) return runLive(files[0], { ...options, prices });
-  return runCalls(files[0], { ...options, prices });
+  const run = options.html === undefined ? runCalls : runReport;
+  await run(file, { ...options, prices });
 }
 
 async function load(file) {
@@ -75,8 +64,7 @@ async function load(file) {
 }
 
 async function runCalls(file, options) {
-  const { contextWindow, schedule, json, every, html, prices } = options;
-  if (html !== undefined) return runReport(file, options);
+  const { contextWindow, schedule, json, every, prices } = options;
   const session = await load(file);
   const bar = progressBar(session.calls.length);
   const reports = [];
@@ -126,33 +114,6 @@ function printReplay(session, { calls, summary }, { json }) {
   else console.log(`\n${closingTable(session, summary)}`);
 }
 
-async function runLive(file, { contextWindow, schedule, basePrompt, scale, json, every, prices }) {
-  const session = await load(file);
-  const bar = progressBar(session.calls.length);
-  const provider = { contextWindow, basePrompt, scale, prices };
-  const reports = [];
-  if (!json) console.log(LIVE_HEADER);
-  for await (const report of replayLive(session, { schedule, cache: cacheOf(prices) }, provider)) {
-    reports.push(report);
-    if (!json && report.call % every === 0) bar.print(liveLine(report));
-    bar.advance();
-  }
-  bar.stop();
-  const summary = summarizeLive(reports);
-  const { format, problems, unplayed } = session;
-  if (json) console.log(JSON.stringify({ format, problems, unplayed, provider, calls: reports, summary }));
-  else console.log(`\n${liveTable(session, summary)}`);
-}
-
-async function runCost(files, { contextWindow, prices, json }) {
-  const sessions = [];
-  for (const file of files) sessions.push({ name: file, messages: await load(file) });
-  const bar = progressBar(sessions.length * Object.keys(POLICIES).length);
-  const rows = await compare(sessions, { contextWindow, prices, onStep: bar.advance });
-  bar.stop();
-  console.log(json ? JSON.stringify({ contextWindow, prices, rows }) : compareTable(rows));
-}
-
 async function runExplain(file, { call, contextWindow, schedule, json }) {
   const explained = await explainCall(await load(file), call, { contextWindow, schedule });
   if (json) console.log(JSON.stringify({ call: explained.call, ...explained.explanation }));
@@ -193,8 +154,6 @@ const program = new Command("pi-strata")
 Examples:
   pi-strata replay session.jsonl                      what each call would have saved
   pi-strata replay --html report.html session.jsonl   the same as a page with charts
-  pi-strata replay --live session.jsonl               the same against a provider that counts
-  pi-strata replay --cost *.jsonl                     dollars and recall under each policy
   pi-strata explain --call 120 session.jsonl          every edit before one call, and why
   pi-strata cache session.jsonl                       dollars billed, cache misses and why
   pi-strata count README.md                           exact tokens, by cl100k_base or --model
@@ -207,21 +166,12 @@ Colours follow NO_COLOR and FORCE_COLOR; a progress bar is drawn on a terminal o
 program
   .command("replay")
   .description("Play a recorded session (pi JSONL, Claude Code transcript) call by call through the hook.")
-  .argument("<file...>", 'the session, or "-" for standard input; several only with --cost')
+  .argument("<file>", 'the session, or "-" for standard input')
   .option("--context-window <tokens>", "the model's context window", positiveInteger, 200_000)
   .addOption(scheduleOption())
   .option("--json", "print one JSON document instead of the tables")
   .option("--every <n>", "print every n-th call only", positiveInteger, 1)
   .option("--html <file>", "also write a report: one page with charts that needs no network")
-  .option("--live", "instead, against a simulated provider that reports what it is really sent")
-  .option(
-    "--base-prompt <tokens>",
-    "with --live: tokens of system prompt and tools",
-    positiveInteger,
-    PROVIDER.basePrompt,
-  )
-  .option("--scale <factor>", "with --live: provider tokens per cl100k token", factor, PROVIDER.scale)
-  .option("--cost", "instead, compare what policies cost and keep")
   .option("--price-input <dollars>", "price of a million input tokens", price, PRICES.input)
   .option(
     "--price-read <dollars>",
@@ -241,8 +191,6 @@ Examples:
   pi-strata replay ~/.pi/agent/sessions/project/session.jsonl
   pi-strata replay --context-window 64000 --every 20 session.jsonl
   pi-strata replay --html report.html session.jsonl
-  pi-strata replay --live --base-prompt 20000 --scale 1.4 session.jsonl
-  pi-strata replay --cost --price-input 3 *.jsonl
   cat session.jsonl | pi-strata replay --json - | jq .summary`,
   )
   .action(runReplay);

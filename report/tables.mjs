@@ -15,25 +15,15 @@ export function policyTable({ costs }, words) {
     words.hitRate,
     words.largestCall,
     words.overflows,
-    words.recall,
-    words.lineRecall,
-    words.toolRecall,
-    words.blindEdits,
-    words.userText,
   ];
-  const rows = costs.policies.map(({ name, dollars: total, rates, tokens, peak, overflows }) => [
+  const rows = costs.policies.map(({ name, dollars: total, hitRate, tokens, peak, overflows }) => [
     nameOf(name, words),
     whole(tokens),
     dollars(total.prefix),
     dollars(total.breakpoint),
-    percent(rates.hitRate),
+    percent(hitRate),
     whole(peak),
     whole(overflows),
-    percent(rates.recall),
-    percent(rates.lineRecall),
-    percent(rates.toolRecall),
-    percent(rates.blindEdits),
-    percent(rates.userText),
   ]);
   return table(heads, rows, "policies");
 }

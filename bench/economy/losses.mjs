@@ -1,12 +1,12 @@
 // What one of our settings lost over a session, and why: for each blind edit, which message had shown the line last, by
 // which rule it went, and how many calls before.
 
-import { measure, ratesOf } from "../../lib/cli/economy/measure.mjs";
-import { cacheOf } from "../../lib/cli/economy/policies.mjs";
-import { Versions } from "../../lib/cli/economy/versions.mjs";
 import { editsIn } from "../../lib/cli/replay.mjs";
+import { cacheOf } from "../../lib/cli/report/policies.mjs";
 import hook from "../../lib/hook.js";
 import options from "../../lib/options.js";
+import { measure, ratesOf } from "./measure.mjs";
+import { Versions } from "./versions.mjs";
 
 const { Call, Hook, Layers } = hook;
 

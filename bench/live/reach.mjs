@@ -3,9 +3,9 @@
 import { compacted, contextTokens } from "../../__test__/support/live/compaction.mjs";
 import { LIES } from "../../__test__/support/live/lies.mjs";
 import { Scribe } from "../../__test__/support/live/texts.mjs";
-import { Judge } from "../../lib/cli/live/judge.mjs";
-import { Loop, play } from "../../lib/cli/live/loop.mjs";
-import { Provider } from "../../lib/cli/live/provider.mjs";
+import { Judge } from "./judge.mjs";
+import { Loop, play } from "./loop.mjs";
+import { Provider } from "./provider.mjs";
 
 const WINDOWS = [12_000, 32_000, 64_000, 128_000, 200_000, 1_000_000];
 const BASE_PROMPTS = [2000, 10_000, 20_000, 30_000];

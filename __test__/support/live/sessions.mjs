@@ -1,10 +1,10 @@
 // Generated conversations in the closed loop: one seed, one host with its habits, one provider with its own. Sizes follow
 // the window, so that every water is reached.
 
+import { Loop } from "../../../bench/live/loop.mjs";
+import { Provider } from "../../../bench/live/provider.mjs";
+import { commonRun } from "../../../bench/live/same.mjs";
 import { createTransformContext } from "../../../index.js";
-import { Loop } from "../../../lib/cli/live/loop.mjs";
-import { Provider } from "../../../lib/cli/live/provider.mjs";
-import { commonRun } from "../../../lib/cli/live/same.mjs";
 import { dice } from "../transcripts.mjs";
 import { compacted, contextTokens } from "./compaction.mjs";
 import { Invariants } from "./invariants.mjs";

@@ -7,11 +7,11 @@ import { Call, Hook, Layers } from "../../hook.js";
 import native from "../../native.js";
 import options from "../../options.js";
 import { LAYERS } from "../../wire.js";
-import { estimatesOf } from "../economy/estimates.mjs";
-import { measure, ratesOf } from "../economy/measure.mjs";
-import { cacheOf, POLICIES } from "../economy/policies.mjs";
 import { editsIn, reportOf } from "../replay.mjs";
+import { billOf, hitRate } from "./bill.mjs";
 import { ChangeLog } from "./changes.mjs";
+import { estimatesOf } from "./estimates.mjs";
+import { cacheOf, POLICIES } from "./policies.mjs";
 
 /**
  * `{ data, reports }`: the report's data, and the calls of our own policy as a replay would report them. `ours` is the
@@ -25,7 +25,7 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
     const isOurs = name === ours.name;
     const series = { prefix: [], breakpoint: [] };
     const policy = isOurs ? watched.policy : make({ contextWindow, prices });
-    const score = await measure(session, policy, {
+    const bill = await billOf(session, policy, {
       contextWindow,
       prices,
       estimates,
@@ -34,8 +34,8 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
         if (isOurs) watched.answered(call);
       },
     });
-    const { calls, tokens, peak, overflows, dollars } = score;
-    policies.push({ name, series, calls, tokens, peak, overflows, dollars, rates: ratesOf(score) });
+    const { calls, tokens, peak, overflows, dollars } = bill;
+    policies.push({ name, series, calls, tokens, peak, overflows, dollars, hitRate: hitRate(bill) });
     onPolicy?.();
   }
   const { reports, changes } = watched;

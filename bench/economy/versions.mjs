@@ -1,6 +1,7 @@
 // What the measure knows of each version of a message: its size, and the identifiers and lines a model can read in it.
 
-import counting from "../../count.js";
+import { Versions as Identities } from "../../lib/cli/report/versions.mjs";
+import counting from "../../lib/count.js";
 import { addLines, bareLine } from "./lines.mjs";
 
 /** Provider tokens of a message: cl100k undercounts Claude by about 1.27, and each message has a frame of 4. */
@@ -16,32 +17,10 @@ const CJK_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=
 const CJK_CHARS = 4;
 const CJK_START = /^[\u0300-\uffff]/;
 
-/** Versions of messages; two messages with the same content share one. */
-export class Versions {
-  #ofContent = new WeakMap();
-  #ofKey = new Map();
-
-  /** The version of `message`: `{ tokens, identifiers, … }`. Equal content, the same object. */
-  of(message) {
-    const { content } = message;
-    if (typeof content !== "object" || content === null) return this.#byKey(message);
-    let version = this.#ofContent.get(content);
-    if (version === undefined) {
-      version = this.#byKey(message);
-      this.#ofContent.set(content, version);
-    }
-    return version;
-  }
-
-  #byKey(message) {
-    const { role, content, toolCallId, timestamp } = message;
-    const key = JSON.stringify([role, content, toolCallId, timestamp]);
-    let version = this.#ofKey.get(key);
-    if (version === undefined) {
-      version = new Version(message);
-      this.#ofKey.set(key, version);
-    }
-    return version;
+/** Versions that know what a model can read in them. */
+export class Versions extends Identities {
+  constructor() {
+    super((message) => new Version(message));
   }
 }
 

@@ -1,10 +1,20 @@
 // The cost table: every policy over every session, and over all of them together.
 
-import { Recording } from "../recording.mjs";
-import { percent, textTable, whole } from "../table.mjs";
-import { estimatesOf } from "./estimates.mjs";
+import { Recording } from "../../lib/cli/recording.mjs";
+import { estimatesOf } from "../../lib/cli/report/estimates.mjs";
+import { POLICIES as OURS } from "../../lib/cli/report/policies.mjs";
+import { percent, textTable, whole } from "../../lib/cli/table.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
-import { POLICIES } from "./policies.mjs";
+import { clearOver100k, coldOnly, maskBatches, wholeRounds } from "./yardsticks.mjs";
+
+/** Ours, and the yardsticks. */
+const POLICIES = {
+  ...OURS,
+  "whole rounds 0.75 → 0.5": wholeRounds,
+  "clear over 100k, keep 20": clearOver100k,
+  "cold only": coldOnly,
+  "mask all but 20, batches of 40": maskBatches,
+};
 
 /**
  * One row per session and policy, then, where there are several sessions, one per policy over all of them. `sessions`

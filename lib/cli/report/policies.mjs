@@ -1,20 +1,15 @@
-// The policies a cost report compares: ours, and the yardsticks.
+// The settings that a report compares: none, and ours. Each is a maker of a policy, `(messages) => Promise<messages>`.
 
 import hook from "../../hook.js";
-import { clearOver100k, coldOnly, maskBatches, none, wholeRounds } from "./yardsticks.mjs";
 
 /** Makers of policies by name; each gets `{ contextWindow, prices }`. */
 export const POLICIES = {
-  "no compression": none,
+  "no compression": () => async (messages) => messages,
   everyCall: ours({ schedule: "everyCall" }),
   "sticky, faithful": ours({ schedule: "sticky", economy: "faithful" }),
   "sticky, balanced": ours({ schedule: "sticky" }),
   "sticky, thrifty": ours({ schedule: "sticky", economy: "thrifty" }),
   auto: ours({ schedule: "auto" }),
-  "whole rounds 0.75 → 0.5": wholeRounds,
-  "clear over 100k, keep 20": clearOver100k,
-  "cold only": coldOnly,
-  "mask all but 20, batches of 40": maskBatches,
 };
 
 /** The policy that stands for each schedule of ours. */

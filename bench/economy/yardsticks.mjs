@@ -1,13 +1,10 @@
 // Other ways to keep a context small, written from their public descriptions, to measure ours against. Each is a
 // maker of `(messages) => Promise<messages>` that remembers what it has cut, as those systems do.
 
-import { SYSTEM_TOKENS, tokensOf } from "./caches.mjs";
 import { Versions } from "./versions.mjs";
 
-/** Everything, every time. */
-export function none() {
-  return async (messages) => messages;
-}
+/** Tokens of the system prompt and the tools, as the thresholds of these systems reckon with them. */
+const SYSTEM_TOKENS = 8000;
 
 /** Over 0.75 of the window, drop the oldest whole rounds down to 0.5. */
 export function wholeRounds({ contextWindow }) {
@@ -110,4 +107,8 @@ class ClearedResults {
 function gapMs(messages) {
   const lastCall = messages.findLast((message) => message.role === "assistant");
   return (messages.at(-1)?.timestamp ?? 0) - (lastCall?.timestamp ?? Number.POSITIVE_INFINITY);
+}
+
+function tokensOf(versions) {
+  return versions.reduce((sum, version) => sum + version.tokens, 0);
 }

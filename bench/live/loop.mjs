@@ -1,8 +1,8 @@
 // The closed loop: a host that sends what the hook hands back to a simulated provider and writes down what that one
 // reports. Judges nothing.
 
-import hook from "../../hook.js";
-import { Recording } from "../recording.mjs";
+import { Recording } from "../../lib/cli/recording.mjs";
+import hook from "../../lib/hook.js";
 import { commonRun } from "./same.mjs";
 import { isSent } from "./sizes.mjs";
 

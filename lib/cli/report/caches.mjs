@@ -2,9 +2,6 @@
 
 import { promptTokens } from "./estimates.mjs";
 
-/** Tokens of the system prompt and the tools, as other systems' thresholds reckon with them. */
-export const SYSTEM_TOKENS = 8000;
-
 /** Dollars per million tokens and the cache's life in seconds: Claude Opus 4.5, five-minute cache. */
 export const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
 
@@ -46,10 +43,6 @@ export class BreakpointCache {
 /** Dollars of a request of which `readTokens` come from the cache and the rest is written to it. */
 export function dollars(tokens, readTokens, prices) {
   return PER_MILLION * (readTokens * prices.read + (tokens - readTokens) * prices.write);
-}
-
-export function tokensOf(versions) {
-  return versions.reduce((sum, version) => sum + version.tokens, 0);
 }
 
 function commonRun(request, earlier) {

@@ -1,8 +1,8 @@
 // A recorded session live: its messages are said again, and every request goes to a simulated provider that reports what
 // it was really sent. Measures, prints nothing.
 
-import { unplayedRows } from "../print.mjs";
-import { whole as wholeNumber } from "../table.mjs";
+import { unplayedRows } from "../../lib/cli/print.mjs";
+import { whole as wholeNumber } from "../../lib/cli/table.mjs";
 import { Judge } from "./judge.mjs";
 import { Loop, play } from "./loop.mjs";
 import { Provider } from "./provider.mjs";

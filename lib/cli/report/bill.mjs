@@ -1,0 +1,86 @@
+// The bill of a policy over one recorded session, under both cache models.
+
+import { Recording } from "../recording.mjs";
+import { BreakpointCache, dollars, PRICES, PrefixCache } from "./caches.mjs";
+import { estimatesOf, promptTokens } from "./estimates.mjs";
+import { Versions } from "./versions.mjs";
+
+const PER_MILLION = 1e-6;
+
+/**
+ * Plays a recording (or a list of messages) through `policy` (`(messages) => Promise<messages>`, called before each call
+ * with all that stands before it) and adds everything up. The loop is closed: a policy reads as usage what its own
+ * requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (`estimatesOf`, if left out).
+ * `onCall` is told of each call: `{ call, at, stretch, numbers, before, request, tokensBefore, tokens, dollars }`, its
+ * number, its answer's, the messages before it, and the versions that were sent.
+ */
+export async function billOf(
+  messages,
+  policy,
+  { contextWindow, prices = PRICES, scale, estimates: given, versions = new Versions(), onCall },
+) {
+  const recording = Recording.of(messages);
+  const estimates = given ?? (await estimatesOf(recording, { contextWindow, scale }));
+  const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
+  const ttlMs = 1000 * prices.ttlSeconds;
+  const played = new Map();
+  const playedAs = (number) => {
+    if (!played.has(number)) played.set(number, withoutUsage(recording.message(number)));
+    return played.get(number);
+  };
+  const bill = emptyBill();
+  for (const [i, { number: call, at, stretch }] of recording.calls.entries()) {
+    const numbers = recording.numbersBefore(recording.calls[i]);
+    const before = numbers.map(playedAs);
+    const request = (await policy(before)).map((message) => versions.of(message));
+    const { estimate, tokensBefore } = estimates[i];
+    const tokens = promptTokens(estimate, request);
+    const answer = recording.message(at);
+    const cost = {};
+    for (const [model, cache] of Object.entries(caches)) {
+      const read = cache.read(request, answer.timestamp, ttlMs, estimate);
+      cost[model] = dollars(tokens, read, prices);
+      bill.dollars[model] += cost[model];
+      bill.readTokens[model] += read;
+      if (model === "prefix") played.set(at, withUsage(answer, tokens, read, prices));
+    }
+    bill.calls += 1;
+    bill.tokens += tokens;
+    bill.peak = Math.max(bill.peak, tokens);
+    bill.overflows += tokens > contextWindow ? 1 : 0;
+    onCall?.({ call, at, stretch, numbers, before, request, tokensBefore, tokens, dollars: cost });
+  }
+  return bill;
+}
+
+export function emptyBill() {
+  return {
+    calls: 0,
+    tokens: 0,
+    peak: 0,
+    overflows: 0,
+    dollars: { prefix: 0, breakpoint: 0 },
+    readTokens: { prefix: 0, breakpoint: 0 },
+  };
+}
+
+/** Share of the input that came from the cache, where any unchanged beginning is kept. */
+export function hitRate({ readTokens, tokens }) {
+  return tokens > 0 ? readTokens.prefix / tokens : 1;
+}
+
+function withoutUsage(message) {
+  return message.usage === undefined ? message : { ...message, usage: undefined };
+}
+
+/** `message` as if the provider had counted and charged the request that was really made. */
+function withUsage(message, tokens, read, prices) {
+  const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
+  const cost = {
+    input: 0,
+    cacheRead: PER_MILLION * cacheRead * prices.read,
+    cacheWrite: PER_MILLION * cacheWrite * prices.write,
+  };
+  const output = message.usage?.output ?? 0;
+  return { ...message, usage: { input: 0, output, cacheRead, cacheWrite, cost } };
+}

@@ -1,0 +1,37 @@
+// Versions of messages: two messages with the same content share one, as they would share a place in a provider's cache.
+
+import counting from "../../count.js";
+
+export class Versions {
+  #make;
+  #ofContent = new WeakMap();
+  #ofKey = new Map();
+
+  /** @param make makes the version of a message that was not seen before; it has at least `counted`, cl100k tokens. */
+  constructor(make = (message) => ({ counted: counting.countTokens(message) })) {
+    this.#make = make;
+  }
+
+  /** The version of `message`. Equal content, the same object. */
+  of(message) {
+    const { content } = message;
+    if (typeof content !== "object" || content === null) return this.#byKey(message);
+    let version = this.#ofContent.get(content);
+    if (version === undefined) {
+      version = this.#byKey(message);
+      this.#ofContent.set(content, version);
+    }
+    return version;
+  }
+
+  #byKey(message) {
+    const { role, content, toolCallId, timestamp } = message;
+    const key = JSON.stringify([role, content, toolCallId, timestamp]);
+    let version = this.#ofKey.get(key);
+    if (version === undefined) {
+      version = this.#make(message);
+      this.#ofKey.set(key, version);
+    }
+    return version;
+  }
+}
