@@ -53,8 +53,7 @@ pub(crate) fn guarded(messages: &[Message], limits: &Limits, cap: [usize; 3]) ->
     for index in positions(messages, Message::is_result) {
         shorten(&messages[index], |text| ends_of(text, cap), index, &mut fates, &mut sizes);
     }
-    let room = limits.context_window - limits.reserve_tokens;
-    let budget = if room > 0.0 { room } else { limits.context_window };
+    let budget = limits.context_window - limits.reserve_tokens.min(limits.context_window * 0.25);
     let opens_round = |index: usize| index == 0 || matches!(messages[index].role, Role::User | Role::Summary);
     let newest_round = (0..messages.len()).rfind(|&index| opens_round(index)).unwrap_or(0);
     let is_last =
