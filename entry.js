@@ -2,7 +2,7 @@
 // JavaScript that it is too old; everything else is in index.js.
 "use strict";
 
-var refusal = require("./lib/floor.js").refusal();
+var refusal = require("./lib/native/floor.js").refusal();
 if (refusal !== undefined) throw new Error(refusal);
 
 module.exports = require("./index.js");

@@ -1,5 +1,5 @@
 // The public surface of pi-strata. Lengths are UTF-16 code units (JavaScript's `.length`), sizes are tokens, times are ms.
-import type { Store, StoreEvent } from "./lib/store/store.js";
+import type { Store, StoreEvent } from "./lib/sessions/store/store.js";
 
 /** Anything shaped like a pi AgentMessage, of any pi version. Structural, so no pi package is imported. */
 export interface MessageLike {
@@ -1188,7 +1188,7 @@ export type {
   StoreHit,
   StoreOperation,
   StoreOutcome,
-} from "./lib/store/store.js";
+} from "./lib/sessions/store/store.js";
 
 /**
  * Sessions in Postgres, for `ContextManager`'s `store`; the connection string alone makes one too. Its tables, of the

@@ -11,35 +11,37 @@ const {
   SUMMARY_HEAD_LINES,
   SUMMARY_TAIL_LINES,
   getContextWindow,
-} = require("./lib/options.js");
+} = require("./lib/hook/options.js");
 
 // Bundlers follow a `require` only where the file's name is written out.
 const { countTokens, countTokensAsync, estimateTokens, fitsTokens, isWithinTokenLimit } = lateFunctions(() =>
-  require("./lib/count.js"),
+  require("./lib/tools/count.js"),
 );
 const { encodingForModel, getEncoding, getEncodingNameForModel } = lateFunctions(() =>
-  require("./lib/encoding.js"),
+  require("./lib/tokens/encoding.js"),
 );
 const { countChatTokens, encodeChat } = lateFunctions(() => require("./lib/tokens/chat.js"));
-const { Tiktoken } = lateClasses(() => require("./lib/js-tiktoken/tiktoken.js"));
-const { explain } = lateFunctions(() => require("./lib/explain.js"));
-const { ledger } = lateFunctions(() => require("./lib/ledger.js"));
+const { Tiktoken } = lateClasses(() => require("./lib/tokens/js-tiktoken/tiktoken.js"));
+const { explain } = lateFunctions(() => require("./lib/tools/explain.js"));
+const { ledger } = lateFunctions(() => require("./lib/tools/ledger.js"));
 const { createContextGuard, guardContext, truncateToolResult } = lateFunctions(() =>
-  require("./lib/guard.js"),
+  require("./lib/tools/guard.js"),
 );
-const { createTransformContext, transformContext } = lateFunctions(() => require("./lib/hook.js"));
-const { status } = lateFunctions(() => require("./lib/native.js"));
+const { createTransformContext, transformContext } = lateFunctions(() => require("./lib/hook/hook.js"));
+const { status } = lateFunctions(() => require("./lib/native/native.js"));
 const { fromOpenAIMessages, toOpenAIMessages } = lateFunctions(() => require("./lib/pipeline/openai.js"));
 const { pipelineConfigFromEnv } = lateFunctions(() => require("./lib/pipeline/parts.js"));
-const { createRecallTool } = lateFunctions(() => require("./lib/recall.js"));
+const { createRecallTool } = lateFunctions(() => require("./lib/tools/recall.js"));
 const { fromAgentMessage, toAgentMessages } = lateFunctions(() => require("./lib/sessions/conversation.js"));
-const { repair, repairAsync, validate, validateAsync } = lateFunctions(() => require("./lib/validate.js"));
+const { repair, repairAsync, validate, validateAsync } = lateFunctions(() =>
+  require("./lib/tools/validate.js"),
+);
 const { Pipeline, SimpleCompressor, StandardAssembler } = lateClasses(() =>
   require("./lib/pipeline/parts.js"),
 );
 const { SqliteProvider } = lateClasses(() => require("./lib/pipeline/provider.js"));
 const { PostgresProvider } = lateClasses(() => require("./lib/pipeline/postgres.js"));
-const { PostgresStore } = lateClasses(() => require("./lib/store/postgres.js"));
+const { PostgresStore } = lateClasses(() => require("./lib/sessions/store/postgres.js"));
 const { ContextManager } = lateClasses(() => require("./lib/sessions/manager.js"));
 const { RollingMemory } = lateClasses(() => require("./lib/sessions/rolling.js"));
 

@@ -6,10 +6,10 @@ import { test } from "node:test";
 import * as strata from "../index.js";
 
 const require = createRequire(import.meta.url);
-const wire = require("../lib/wire.js");
-const { native } = require("../lib/native.js");
-const { Batch } = require("../lib/snapshot.js");
-const { checkHookOptions } = require("../lib/options.js");
+const wire = require("../lib/hook/wire.js");
+const { native } = require("../lib/native/native.js");
+const { Batch } = require("../lib/hook/snapshot.js");
+const { checkHookOptions } = require("../lib/hook/options.js");
 
 test("both sides say the same", () => {
   const { roles, blocks, actions, layers, cutMarker, defaults } = native().contract();

@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { signed, withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
-import native from "../lib/native.js";
-import options from "../lib/options.js";
+import options from "../lib/hook/options.js";
+import native from "../lib/native/native.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [

@@ -39,7 +39,7 @@ test(`${PANICS} injected panics, one at every step of every task`, (t) => {
 });
 
 test("the shipped addon cannot be made to panic", () => {
-  const binding = createRequire(import.meta.url)("../lib/native.js").native();
+  const binding = createRequire(import.meta.url)("../lib/native/native.js").native();
   assert.equal(binding.armFault, undefined);
   assert.ok(!readFileSync(path.join(ROOT, "binding.d.ts"), "utf8").includes("armFault"));
 });

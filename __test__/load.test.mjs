@@ -24,23 +24,22 @@ function loadedBy(how, script) {
 
 for (const how of ["import", "require"]) {
   test(`${how}: nothing but the options`, () => {
-    assert.deepEqual(loadedBy(how, "").toSorted(), ["index.js", "lib/options.js", "lib/wire.js"]);
+    assert.deepEqual(loadedBy(how, "").toSorted(), ["index.js", "lib/hook/options.js", "lib/hook/wire.js"]);
   });
 
   test(`${how}: counting loads the counter and the addon`, () => {
     const files = loadedBy(how, 'strata.countTokens("Hello");');
     assert.ok(files.some((file) => file.endsWith(".node")));
-    assert.deepEqual(
-      files.filter((file) => file.startsWith("lib/")).toSorted(),
-      ["addon", "count", "native-file", "native", "options", "platform", "snapshot", "wire"].map(
-        (name) => `lib/${name}.js`,
-      ),
-    );
+    assert.deepEqual(files.filter((file) => file.startsWith("lib/")).toSorted(), [
+      ...["options", "snapshot", "wire"].map((name) => `lib/hook/${name}.js`),
+      ...["addon", "file", "native", "platform"].map((name) => `lib/native/${name}.js`),
+      "lib/tools/count.js",
+    ]);
   });
 
   test(`${how}: making a hook loads no addon`, () => {
     const files = loadedBy(how, "strata.createTransformContext();");
-    assert.ok(files.includes("lib/hook.js"));
+    assert.ok(files.includes("lib/hook/hook.js"));
     assert.ok(!files.some((file) => file.endsWith(".node") || file.startsWith("lib/sessions/")));
   });
 }

@@ -9,7 +9,7 @@ import ts from "typescript";
 
 const pathOf = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
-for (const name of ["bin/pi-strata.js", "entry.js", "lib/floor.js"]) {
+for (const name of ["bin/pi-strata.js", "entry.js", "lib/native/floor.js"]) {
   test(`${name} can be read by any Node`, () => {
     const text = readFileSync(pathOf(name), "utf8");
     const written = (target) => ts.transpile(text, { target, module: ts.ModuleKind.CommonJS });

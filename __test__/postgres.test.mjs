@@ -14,7 +14,7 @@ import { breakingProxy } from "./support/breaking-proxy.mjs";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
 const require = createRequire(import.meta.url);
-const { PostgresStore } = require("../lib/store/postgres.js");
+const { PostgresStore } = require("../lib/sessions/store/postgres.js");
 const writer = fileURLToPath(new URL("./support/store-writer.mjs", import.meta.url));
 
 const where = { namespace: "", key: '"a"' };
@@ -56,7 +56,7 @@ describe("PostgresStore", { skip: server === undefined && "there is no Postgres 
         if (name === "pg") throw Object.assign(new Error("Cannot find module 'pg'"), { code: "MODULE_NOT_FOUND" });
         return resolve.call(this, name, ...rest);
       };
-      const { PostgresStore } = require("./lib/store/postgres.js");
+      const { PostgresStore } = require("./lib/sessions/store/postgres.js");
       try { new PostgresStore("postgres://u:${PASSWORD}@h/d"); } catch (error) { console.log(error.code, error.message); }`;
     const cwd = fileURLToPath(new URL("..", import.meta.url));
     const said = execFileSync(process.execPath, ["-e", script], { cwd, encoding: "utf8" });

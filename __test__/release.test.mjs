@@ -115,8 +115,8 @@ test("nothing is published when the guard objects", async () => {
 });
 
 test("the loader knows every platform package", () => {
-  const { SUPPORTED } = createRequire(import.meta.url)("../lib/addon.js");
-  const text = readFileSync(new URL("../lib/addon.js", import.meta.url), "utf8");
+  const { SUPPORTED } = createRequire(import.meta.url)("../lib/native/addon.js");
+  const text = readFileSync(new URL("../lib/native/addon.js", import.meta.url), "utf8");
   assert.deepEqual(
     SUPPORTED.toSorted(),
     platforms()
@@ -125,6 +125,6 @@ test("the loader knows every platform package", () => {
   );
   for (const { name, file } of platforms()) {
     // Written out, so that bundlers follow them.
-    assert.ok(text.includes(`require("../${file}")`) && text.includes(`require("${name}")`), name);
+    assert.ok(text.includes(`require("../../${file}")`) && text.includes(`require("${name}")`), name);
   }
 });

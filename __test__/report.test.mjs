@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { ChangeLog } from "../lib/cli/report/changes.mjs";
 import { reportHtml } from "../lib/cli/report/html.mjs";
 import { POLICIES } from "../lib/cli/report/policies.mjs";
-import native from "../lib/native.js";
+import native from "../lib/native/native.js";
 import { WORDS } from "../report/words.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";

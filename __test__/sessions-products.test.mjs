@@ -214,7 +214,7 @@ test("namespaces never meet", async () => {
 });
 
 test("a store of one's own needs no answers at once", async () => {
-  const { SqliteStore } = await import("../lib/store/sqlite.js");
+  const { SqliteStore } = await import("../lib/sessions/store/sqlite.js");
   const inner = new SqliteStore(newFile());
   const methods = ["open", "apply", "load", "stamp", "read", "list", "search", "prune", "close"];
   const store = { engine: "mine", parallel: 3 };

@@ -8,8 +8,8 @@ import { storeContract } from "pi-strata/store-contract";
 import { PostgresServer } from "./support/postgres.mjs";
 
 const require = createRequire(import.meta.url);
-const { PostgresStore } = require("../lib/store/postgres.js");
-const { SqliteStore } = require("../lib/store/sqlite.js");
+const { PostgresStore } = require("../lib/sessions/store/postgres.js");
+const { SqliteStore } = require("../lib/sessions/store/sqlite.js");
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-contract-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

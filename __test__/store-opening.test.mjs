@@ -9,7 +9,7 @@ import strata from "../index.js";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
 const { ContextManager } = strata;
-const { Opening } = createRequire(import.meta.url)("../lib/store/opening.js");
+const { Opening } = createRequire(import.meta.url)("../lib/sessions/store/opening.js");
 const user = (content) => ({ role: "user", content });
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-opening-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -3,7 +3,7 @@
 // that it is too old; the tool itself is pi-strata.mjs.
 "use strict";
 
-var refusal = require("../lib/floor.js").refusal();
+var refusal = require("../lib/native/floor.js").refusal();
 
 if (refusal !== undefined) {
   console.error(refusal);

@@ -15,7 +15,7 @@ import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
 import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/report/policies.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
-import native from "../lib/native.js";
+import native from "../lib/native/native.js";
 
 /** Exit code for what the user can mend: a missing file, an empty one, a wrong option. */
 const EXIT_USAGE = 2;

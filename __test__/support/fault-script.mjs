@@ -10,7 +10,7 @@ import path from "node:path";
 import { conversation } from "./transcripts.mjs";
 
 const require = createRequire(import.meta.url);
-const binding = require("../../lib/native.js").native();
+const binding = require("../../lib/native/native.js").native();
 
 let injected = 0;
 /** What the garbage collector is to meet when it frees a message: a panic, or nothing. */
@@ -35,7 +35,7 @@ globalThis.FinalizationRegistry = class extends FinalizationRegistry {
 };
 
 const strata = require("../../index.js");
-const { Batch } = require("../../lib/snapshot.js");
+const { Batch } = require("../../lib/hook/snapshot.js");
 
 const PANICS = Number(process.argv[2]);
 const folder = mkdtempSync(path.join(tmpdir(), "pi-strata-faults-"));

@@ -2,7 +2,7 @@
 // rejected one and "? N" where the store could not tell.
 import { createRequire } from "node:module";
 
-const { PostgresStore } = createRequire(import.meta.url)("../../lib/store/postgres.js");
+const { PostgresStore } = createRequire(import.meta.url)("../../lib/sessions/store/postgres.js");
 
 const [url, name, count, batch = "1"] = process.argv.slice(2);
 const store = new PostgresStore({ connectionString: url, poolSize: 2, retryMs: 60_000 });

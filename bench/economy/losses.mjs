@@ -3,8 +3,8 @@
 
 import { editsIn } from "../../lib/cli/replay.mjs";
 import { cacheOf } from "../../lib/cli/report/policies.mjs";
-import hook from "../../lib/hook.js";
-import options from "../../lib/options.js";
+import hook from "../../lib/hook/hook.js";
+import options from "../../lib/hook/options.js";
 import { measure, ratesOf } from "./measure.mjs";
 import { Versions } from "./versions.mjs";
 

@@ -1,7 +1,7 @@
 // What the measure knows of each version of a message: its size, and the identifiers and lines a model can read in it.
 
 import { Versions as Identities } from "../../lib/cli/report/versions.mjs";
-import counting from "../../lib/count.js";
+import counting from "../../lib/tools/count.js";
 import { addLines, bareLine } from "./lines.mjs";
 
 /** Provider tokens of a message: cl100k undercounts Claude by about 1.27, and each message has a frame of 4. */

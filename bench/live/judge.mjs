@@ -1,7 +1,7 @@
 // What went wrong at a call of the closed loop: an estimate that is off, a request over the window that was not reported,
 // bytes of the last request that changed although the schedule waits, messages given up with room left.
 
-import native from "../../lib/native.js";
+import native from "../../lib/native/native.js";
 import { isSent } from "./sizes.mjs";
 
 /** Share of the window above which the layers drop messages. */

@@ -2,7 +2,7 @@
 // reports. Judges nothing.
 
 import { Recording } from "../../lib/cli/recording.mjs";
-import hook from "../../lib/hook.js";
+import hook from "../../lib/hook/hook.js";
 import { commonRun } from "./same.mjs";
 import { isSent } from "./sizes.mjs";
 

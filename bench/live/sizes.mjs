@@ -1,8 +1,8 @@
 // How large messages are to a provider: every kind of block by itself, in cl100k tokens and images. It counts what it is
 // handed and knows nothing of how the hook estimates.
 
-import counting from "../../lib/count.js";
-import { UNSENT_STOP_REASONS } from "../../lib/wire.js";
+import { UNSENT_STOP_REASONS } from "../../lib/hook/wire.js";
+import counting from "../../lib/tools/count.js";
 
 const NOTHING = Object.freeze({ tokens: 0, images: 0 });
 

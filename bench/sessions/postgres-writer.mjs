@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import { row } from "./message.mjs";
 
-const { PostgresStore } = createRequire(import.meta.url)("../../lib/store/postgres.js");
+const { PostgresStore } = createRequire(import.meta.url)("../../lib/sessions/store/postgres.js");
 
 const [url, name, count, batch, parallel] = process.argv.slice(2);
 const SESSIONS = 100;

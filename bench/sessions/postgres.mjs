@@ -86,7 +86,7 @@ async function appends(server, processes) {
 
 async function sizes(server, largest, searchable) {
   const url = await server.newDatabase();
-  const { PostgresStore } = await import("../../lib/store/postgres.js");
+  const { PostgresStore } = await import("../../lib/sessions/store/postgres.js");
   const store = new PostgresStore(url);
   await store.open(() => {});
   await store.close();

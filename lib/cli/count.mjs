@@ -1,8 +1,8 @@
 // `pi-strata count`: exact tokens of files or standard input.
 
 import { TextDecoder } from "node:util";
-import counting from "../count.js";
 import models from "../tokens/models.js";
+import counting from "../tools/count.js";
 import { readAll, UsageError } from "./session.mjs";
 import { textTable, whole } from "./table.mjs";
 

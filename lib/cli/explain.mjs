@@ -1,7 +1,7 @@
 // `pi-strata explain`: what the hook would do before one call of a recorded session, and why, as text. Messages are
 // numbered from 1, as they stand in the recording.
 
-import { explain } from "../explain.js";
+import { explain } from "../tools/explain.js";
 import { change, shared } from "./numbers.mjs";
 import { UsageError } from "./session.mjs";
 import { textTable, whole } from "./table.mjs";

@@ -1,6 +1,6 @@
 // The replay's lines and tables, as text.
 
-import { LAYERS } from "../wire.js";
+import { LAYERS } from "../hook/wire.js";
 import { change, whole } from "./numbers.mjs";
 
 const LAYER_TITLES = {

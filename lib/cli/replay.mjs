@@ -1,10 +1,10 @@
 // Plays a recorded session call by call through the hook's engine, as the agent did when it was recorded. Every recorded
 // call is played, with the transcript it had. Tokens are the provider's, estimated. Measures, prints nothing.
 
-import { keptOf, reasonOf, scheduleOf } from "../events.js";
-import { Call, Hook, Layers } from "../hook.js";
-import { checkHookOptions } from "../options.js";
-import { LAYERS } from "../wire.js";
+import { keptOf, reasonOf, scheduleOf } from "../hook/events.js";
+import { Call, Hook, Layers } from "../hook/hook.js";
+import { checkHookOptions } from "../hook/options.js";
+import { LAYERS } from "../hook/wire.js";
 import { shared } from "./numbers.mjs";
 import { Recording } from "./recording.mjs";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import native from "../native.js";
+import native from "../native/native.js";
 import { Recording } from "./recording.mjs";
 
 /** A mistake of the user's, told in one sentence; the process ends with exit code 2. */

@@ -2,10 +2,10 @@
 // unless a host makes one; it keeps numbers, and of the messages nothing but weak references.
 "use strict";
 
-const { explain } = require("../explain.js");
-const { createTransformContext } = require("../hook.js");
-const { native } = require("../native.js");
-const { amount, atLeastOne, CONTEXT_RATIO, checkOptions, record, text } = require("../options.js");
+const { explain } = require("../tools/explain.js");
+const { createTransformContext } = require("../hook/hook.js");
+const { native } = require("../native/native.js");
+const { amount, atLeastOne, CONTEXT_RATIO, checkOptions, record, text } = require("../hook/options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");

@@ -2,10 +2,10 @@
 // to messages. Bounded, however long it runs.
 "use strict";
 
-const { countTokensAsync, estimateTokens } = require("../count.js");
-const { UNSENT_STOP_REASONS } = require("../wire.js");
+const { countTokensAsync, estimateTokens } = require("../tools/count.js");
+const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
 const { Bill } = require("./bill.js");
-const { joinedText } = require("../snapshot.js");
+const { joinedText } = require("../hook/snapshot.js");
 const { actionsOf } = require("./actions.js");
 const { Past } = require("./past.js");
 

@@ -3,8 +3,8 @@
 "use strict";
 
 const { isDeepStrictEqual } = require("node:util");
-const { show } = require("../options.js");
-const { UNSENT_STOP_REASONS } = require("../wire.js");
+const { show } = require("../hook/options.js");
+const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
 const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
 

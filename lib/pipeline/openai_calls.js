@@ -2,7 +2,7 @@
 // it is taken apart only where nothing of it is lost.
 "use strict";
 
-const { json } = require("../snapshot.js");
+const { json } = require("../hook/snapshot.js");
 
 /** Digits that a number of JavaScript always keeps (IEEE 754, Number.MAX_SAFE_INTEGER has 16). */
 const SAFE_DIGITS = 15;

@@ -2,9 +2,9 @@
 // and the settings a host takes from its environment. `Pipeline` runs them one after the other.
 "use strict";
 
-const { native } = require("../native.js");
-const { Reporter } = require("../events.js");
-const { checkOptions, count, handler, show } = require("../options.js");
+const { native } = require("../native/native.js");
+const { Reporter } = require("../hook/events.js");
+const { checkOptions, count, handler, show } = require("../hook/options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
 const { isMedia } = require("./openai_content.js");
 

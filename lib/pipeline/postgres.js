@@ -1,9 +1,9 @@
 // The history of a host's chats in Postgres, in tables of the host's or in new ones.
 "use strict";
 
-const { DatabaseError } = require("../database-error.js");
-const { PostgresConnection, checkConnection } = require("../store/postgres_connection.js");
-const { createTable } = require("../store/postgres_schema.js");
+const { DatabaseError } = require("../native/database-error.js");
+const { PostgresConnection, checkConnection } = require("../sessions/store/postgres_connection.js");
+const { createTable } = require("../sessions/store/postgres_schema.js");
 const { isStorable, storable } = require("./rows.js");
 const { StoredHistory } = require("./stored.js");
 

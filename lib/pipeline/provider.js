@@ -1,9 +1,9 @@
 // The history of a host's chats in an embedded SQLite file. Everything runs on a worker.
 "use strict";
 
-const { withCode } = require("../database-error.js");
-const { native } = require("../native.js");
-const { checkOptions, handler } = require("../options.js");
+const { withCode } = require("../native/database-error.js");
+const { native } = require("../native/native.js");
+const { checkOptions, handler } = require("../hook/options.js");
 const { tableName } = require("./rows.js");
 const { StoredHistory } = require("./stored.js");
 

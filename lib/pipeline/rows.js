@@ -2,7 +2,7 @@
 // results and images beside them as JSON. Checks what a host hands over; reads and writes nothing itself.
 "use strict";
 
-const { checkOptions, count, show } = require("../options.js");
+const { checkOptions, count, show } = require("../hook/options.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];

@@ -2,8 +2,8 @@
 // together in the next transaction. What a job does is the business of the database's own class.
 "use strict";
 
-const { DatabaseError } = require("../database-error.js");
-const { Reporter } = require("../events.js");
+const { DatabaseError } = require("../native/database-error.js");
+const { Reporter } = require("../hook/events.js");
 const { checkChatId, checkCompression, checkLimit, fromRow, toRow } = require("./rows.js");
 
 /** The class of `SqliteProvider` and `PostgresProvider`; `name` is theirs. */

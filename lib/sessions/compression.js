@@ -2,8 +2,8 @@
 // in between, and the store swaps if nobody else has meanwhile.
 "use strict";
 
-const { withCode } = require("../database-error.js");
-const { native } = require("../native.js");
+const { withCode } = require("../native/database-error.js");
+const { native } = require("../native/native.js");
 const { frozen, newId } = require("./conversation.js");
 const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
 

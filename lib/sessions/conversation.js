@@ -3,8 +3,8 @@
 "use strict";
 
 const { randomBytes } = require("node:crypto");
-const { json } = require("../snapshot.js");
-const { UNSENT_STOP_REASONS } = require("../wire.js");
+const { json } = require("../hook/snapshot.js");
+const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
 const { plainText } = require("./text.js");
 
 /** What opens a summary in a session. */

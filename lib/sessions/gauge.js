@@ -3,8 +3,8 @@
 // reports and kept from one conversation to the next.
 "use strict";
 
-const { countTokens, countTokensAsync } = require("../count.js");
-const { UNSENT_STOP_REASONS } = require("../wire.js");
+const { countTokens, countTokensAsync } = require("../tools/count.js");
+const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
 
 class Gauge {
   #overhead;

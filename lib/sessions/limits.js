@@ -1,8 +1,8 @@
 // The options of a ContextManager: what each may be, and limits that leave room for one another.
 "use strict";
 
-const { checkOptions, count, handler, oneOf, positive } = require("../options.js");
-const { storeOption } = require("../store/index.js");
+const { checkOptions, count, handler, oneOf, positive } = require("../hook/options.js");
+const { storeOption } = require("./store/index.js");
 const { isPlain } = require("./conversation.js");
 
 const MAX_MESSAGES = 50;

@@ -2,11 +2,11 @@
 // summary. What a session may let go is decided natively, and a store keeps the rows: this file is the host's door.
 "use strict";
 
-const { native } = require("../native.js");
-const { count, oneOf, positive } = require("../options.js");
-const { storeOf } = require("../store/index.js");
-const { Opening } = require("../store/opening.js");
-const { WriteQueue } = require("../store/queue.js");
+const { native } = require("../native/native.js");
+const { count, oneOf, positive } = require("../hook/options.js");
+const { storeOf } = require("./store/index.js");
+const { Opening } = require("./store/opening.js");
+const { WriteQueue } = require("./store/queue.js");
 const { ask, compressionOf, rowOf } = require("./compression.js");
 const { answerOf, checkMessage, fromAgentMessage, isPlain } = require("./conversation.js");
 const { atLeastOne, check, checkLimits, checkManagerOptions, name } = require("./limits.js");

@@ -2,7 +2,7 @@
 // kind, because a broken key breaks every call alike.
 "use strict";
 
-const { Reporter } = require("../events.js");
+const { Reporter } = require("../hook/events.js");
 
 class Notices {
   #reporter;

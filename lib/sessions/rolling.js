@@ -3,8 +3,8 @@
 // the summariser does, the question that is waiting goes on.
 "use strict";
 
-const { countTokensAsync } = require("../count.js");
-const { amount, checkOptions, count, handler, orFunction, positive, ratio } = require("../options.js");
+const { countTokensAsync } = require("../tools/count.js");
+const { amount, checkOptions, count, handler, orFunction, positive, ratio } = require("../hook/options.js");
 const { Gauge, withoutReport } = require("./gauge.js");
 const { keywordPairs } = require("./keywords.js");
 const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");

@@ -2,9 +2,9 @@
 // summariser, and the pairs in the answer. This file reads the host's messages and hands over what is asked for.
 "use strict";
 
-const { withCode } = require("../database-error.js");
-const { native } = require("../native.js");
-const { UNSENT_STOP_REASONS } = require("../wire.js");
+const { withCode } = require("../native/database-error.js");
+const { native } = require("../native/native.js");
+const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
 const { MAX_TOKENS } = require("./summarizer.js");
 const { plainText } = require("./text.js");
 

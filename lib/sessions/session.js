@@ -2,7 +2,7 @@
 // to the store shows at once; what the store answers tells whether somebody else has changed the session meanwhile.
 "use strict";
 
-const { countTokens } = require("../count.js");
+const { countTokens } = require("../tools/count.js");
 const { frozen, readCall } = require("./conversation.js");
 
 const counted = new WeakMap();

@@ -1,7 +1,7 @@
 // Tokens of chats in OpenAI's form: the messages, and what the wire puts around them.
 "use strict";
 
-const { native } = require("../native.js");
+const { native } = require("../native/native.js");
 const { encodeText, numberOf } = require("./ids.js");
 const { encodingForName, encodingIn, shown } = require("./models.js");
 

@@ -2,7 +2,7 @@
 // would cost more than encoding a short one.
 "use strict";
 
-const { native } = require("../native.js");
+const { native } = require("../native/native.js");
 const { shown } = require("./models.js");
 
 /** Tokens for which room is kept: 256 kB. */

@@ -2,11 +2,11 @@
 // of our own policy is what its row in the table says. It holds sizes, names of roles and tools, and dollars; never text
 // of the conversation.
 
-import counting from "../../count.js";
-import { Call, Hook, Layers } from "../../hook.js";
-import native from "../../native.js";
-import options from "../../options.js";
-import { LAYERS } from "../../wire.js";
+import { Call, Hook, Layers } from "../../hook/hook.js";
+import options from "../../hook/options.js";
+import { LAYERS } from "../../hook/wire.js";
+import native from "../../native/native.js";
+import counting from "../../tools/count.js";
 import { editsIn, reportOf } from "../replay.mjs";
 import { billOf, hitRate } from "./bill.mjs";
 import { ChangeLog } from "./changes.mjs";

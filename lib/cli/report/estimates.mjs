@@ -1,7 +1,7 @@
 // What the provider would have counted for any request at a recorded call: one linear estimate per call, learned from
 // the recorded usage as the hook learns it.
 
-import counting from "../../count.js";
+import counting from "../../tools/count.js";
 import { replay } from "../replay.mjs";
 
 /**

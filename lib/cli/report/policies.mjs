@@ -1,6 +1,6 @@
 // The settings that a report compares: none, and ours. Each is a maker of a policy, `(messages) => Promise<messages>`.
 
-import hook from "../../hook.js";
+import hook from "../../hook/hook.js";
 
 /** Makers of policies by name; each gets `{ contextWindow, prices }`. */
 export const POLICIES = {

@@ -1,6 +1,6 @@
 // Versions of messages: two messages with the same content share one, as they would share a place in a provider's cache.
 
-import counting from "../../count.js";
+import counting from "../../tools/count.js";
 
 export class Versions {
   #make;

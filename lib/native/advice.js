@@ -80,7 +80,7 @@ function isInArchive() {
 }
 
 function reinstall() {
-  const { version } = require("../package.json");
+  const { version } = require("../../package.json");
   return (
     "Delete node_modules and the lock file and install again on this machine, without --omit=optional; " +
     `or add the package by hand: npm install ${packageWanted()}@${version}.`

@@ -16,7 +16,7 @@ const TABLE_OFFSET_AT = 0x28;
 const ENTRY_BYTES_AT = 0x3a;
 const ENTRIES_AT = 0x3c;
 
-/** Throws if a file that lib/addon.js may load is there and cut short. */
+/** Throws if a file that lib/native/addon.js may load is there and cut short. */
 function refuseCutFiles() {
   if (process.platform !== "linux") return;
   for (const file of candidates()) {
@@ -24,13 +24,16 @@ function refuseCutFiles() {
   }
 }
 
-/** The files lib/addon.js may find, where it looks for them. */
+/** The files lib/native/addon.js may find, where it looks for them. */
 function candidates() {
   const [key] = platformKeys();
   const name = `pi-strata.${key}.node`;
   const packaged = path.join(`pi-strata-${key}`, name);
   const folders = module.paths ?? [];
-  const places = [path.join(__dirname, "..", name), ...folders.map((folder) => path.join(folder, packaged))];
+  const places = [
+    path.join(__dirname, "..", "..", name),
+    ...folders.map((folder) => path.join(folder, packaged)),
+  ];
   const found = [...places.filter((file) => existsSync(file)), ...copied(`pi-strata.${key}`)];
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) found.push(...resolved(chosen));

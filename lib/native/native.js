@@ -3,7 +3,7 @@
 "use strict";
 
 const { loadAddon } = require("./addon.js");
-const { refuseCutFiles } = require("./native-file.js");
+const { refuseCutFiles } = require("./file.js");
 
 let loaded;
 
@@ -31,7 +31,7 @@ class NativeUnavailableError extends Error {
 
 /** Loaded only where something went wrong. */
 function advice() {
-  return require("./native-advice.js");
+  return require("./advice.js");
 }
 
 /** Node adds the files that asked, line by line; the first line says what happened. Windows ends it with a full stop. */
@@ -50,7 +50,7 @@ function native() {
 
 function status() {
   const { error } = load();
-  const { version } = require("../package.json");
+  const { version } = require("../../package.json");
   const base = { native: error === undefined, version, platform: `${process.platform}-${process.arch}` };
   if (error === undefined) return base;
   const { adviceFor, isUnsupported, packageWanted } = advice();

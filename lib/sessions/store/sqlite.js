@@ -2,8 +2,8 @@
 // calls into requests and answers back into objects.
 "use strict";
 
-const { coded, withCode } = require("../database-error.js");
-const { native } = require("../native.js");
+const { coded, withCode } = require("../../native/database-error.js");
+const { native } = require("../../native/native.js");
 
 const IN_MEMORY = ":memory:";
 

@@ -2,9 +2,9 @@
 // transcript mended by leaving out as little as can be. Never changes what it is given.
 "use strict";
 
-const { native } = require("./native.js");
-const { withContent } = require("./plan.js");
-const { Batch } = require("./snapshot.js");
+const { native } = require("../native/native.js");
+const { withContent } = require("../hook/plan.js");
+const { Batch } = require("../hook/snapshot.js");
 
 function validate(messages, api) {
   const { numbers, strings } = describe("validate", messages, api);

@@ -3,8 +3,8 @@
 "use strict";
 
 const { createHash } = require("node:crypto");
-const { bytesOf, checked, numberOf } = require("../tokens/ids.js");
-const { native } = require("../native.js");
+const { bytesOf, checked, numberOf } = require("../ids.js");
+const { native } = require("../../native/native.js");
 
 const GPT2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 const CONTRACTION = "('s|'S|'t|'T|'re|'rE|'Re|'RE|'ve|'vE|'Ve|'VE|'m|'M|'ll|'lL|'Ll|'LL|'d|'D)";

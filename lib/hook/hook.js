@@ -3,11 +3,11 @@
 "use strict";
 
 const { FactStore } = require("./fact-store.js");
-const { native } = require("./native.js");
+const { native } = require("../native/native.js");
 const { amount, askedWindow, checkHookOptions, completeCache, positive, record } = require("./options.js");
 const { Plan } = require("./plan.js");
-const { numberOf } = require("./tokens/ids.js");
-const { encodingOfTranscript } = require("./tokens/transcript.js");
+const { numberOf } = require("../tokens/ids.js");
+const { encodingOfTranscript } = require("../tokens/transcript.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { markerOfTranscript } = require("./language.js");
 const { keptLines } = require("./kept-lines.js");

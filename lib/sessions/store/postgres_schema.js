@@ -1,10 +1,10 @@
-// The tables in Postgres: made and brought up to date by lib/store/postgres.sql, in one transaction under a lock that
+// The tables in Postgres: made and brought up to date by lib/sessions/store/postgres.sql, in one transaction under a lock that
 // all who open the database take.
 "use strict";
 
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
-const { DatabaseError } = require("../database-error.js");
+const { DatabaseError } = require("../../native/database-error.js");
 
 /** Key of the advisory lock: "strata" in ASCII. */
 const LOCK = 0x737472617461;

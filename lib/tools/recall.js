@@ -2,10 +2,10 @@
 // agent still holds. Reading and searching run on a worker; the transcript crosses in batches, newest first.
 "use strict";
 
-const { Shapes } = require("./guard_shapes.js");
-const { native } = require("./native.js");
-const { Batch, joinedText } = require("./snapshot.js");
-const { DEFAULTS } = require("./wire.js");
+const { Shapes } = require("./shapes.js");
+const { native } = require("../native/native.js");
+const { Batch, joinedText } = require("../hook/snapshot.js");
+const { DEFAULTS } = require("../hook/wire.js");
 
 const NAME = "recall";
 /** UTF-16 units of a page where the model asks for no other size, and of the largest. */

@@ -2,7 +2,7 @@
 // a statement's values, of the connection string or of a password ever gets into either.
 "use strict";
 
-const { DatabaseError } = require("../database-error.js");
+const { DatabaseError } = require("../../native/database-error.js");
 
 /** Codes of SQLSTATE (Postgres, appendix A), or their first two characters, and Node's; the first that fits. */
 const KINDS = [

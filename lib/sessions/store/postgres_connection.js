@@ -2,8 +2,8 @@
 // outcome is known even where the connection broke while they were committed. Knows nothing of what is stored.
 "use strict";
 
-const { DatabaseError } = require("../database-error.js");
-const { checkOptions, count, handler, positive } = require("../options.js");
+const { DatabaseError } = require("../../native/database-error.js");
+const { checkOptions, count, handler, positive } = require("../../hook/options.js");
 const { isConflict, isReadTimeout, isState, isUnavailable, publicError } = require("./postgres_errors.js");
 
 /** Connections; Postgres itself allows 100 in all unless told otherwise. */

@@ -2,9 +2,9 @@
 // session's row; what a conversation may let go is not decided here.
 "use strict";
 
-const { DatabaseError } = require("../database-error.js");
-const { Reporter } = require("../events.js");
-const { native } = require("../native.js");
+const { DatabaseError } = require("../../native/database-error.js");
+const { Reporter } = require("../../hook/events.js");
+const { native } = require("../../native/native.js");
 const { PostgresConnection, checkConnection } = require("./postgres_connection.js");
 const { isDuplicate } = require("./postgres_errors.js");
 const { Changes, hashOf } = require("./postgres_changes.js");

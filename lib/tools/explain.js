@@ -1,9 +1,9 @@
 // A dry run of the hook: what it would do now, and why. Edits nothing.
 "use strict";
 
-const { LAYERS, keptOf, reasonOf, scheduleOf } = require("./events.js");
-const { Call, Hook, Layers } = require("./hook.js");
-const { checkHookOptions } = require("./options.js");
+const { LAYERS, keptOf, reasonOf, scheduleOf } = require("../hook/events.js");
+const { Call, Hook, Layers } = require("../hook/hook.js");
+const { checkHookOptions } = require("../hook/options.js");
 
 async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");

@@ -1,11 +1,11 @@
 // Exact counts for JavaScript: of a string, a message or an array of messages, by any encoding.
 "use strict";
 
-const { native } = require("./native.js");
-const { Batch } = require("./snapshot.js");
+const { native } = require("../native/native.js");
+const { Batch } = require("../hook/snapshot.js");
 
 /** Tokens of one image where no option says otherwise. */
-const { imageTokens: IMAGE_TOKENS } = require("./wire.js").DEFAULTS;
+const { imageTokens: IMAGE_TOKENS } = require("../hook/wire.js").DEFAULTS;
 
 function countTokens(input, options) {
   return count(input, options, native().countText, native().countMessages);
@@ -25,8 +25,8 @@ function count(input, options, ofText, ofMessages) {
 /** The native side's number of the encoding options ask for; undefined is cl100k_base. */
 function numberIn(options) {
   if (options?.encoding === undefined && options?.model === undefined) return undefined;
-  const { numberOf } = require("./tokens/ids.js");
-  return numberOf(require("./tokens/models.js").encodingIn(options));
+  const { numberOf } = require("../tokens/ids.js");
+  return numberOf(require("../tokens/models.js").encodingIn(options));
 }
 
 /** Tokens by a conservative three UTF-16 units each, or exact ones. */
@@ -48,7 +48,7 @@ function fitsTokens(input, limit, options) {
 /** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */
 function isWithinTokenLimit(input, limit, options) {
   if (Array.isArray(input) && input.every((message) => typeof message?.content === "string")) {
-    const total = require("./tokens/chat.js").countChatTokens(input, options);
+    const total = require("../tokens/chat.js").countChatTokens(input, options);
     checkLimit("isWithinTokenLimit", limit);
     return total <= limit && total;
   }

@@ -2,7 +2,7 @@
 "use strict";
 
 const { Encoding } = require("../encoding.js");
-const { shown } = require("../tokens/models.js");
+const { shown } = require("../models.js");
 const { encodingOfRanks, isOurs } = require("./ranks.js");
 
 class Tiktoken extends Encoding {

@@ -2,10 +2,10 @@
 // around special tokens is done here; what lies between them is the native encoder's.
 "use strict";
 
-const { native } = require("./native.js");
-const { decodeAll, encodeAll, decodeAllLater } = require("./tokens/generators.js");
-const { checked, decodeIds, encodeText, numberOf } = require("./tokens/ids.js");
-const { checkEncoding, encodingForName, shown } = require("./tokens/models.js");
+const { native } = require("../native/native.js");
+const { decodeAll, encodeAll, decodeAllLater } = require("./generators.js");
+const { checked, decodeIds, encodeText, numberOf } = require("./ids.js");
+const { checkEncoding, encodingForName, shown } = require("./models.js");
 
 const NONE = Object.freeze([]);
 

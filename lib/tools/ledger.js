@@ -2,9 +2,9 @@
 // hook cost and saved. Edits nothing.
 "use strict";
 
-const { Call, Hook, Layers } = require("./hook.js");
-const { native } = require("./native.js");
-const { amount, checkHookOptions, checkOptions, positive, show } = require("./options.js");
+const { Call, Hook, Layers } = require("../hook/hook.js");
+const { native } = require("../native/native.js");
+const { amount, checkHookOptions, checkOptions, positive, show } = require("../hook/options.js");
 
 /** Dollars per million tokens; the cache's prices follow that of the input, and so does the answer's. */
 const PRICE_OPTIONS = {

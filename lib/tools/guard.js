@@ -2,12 +2,21 @@
 // It runs on the hook's own machinery; only the plan, the options and what the host is told are its own.
 "use strict";
 
-const { Reporter } = require("./events.js");
-const { Shapes } = require("./guard_shapes.js");
-const { Call, Hook } = require("./hook.js");
-const { native } = require("./native.js");
-const { amount, checkOptions, count, flag, handler, oneOf, orFunction, positive } = require("./options.js");
-const { joinedText } = require("./snapshot.js");
+const { Reporter } = require("../hook/events.js");
+const { Shapes } = require("./shapes.js");
+const { Call, Hook } = require("../hook/hook.js");
+const { native } = require("../native/native.js");
+const {
+  amount,
+  checkOptions,
+  count,
+  flag,
+  handler,
+  oneOf,
+  orFunction,
+  positive,
+} = require("../hook/options.js");
+const { joinedText } = require("../hook/snapshot.js");
 
 /** UTF-16 units; the documented defaults (MAX_TOOL_RESULT_LEN and its neighbours in src/guard.rs). */
 const CAP_OPTIONS = {

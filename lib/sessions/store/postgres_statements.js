@@ -1,5 +1,5 @@
 // The statements by which Postgres changes and reads sessions: each takes what it needs as parameters and says what a
-// session is afterwards. lib/store/postgres.js runs them; none of them is made of a host's text.
+// session is afterwards. lib/sessions/store/postgres.js runs them; none of them is made of a host's text.
 "use strict";
 
 const ms = (column) => `floor(extract(epoch FROM ${column}) * 1000)::float8`;

@@ -2,7 +2,7 @@
 // rejects or is slow changes nothing about the result.
 "use strict";
 
-const { native } = require("./native.js");
+const { native } = require("../native/native.js");
 const { isThinking } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
 const wire = require("./wire.js");

@@ -3,7 +3,7 @@
 "use strict";
 
 const { createHash } = require("node:crypto");
-const { DatabaseError } = require("../database-error.js");
+const { DatabaseError } = require("../../native/database-error.js");
 const sql = require("./postgres_statements.js");
 
 /** UTF-8 bytes of a message's id: it stands in an index. */

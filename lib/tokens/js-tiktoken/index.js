@@ -1,7 +1,7 @@
 // What js-tiktoken exports, under its names and with its behaviour, for `"js-tiktoken"` to be an alias of this file.
 "use strict";
 
-const { checkEncoding, encodingForName } = require("../tokens/models.js");
+const { checkEncoding, encodingForName } = require("../models.js");
 const { ranksOf } = require("./ranks.js");
 const { Tiktoken } = require("./tiktoken.js");
 

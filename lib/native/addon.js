@@ -12,7 +12,7 @@ const { platformKeys } = require("./platform.js");
 const LOADERS = {
   "linux-x64-gnu"(missed) {
     try {
-      return require("../pi-strata.linux-x64-gnu.node");
+      return require("../../pi-strata.linux-x64-gnu.node");
     } catch (error) {
       missed.push(error);
     }
@@ -24,7 +24,7 @@ const LOADERS = {
   },
   "linux-arm64-gnu"(missed) {
     try {
-      return require("../pi-strata.linux-arm64-gnu.node");
+      return require("../../pi-strata.linux-arm64-gnu.node");
     } catch (error) {
       missed.push(error);
     }
@@ -36,7 +36,7 @@ const LOADERS = {
   },
   "linux-x64-musl"(missed) {
     try {
-      return require("../pi-strata.linux-x64-musl.node");
+      return require("../../pi-strata.linux-x64-musl.node");
     } catch (error) {
       missed.push(error);
     }
@@ -48,7 +48,7 @@ const LOADERS = {
   },
   "linux-arm64-musl"(missed) {
     try {
-      return require("../pi-strata.linux-arm64-musl.node");
+      return require("../../pi-strata.linux-arm64-musl.node");
     } catch (error) {
       missed.push(error);
     }
@@ -60,7 +60,7 @@ const LOADERS = {
   },
   "darwin-universal"(missed) {
     try {
-      return require("../pi-strata.darwin-universal.node");
+      return require("../../pi-strata.darwin-universal.node");
     } catch (error) {
       missed.push(error);
     }
@@ -72,7 +72,7 @@ const LOADERS = {
   },
   "darwin-x64"(missed) {
     try {
-      return require("../pi-strata.darwin-x64.node");
+      return require("../../pi-strata.darwin-x64.node");
     } catch (error) {
       missed.push(error);
     }
@@ -84,7 +84,7 @@ const LOADERS = {
   },
   "darwin-arm64"(missed) {
     try {
-      return require("../pi-strata.darwin-arm64.node");
+      return require("../../pi-strata.darwin-arm64.node");
     } catch (error) {
       missed.push(error);
     }
@@ -96,7 +96,7 @@ const LOADERS = {
   },
   "win32-x64-msvc"(missed) {
     try {
-      return require("../pi-strata.win32-x64-msvc.node");
+      return require("../../pi-strata.win32-x64-msvc.node");
     } catch (error) {
       missed.push(error);
     }
@@ -108,7 +108,7 @@ const LOADERS = {
   },
   "win32-arm64-msvc"(missed) {
     try {
-      return require("../pi-strata.win32-arm64-msvc.node");
+      return require("../../pi-strata.win32-arm64-msvc.node");
     } catch (error) {
       missed.push(error);
     }
@@ -134,7 +134,7 @@ function loadAddon() {
 
 /** What was built from source for a platform that has no package. */
 function ownBuild(key, missed) {
-  const folder = path.join(__dirname, "..");
+  const folder = path.join(__dirname, "..", "..");
   const file = readdirSync(folder).find(
     (name) => name.startsWith(`pi-strata.${key}`) && name.endsWith(".node"),
   );
