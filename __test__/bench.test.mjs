@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { findCutPoint } from "@earendil-works/pi-agent-core";
+import { cutPoint, piCompaction, recordedCompactions } from "../bench/economy/compaction.mjs";
 import { compare, compareTable } from "../bench/economy/compare.mjs";
 import { liveLine, liveTable, replayLive, summarizeLive } from "../bench/live/calls.mjs";
 import { replay, Summary } from "../lib/cli/replay.mjs";
@@ -107,3 +109,39 @@ async function reportsOf(session, provider) {
   for await (const report of replayLive(session, {}, provider)) reports.push(report);
   return reports;
 }
+
+test("pi's own compaction cuts where pi cuts, acts above the window less its reserve, and its call is paid", async () => {
+  for (const file of new Set([EXAMPLE, RECORDING])) {
+    const { messages } = await loadSession(file);
+    const entries = messages.map((message) => ({ type: "message", message }));
+    for (const keep of [500, 5000, 20_000, 60_000]) {
+      const { firstKeptEntryIndex } = findCutPoint(entries, 0, entries.length, keep);
+      assert.equal(cutPoint(messages, 0, keep), firstKeptEntryIndex, `${file}, ${keep}`);
+    }
+  }
+  const session = { name: "example", messages: await loadSession(EXAMPLE) };
+  const policies = { none: () => async (messages) => messages, pi: piCompaction };
+  const rowsAt = (contextWindow) => compare([session], { ...SETTING, contextWindow, policies });
+  const [none, idle] = await rowsAt(200_000);
+  assert.deepEqual({ ...idle, policy: "none" }, none);
+  const [, acting] = await rowsAt(100_000);
+  assert.ok(acting.peak <= 100_000 - 16_384 + 20_000 && acting.toolRecall < 1 && acting.userText < 1);
+  const policy = piCompaction({ contextWindow: 100_000, prices: PRICES });
+  await compare([session], { ...SETTING, contextWindow: 100_000, policies: { pi: () => policy } });
+  assert.ok(policy.dollarsApart() > 0.01);
+});
+
+test("recorded compactions come where they came, with what they kept", async () => {
+  const message = (text) => ({ role: "user", content: text });
+  const messages = Array.from("abcdef", message);
+  const compactions = [
+    { at: 2, opening: [message("S"), message("b")], isCached: true },
+    { at: 4, opening: [message("T")], isCached: false },
+  ];
+  const policy = recordedCompactions({ prices: PRICES, compactions });
+  const sent = [];
+  for (let end = 1; end <= messages.length; end += 1)
+    sent.push((await policy(messages.slice(0, end))).map(({ content }) => content).join(""));
+  assert.deepEqual(sent, ["a", "Sb", "Sbc", "T", "Te", "Tef"]);
+  assert.ok(policy.dollarsApart() > 0);
+});

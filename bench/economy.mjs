@@ -18,6 +18,7 @@ import { uncompacted } from "./economy/uncompacted.mjs";
 import { scatterPlot } from "./plot.mjs";
 import { publicRecordings } from "./public.mjs";
 
+/** Tokens; of another window the name of the files says the size. */
 const CONTEXT_WINDOW = 200_000;
 const RESULTS = new URL("results/", import.meta.url);
 const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
@@ -44,6 +45,7 @@ const { values: flags, positionals: given } = parseArgs({
     worst: { type: "boolean" },
     before: { type: "string" },
     uncompacted: { type: "string" },
+    "context-window": { type: "string", default: String(CONTEXT_WINDOW) },
   },
 });
 const isPublic = flags.public === true;
@@ -52,13 +54,22 @@ const named = given.length > 0 ? given : [EXAMPLE];
 // Read first: it may be the very file that is written below.
 const before = flags.before === undefined ? undefined : JSON.parse(await readFile(flags.before, "utf8"));
 const files = isPublic ? await publicRecordings() : named;
-const name = `economy${isPublic ? "-public" : ""}${scale === undefined ? "" : "-uncompacted"}`;
+const contextWindow = Number(flags["context-window"]);
+const kinds = [
+  isPublic && "public",
+  scale !== undefined && "uncompacted",
+  contextWindow !== CONTEXT_WINDOW && String(contextWindow),
+];
+const name = ["economy", ...kinds.filter(Boolean)].join("-");
 const sessions = [];
 for (const file of files) {
   const recording = await loadSession(file);
-  sessions.push({ name: basename(file), messages: scale === undefined ? recording : uncompacted(recording) });
+  sessions.push({
+    name: basename(file),
+    ...(scale === undefined ? { messages: recording } : uncompacted(recording)),
+  });
 }
-const setting = { contextWindow: CONTEXT_WINDOW, prices: PRICES, scale };
+const setting = { contextWindow, prices: PRICES, scale };
 
 const rows = await compare(sessions, setting);
 const sweep = await compare(sessions, {

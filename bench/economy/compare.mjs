@@ -4,6 +4,7 @@ import { Recording } from "../../lib/cli/recording.mjs";
 import { estimatesOf } from "../../lib/cli/report/estimates.mjs";
 import { POLICIES as OURS } from "../../lib/cli/report/policies.mjs";
 import { percent, textTable, whole } from "../../lib/cli/table.mjs";
+import { piCompaction, recordedCompactions } from "./compaction.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { clearOver100k, coldOnly, maskBatches, wholeRounds } from "./yardsticks.mjs";
 
@@ -14,21 +15,27 @@ const POLICIES = {
   "clear over 100k, keep 20": clearOver100k,
   "cold only": coldOnly,
   "mask all but 20, batches of 40": maskBatches,
+  "pi's own compaction": piCompaction,
 };
+
+/** Beside them where a recording is played as if its host had never compacted it. */
+const RECORDED = { "the host's compactions, as recorded": recordedCompactions };
 
 /**
  * One row per session and policy, then, where there are several sessions, one per policy over all of them. `sessions`
- * are `{ name, messages }`, the messages a recording or a list; `onStep` is called after each row that was measured. A
+ * are `{ name, messages, compactions }`, the messages a recording or a list; `onStep` is called after each row that was measured. A
  * provider counts as the recorded one did, or `scale` tokens for one of cl100k_base.
  */
-export async function compare(sessions, { contextWindow, prices, scale, policies = POLICIES, onStep }) {
+export async function compare(sessions, { contextWindow, prices, scale, policies: given, onStep }) {
   const rows = [];
+  const isUncompacted = sessions.some(({ compactions }) => compactions !== undefined);
+  const policies = given ?? { ...POLICIES, ...(isUncompacted ? RECORDED : {}) };
   const totals = new Map(Object.keys(policies).map((policy) => [policy, emptyScore()]));
-  for (const { name, messages } of sessions) {
+  for (const { name, messages, compactions = [] } of sessions) {
     const recording = Recording.of(messages);
     const estimates = await estimatesOf(recording, { contextWindow, scale });
     for (const [policy, make] of Object.entries(policies)) {
-      const play = make({ contextWindow, prices });
+      const play = make({ contextWindow, prices, compactions });
       const score = await measure(recording, play, { contextWindow, prices, estimates });
       totals.set(policy, addScores(totals.get(policy), score));
       rows.push(rowOf(name, policy, score));

@@ -47,6 +47,9 @@ export async function measure(messages, policy, { prices = PRICES, onCall, ...se
     onCall?.({ ...call, edits, lost });
   };
   const bill = await billOf(recording, policy, { ...setting, prices, versions, onCall: watch });
+  // Calls that the policy makes beside the recorded ones cost the same under either cache.
+  const apart = policy.dollarsApart?.() ?? 0;
+  for (const model of Object.keys(bill.dollars)) bill.dollars[model] += apart;
   return { ...score, ...bill };
 }
 

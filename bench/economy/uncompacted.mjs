@@ -3,9 +3,18 @@
 
 import { Recording } from "../../lib/cli/recording.mjs";
 
-/** Its messages in order, without the host's summaries and without what the provider reported of them. */
+/** `{ messages, compactions }`: its messages in order, without the host's summaries and without what the provider reported. */
 export function uncompacted(recording) {
-  const messages = Array.from({ length: recording.length }, (_, number) => recording.message(number));
-  const said = messages.filter(({ role }) => role !== "compactionSummary");
-  return Recording.of(said.map((message) => ({ ...message, usage: undefined })));
+  const numbers = Array.from({ length: recording.length }, (_, number) => number);
+  const said = numbers.filter((number) => recording.message(number).role !== "compactionSummary");
+  const unreported = (number) => ({ ...recording.message(number), usage: undefined });
+  const isCached = recording.format.startsWith("Claude Code");
+  const compactions = recording.stretches
+    .filter(({ cause }) => cause === "compaction")
+    .map(({ opening, from }) => ({
+      at: said.findIndex((number) => number >= from),
+      opening: opening.map(unreported),
+      isCached,
+    }));
+  return { messages: Recording.of(said.map(unreported)), compactions };
 }

@@ -5,7 +5,7 @@ import counting from "../../lib/tools/count.js";
 import { addLines, bareLine } from "./lines.mjs";
 
 /** Provider tokens of a message: cl100k undercounts Claude by about 1.27, and each message has a frame of 4. */
-const SCALE = 1.27;
+export const SCALE = 1.27;
 const FRAME_TOKENS = 4;
 
 const IDENTIFIER = /[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*/g;
@@ -79,7 +79,7 @@ export function identifiersOf(message) {
   return new Set(textsOf(message.content).flatMap(identifiersIn));
 }
 
-function identifiersIn(text) {
+export function identifiersIn(text) {
   const found = [];
   for (const [identifier] of text.matchAll(IDENTIFIER)) {
     if (identifier.length >= IDENTIFIER_MIN_CHARS && identifier.length <= IDENTIFIER_MAX_CHARS)
@@ -91,7 +91,7 @@ function identifiersIn(text) {
   return found;
 }
 
-function textsOf(content) {
+export function textsOf(content) {
   if (typeof content === "string") return [content];
   if (!Array.isArray(content)) return [];
   return content.flatMap((block) => [

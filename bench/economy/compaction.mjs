@@ -1,0 +1,128 @@
+// Compaction by the host, to measure ours against: pi's own, and the compactions that a recording tells of.
+
+import counting from "../../lib/count.js";
+import { identifiersIn, SCALE, textsOf } from "./versions.mjs";
+
+/** pi compacts above its window less this many tokens, and keeps the newest 20,000 (`DEFAULT_COMPACTION_SETTINGS`). */
+const RESERVE_TOKENS = 16_384;
+const KEEP_RECENT_TOKENS = 20_000;
+/** pi estimates a token for four UTF-16 code units, 4,800 of them for an image, and shows the summary call 2,000 of each tool result. */
+const CHARS_PER_TOKEN = 4;
+const IMAGE_CHARS = 4800;
+const TOOL_RESULT_CHARS = 2000;
+/** cl100k tokens of a summary: the two that before-compaction.jsonl recorded have 924 and 1,118. */
+const SUMMARY_TOKENS = 1000;
+/** An answer costs five times the input, as in `lib/ledger.js`. */
+const OUTPUT_PRICE = 5;
+const PER_MILLION = 1e-6;
+
+/**
+ * Over the window less 16,384 tokens all but the newest 20,000 become a summary. Before each call, which is as early as
+ * can be: pi looks at the end of a turn. The call that summarises is paid (`dollarsApart`), and what it shows is taken to
+ * be the names that were said most often, which is more than a summary has.
+ */
+export function piCompaction({ contextWindow, prices }) {
+  let [first, summary, start, answeredFrom, spent] = [undefined, undefined, 0, 0, 0];
+  const policy = async (messages) => {
+    if (messages[0] !== first) [first, summary, start, answeredFrom] = [messages[0], undefined, 0, 0];
+    if (contextTokens(messages, answeredFrom) > contextWindow - RESERVE_TOKENS) {
+      const cut = cutPoint(messages, start);
+      if (cut > start) {
+        const old = [...(summary === undefined ? [] : [summary]), ...messages.slice(start, cut)];
+        spent += summaryDollars(SCALE * counting.countTokens(serialized(old)), prices.input, prices);
+        summary = summaryOf(old, messages[cut].timestamp);
+        [start, answeredFrom] = [cut, messages.length];
+      }
+    }
+    return summary === undefined ? messages : [summary, ...messages.slice(start)];
+  };
+  policy.dollarsApart = () => spent;
+  return policy;
+}
+
+/**
+ * The recorded host's own compactions, `{ at, opening, isCached }` each: from message `at` on, `opening` stands for all
+ * before it. Claude Code asks for the summary behind the conversation, which is read from the cache; pi asks anew.
+ */
+export function recordedCompactions({ prices, compactions }) {
+  let [done, spent] = [0, 0];
+  const before = (messages, index) => {
+    const { at, opening } = compactions[index - 1] ?? { at: 0, opening: [] };
+    return [...opening, ...messages.slice(at)];
+  };
+  const policy = async (messages) => {
+    for (; done < compactions.length && compactions[done].at <= messages.length; done += 1) {
+      const { at, isCached } = compactions[done];
+      const old = before(messages.slice(0, at), done);
+      spent += isCached
+        ? summaryDollars(SCALE * counting.countTokens(old), prices.read, prices)
+        : summaryDollars(SCALE * counting.countTokens(serialized(old)), prices.input, prices);
+    }
+    return before(messages, done);
+  };
+  policy.dollarsApart = () => spent;
+  return policy;
+}
+
+function summaryDollars(tokens, price, { input }) {
+  return PER_MILLION * (tokens * price + SCALE * SUMMARY_TOKENS * OUTPUT_PRICE * input);
+}
+
+/** What the provider reported of the last answer, and an estimate of what came since; none right after a compaction. */
+function contextTokens(messages, answeredFrom) {
+  const last = messages.findLastIndex(({ role, usage }) => role === "assistant" && usage !== undefined);
+  if (last < answeredFrom) return 0;
+  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = messages[last].usage;
+  const since = messages.slice(last + 1).reduce((sum, message) => sum + estimated(message), 0);
+  return input + output + cacheRead + cacheWrite + since;
+}
+
+/** The first message that stays, never a tool result. */
+export function cutPoint(messages, start, keepTokens = KEEP_RECENT_TOKENS) {
+  let kept = 0;
+  for (let i = messages.length - 1; i >= start; i -= 1) {
+    kept += estimated(messages[i]);
+    if (kept < keepTokens) continue;
+    const cut = messages.findIndex(({ role }, at) => at >= i && role !== "toolResult");
+    return cut === -1 ? start : cut;
+  }
+  return start;
+}
+
+function estimated({ content, summary, command = "", output = "" }) {
+  const text = typeof content === "string" ? content : (summary ?? command + output);
+  const blocks = Array.isArray(content) ? content : [{ text }];
+  const chars = blocks.reduce((sum, block) => sum + charsOf(block), 0);
+  return Math.ceil(chars / CHARS_PER_TOKEN);
+}
+
+function charsOf({ type, text, thinking, name, arguments: given }) {
+  if (type === "image") return IMAGE_CHARS;
+  if (type === "toolCall") return name.length + JSON.stringify(given).length;
+  return (text ?? thinking ?? "").length;
+}
+
+/** A conversation as pi hands it to the call that summarises. */
+function serialized(messages) {
+  const textOf = ({ role, content }) => {
+    const text = textsOf(content).join("\n");
+    return role === "toolResult" ? text.slice(0, TOOL_RESULT_CHARS) : text;
+  };
+  return messages.map(textOf).join("\n\n");
+}
+
+function summaryOf(messages, timestamp) {
+  const counts = new Map();
+  for (const name of messages.flatMap(({ content }) => textsOf(content).flatMap(identifiersIn)))
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  const names = Array.from(counts).sort(([, a], [, b]) => b - a);
+  const kept = [];
+  let tokens = 0;
+  for (const [name] of names) {
+    tokens += counting.countTokens(`${name}\n`);
+    if (tokens > SUMMARY_TOKENS) break;
+    kept.push(name);
+  }
+  const summary = kept.join("\n");
+  return { role: "compactionSummary", summary, content: [{ type: "text", text: summary }], timestamp };
+}
