@@ -1,6 +1,6 @@
 // Compaction by the host, to measure ours against: pi's own, and the compactions that a recording tells of.
 
-import counting from "../../lib/count.js";
+import counting from "../../lib/tools/count.js";
 import { identifiersIn, SCALE, textsOf } from "./versions.mjs";
 
 /** pi compacts above its window less this many tokens, and keeps the newest 20,000 (`DEFAULT_COMPACTION_SETTINGS`). */
