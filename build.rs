@@ -1,33 +1,6 @@
-//! Sets the linker flags a Node addon needs, and lays out the token tables that `src/tokens` embeds.
-
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a build script stops the build where its input is not what it must be"
-)]
-
-use std::{env, fs, path::PathBuf};
-
-#[path = "build/classes.rs"]
-mod classes;
-#[path = "build/encodings.rs"]
-mod encodings;
-#[path = "src/tokens/packing.rs"]
-#[expect(dead_code, reason = "what reads the tables is for the crate")]
-mod packing;
-#[path = "build/trie.rs"]
-mod trie;
-#[path = "build/vocabulary.rs"]
-mod vocabulary;
+//! Sets the linker flags a Node addon needs.
 
 fn main() {
     #[cfg(feature = "node")]
     napi_build::setup();
-    println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed=src/tokens/packing.rs");
-    let folder = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
-    encodings::write(&folder);
-    for (name, contents) in classes::tables() {
-        fs::write(folder.join(name), contents).expect("OUT_DIR can be written");
-    }
 }

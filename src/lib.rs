@@ -83,7 +83,8 @@ pub mod sessions;
 pub mod shorten;
 pub mod sqlite;
 pub mod text;
-pub mod tokens;
 pub mod traits;
 pub mod transcript;
 pub mod validity;
+
+pub use pi_strata_tokens as tokens;

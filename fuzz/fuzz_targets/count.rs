@@ -5,13 +5,13 @@
 
 #![no_main]
 
-#[path = "../../tests/tokens_oracles/agree.rs"]
+#[path = "../../src/tokens/tests/oracles/agree.rs"]
 mod agree;
-#[path = "../../tests/tokens_oracles/mod.rs"]
-mod tokens_oracles;
+#[path = "../../src/tokens/tests/oracles/mod.rs"]
+mod oracles;
 
 use libfuzzer_sys::fuzz_target;
-use pi_strata::tokens::Tokenizer;
+use pi_strata_tokens::Tokenizer;
 
 /// Copies that make even a short text long enough to be remembered.
 const COPIES: usize = 8;

@@ -102,7 +102,7 @@ const KEPT_BUFFER_BYTES: usize = 1 << 20;
 /// An encoding: how text is cut into pieces and pieces into tokens, and which special tokens there are beside them.
 ///
 /// ```
-/// use pi_strata::tokens::Tokenizer;
+/// use pi_strata_tokens::Tokenizer;
 ///
 /// let o200k = Tokenizer::named("o200k_base").expect("one of the six");
 /// assert_eq!(o200k.count("hello world"), 2);

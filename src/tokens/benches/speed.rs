@@ -1,6 +1,6 @@
 //! Speed of the token counter alone, warm, on the corpora of `bench/contenders`.
 //!
-//! `PI_STRATA_ENCODING=o200k_base cargo bench --bench tokens [-- NAME]` (cl100k_base without it) prints megabytes per
+//! `PI_STRATA_ENCODING=o200k_base cargo bench -p pi-strata-tokens --bench speed [-- NAME]` (cl100k_base without it) prints megabytes per
 //! second, the median of a few rounds. The comparison with other crates is a package of its own, `bench/contenders`.
 
 #![expect(
@@ -9,15 +9,15 @@
     reason = "a test or bench fails where its own input is not what it must be"
 )]
 
-#[path = "../bench/contenders/src/corpora.rs"]
+#[path = "../../../bench/contenders/src/corpora.rs"]
 mod corpora;
 
 use std::{env, hint::black_box, path::Path, time::Instant};
 
-use pi_strata::tokens::{Scanner, Tokenizer};
+use pi_strata_tokens::{Scanner, Tokenizer};
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let session =
         env::var("PI_STRATA_SESSION").map_or_else(|_| root.join("examples/session.jsonl"), Into::into);
     let only: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

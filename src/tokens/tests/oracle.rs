@@ -8,14 +8,14 @@
     reason = "a test or bench fails where its own input is not what it must be"
 )]
 
-#[path = "tokens_oracles/agree.rs"]
+#[path = "oracles/agree.rs"]
 mod agree;
-mod tokens_oracles;
-mod tokens_strings;
+mod oracles;
+mod strings;
 
 use std::{env, thread};
 
-use pi_strata::tokens::Tokenizer;
+use pi_strata_tokens::Tokenizer;
 
 const DEFAULT_STRINGS: u64 = 100_000;
 /// The oracles are the slow part, and every machine that tests has two cores.
@@ -50,7 +50,7 @@ fn agrees_with_both_oracles() {
 fn every_encoding_agrees_with_its_own_oracle() {
     for tokenizer in Tokenizer::all() {
         (0..2000).for_each(|seed| check(tokenizer, seed));
-        let oracle = tokens_oracles::oracle(tokenizer);
+        let oracle = oracles::oracle(tokenizer);
         let special = tokenizer.special_tokens();
         assert_eq!(special.len(), oracle.special_tokens().len(), "{tokenizer:?}");
         for &(id, text) in special {
@@ -62,7 +62,7 @@ fn every_encoding_agrees_with_its_own_oracle() {
 }
 
 fn check(tokenizer: &Tokenizer, seed: u64) {
-    let text = tokens_strings::string(seed);
+    let text = strings::string(seed);
     let place = || format!("{tokenizer:?}, seed {seed}: {text:?}");
     let count = agree::agrees(tokenizer, &text, &place);
     let second_opinion = match tokenizer.name() {

@@ -8,7 +8,7 @@
 //! ```
 
 use super::{Block, Pretokenizer, bytes_end, cl100k::is_last_break, contraction_end, number, run_end, white};
-use crate::tokens::{
+use crate::{
     blocks::{digit_triples, flood, inner_white_starts},
     classes::{self, Class, SYMBOL, Set},
     simd::Classify,

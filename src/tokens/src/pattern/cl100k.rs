@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Block, Pretokenizer, bytes_end, contraction_end, number, run_end, white};
-use crate::tokens::{
+use crate::{
     blocks::{digit_triples, flood, inner_white_starts},
     classes::{self, Class, LETTER, SYMBOL},
     simd::Classify,

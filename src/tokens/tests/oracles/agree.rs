@@ -1,8 +1,8 @@
 //! That one text is counted, encoded and decoded as tiktoken-rs does it, in every way there is to ask.
 
-use pi_strata::tokens::{Scanner, Tokenizer};
+use pi_strata_tokens::{Scanner, Tokenizer};
 
-use crate::tokens_oracles::oracle;
+use crate::oracles::oracle;
 
 /// Holds counts, tokens and what they decode to against the oracle, which is asked once; how many tokens there are.
 /// `place` says what was asked, should an answer differ.

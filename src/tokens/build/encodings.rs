@@ -1,5 +1,5 @@
 //! The one table of encodings. An entry here, and its tests, are all another encoding takes: ranks and special tokens
-//! come from tiktoken-rs, and what `src/tokens` embeds is made of them.
+//! come from tiktoken-rs, and what the crate embeds is made of them.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -11,7 +11,7 @@ struct Encoding {
     name: &'static str,
     /// The encoding whose tables it reads: its own, or those of one that has the same ranks and perhaps more after them.
     tables: &'static str,
-    /// The pattern, as `src/tokens/pattern` names it.
+    /// The pattern, as `src/pattern` names it.
     pattern: &'static str,
     oracle: fn() -> Option<CoreBPE>,
 }

@@ -9,7 +9,7 @@ use regex_syntax::hir::{Class, HirKind};
 const BLOCK: usize = 128;
 /// One past the last code point.
 const END: usize = 0x11_0000;
-/// Classes by number, as `src/tokens/classes.rs` has them: 0 is "none of these".
+/// Classes by number, as `src/classes.rs` has them: 0 is "none of these".
 const CLASSES: [(&str, u8); 6] = [
     (r"[\p{Lu}\p{Lt}]", 1),
     (r"\p{Ll}", 2),

@@ -1,10 +1,10 @@
 //! Every Unicode scalar value in seven surroundings, by every vocabulary, against tiktoken-rs.
 
-mod tokens_oracles;
+mod oracles;
 
 use std::thread;
 
-use pi_strata::tokens::{Scanner, Tokenizer};
+use pi_strata_tokens::{Scanner, Tokenizer};
 use tiktoken_rs::CoreBPE;
 
 /// Alone, among letters, after a space and after two, before a line break, after a quote, among digits.
@@ -20,7 +20,7 @@ fn every_scalar_value_counts_as_tiktoken_counts_it() {
         for names in [["cl100k_base", "p50k_base"], ["o200k_base", "r50k_base"]] {
             scope.spawn(move || {
                 for tokenizer in names.map(|name| Tokenizer::named(name).expect(name)) {
-                    let oracle = tokens_oracles::oracle(tokenizer);
+                    let oracle = oracles::oracle(tokenizer);
                     ('\0'..=char::MAX).for_each(|scalar| check(tokenizer, oracle, scalar));
                 }
             });

@@ -5,9 +5,9 @@
     reason = "a test or bench fails where its own input is not what it must be"
 )]
 
-mod tokens_oracles;
+mod oracles;
 
-use pi_strata::tokens::{self, Scanner, Tokenizer};
+use pi_strata_tokens::{self as tokens, Scanner, Tokenizer};
 use proptest::{collection::vec, prelude::*};
 
 /// One of each kind of ASCII byte, and of the letters contractions are made of.
@@ -17,7 +17,7 @@ const VOCABULARIES: [&str; 4] = ["cl100k_base", "o200k_base", "p50k_base", "r50k
 
 fn vocabularies() -> impl Iterator<Item = (&'static Tokenizer, &'static tiktoken_rs::CoreBPE)> {
     let tokenizers = VOCABULARIES.into_iter().filter_map(Tokenizer::named);
-    tokenizers.map(|tokenizer| (tokenizer, tokens_oracles::oracle(tokenizer)))
+    tokenizers.map(|tokenizer| (tokenizer, oracles::oracle(tokenizer)))
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn an_unknown_token_is_named_with_its_place() {
 #[test]
 fn every_token_is_spelled_as_tiktoken_spells_it() {
     for tokenizer in Tokenizer::all() {
-        let oracle = tokens_oracles::oracle(tokenizer);
+        let oracle = oracles::oracle(tokenizer);
         for token in (0..=202_000).chain([1 << 18, u32::MAX]) {
             let wanted = oracle.decode_bytes(&[token]).ok();
             for sight in ["first", "second"] {
@@ -149,7 +149,7 @@ fn every_token_is_spelled_as_tiktoken_spells_it() {
 #[test]
 fn many_tokens_at_once_are_decoded_as_tiktoken_decodes_them() {
     for tokenizer in Tokenizer::all() {
-        let oracle = tokens_oracles::oracle(tokenizer);
+        let oracle = oracles::oracle(tokenizer);
         let special = tokenizer.special_tokens()[0].0;
         let tokens: Vec<u32> =
             (0..40_000).map(|n| if n % 97 == 0 { special } else { n * 7919 % 50_000 }).collect();

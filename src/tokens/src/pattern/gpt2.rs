@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Block, Pretokenizer, run_end, white};
-use crate::tokens::{
+use crate::{
     classes::{self, Class, LETTER, SYMBOL, Set},
     simd::Classify,
 };

@@ -1,4 +1,4 @@
-//! Turns a vocabulary into the tables `src/tokens` reads in place, described by `src/tokens/vocabulary.rs`.
+//! Turns a vocabulary into the tables the crate reads in place, described by `src/vocabulary.rs`.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::panic, reason = "a test fails where an encoding has nothing to be held against")]
 
-use pi_strata::tokens::Tokenizer;
+use pi_strata_tokens::Tokenizer;
 use tiktoken_rs::CoreBPE;
 
 /// tiktoken-rs's own encoding of a tokenizer's name.
