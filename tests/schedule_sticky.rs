@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use pi_strata::account::Account;
-use pi_strata::layers::{Limits, Overflow, window};
-use pi_strata::measure::{Part, Raw, RawRole, Rules, measure};
-use pi_strata::plan::{Action, Edit};
-use pi_strata::schedule::economy::{Economy, Policy};
-use pi_strata::schedule::sticky::Sticky;
-use pi_strata::schedule::verdict::{Arithmetic, Verdict};
-use pi_strata::schedule::{Memo, Mode, decide};
-use pi_strata::transcript::{Body, Link, Message, Transcript, Usage};
+use pi_strata::context::account::Account;
+use pi_strata::context::layers::{Limits, Overflow, window};
+use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
+use pi_strata::context::plan::{Action, Edit};
+use pi_strata::context::schedule::economy::{Economy, Policy};
+use pi_strata::context::schedule::sticky::Sticky;
+use pi_strata::context::schedule::verdict::{Arithmetic, Verdict};
+use pi_strata::context::schedule::{Memo, Mode, decide};
+use pi_strata::context::transcript::{Body, Link, Message, Transcript, Usage};
 use proptest::prelude::*;
 
 /// One turn of a made-up conversation.

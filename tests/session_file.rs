@@ -5,7 +5,7 @@
 
 use std::io::Cursor;
 
-use pi_strata::session_file::{Cause, Format, Recording, Session, parse};
+use pi_strata::replay::{Cause, Format, Recording, Session, parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

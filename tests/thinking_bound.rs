@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use pi_strata::layers::{Limits, Overflow};
-use pi_strata::measure::{Part, Raw, RawRole, Rules, measure};
-use pi_strata::plan::{Action, Edit};
-use pi_strata::schedule::economy::{Economy, Policy};
-use pi_strata::schedule::verdict::Verdict;
-use pi_strata::schedule::{Decision, Memo, Mode, decide};
-use pi_strata::transcript::{Message, Transcript, Usage};
+use pi_strata::context::layers::{Limits, Overflow};
+use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
+use pi_strata::context::plan::{Action, Edit};
+use pi_strata::context::schedule::economy::{Economy, Policy};
+use pi_strata::context::schedule::verdict::Verdict;
+use pi_strata::context::schedule::{Decision, Memo, Mode, decide};
+use pi_strata::context::transcript::{Message, Transcript, Usage};
 use proptest::prelude::*;
 
 const BOUND: &str = "claude-opus-5-5";

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pi_strata::validity::{Family, Rule, repair};
+use pi_strata::context::validity::{Family, Rule, repair};
 
 #[path = "../../tests/properties/generator.rs"]
 mod generator;

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pi_strata::session_file::parse;
+use pi_strata::replay::parse;
 
 fuzz_target!(|bytes: &[u8]| {
     let session = parse(bytes);

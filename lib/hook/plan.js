@@ -261,7 +261,7 @@ function withCuts(content, cuts) {
   });
 }
 
-/** Head and tail around a note of what is missing, as `cut_text` in src/cuts.rs counts it. */
+/** Head and tail around a note of what is missing, as `cut_text` in src/context/cuts.rs counts it. */
 function cutText(text, { head, tail }) {
   const omitted = text.length - head - tail;
   return [text.slice(0, head), CUT_MARKER.join(omitted), text.slice(text.length - tail)].join("");

@@ -27,7 +27,7 @@ const {
   unknown: UNKNOWN,
 } = positions(BLOCKS);
 
-/** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/transcript/message.rs. */
+/** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/context/transcript/message.rs. */
 const USAGE_NUMBERS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "output"];
 const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output", "total"];
 

@@ -18,7 +18,7 @@ const {
 } = require("../hook/options.js");
 const { joinedText } = require("../hook/snapshot.js");
 
-/** UTF-16 units; the documented defaults (MAX_TOOL_RESULT_LEN and its neighbours in src/guard.rs). */
+/** UTF-16 units; the documented defaults (MAX_TOOL_RESULT_LEN and its neighbours in src/context/guard.rs). */
 const CAP_OPTIONS = {
   maxToolResultChars: [50_000, count],
   truncateHeadChars: [2_000, count],

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use crate::measure::{Raw, Rules, measure};
-use crate::transcript::Message;
+use crate::context::measure::{Raw, Rules, measure};
+use crate::context::transcript::Message;
 
 /// Bytes of facts kept that nobody holds.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -81,7 +81,7 @@ pub(super) fn facts_of(raw: &Raw<'_>, is_protected: bool, rules: &Rules, rules_h
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Part, RawRole};
+    use crate::context::measure::{Part, RawRole};
 
     #[test]
     fn keeps_to_its_bound_and_frees_what_it_lets_go() {

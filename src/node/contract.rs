@@ -9,15 +9,15 @@ use napi_derive::napi;
 
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::cuts::CUT_MARKER;
-use crate::guard;
-use crate::layers;
-use crate::measure;
-use crate::plan::{Action, Layer, Reason};
-use crate::recall;
-use crate::schedule::economy::Prices;
-use crate::schedule::verdict::Verdict;
-use crate::shorten;
+use crate::context::cuts::CUT_MARKER;
+use crate::context::guard;
+use crate::context::layers;
+use crate::context::measure;
+use crate::context::plan::{Action, Layer, Reason};
+use crate::context::recall;
+use crate::context::schedule::economy::Prices;
+use crate::context::schedule::verdict::Verdict;
+use crate::context::shorten;
 
 /// Roles as messages are described with them.
 #[derive(Clone, Copy)]

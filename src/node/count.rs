@@ -10,7 +10,7 @@ use super::failure::Result;
 use super::guarded::guarded;
 use super::read::{Batch, append_string};
 use crate::cancel::Cancel;
-use crate::measure::{Counting, Rules, count};
+use crate::context::measure::{Counting, Rules, count};
 
 /// Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one.
 #[napi]

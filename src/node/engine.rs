@@ -18,17 +18,17 @@ use super::options::{EngineOptions, mode};
 use super::read::Batch;
 use super::wire::{Header, encode};
 use crate::cancel::Cancel;
+use crate::context::guard::guard;
+use crate::context::layers::Limits;
+use crate::context::ledger;
+use crate::context::measure::Rules;
+use crate::context::plan::{Keep, Reason};
+use crate::context::schedule::economy::{Policy, Prices};
+use crate::context::schedule::verdict::Verdict;
+use crate::context::schedule::{Decision, Memo, Mode, decide};
+use crate::context::transcript::{Message, Transcript};
 use crate::fault;
-use crate::guard::guard;
-use crate::layers::Limits;
-use crate::ledger;
-use crate::measure::Rules;
-use crate::plan::{Keep, Reason};
-use crate::schedule::economy::{Policy, Prices};
-use crate::schedule::verdict::Verdict;
-use crate::schedule::{Decision, Memo, Mode, decide};
 use crate::tokens::estimate::Estimate;
-use crate::transcript::{Message, Transcript};
 
 /// The engine of one hook.
 #[napi]

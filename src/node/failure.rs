@@ -4,7 +4,7 @@ use napi::bindgen_prelude::JsError;
 use napi::{Error, Status};
 
 use crate::cancel::Cancelled;
-use crate::sqlite;
+use crate::sessions::sqlite;
 
 /// What an exported function returns.
 pub(super) type Result<T> = std::result::Result<T, Failure>;

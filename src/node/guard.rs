@@ -8,10 +8,10 @@ use super::count::units;
 use super::engine::{Engine, Planner};
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::guard::cap;
-use crate::layers::{Limits, Overflow};
-use crate::measure::{Counting, Rules};
-use crate::shorten::Shortening;
+use crate::context::guard::cap;
+use crate::context::layers::{Limits, Overflow};
+use crate::context::measure::{Counting, Rules};
+use crate::context::shorten::Shortening;
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::history::{ChatId, History, NewRow, Tables};
-use crate::sqlite;
+use crate::sessions::history::{ChatId, History, NewRow, Tables};
+use crate::sessions::sqlite;
 
 /// The database behind one `SqliteProvider`.
 #[napi]

@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use super::blocking::{CancelFlag, Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::ledger::{Book, Missed, Move, Quantiles, Report};
-use crate::schedule::cache_watch::Cause;
-use crate::schedule::tariff::Tariff;
+use crate::context::ledger::{Book, Missed, Move, Quantiles, Report};
+use crate::context::schedule::cache_watch::Cause;
+use crate::context::schedule::tariff::Tariff;
 
 const PER_MILLION: f64 = 1e-6;
 

@@ -8,7 +8,7 @@ use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::sessions::{json, refused};
-use crate::session_file::mend_json;
+use crate::replay::mend_json;
 use crate::sessions::pairs::{self, Pair};
 use crate::sessions::prompt;
 use crate::sessions::rounds::{self, Heard};

@@ -8,11 +8,11 @@ use napi_derive::napi;
 use super::encode::tokenizer;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::layers::{Limits, Overflow, ThinkingScope};
-use crate::measure::{Counting, Rules};
-use crate::schedule::Mode;
-use crate::schedule::economy::{Economy, Policy, Prices, Waters};
-use crate::shorten::{LineSummary, MarkerLanguage, Shortening};
+use crate::context::layers::{Limits, Overflow, ThinkingScope};
+use crate::context::measure::{Counting, Rules};
+use crate::context::schedule::Mode;
+use crate::context::schedule::economy::{Economy, Policy, Prices, Waters};
+use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 

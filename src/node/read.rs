@@ -13,9 +13,9 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::contract::{Block, Role};
 use super::failure::{Failure, Result};
+use crate::context::measure::{Part, Raw, RawRole};
+use crate::context::transcript::Usage;
 use crate::fault;
-use crate::measure::{Part, Raw, RawRole};
-use crate::transcript::Usage;
 
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
@@ -83,10 +83,12 @@ pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let batch = Batch { numbers, units, ends };
     let Ok(messages) = batch.messages() else { return };
     let raws: Vec<Raw<'_>> = messages.into_iter().map(|message| message.raw).collect();
-    let facts = raws.iter().map(|raw| std::sync::Arc::new(crate::measure::measure(raw, &Default::default())));
-    let transcript = crate::transcript::Transcript::new(facts.collect());
-    let _ = crate::validity::check(&transcript, &raws, crate::validity::Family::Anthropic);
-    let _ = crate::validity::repair(&raws, crate::validity::Family::Google);
+    let facts = raws
+        .iter()
+        .map(|raw| std::sync::Arc::new(crate::context::measure::measure(raw, &Default::default())));
+    let transcript = crate::context::transcript::Transcript::new(facts.collect());
+    let _ = crate::context::validity::check(&transcript, &raws, crate::context::validity::Family::Anthropic);
+    let _ = crate::context::validity::repair(&raws, crate::context::validity::Family::Google);
 }
 
 /// Appends a JavaScript string to `units`.

@@ -8,9 +8,9 @@ use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
 use crate::cancel::Cancel;
-use crate::handle::Handle;
-use crate::measure::RawRole;
-use crate::recall::{Query, read};
+use crate::context::handle::Handle;
+use crate::context::measure::RawRole;
+use crate::context::recall::{Query, read};
 use crate::text::Utf16Len;
 
 /// What the model asks for, already made sound by `lib/recall.js`.

@@ -9,7 +9,7 @@ use napi_derive::napi;
 use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::session_file::{Format, Recording, Stretch, UnreadLine};
+use crate::replay::{Format, Recording, Stretch, UnreadLine};
 
 /// Bytes read from the file in one go.
 const BUFFER_BYTES: usize = 1 << 18;

@@ -16,9 +16,9 @@ use crate::sessions::language::Language;
 use crate::sessions::message::Said;
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
+use crate::sessions::sqlite;
 use crate::sessions::store::{ListQuery, NewMessage, Operation, Page, SearchQuery, Store, When, check_place};
 use crate::sessions::summary::{LetGo, Summary, summarise};
-use crate::sqlite;
 
 /// What is asked of the store.
 #[derive(Deserialize)]

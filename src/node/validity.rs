@@ -8,9 +8,9 @@ use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
-use crate::measure::{Raw, outline};
-use crate::transcript::Transcript;
-use crate::validity::{Family, Mend, check, repair};
+use crate::context::measure::{Raw, outline};
+use crate::context::transcript::Transcript;
+use crate::context::validity::{Family, Mend, check, repair};
 
 /// A message that breaks a rule.
 #[napi(object)]

@@ -4,9 +4,9 @@
 //! `text block, head, tail`, or as `first line, line after the last, why they stay` where lines are kept.
 
 use super::contract::{number_of, number_of_layer};
-use crate::plan::{Action, Edit, Keep, Plan, Reason};
-use crate::schedule::cache_watch::{Cause, Miss};
-use crate::schedule::verdict::{Arithmetic, Verdict};
+use crate::context::plan::{Action, Edit, Keep, Plan, Reason};
+use crate::context::schedule::cache_watch::{Cause, Miss};
+use crate::context::schedule::verdict::{Arithmetic, Verdict};
 
 /// What stands before the edits.
 pub(super) struct Header {

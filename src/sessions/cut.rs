@@ -2,7 +2,7 @@
 //! together, by the core's own linking. Whether it is time, and what takes the place of the messages, is decided elsewhere.
 
 use super::message::{Said, Texts};
-use crate::transcript::{Link, Transcript};
+use crate::context::transcript::{Link, Transcript};
 
 /// Fewer messages are not worth a summary: one alone, or the summary of the last time.
 const MIN_LET_GO: usize = 2;

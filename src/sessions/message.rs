@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::measure::{Part, Raw, RawRole, Rules, count, outline};
-use crate::session_file::mend_json;
-use crate::transcript::{Transcript, Usage};
+use crate::context::measure::{Part, Raw, RawRole, Rules, count, outline};
+use crate::context::transcript::{Transcript, Usage};
+use crate::replay::mend_json;
 
 /// Stands for the name of a tool whose call says none.
 const UNKNOWN: &str = "unknown";

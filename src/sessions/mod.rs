@@ -3,6 +3,7 @@
 
 pub mod cut;
 pub mod digest;
+pub mod history;
 pub mod language;
 pub mod message;
 mod names;
@@ -10,5 +11,6 @@ pub mod pairs;
 pub mod prompt;
 pub mod rounds;
 pub mod search;
+pub mod sqlite;
 pub mod store;
 pub mod summary;

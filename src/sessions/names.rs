@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::traits::target::Named;
+use crate::context::traits::target::Named;
 
 /// Endings of names that are taken for files when they stand in prose. Without them `console.log` or `e.g.` would be.
 const EXTENSIONS: &[&str] = &[

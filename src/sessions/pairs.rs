@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::session_file::mend_json;
+use crate::replay::mend_json;
 use crate::text::clip_chars;
 
 /// Longest question and answer that a summariser may have remembered.

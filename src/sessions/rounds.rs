@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::message::{Call, Said, Texts};
-use crate::transcript::Link;
+use crate::context::transcript::Link;
 
 /// A message as far as rounds go by it.
 #[derive(Clone, Debug, Default, Deserialize)]

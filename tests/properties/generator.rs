@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use pi_strata::layers::{Limits, Overflow, ThinkingScope};
-use pi_strata::schedule::Mode;
+use pi_strata::context::layers::{Limits, Overflow, ThinkingScope};
+use pi_strata::context::schedule::Mode;
 
 use super::model::{Block, Message, Role, Text};
 

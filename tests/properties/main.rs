@@ -14,18 +14,18 @@ mod oracle;
 use generator::{Conversation, Dice, conversation};
 use model::{Block, Message, Role, mended, plan, problems, run, tokens, transcript, transcript_by};
 use oracle::Fate;
-use pi_strata::account::Account;
-use pi_strata::cuts::{MIN_CUT_TOKENS, cut_marker};
-use pi_strata::guard::guard;
-use pi_strata::layers::{Limits, Overflow};
-use pi_strata::measure::Rules;
-use pi_strata::plan::{Action, Layer, Plan, Reason};
-use pi_strata::schedule::Mode;
-use pi_strata::shorten::{Cap, Shortening};
+use pi_strata::context::account::Account;
+use pi_strata::context::cuts::{MIN_CUT_TOKENS, cut_marker};
+use pi_strata::context::guard::guard;
+use pi_strata::context::layers::{Limits, Overflow};
+use pi_strata::context::measure::Rules;
+use pi_strata::context::plan::{Action, Layer, Plan, Reason};
+use pi_strata::context::schedule::Mode;
+use pi_strata::context::shorten::{Cap, Shortening};
+use pi_strata::context::transcript::Transcript;
+use pi_strata::context::validity::{Family, Mend, Rule, repair};
 use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
 use pi_strata::tokens;
-use pi_strata::transcript::Transcript;
-use pi_strata::validity::{Family, Mend, Rule, repair};
 use proptest::prelude::*;
 
 /// Most messages of a generated conversation.

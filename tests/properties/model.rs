@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use pi_strata::cuts::cut_text;
-use pi_strata::layers::Limits;
-use pi_strata::measure::{Part, Raw, RawRole, Rules, count, measure};
-use pi_strata::plan::{Action, Edit, KeptLines, Plan};
-use pi_strata::schedule::economy::Policy;
-use pi_strata::schedule::{Memo, Mode, decide};
-use pi_strata::shorten::MarkerLanguage;
+use pi_strata::context::cuts::cut_text;
+use pi_strata::context::layers::Limits;
+use pi_strata::context::measure::{Part, Raw, RawRole, Rules, count, measure};
+use pi_strata::context::plan::{Action, Edit, KeptLines, Plan};
+use pi_strata::context::schedule::economy::Policy;
+use pi_strata::context::schedule::{Memo, Mode, decide};
+use pi_strata::context::shorten::MarkerLanguage;
+use pi_strata::context::transcript::{Transcript, Usage};
+use pi_strata::context::validity::{Family, Mend, Problem, check};
 use pi_strata::text::Utf16Len;
-use pi_strata::transcript::{Transcript, Usage};
-use pi_strata::validity::{Family, Mend, Problem, check};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text(pub(crate) Vec<u16>);

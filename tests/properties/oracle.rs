@@ -1,7 +1,7 @@
 //! Layers 1 to 3 and the guard once more, straight from the documented rules: what plans are held against. Shares nothing
 //! with the product but the counting of tokens.
 
-use pi_strata::layers::{Limits, ThinkingScope};
+use pi_strata::context::layers::{Limits, ThinkingScope};
 
 use super::model::{Block, Message, Role, Text, tokens};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::NewMessage;
 use super::rows::{Change, ImportedMessage, ImportedState, Outcome, Stamp, SummaryRow};
 use super::words::{delete_row, delete_session, index_words};
-use crate::sqlite::rusqlite::{self, OptionalExtension as _, Transaction, params};
+use crate::sessions::sqlite::rusqlite::{self, OptionalExtension as _, Transaction, params};
 
 pub(super) type Sql<T> = Result<T, rusqlite::Error>;
 

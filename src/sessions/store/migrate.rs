@@ -9,12 +9,12 @@ use super::words::index_words;
 use super::{Error, is_there, now_ms};
 use crate::fault;
 use crate::sessions::message::Said;
-use crate::sqlite::rusqlite::{
+use crate::sessions::sqlite::rusqlite::{
     self, Connection, OptionalExtension as _, Transaction, TransactionBehavior, params,
 };
-use crate::sqlite::{Kind, salvage};
+use crate::sessions::sqlite::{Kind, salvage};
 
-/// Of the tables in `lib/store/sqlite.sql`.
+/// Of the tables in `tables.sql`.
 const VERSION: i64 = 2;
 
 /// The tables of version 1, which said neither namespace nor order, and kept a session's state as one text.

@@ -26,13 +26,13 @@ pub use self::rows::{
     Change, Hit, ImportedMessage, ImportedState, ListQuery, Listed, NewMessage, Operation, Order, Outcome,
     Page, Pruned, SearchQuery, Sessions, Stamp, Stored, StoredMessage, SummaryRow,
 };
-use crate::sqlite::rusqlite::{self, OpenFlags, Transaction, TransactionBehavior};
-use crate::sqlite::{
+use crate::sessions::sqlite::rusqlite::{self, OpenFlags, Transaction, TransactionBehavior};
+use crate::sessions::sqlite::{
     self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, open_unchecked, replace_damaged,
 };
 
-/// What is published as `lib/store/sqlite.sql`.
-const CREATE: &str = include_str!("../../../lib/store/sqlite.sql");
+/// The tables of a new file.
+const CREATE: &str = include_str!("tables.sql");
 
 const SCHEMA: Schema = Schema {
     tables: &[

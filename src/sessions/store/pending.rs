@@ -9,8 +9,8 @@ use parking_lot::MutexGuard;
 use super::change::{Changing, Head, Row, Sql};
 use super::rows::{NewMessage, Stamp};
 use super::{Error, Slot, Store, connection_of, now_ms};
-use crate::sqlite::Kind;
-use crate::sqlite::rusqlite::{Transaction, TransactionBehavior};
+use crate::sessions::sqlite::Kind;
+use crate::sessions::sqlite::rusqlite::{Transaction, TransactionBehavior};
 
 /// Messages that may wait; with more, a session that is appended to is written at once.
 const MAX_MESSAGES: usize = 1 << 14;

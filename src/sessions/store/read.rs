@@ -10,8 +10,8 @@ use super::words::index_words;
 use super::{Connection, Error, Reading, Store, connection_of};
 use crate::fault;
 use crate::sessions::search::match_query;
-use crate::sqlite::Kind;
-use crate::sqlite::rusqlite::{self, OptionalExtension as _, Row, params};
+use crate::sessions::sqlite::Kind;
+use crate::sessions::sqlite::rusqlite::{self, OptionalExtension as _, Row, params};
 
 /// Bytes of messages whose words are indexed at once: some tenths of a second, which one who adds meanwhile spends in the
 /// queue; smaller parts are more commits.

@@ -4,7 +4,7 @@ use super::change::Sql;
 use crate::fault;
 use crate::sessions::message::Said;
 use crate::sessions::search::search_form;
-use crate::sqlite::rusqlite::{self, OptionalExtension as _, Transaction, params};
+use crate::sessions::sqlite::rusqlite::{self, OptionalExtension as _, Transaction, params};
 
 /// What a statement gives in its only column.
 pub(super) fn numbers(

@@ -7,13 +7,13 @@ use super::rows::{Change, Operation, Outcome, Pruned};
 use super::words::{delete_row, delete_session, numbers};
 use super::{Error, Store, now_ms};
 use crate::fault;
-use crate::sqlite::rusqlite::{Transaction, params};
+use crate::sessions::sqlite::rusqlite::{Transaction, params};
 
 impl Store {
     /// Commits all operations or none; one outcome for each.
     ///
     /// # Errors
-    /// [`Kind`](crate::sqlite::Kind) says which; nothing is changed then.
+    /// [`Kind`](crate::sessions::sqlite::Kind) says which; nothing is changed then.
     pub fn apply(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
         let outcomes =
             self.write(Some(operations), |transaction| apply_all(&self.changing(transaction), operations))?;
@@ -27,7 +27,7 @@ impl Store {
     /// `apply` for a caller that cannot wait. What was deleted stays in a file's log until the next `apply` that deletes.
     ///
     /// # Errors
-    /// [`Kind::Locked`](crate::sqlite::Kind::Locked) at once where another process writes; else as [`Store::apply`].
+    /// [`Kind::Locked`](crate::sessions::sqlite::Kind::Locked) at once where another process writes; else as [`Store::apply`].
     pub fn apply_now(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
         self.write_now(operations, |transaction| apply_all(&self.changing(transaction), operations))
     }
@@ -46,7 +46,7 @@ impl Store {
     /// Forgets sessions that nothing was done to since `before`, and what others let go before that.
     ///
     /// # Errors
-    /// [`Kind`](crate::sqlite::Kind) says which; nothing is changed then.
+    /// [`Kind`](crate::sessions::sqlite::Kind) says which; nothing is changed then.
     pub fn prune(&self, namespace: &str, before: i64) -> Result<Pruned, Error> {
         let pruned = self.write(None, |transaction| {
             let mut pruned = Pruned::default();

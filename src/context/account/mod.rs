@@ -1,0 +1,337 @@
+//! The one account of what is sent: every message with the form it goes out in, and the sum of their tokens.
+//!
+//! Both schedules and the guard decide on it, each layer reads it and edits it, and the plan is read off it. It grows with
+//! the transcript and holds no text.
+
+mod edits;
+mod row;
+mod rows;
+
+use std::collections::BTreeSet;
+
+pub use self::row::{Form, ImageSize, Mark, Row};
+pub use self::rows::Rows;
+
+use crate::context::plan::{Edit, Layer, Plan, Reason};
+use crate::context::transcript::{Body, Link, Message, Transcript};
+use crate::tokens::estimate::Size;
+
+/// What a conversation opens with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Opening {
+    #[default]
+    Unknown,
+    /// The first turn is a reply: nothing keeps it.
+    Reply,
+    At(usize),
+}
+
+/// All messages of a transcript so far, and what is sent of them.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    rows: Rows,
+    /// Messages that are sent in some form.
+    live: BTreeSet<usize>,
+    raw: Size,
+    sent: Size,
+    images: ImageSize,
+    results: Vec<usize>,
+    /// Tool results that came with images.
+    pictured: Vec<usize>,
+    thinkers: Vec<usize>,
+    opening: Opening,
+    first_user: Option<usize>,
+    last_user: Option<usize>,
+    bytes: usize,
+    /// User messages that what the host protects follows: without them an answer would come right after another.
+    asked: BTreeSet<usize>,
+    /// The first message that is sent otherwise since that was last asked.
+    changed: Option<usize>,
+    /// Edits since a trial began, each as it was before.
+    trial: Option<Vec<(usize, Mark, u32)>>,
+    /// The oldest message that was brought into another form since that was last asked.
+    oldest_touched: Option<usize>,
+    /// The same as it was when the trial began.
+    touched_before_trial: Option<usize>,
+}
+
+impl Account {
+    /// The account of a whole transcript, nothing edited but what no provider takes.
+    #[must_use]
+    pub fn of(transcript: &Transcript) -> Self {
+        let mut account = Self::default();
+        for index in 0..transcript.len() {
+            account.enter(transcript, index);
+        }
+        account
+    }
+
+    /// Takes in the message at `index`, the next one of `transcript`. A tool result that answers no call is left out.
+    pub fn enter(&mut self, transcript: &Transcript, index: usize) {
+        let Some(message) = transcript.messages().get(index) else { return };
+        let link = transcript.link(index);
+        let group = if let Link::ResultOf(call) = link { call } else { index };
+        let row = Row {
+            message: message.clone(),
+            group,
+            call: transcript.call_position(index),
+            edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
+            kept_lines: None,
+            images_out: 0,
+            is_slid: false,
+            next_in_group: None,
+            newest_in_group: index,
+        };
+        if group != index
+            && let Some(newest) =
+                self.rows.get_mut(group).map(|opens| std::mem::replace(&mut opens.newest_in_group, index))
+            && let Some(newest) = self.rows.get_mut(newest)
+        {
+            newest.next_in_group = Some(index);
+        }
+        let size = message.size_as(Form::Whole);
+        (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
+        self.images = self.images.plus(row.images());
+        self.rows.push(row);
+        self.bytes += size_of::<Row>() + size_of::<usize>() + message.heap_bytes();
+        self.live.insert(index);
+        if link == Link::Orphan {
+            self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
+        }
+        self.note(index, message);
+    }
+
+    fn note(&mut self, index: usize, message: &Message) {
+        if self.opening == Opening::Unknown && self.rows.get(index).is_some_and(Row::is_turn) {
+            self.opening = if message.assistant().is_some() { Opening::Reply } else { Opening::At(index) };
+        }
+        if message.is_protected {
+            self.asked.extend(self.last_user);
+        }
+        match &message.body {
+            Body::User => {
+                self.first_user.get_or_insert(index);
+                self.last_user = Some(index);
+            }
+            Body::ToolResult(_) => {
+                self.results.push(index);
+                if !message.images.lens.is_empty() {
+                    self.pictured.push(index);
+                }
+            }
+            Body::Assistant(assistant) if assistant.thinking.is_some() => self.thinkers.push(index),
+            _ => {}
+        }
+    }
+
+    /// Takes the facts of these messages anew: their content is the same, but reports came in.
+    pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
+        for &index in indices {
+            if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
+                row.message = message.clone();
+            }
+        }
+    }
+
+    /// How many messages were taken in.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True before any message.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// All rows, oldest first.
+    #[must_use]
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The row at `index`.
+    #[must_use]
+    pub fn row(&self, index: usize) -> Option<&Row> {
+        self.rows.get(index)
+    }
+
+    /// The message at `index`.
+    #[must_use]
+    pub fn message(&self, index: usize) -> Option<&Message> {
+        self.rows.get(index).map(|row| &*row.message)
+    }
+
+    /// How the message at `index` is sent; a message that is not there is not sent.
+    #[must_use]
+    pub fn form(&self, index: usize) -> Form {
+        self.rows.get(index).map_or(Form::Gone, Row::form)
+    }
+
+    /// The size of all messages as they came.
+    #[must_use]
+    pub fn raw(&self) -> Size {
+        self.raw
+    }
+
+    /// The size of what is sent.
+    #[must_use]
+    pub fn sent(&self) -> Size {
+        self.sent
+    }
+
+    /// Positions of the messages that are sent in some form, ascending.
+    #[must_use]
+    pub fn live(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.live.iter().copied()
+    }
+
+    /// Those of them before `end`.
+    #[must_use]
+    pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.live.range(..end).copied()
+    }
+
+    /// Positions of all tool results, ascending.
+    #[must_use]
+    pub fn results(&self) -> &[usize] {
+        &self.results
+    }
+
+    /// Positions of the tool results that came with images, ascending.
+    #[must_use]
+    pub fn pictured(&self) -> &[usize] {
+        &self.pictured
+    }
+
+    /// The images of what is sent.
+    #[must_use]
+    pub fn images(&self) -> ImageSize {
+        self.images
+    }
+
+    /// Positions of the assistant messages that came with thinking, ascending.
+    #[must_use]
+    pub fn thinkers(&self) -> &[usize] {
+        &self.thinkers
+    }
+
+    /// What the conversation opens with: the first of what a provider sees as turns, unless that is a reply.
+    #[must_use]
+    pub fn opening(&self) -> Option<usize> {
+        if let Opening::At(index) = self.opening { Some(index) } else { None }
+    }
+
+    /// The first user message.
+    #[must_use]
+    pub fn first_user(&self) -> Option<usize> {
+        self.first_user
+    }
+
+    /// The last user message: what follows it is the open turn.
+    #[must_use]
+    pub fn last_user(&self) -> Option<usize> {
+        self.last_user
+    }
+
+    /// True for what no layer drops, however old it is: what the host protects, system messages, the opening, the first and the last user
+    /// message and the summaries before the first.
+    #[must_use]
+    pub fn is_protected(&self, index: usize) -> bool {
+        match self.message(index).map(|message| &message.body) {
+            Some(Body::System) | None => true,
+            Some(_)
+                if self.group(index).any(|member| self.message(member).is_some_and(|of| of.is_protected)) =>
+            {
+                true
+            }
+            Some(Body::Summary) if self.first_user.is_none_or(|first| index < first) => true,
+            Some(_) => {
+                let ends = [self.opening(), self.first_user, self.last_user];
+                ends.contains(&Some(index)) || self.asked.contains(&index)
+            }
+        }
+    }
+
+    /// Whether the message at `index` was read back in the open turn: it is there because the model asked for it.
+    #[must_use]
+    pub fn is_recalled_now(&self, index: usize) -> bool {
+        let is_open = self.last_user.is_none_or(|last| index > last);
+        let result = self.message(index).filter(|_| is_open).and_then(|message| message.tool_result());
+        result.is_some_and(|result| result.is_recalled)
+    }
+
+    /// Where the last group opens: the newest message that is sent and no system one, with its call.
+    #[must_use]
+    pub fn last_group(&self) -> usize {
+        let is_turn = |row: &Row| !row.message.is_system() && row.message.tokens > 0 && !row.is_orphan();
+        let newest = self.rows.newest_first().find(|(_, row)| is_turn(row));
+        newest.map_or(0, |(_, row)| row.group)
+    }
+
+    /// The group that opens at `start`: that message and the results that answer it.
+    pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(Some(start), |&index| self.rows.get(index)?.next_in_group)
+    }
+
+    /// Index after the last message that is not whole.
+    #[must_use]
+    pub fn frontier(&self) -> usize {
+        let is_edited = |row: &Row| row.form() != Form::Whole || row.images_out > 0;
+        self.rows.newest_first().find(|(_, row)| is_edited(row)).map_or(0, |(last, _)| last + 1)
+    }
+
+    /// The size of what is sent from the first message on that `before`, the account it grew from, sends in another form.
+    #[must_use]
+    pub fn size_after_change(&self, before: &Self) -> Size {
+        let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();
+        let first = self.rows.first_difference(&before.rows, differs).unwrap_or(self.rows.len());
+        let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
+        after.fold(Size::default(), |size, row| size.plus(row.size()))
+    }
+
+    /// The size of what is sent if the window takes a group back that it passed by.
+    #[must_use]
+    pub fn sent_with(&self, start: usize) -> Size {
+        let members = self.group(start).filter_map(|index| self.rows.get(index));
+        members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.edit.0)))
+    }
+
+    /// The oldest message that was brought into another form since this was last asked, one on trial too.
+    pub fn take_oldest_touched(&mut self) -> Option<usize> {
+        self.touched_before_trial = None;
+        self.oldest_touched.take()
+    }
+
+    /// The size of what is sent of the messages before `end`.
+    #[must_use]
+    pub fn sent_before(&self, end: usize) -> Size {
+        let rows = self.live_before(end).filter_map(|index| self.rows.get(index));
+        rows.fold(Size::default(), |sum, row| sum.plus(row.size()))
+    }
+
+    /// Everything that is not sent as it came, oldest message first.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let edits = self.rows.since(0).filter_map(|(index, row)| {
+            let action = row.action()?;
+            let (layer, reason) = row.cause();
+            Some(Edit {
+                index,
+                layer,
+                action,
+                reason,
+                tokens_saved: row.message.tokens.saturating_sub(row.tokens()),
+                images_out: row.images_out(),
+            })
+        });
+        Plan { edits: edits.collect(), before: self.raw, after: self.sent }
+    }
+
+    /// Bytes it keeps from being freed, the messages' own among them, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

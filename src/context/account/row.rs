@@ -1,0 +1,216 @@
+//! A message and the form it is sent in.
+
+use std::sync::Arc;
+
+use crate::context::cuts::Level;
+use crate::context::plan::{Action, KeptLines, Layer, Reason};
+use crate::context::transcript::{Body, Message};
+use crate::tokens::estimate::Size;
+
+/// How a message is sent. An edit only ever goes on to a later form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it came.
+    Whole,
+    /// A tool result of which some lines stay, and so many cl100k tokens of the whole message.
+    Lines(u32),
+    /// A tool result with its shortened text, an assistant message without its thinking.
+    Edited,
+    /// With its texts cut to this level.
+    Cut(Level),
+    /// Not at all.
+    Gone,
+}
+
+impl Form {
+    /// Whether `later` takes more away.
+    #[must_use]
+    pub(super) fn precedes(self, later: Self) -> bool {
+        let rank = |form| match form {
+            Self::Whole => (0, 0),
+            Self::Lines(tokens) => (1, u32::MAX - tokens),
+            Self::Edited => (2, 0),
+            Self::Cut(Level(level)) => (3, u32::from(u8::MAX - level)),
+            Self::Gone => (4, 0),
+        };
+        rank(self) < rank(later)
+    }
+}
+
+/// A form, and the layer and rule that asked for it.
+pub type Mark = (Form, Layer, Reason);
+
+/// A message and what became of it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its facts.
+    pub message: Arc<Message>,
+    /// The message that opens its group.
+    pub group: usize,
+    /// Its position among the calls of the message it answers.
+    pub call: usize,
+    /// How it is sent, and by which rule of which layer where it is not whole.
+    pub edit: Mark,
+    /// The lines that stay, where it was ever cut by line.
+    pub kept_lines: Option<Arc<KeptLines>>,
+    /// So many of its images, the first ones, are left out.
+    pub(super) images_out: u32,
+    /// Whether the sliding window passed it by: then it is not sent, whatever its form.
+    pub(super) is_slid: bool,
+    pub(super) next_in_group: Option<usize>,
+    pub(super) newest_in_group: usize,
+}
+
+impl Row {
+    /// How the message is sent.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        if self.is_slid { Form::Gone } else { self.edit.0 }
+    }
+
+    /// By which layer and rule it is not whole.
+    pub(super) fn cause(&self) -> (Layer, Reason) {
+        if self.is_slid { (Layer::Window, Reason::OverThreshold) } else { (self.edit.1, self.edit.2) }
+    }
+
+    /// cl100k tokens as it is sent.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.tokens_as(self.form())
+    }
+
+    /// cl100k tokens it would have in this form.
+    #[must_use]
+    pub fn tokens_as(&self, form: Form) -> usize {
+        let images = self.images_out as usize * self.message.images.tokens_saved as usize;
+        self.message.tokens_as(form).saturating_sub(if form == Form::Gone { 0 } else { images })
+    }
+
+    /// Its images that are left out.
+    #[must_use]
+    pub fn images_out(&self) -> u32 {
+        if self.form() == Form::Gone { 0 } else { self.images_out }
+    }
+
+    /// How many images are sent of it, and how many characters those take.
+    #[must_use]
+    pub fn images(&self) -> ImageSize {
+        self.images_as(self.form())
+    }
+
+    /// The same in this form.
+    #[must_use]
+    pub fn images_as(&self, form: Form) -> ImageSize {
+        let is_in = self.message.is_sent && form != Form::Gone;
+        let sent = self.message.images.lens.get(self.images_out as usize..).filter(|_| is_in);
+        let sent = sent.unwrap_or_default();
+        ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
+    }
+
+    /// Its size as it is sent: nothing where it is not.
+    pub(super) fn size(&self) -> Size {
+        self.size_as(self.form())
+    }
+
+    pub(super) fn size_as(&self, form: Form) -> Size {
+        let is_message = self.message.is_sent && form != Form::Gone;
+        Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
+    }
+
+    /// What brings the message into its form; `None` where it is sent as it came.
+    #[must_use]
+    pub fn action(&self) -> Option<Action> {
+        match self.form() {
+            Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
+            Form::Whole if self.images_out > 0 => Some(Action::OmitImages),
+            form => self.message.action(form),
+        }
+    }
+
+    /// Whether it is a tool result that answers no call.
+    #[must_use]
+    pub fn is_orphan(&self) -> bool {
+        self.edit.2 == Reason::OrphanResult
+    }
+
+    /// Whether a provider sees it as a turn.
+    #[must_use]
+    pub fn is_turn(&self) -> bool {
+        self.message.is_turn() && !self.is_orphan()
+    }
+
+    /// Whether it opens a group: it is no result of another message.
+    #[must_use]
+    pub fn opens_group(&self, index: usize) -> bool {
+        self.group == index
+    }
+}
+
+/// Images of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageSize {
+    /// How many.
+    pub count: usize,
+    /// Characters they take.
+    pub chars: usize,
+}
+
+/// What a row adds to the sums.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    pub(super) size: Size,
+    pub(super) images: ImageSize,
+}
+
+impl Sums {
+    pub(super) fn of(row: &Row) -> Self {
+        Self { size: row.size(), images: row.images() }
+    }
+}
+
+impl ImageSize {
+    pub(super) fn plus(self, more: Self) -> Self {
+        Self { count: self.count + more.count, chars: self.chars + more.chars }
+    }
+
+    pub(super) fn minus(self, part: Self) -> Self {
+        Self { count: self.count.saturating_sub(part.count), chars: self.chars.saturating_sub(part.chars) }
+    }
+}
+
+impl Message {
+    /// Its size in this form: nothing where it is not sent.
+    pub(super) fn size_as(&self, form: Form) -> Size {
+        Size { cl100k: self.tokens_as(form), messages: usize::from(self.is_sent && form != Form::Gone) }
+    }
+
+    /// cl100k tokens in this form; 0 for what is never sent.
+    #[must_use]
+    pub fn tokens_as(&self, form: Form) -> usize {
+        match (form, &self.body) {
+            (Form::Gone, _) => 0,
+            (Form::Edited, Body::ToolResult(result)) => {
+                let shortened = result.shortened.as_ref();
+                shortened.map_or(self.tokens, |shortened| shortened.message_tokens.min(self.tokens))
+            }
+            (Form::Edited, Body::Assistant(assistant)) => {
+                self.tokens.saturating_sub(assistant.thinking.map_or(0, |thinking| thinking.tokens))
+            }
+            (Form::Lines(tokens), _) => self.tokens.min(tokens as usize),
+            (Form::Cut(level), _) => self.tokens.saturating_sub(self.cuts.saved_at(level)),
+            (Form::Whole | Form::Edited, _) => self.tokens,
+        }
+    }
+
+    /// What brings it into this form; `None` where it is sent as it came.
+    #[must_use]
+    pub fn action(&self, form: Form) -> Option<Action> {
+        match form {
+            Form::Whole | Form::Lines(_) => None,
+            Form::Edited if self.assistant().is_some() => Some(Action::StripThinking),
+            Form::Edited => Some(Action::Summarize),
+            Form::Cut(level) => Some(Action::Truncate(self.cuts.at(level).collect())),
+            Form::Gone => Some(Action::Drop),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Reads a transcript's bill back: what was paid, what the provider's cache missed and why, and what each move of the hook
+//! cost and has brought since.
+//!
+//! The schedule is played over the transcript once more, under the same options, and tells what was sent at every call;
+//! the reports tell what that cost. Nothing is decided, and the work is linear in the messages.
+
+mod moves;
+mod presence;
+mod report;
+
+pub use moves::Move;
+pub use report::{Missed, Quantiles, Report};
+
+use crate::context::layers::Limits;
+use crate::context::schedule::Mode;
+use crate::context::schedule::cache_watch::{CacheWatch, Sight};
+use crate::context::schedule::calibration::Calibration;
+use crate::context::schedule::economy::Policy;
+use crate::context::schedule::every_call::EveryCall;
+use crate::context::schedule::played::Played;
+use crate::context::schedule::sticky::Sticky;
+use crate::context::schedule::tariff::Tariff;
+use crate::context::schedule::verdict::Verdict;
+use crate::context::transcript::{Source, Transcript, Usage};
+use crate::tokens::estimate::{Estimate, Size};
+
+/// The calls of one conversation, list after list where it was compacted or went back.
+#[derive(Clone, Debug, Default)]
+pub struct Book {
+    calls: Vec<Call>,
+    sources: Vec<Source>,
+    watch: Option<CacheWatch>,
+}
+
+/// By what a list was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// The schedule.
+    pub mode: Mode,
+    /// What it weighs.
+    pub policy: &'a Policy,
+    /// What the layers may do.
+    pub limits: &'a Limits,
+    /// What the host says it sends beside the messages.
+    pub overhead_tokens: Option<f64>,
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    /// Position of the answer in its list.
+    pub(crate) index: usize,
+    /// Which of the sources answered.
+    pub(crate) source: usize,
+    pub(crate) usage: Usage,
+    pub(crate) raw: Size,
+    pub(crate) sent: Size,
+    pub(crate) estimate: Estimate,
+    pub(crate) verdict: Option<Verdict>,
+    pub(crate) sight: Sight,
+    /// Calls of the same list before it.
+    pub(crate) nth: usize,
+    pub(crate) context_window: f64,
+}
+
+impl Call {
+    /// Whether its report can be set against what stands before it.
+    pub(crate) fn is_comparable(&self) -> bool {
+        self.sight.prompt.is_some() && !self.sight.is_stale
+    }
+}
+
+impl Book {
+    /// Takes in a list. Its calls before `from` are those of the list before.
+    pub fn enter(&mut self, transcript: &Transcript, from: usize, options: Options<'_>) {
+        let Options { mode, policy, limits, overhead_tokens } = options;
+        let mut played: Vec<Played> = Vec::new();
+        let observe = |call| played.push(call);
+        let watch = match mode {
+            Mode::EveryCall => {
+                let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
+                calibration.expect(overhead_tokens);
+                let mut fold = EveryCall::new(limits.clone(), calibration, policy.fixed_prices());
+                self.go_on(fold.watch(), from);
+                fold.play(transcript, transcript.len(), observe);
+                std::mem::take(fold.watch())
+            }
+            Mode::Sticky => {
+                let mut fold = Sticky::new(*policy, limits.clone());
+                fold.calibration().expect(overhead_tokens);
+                self.go_on(fold.watch(), from);
+                fold.play(transcript, observe);
+                std::mem::take(fold.watch())
+            }
+        };
+        self.watch = Some(watch);
+        let calls = played.into_iter().filter(|call| call.index >= from && call.index > 0);
+        for (nth, call) in calls.enumerate() {
+            self.note(transcript, nth, call, limits.context_window);
+        }
+    }
+
+    fn go_on(&self, watch: &mut CacheWatch, from: usize) {
+        if let Some(before) = &self.watch {
+            *watch = before.clone();
+            watch.goes_on(from);
+        }
+    }
+
+    fn note(&mut self, transcript: &Transcript, nth: usize, played: Played, context_window: f64) {
+        let Some(assistant) = transcript.get(played.index).and_then(|message| message.assistant()) else {
+            return;
+        };
+        let found = self.sources.iter().position(|source| *source == assistant.source);
+        let source = found.unwrap_or(self.sources.len());
+        if found.is_none() {
+            self.sources.push(assistant.source.clone());
+        }
+        let Played { index, raw, sent, estimate, verdict, sight } = played;
+        let usage = assistant.usage;
+        self.calls.push(Call {
+            index,
+            source,
+            usage,
+            raw,
+            sent,
+            estimate,
+            verdict,
+            sight,
+            nth,
+            context_window,
+        });
+    }
+
+    /// What it all came to. `prices` are the host's, for every model; without them those that were billed count, then
+    /// those that are listed.
+    #[must_use]
+    pub fn report(&self, prices: Option<Tariff>) -> Report {
+        let tariffs: Vec<Option<Tariff>> = self
+            .sources
+            .iter()
+            .map(|source| prices.or_else(|| self.watch.as_ref().and_then(|watch| watch.tariff(source))))
+            .collect();
+        report::report(&self.calls, &tariffs)
+    }
+}

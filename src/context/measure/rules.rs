@@ -1,0 +1,56 @@
+//! What measuring depends on besides the message: how texts are counted and how long tool results are made shorter.
+
+use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
+use crate::tokens::{Tokenizer, estimate::by_length};
+
+/// Tokens an image is taken for: what Anthropic charges for about 900 000 pixels (width × height / 750).
+pub const IMAGE_TOKENS: usize = 1200;
+
+/// What measuring depends on besides the message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// How long tool results are made shorter.
+    pub shortening: Shortening,
+    /// The language of the marker line, where the message brings no marker of its own.
+    pub marker: MarkerLanguage,
+    /// Whether a marker ends with the handle by which the original can be recalled.
+    pub names_handle: bool,
+    /// How texts are counted.
+    pub counting: Counting,
+    /// Tools whose results are never touched.
+    pub exclude_tools: Vec<Box<str>>,
+    /// Tokens of one image.
+    pub image_tokens: usize,
+}
+
+/// How the tokens of a text are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counting {
+    /// Exactly, by an encoding.
+    Exact(&'static Tokenizer),
+    /// From its length, for hosts that want no more than a bound.
+    Chars,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            shortening: Shortening::Lines(LineSummary::default()),
+            marker: MarkerLanguage::Zh,
+            names_handle: false,
+            counting: Counting::Exact(Tokenizer::cl100k()),
+            exclude_tools: Vec::new(),
+            image_tokens: IMAGE_TOKENS,
+        }
+    }
+}
+
+impl Rules {
+    /// Tokens of a text.
+    pub(super) fn tokens(&self, text: &[u16]) -> usize {
+        match self.counting {
+            Counting::Exact(tokenizer) => tokenizer.count_utf16(text),
+            Counting::Chars => by_length(text),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a message is about: the identifiers and lines of its texts, what its calls act on, and the layout of a long
+//! tool result.
+
+use super::input::{Part, Raw, RawRole};
+use super::rules::Rules;
+use crate::context::handle::Handle;
+use crate::context::traits::identifiers::{Collector, Identifier};
+use crate::context::traits::lines::{self, Gap, Layout, Line};
+use crate::context::traits::target::Target;
+use crate::context::traits::{Traits, hash_of_text};
+use crate::context::transcript::Body;
+use crate::text::Utf16Len;
+
+/// Shorter tool results are not looked at for duplicates: "ok" and its like repeat by chance.
+const MIN_COMPARED_LEN: Utf16Len = Utf16Len(200);
+
+const NEWLINE: u16 = b'\n' as u16;
+
+impl Raw<'_> {
+    pub(super) fn traits(&self, body: &Body, rules: &Rules) -> Traits {
+        let shortened = match body {
+            Body::ToolResult(result) => result.shortened.as_ref(),
+            _ => None,
+        };
+        let kept = match body {
+            Body::ToolResult(_) => shortened.map(|shortened| {
+                self.identifiers(|part| !matches!(part, Part::Text(_)), Some(&shortened.text))
+            }),
+            Body::Assistant(assistant) if assistant.thinking.is_some() => {
+                Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None))
+            }
+            _ => None,
+        };
+        let mut shown: Vec<Line> = Vec::new();
+        let targets = self.parts.iter().filter_map(|part| match part {
+            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments, &mut shown)),
+            _ => None,
+        });
+        let targets = targets.collect();
+        let text = match body {
+            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => {
+                hash_of_text(&self.joined_text())
+            }
+            _ => 0,
+        };
+        let identifiers = self.identifiers(|_| true, None);
+        let lines = self.lines(shown);
+        let layout = shortened.and_then(|_| {
+            let text = self.joined_text();
+            Layout::of(&text, &lines, &identifiers, self.gap(&text, body, rules), |line| rules.tokens(line))
+        });
+        let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
+        Traits { identifiers, kept, lines, kept_lines, layout, targets, text }
+    }
+
+    /// Tokens of the markers for gaps in `text`.
+    fn gap(&self, text: &[u16], body: &Body, rules: &Rules) -> Gap {
+        let line = |mut line: Vec<u16>| {
+            line.push(NEWLINE);
+            rules.tokens(&line)
+        };
+        let omitted = lines::split(text).count();
+        let handle = match body {
+            Body::ToolResult(result) => result.handle,
+            _ => None,
+        };
+        let handle = handle.map_or(0, |handle: Handle| rules.tokens(&rules.marker.handle(handle)));
+        let (gap, first) = match self.role {
+            RawRole::ToolResult { marker: Some(own), .. } => (line(own.to_vec()), line(own.to_vec())),
+            _ => (line(rules.marker.gap(omitted)), line(rules.marker.marker(omitted, Utf16Len(text.len())))),
+        };
+        Gap { tokens: gap as u32, once: (first.saturating_sub(gap) + handle) as u32 }
+    }
+
+    /// The lines of its texts, beside those that its calls show.
+    fn lines(&self, mut shown: Vec<Line>) -> Box<[Line]> {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) | Part::Counted(text) => Some(*text),
+            _ => None,
+        });
+        let room = lines::MAX_LINES.saturating_sub(shown.len());
+        shown.extend(texts.flat_map(lines::split).filter_map(Line::of).take(room));
+        lines::distinct(shown)
+    }
+
+    /// The identifiers of the parts chosen and of one more text.
+    fn identifiers(&self, chosen: impl Fn(&Part<'_>) -> bool, more: Option<&[u16]>) -> Box<[Identifier]> {
+        let mut collector = Collector::default();
+        for part in self.parts.iter().filter(|part| chosen(part)) {
+            match part {
+                Part::Text(text) | Part::Counted(text) | Part::Thinking { text, .. } => collector.text(text),
+                Part::Call { name, arguments, .. } => {
+                    collector.text(name);
+                    collector.json(arguments);
+                }
+                Part::Image { .. } | Part::Unknown => {}
+            }
+        }
+        collector.text(more.unwrap_or_default());
+        collector.finish()
+    }
+}

@@ -1,0 +1,378 @@
+//! One batch of edits: which of what may go goes, the least useful for its tokens first.
+//!
+//! Useful means
+//! expected later uses of identifiers that nothing else in the context shows, so that the choice is one of coverage:
+//! each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
+//! at again when its turn comes and put back if it is no longer the least.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use super::economy::{Policy, waters_window};
+use super::held::Held;
+use super::ledger::Ledger;
+use super::line_cuts;
+use super::lines::Lines;
+use super::value::own_worth;
+use crate::context::account::{Account, Form, Row};
+use crate::context::layers::{Limits, images, thinking, tool_results, window};
+use crate::context::plan::{KeptLines, Layer, Reason};
+use crate::context::transcript::Body;
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
+
+/// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
+const EDIT_WORTH: f64 = 0.005;
+/// A line must be worth the price of a token in a context of this share of the window to stay, for each of its tokens:
+/// about what batches leave, whatever the waters. Swept from 0.16 to 0.42 on the 55 sessions of `value`, under each
+/// `economy`: least dollars for the same blind edits around 0.34.
+const LINE_CONTEXT_SHARE: f64 = 0.34;
+/// A cut that keeps more of a result than this is not worth an edit.
+const MOST_KEPT: f64 = 0.8;
+/// No batch goes below this share of the low water: what is left then is the latest work.
+const FLOOR_SHARE: f64 = 0.3;
+
+/// Of the window, what a batch that must drop user text leaves free: else the next call would drop more of it.
+const USER_TEXT_SLACK: f64 = 0.05;
+
+/// What one batch works on.
+pub struct EditBatch<'a> {
+    /// What is sent, and will be.
+    pub account: &'a mut Account,
+    /// What is known of each message.
+    pub held: &'a [Held],
+    /// Their identifiers.
+    pub ledger: &'a mut Ledger,
+    /// Their lines.
+    pub lines: &'a mut Lines,
+    /// From cl100k tokens to the provider's.
+    pub estimate: Estimate,
+    /// Prices and waters.
+    pub policy: &'a Policy,
+    /// The layers' limits.
+    pub limits: &'a Limits,
+    /// Nothing from here on is dropped.
+    pub tail: usize,
+    /// Tokens the context must come down to whatever that loses.
+    pub must: f64,
+}
+
+impl EditBatch<'_> {
+    /// Edits until what is left is worth its tokens. True if it took all there was to take.
+    #[must_use]
+    pub fn run(mut self) -> bool {
+        self.drop_unsent();
+        self.strip_closed_turns();
+        images::omit_old(self.account, self.limits);
+        images::fit(self.account, self.limits);
+        let took_all = self.take_least_useful();
+        self.drop_users_if_nothing_else_helps();
+        took_all
+    }
+
+    fn context(&self) -> f64 {
+        self.estimate.tokens(self.account.sent())
+    }
+
+    fn at(&self, index: usize) -> Option<(&Row, &Held)> {
+        self.account.row(index).zip(self.held.get(index))
+    }
+
+    /// A failed answer is never sent, so leaving it out changes nothing on the wire.
+    fn drop_unsent(&mut self) {
+        let is_unsent = |row: &Row| {
+            row.message.assistant().is_some() && !row.message.is_sent && !row.message.is_protected
+        };
+        let live = self.account.live_before(self.tail);
+        for index in live.filter(|&index| self.account.row(index).is_some_and(is_unsent)).collect::<Vec<_>>()
+        {
+            self.set(index, Form::Gone, Layer::Window, Reason::NeverSent);
+        }
+    }
+
+    /// Some models bind a thinking signature to all that precedes it, so when old messages change, the thinking after
+    /// them goes too. Something old always changes, so all of it in closed turns does.
+    fn strip_closed_turns(&mut self) {
+        let end = self.account.last_user().unwrap_or(0);
+        for index in self.thinking() {
+            if index < end {
+                self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
+            }
+        }
+    }
+
+    /// Messages that layer 2 lets lose their thinking and that still have it.
+    fn thinking(&self) -> Vec<usize> {
+        let account = &*self.account;
+        let (end, step) = (thinking::old_before(account, self.limits), thinking::step_under_way(account));
+        let still_has_it = |&index: &usize| {
+            account.row(index).is_some_and(|row| row.form() == Form::Whole && row.message.is_sent)
+                && thinking::is_strippable(account, index, step)
+        };
+        account.live_before(end).filter(still_has_it).collect()
+    }
+
+    /// True if nothing was left to take.
+    fn take_least_useful(&mut self) -> bool {
+        let window = waters_window(self.limits.context_window);
+        let floor = FLOOR_SHARE * self.policy.waters.low * window;
+        let mut queue = self.candidates();
+        while self.context() > floor {
+            let Some(candidate) = queue.pop() else { return true };
+            let Some(current) = self.weigh(candidate.removal) else { continue };
+            if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price)
+            {
+                queue.push(current);
+                continue;
+            }
+            if current.price > self.policy.price(self.context(), window) && self.context() <= self.must {
+                return false;
+            }
+            self.make(candidate.removal, &mut queue);
+        }
+        false
+    }
+
+    fn candidates(&self) -> BinaryHeap<Candidate> {
+        let end = tool_results::old(self.account, self.limits).last().map_or(0, |newest| newest + 1);
+        let is_shortenable = |&index: &usize| {
+            let result = self.account.message(index).and_then(|message| message.tool_result());
+            result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
+        };
+        let old_results: Vec<usize> = self.account.live_before(end).filter(is_shortenable).collect();
+        let edits = old_results.iter().copied().chain(self.thinking()).map(Removal::Edit);
+        let edits = edits.chain(old_results.iter().copied().map(Removal::Lines));
+        let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Removal::Group);
+        edits.chain(groups).filter_map(|removal| self.weigh(removal)).collect()
+    }
+
+    /// What a removal would lose for each token it saves; `None` if it is not to be made at all.
+    fn weigh(&self, removal: Removal) -> Option<Candidate> {
+        let (loss, saved) = match removal {
+            Removal::Edit(index) => {
+                let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
+                let saved = row.tokens().checked_sub(row.tokens_as(Form::Edited))?;
+                let loss = self.loss_between((row, held), held.kept.as_deref()?, held.kept_lines.as_deref());
+                (held.superseded(loss), Some(saved).filter(|&saved| saved > 0)? as f64)
+            }
+            Removal::Lines(index) => {
+                let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
+                let kept = self.line_cut(row, held)?;
+                let loss = self.loss_between((row, held), &kept.numbers, Some(&kept.lines));
+                (held.superseded(loss), row.tokens().saturating_sub(kept.tokens as usize) as f64)
+            }
+            Removal::Group(start) => self.weigh_group(start)?,
+        };
+        let price = (loss + EDIT_WORTH) / (saved * self.estimate.scale).max(1.0);
+        Some(Candidate { price, removal })
+    }
+
+    /// The cut by line that is due, unless it saves too little or leaves no more than the summary.
+    fn line_cut(&self, row: &Row, held: &Held) -> Option<KeptLines> {
+        let window = waters_window(self.limits.context_window);
+        let price = self.policy.price(LINE_CONTEXT_SHARE * window, window);
+        let kept = line_cuts::choose(row, held, self.ledger, self.lines, price * self.estimate.scale)?;
+        let is_gain = f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64;
+        (is_gain && kept.tokens as usize > row.message.tokens_as(Form::Edited)).then_some(kept)
+    }
+
+    /// What is lost if a message goes on to show only these.
+    fn loss_between(&self, (row, held): (&Row, &Held), numbers: &[u32], lines: Option<&[u32]>) -> f64 {
+        let names = gone(held.shown(row), numbers, |number| self.ledger.loss(number, 1));
+        let lines = lines
+            .map_or(0.0, |lines| gone(held.shown_lines(row), lines, |number| self.lines.loss(number, 1)));
+        names + lines
+    }
+
+    fn weigh_group(&self, start: usize) -> Option<(f64, f64)> {
+        if !self.may_drop(start) {
+            return None;
+        }
+        let mut shown: Vec<u32> = Vec::new();
+        let mut lines: Vec<u32> = Vec::new();
+        let mut saved = 0.0;
+        for (row, held) in self.account.group(start).filter_map(|index| self.at(index)) {
+            shown.extend_from_slice(held.shown(row));
+            lines.extend_from_slice(held.shown_lines(row));
+            saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
+        }
+        shown.sort_unstable();
+        lines.sort_unstable();
+        let own = self.at(start).map_or(0.0, |(row, held)| self.loss_of_own(row, held));
+        Some((self.ledger.loss_of_all(&shown) + self.lines.loss_of_all(&lines) + own, saved))
+    }
+
+    /// What is lost with an answer itself: that the agent sees what it did and wrote.
+    fn loss_of_own(&self, row: &Row, held: &Held) -> f64 {
+        if row.message.assistant().is_none() {
+            return 0.0;
+        }
+        let age = self.ledger.calls().saturating_sub(held.entered);
+        own_worth(row.message.traits.targets.len(), row.message.tokens_as(Form::Edited), age)
+    }
+
+    /// Whether a batch may drop the group that opens at `start`.
+    ///
+    /// What an app says in the open turn stays: pi sends it as the user's words, and where those end the steps begin
+    /// that Gemini 3 wants signed. Without it, calls of another model would be among them.
+    fn may_drop(&self, start: usize) -> bool {
+        let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
+            Body::Assistant(_) => true,
+            Body::Other => self.account.last_user().is_some_and(|last| start < last),
+            _ => false,
+        });
+        is_of_kind
+            && window::is_droppable(self.account, start)
+            && !self.account.group(start).any(|index| {
+                let result = self.account.message(index).and_then(|message| message.tool_result());
+                result.is_some_and(|result| result.is_excluded)
+            })
+    }
+
+    fn make(&mut self, removal: Removal, queue: &mut BinaryHeap<Candidate>) {
+        match removal {
+            Removal::Edit(index) => {
+                let Some((row, held)) = self.at(index) else { return };
+                let group = row.group;
+                let (layer, reason) = if row.message.assistant().is_some() {
+                    (Layer::Thinking, Reason::OldThinking)
+                } else {
+                    (Layer::ToolResults, held.why())
+                };
+                self.set(index, Form::Edited, layer, reason);
+                // The rest of the group saves less now, but may lose nothing more: it gets a new price.
+                if group < self.tail {
+                    queue.extend(self.weigh(Removal::Group(group)));
+                }
+            }
+            Removal::Lines(index) => {
+                let Some((row, held)) = self.at(index) else { return };
+                let (group, reason) = (row.group, held.why());
+                let Some(kept) = self.line_cut(row, held) else { return };
+                self.show_anew(index, |account| {
+                    account.keep_lines(index, kept, Layer::ToolResults, reason);
+                });
+                queue.extend(self.weigh(Removal::Edit(index)));
+                if group < self.tail {
+                    queue.extend(self.weigh(Removal::Group(group)));
+                }
+            }
+            Removal::Group(start) => self.drop_group(start, self.group_reason(start)),
+        }
+    }
+
+    /// A group goes by the rule its results share, else as the least useful.
+    fn group_reason(&self, start: usize) -> Reason {
+        let results = || self.account.group(start).skip(1).filter_map(|index| self.held.get(index));
+        let first = results().next().map_or(Reason::LeastUseful, Held::why);
+        if results().all(|held| held.why() == first) { first } else { Reason::LeastUseful }
+    }
+
+    fn drop_group(&mut self, start: usize, reason: Reason) {
+        for index in self.account.group(start).collect::<Vec<_>>() {
+            self.set(index, Form::Gone, Layer::Window, reason);
+        }
+    }
+
+    /// The user's own text goes only when all else did not help.
+    fn drop_users_if_nothing_else_helps(&mut self) {
+        if self.context() <= self.limits.threshold() {
+            return;
+        }
+        let enough = self.limits.threshold() - USER_TEXT_SLACK * self.limits.context_window;
+        for index in self.account.live_before(self.tail).collect::<Vec<_>>() {
+            if self.context() <= enough {
+                return;
+            }
+            if index > 0 && window::is_droppable(self.account, index) {
+                self.drop_group(index, Reason::OverThreshold);
+            }
+        }
+    }
+
+    fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
+        self.show_anew(index, |account| {
+            account.set(index, form, layer, reason);
+        });
+    }
+
+    fn show_anew(&mut self, index: usize, change: impl FnOnce(&mut Account)) {
+        show_anew(self.account, self.held, self.ledger, self.lines, &[index], change);
+    }
+}
+
+/// Whether a tool result can still be cut by line or summarised, or thinking taken out.
+fn is_cuttable(row: &Row) -> bool {
+    matches!(row.form(), Form::Whole | Form::Lines(_))
+}
+
+/// The sum over what is shown and not kept.
+fn gone(shown: &[u32], kept: &[u32], loss: impl Fn(u32) -> f64) -> f64 {
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    let gone = shown.iter().filter(|number| kept.binary_search(number).is_err());
+    gone.map(|&number| loss(number)).sum()
+}
+
+/// Changes how some messages are sent, and keeps the ledger of what the context shows in step.
+pub fn show_anew(
+    account: &mut Account,
+    held: &[Held],
+    ledger: &mut Ledger,
+    lines: &mut Lines,
+    changed: &[usize],
+    change: impl FnOnce(&mut Account),
+) {
+    let of = |account: &Account, index: usize| -> (Vec<u32>, Vec<u32>) {
+        let row = account.row(index).zip(held.get(index));
+        row.map(|(row, held)| (held.shown(row).to_vec(), held.shown_lines(row).to_vec())).unwrap_or_default()
+    };
+    for &index in changed {
+        let (numbers, hidden) = of(account, index);
+        ledger.hide(&numbers);
+        lines.hide(&hidden);
+    }
+    change(account);
+    for &index in changed {
+        let (numbers, shown) = of(account, index);
+        ledger.show(&numbers);
+        lines.show(&shown);
+    }
+}
+
+/// Something a batch can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Removal {
+    /// Keep only those lines of a tool result that are worth their tokens.
+    Lines(usize),
+    /// Summarise a tool result or strip thinking.
+    Edit(usize),
+    /// Drop the group that opens here.
+    Group(usize),
+}
+
+/// A removal with what it loses per token; the greatest candidate is the cheapest.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    price: f64,
+    removal: Removal,
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.price.total_cmp(&self.price).then_with(|| other.removal.cmp(&self.removal))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}

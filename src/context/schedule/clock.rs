@@ -1,0 +1,263 @@
+//! Whether the provider's cache is still warm, as far as timestamps, model names and reported cache reads tell.
+//!
+//! The time of a request is that of the last message before it. A gap that cannot be known counts as warm: a needless
+//! wait is cheap, a needless rewrite not.
+
+use crate::context::transcript::{Source, Usage};
+
+const MS_PER_SECOND: f64 = 1000.0;
+/// How long entries live that were written for an hour.
+const HOUR_SECONDS: f64 = 3600.0;
+/// A call that read at least this share of the one before found its prefix alive.
+const READ_SHARE: f64 = 0.5;
+/// Misses after less than this are the provider's own (another machine, a full cache) and say nothing of time.
+const MIN_TELLING_GAP_SECONDS: f64 = 60.0;
+
+/// The last request that each model answered.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    models: Vec<Model>,
+    /// Whether answers told of prompt tokens, and whether of cached ones.
+    reports: bool,
+    shows_cache: bool,
+    expected: Option<Source>,
+}
+
+/// What is known of one model's cache.
+#[derive(Clone, Debug)]
+struct Model {
+    source: Source,
+    last_ms: Option<f64>,
+    /// Prompt tokens of its last call, where told.
+    prompt: Option<f64>,
+    /// The longest gap after which a prefix was still read, in seconds.
+    lived: f64,
+    /// The shortest after which nothing of an unchanged prefix was.
+    died: f64,
+    /// Whether it writes entries that live for an hour.
+    writes_for_an_hour: bool,
+}
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Who answered.
+    pub source: &'a Source,
+    /// When it was made, in ms since 1970.
+    pub time_ms: Option<f64>,
+    /// Whether the model got to read it.
+    pub reached: bool,
+    /// What was reported of it.
+    pub usage: &'a Usage,
+    /// Whether something old was changed before it, so that a miss says nothing of time.
+    pub is_changed: bool,
+}
+
+impl Clock {
+    /// Whether a request at `time_ms` finds nothing left in the cache of the model in use; `ttl_seconds` is how long
+    /// entries live where the transcript has not told.
+    ///
+    /// That model is the one of the latest answer, failed ones too: a failure may be all that tells of a switch.
+    #[must_use]
+    pub fn is_cold(&self, time_ms: Option<f64>, ttl_seconds: f64, learns: bool) -> bool {
+        self.expected.as_ref().is_some_and(|source| self.is_cold_for(source, time_ms, ttl_seconds, learns))
+    }
+
+    /// The same for a request to `source`.
+    #[must_use]
+    pub fn is_cold_for(&self, source: &Source, time_ms: Option<f64>, ttl_seconds: f64, learns: bool) -> bool {
+        let Some(model) = self.models.iter().find(|model| model.source == *source) else {
+            return !self.models.is_empty();
+        };
+        // Servers that count prompts but tell of no cache mostly have one for prefixes, without a time to live.
+        if learns && self.reports && !self.shows_cache {
+            return false;
+        }
+        let ttl_seconds = if learns { model.ttl_seconds(ttl_seconds) } else { ttl_seconds };
+        let gap = model.last_ms.zip(time_ms).map(|(last, now)| now - last);
+        gap.is_some_and(|gap| gap > ttl_seconds * MS_PER_SECOND)
+    }
+
+    /// Whether a miss of `source` at `time_ms` comes of its entry's age: it is older than `ttl_seconds` and than any that was
+    /// still read. One entry that was lost early says nothing of the others.
+    #[must_use]
+    pub fn has_expired(&self, source: &Source, time_ms: Option<f64>, ttl_seconds: f64) -> bool {
+        let Some(model) = self.models.iter().find(|model| model.source == *source) else { return false };
+        let gap = model.last_ms.zip(time_ms).map(|(last, now)| now - last);
+        gap.is_some_and(|gap| gap > model.listed_seconds(ttl_seconds).max(model.lived) * MS_PER_SECOND)
+    }
+
+    /// Takes in a request.
+    pub fn tick(&mut self, request: Request<'_>) {
+        self.expected = Some(request.source.clone());
+        self.reports |= request.usage.prompt_tokens().is_some();
+        self.shows_cache |= request.usage.is_cached();
+        if !request.reached {
+            return;
+        }
+        let at = self.models.iter().position(|model| model.source == *request.source);
+        let at = at.unwrap_or_else(|| {
+            self.models.push(Model::new(request.source.clone()));
+            self.models.len() - 1
+        });
+        if let Some(model) = self.models.get_mut(at) {
+            model.tick(request);
+        }
+    }
+}
+
+impl Model {
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            last_ms: None,
+            prompt: None,
+            lived: 0.0,
+            died: f64::INFINITY,
+            writes_for_an_hour: false,
+        }
+    }
+
+    fn tick(&mut self, Request { time_ms, usage, is_changed, .. }: Request<'_>) {
+        let gap = self.last_ms.zip(time_ms).map(|(last, now)| (now - last) / MS_PER_SECOND);
+        if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
+            if read >= READ_SHARE * prompt {
+                self.lived = self.lived.max(gap);
+            } else if read <= 0.0 && !is_changed && gap >= MIN_TELLING_GAP_SECONDS {
+                self.died = self.died.min(gap);
+            }
+        }
+        self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());
+        self.writes_for_an_hour |= usage.cache_write_1h.is_some_and(|tokens| tokens > 0.0);
+        self.last_ms = time_ms;
+    }
+
+    /// How long its entries live: as long as one was seen to, and no longer than one was not.
+    fn ttl_seconds(&self, listed: f64) -> f64 {
+        self.listed_seconds(listed).min(self.died).max(self.lived)
+    }
+
+    fn listed_seconds(&self, listed: f64) -> f64 {
+        if self.writes_for_an_hour { listed.max(HOUR_SECONDS) } else { listed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: f64 = 300.0;
+
+    fn source(model: &str) -> Source {
+        Source { api: "x".into(), provider: "y".into(), model: model.into() }
+    }
+
+    fn after(ticks: &[(&str, Option<f64>, bool)]) -> Clock {
+        let mut clock = Clock::default();
+        for &(model, time_ms, reached) in ticks {
+            let usage = Usage::default();
+            clock.tick(Request {
+                source: &source(model),
+                time_ms,
+                reached,
+                usage: &usage,
+                is_changed: false,
+            });
+        }
+        clock
+    }
+
+    /// A model called at these seconds, each time with so many tokens read and written.
+    fn reported(calls: &[(f64, f64, f64)], is_changed: bool, for_an_hour: bool) -> Clock {
+        let mut clock = Clock::default();
+        for &(seconds, read, written) in calls {
+            let usage = Usage {
+                input: Some(1.0),
+                cache_read: Some(read),
+                cache_write: Some(written),
+                cache_write_1h: for_an_hour.then_some(written),
+                ..Usage::default()
+            };
+            let time_ms = Some(seconds * MS_PER_SECOND);
+            clock.tick(Request { source: &source("a"), time_ms, reached: true, usage: &usage, is_changed });
+        }
+        clock
+    }
+
+    fn is_cold_after(clock: &Clock, seconds: f64) -> bool {
+        clock.is_cold(Some(seconds * MS_PER_SECOND), TTL, true)
+    }
+
+    #[test]
+    fn an_entry_written_for_an_hour_lives_an_hour() {
+        let clock = reported(&[(0.0, 0.0, 9000.0)], false, true);
+        assert!(!is_cold_after(&clock, 3599.0) && is_cold_after(&clock, 3601.0));
+        assert!(clock.is_cold(Some(301_000.0), TTL, false), "where the host sets it, nothing is learned");
+    }
+
+    #[test]
+    fn a_prefix_that_was_still_read_proves_that_entries_live_so_long() {
+        let clock = reported(&[(0.0, 0.0, 9000.0), (1000.0, 9000.0, 100.0)], false, false);
+        assert!(!is_cold_after(&clock, 1999.0) && is_cold_after(&clock, 2001.0));
+    }
+
+    #[test]
+    fn an_unchanged_prefix_that_was_not_read_proves_that_they_do_not() {
+        let calls = [(0.0, 0.0, 9000.0), (120.0, 0.0, 9000.0)];
+        assert!(is_cold_after(&reported(&calls, false, false), 120.0 + 130.0));
+        assert!(!is_cold_after(&reported(&calls, true, false), 120.0 + 130.0), "we changed it ourselves");
+        let soon = [(0.0, 0.0, 9000.0), (5.0, 0.0, 9000.0)];
+        assert!(!is_cold_after(&reported(&soon, false, false), 200.0), "that was the provider's own miss");
+    }
+
+    #[test]
+    fn half_of_the_prefix_that_was_read_is_enough_and_a_minute_tells() {
+        let read = |tokens: f64| reported(&[(0.0, 0.0, 9000.0), (1000.0, tokens, 9000.0)], false, false);
+        assert!(!is_cold_after(&read(4500.5), 1999.0), "4500.5 of 9001");
+        assert!(is_cold_after(&read(4500.0), 1999.0));
+        let missed = |after: f64| reported(&[(0.0, 0.0, 9000.0), (after, 0.0, 9000.0)], false, false);
+        assert!(is_cold_after(&missed(60.0), 60.0 + 61.0) && !is_cold_after(&missed(59.0), 59.0 + 61.0));
+    }
+
+    #[test]
+    fn a_miss_comes_of_age_only_past_what_is_listed_and_past_what_was_read() {
+        let expired =
+            |clock: &Clock, seconds: f64| clock.has_expired(&source("a"), Some(seconds * MS_PER_SECOND), TTL);
+        let written = reported(&[(0.0, 0.0, 9000.0)], false, false);
+        assert!(!expired(&written, 300.0) && expired(&written, 300.5));
+        let lived = reported(&[(0.0, 0.0, 9000.0), (1000.0, 9000.0, 1.0)], false, false);
+        assert!(!expired(&lived, 1000.0 + 1000.0) && expired(&lived, 1000.0 + 1000.5));
+        let died = reported(&[(0.0, 0.0, 9000.0), (100.0, 0.0, 9000.0)], false, false);
+        assert!(!expired(&died, 100.0 + 299.0), "one that was lost early says nothing of the others");
+        assert!(!written.has_expired(&source("b"), Some(9e12), TTL));
+        assert!(!expired(&Clock::default(), 9e12));
+    }
+
+    #[test]
+    fn a_gap_over_the_ttl_is_cold() {
+        let clock = after(&[("a", Some(0.0), true)]);
+        assert!(!clock.is_cold(Some(300_000.0), TTL, true));
+        assert!(clock.is_cold(Some(300_001.0), TTL, true));
+    }
+
+    #[test]
+    fn unknown_equal_and_backward_times_are_warm() {
+        let clock = after(&[("a", Some(1e6), true)]);
+        assert!(
+            [None, Some(1e6), Some(0.0), Some(f64::NAN)]
+                .into_iter()
+                .all(|now| !clock.is_cold(now, TTL, true))
+        );
+        assert!(!after(&[("a", None, true)]).is_cold(Some(9e12), TTL, true));
+        assert!(!Clock::default().is_cold(Some(9e12), TTL, true));
+    }
+
+    #[test]
+    fn a_model_without_an_answer_yet_is_cold_and_others_keep_their_own_time() {
+        assert!(after(&[("a", Some(0.0), true), ("b", Some(1.0), false)]).is_cold(Some(2.0), TTL, true));
+        let interleaved =
+            [("a", Some(0.0), true), ("b", Some(200_000.0), true), ("a", Some(310_000.0), false)];
+        assert!(after(&interleaved).is_cold(Some(310_001.0), TTL, true));
+        assert!(!after(&interleaved[..2]).is_cold(Some(310_001.0), TTL, true));
+    }
+}

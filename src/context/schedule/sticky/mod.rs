@@ -1,0 +1,325 @@
+//! The sticky schedule: a fold over the transcript that edits old messages in batches, when that pays.
+//!
+//! What is decided at a call depends on the messages before it alone, so the same transcript gives the same bytes after a
+//! restart, and an edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent
+//! with what was decided for it. The fold holds no clock and no text.
+
+mod act;
+mod weigh;
+
+use std::sync::Arc;
+
+use super::cache_watch::{Answered, CacheWatch};
+use super::calibration::{Calibration, Sent};
+use super::clock::{Clock, Request};
+use super::economy::{Policy, Prices, waters_window};
+use super::fold::Fold;
+use super::held::Held;
+use super::ledger::{Ledger, Speaker};
+use super::lines::Lines;
+use super::played::Played;
+use super::prices::Bills;
+use super::rhythm::Rhythm;
+use super::stale::Staleness;
+use super::verdict::{Arithmetic, Verdict};
+use crate::context::account::Account;
+use crate::context::layers::{Limits, Overflow, shrink};
+use crate::context::plan::Plan;
+use crate::context::transcript::{Assistant, Body, Link, Message, Transcript};
+use crate::fault;
+use crate::tokens::estimate::{Estimate, Size};
+
+/// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
+const REFUSED_GROWTH: f64 = 1.15;
+
+/// The fold after some messages.
+#[derive(Clone, Debug)]
+pub struct Sticky {
+    /// As the host set it.
+    asked: Policy,
+    /// With what was learned of prices.
+    policy: Policy,
+    limits: Limits,
+    account: Account,
+    /// What no batch changes stands in an [`Arc`]: a batch is tried out on a copy of the fold.
+    held: Arc<Vec<Held>>,
+    ledger: Ledger,
+    lines: Lines,
+    staleness: Arc<Staleness>,
+    clock: Clock,
+    rhythm: Rhythm,
+    bills: Bills,
+    watch: CacheWatch,
+    calibration: Calibration,
+    /// What it keeps from being freed.
+    bytes: usize,
+    /// Paid since the last batch for carrying what a new one could remove, in input tokens.
+    carried: f64,
+    /// Provider tokens the last batch left, or the low water if that is more.
+    settled: f64,
+    /// Provider tokens at which the last batch or layer 4 found no more to take.
+    spent: f64,
+    /// Tokens of the last plan, once there were reports.
+    planned: Option<f64>,
+    /// What carrying has to cost before a batch is worked out again that could not pay for itself.
+    refused: f64,
+}
+
+impl Sticky {
+    /// The fold before any message.
+    #[must_use]
+    pub fn new(policy: Policy, limits: Limits) -> Self {
+        let settled = policy.waters.low * waters_window(limits.context_window);
+        let calibration = Calibration::new(policy.calibrate, limits.context_window);
+        Self {
+            asked: policy,
+            policy,
+            limits,
+            account: Account::default(),
+            held: Arc::default(),
+            ledger: Ledger::default(),
+            lines: Lines::default(),
+            staleness: Arc::default(),
+            clock: Clock::default(),
+            rhythm: Rhythm::default(),
+            bills: Bills::default(),
+            watch: CacheWatch::default(),
+            calibration,
+            bytes: 0,
+            carried: 0.0,
+            settled,
+            spent: 0.0,
+            planned: None,
+            refused: 0.0,
+        }
+    }
+
+    /// What the reports so far teach.
+    pub fn calibration(&mut self) -> &mut Calibration {
+        &mut self.calibration
+    }
+
+    /// What is known of the provider's cache.
+    pub fn watch(&mut self) -> &mut CacheWatch {
+        &mut self.watch
+    }
+
+    /// What is sent at the call that would follow `transcript`, the least that could be, and why; with the last of the
+    /// calls that were taken in.
+    #[must_use]
+    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic, Option<Played>) {
+        let mut last = None;
+        self.play(transcript, |played| last = Some(played));
+        fault::step();
+        let (arithmetic, mut moved) = self.next_step();
+        let fold = moved.as_deref_mut().unwrap_or(self);
+        let plan = fold.account.plan();
+        let frontier = fold.account.frontier();
+        let floor = fold.floor();
+        self.planned = self.calibration.planned_tokens(plan.after);
+        self.calibration.expect_answer();
+        (plan, floor, Arithmetic { frontier, ..arithmetic }, last)
+    }
+
+    /// What layer 4 leaves, or would leave.
+    fn floor(&mut self) -> Size {
+        if self.limits.overflow == Overflow::Shrink {
+            return self.account.sent();
+        }
+        self.account.begin_trial();
+        if self.context() > self.limits.budget() {
+            let budget = self.shrunk_budget();
+            shrink::shrink(&mut self.account, &self.calibration.estimate(), budget);
+        }
+        let floor = self.account.sent();
+        self.account.end_trial();
+        floor
+    }
+
+    /// How prompts are estimated now.
+    #[must_use]
+    pub fn estimate(&self) -> Estimate {
+        self.calibration.estimate()
+    }
+
+    /// Takes in what is new in `transcript`, and tells of each call.
+    pub fn play(&mut self, transcript: &Transcript, mut observe: impl FnMut(Played)) {
+        let mut is_caught_up = false;
+        for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
+            if let Some(assistant) = message.assistant() {
+                let estimate = self.estimate();
+                let verdict = self.decide(index, message);
+                // What came late was not known yet when this call was planned.
+                if !std::mem::replace(&mut is_caught_up, true) {
+                    self.catch_up(transcript);
+                }
+                observe(self.call(index, assistant, message, (verdict, estimate)));
+            }
+            self.enter(index, message, transcript);
+        }
+        if !is_caught_up {
+            self.catch_up(transcript);
+        }
+    }
+
+    /// Takes in what was reported late.
+    fn catch_up(&mut self, transcript: &Transcript) {
+        let late = self.calibration.catch_up(transcript.messages());
+        self.account.renew(transcript, &late);
+    }
+
+    /// Decides about a call as was decided when it was made.
+    fn decide(&mut self, index: usize, message: &Message) -> Verdict {
+        // A call from before a compaction had another list: nothing was decided about this one.
+        if self.calibration.is_older_than_summary(index, message.timestamp_ms) {
+            return Verdict::Wait;
+        }
+        let mut arithmetic = self.weigh();
+        if arithmetic.verdict == Verdict::Carried {
+            let moved;
+            (arithmetic, moved) = self.worked_out(arithmetic);
+            if let Some(moved) = moved {
+                *self = *moved;
+            } else {
+                self.refused = REFUSED_GROWTH * arithmetic.carried;
+            }
+        } else if arithmetic.verdict.moves() {
+            self.act(arithmetic.verdict);
+        }
+        if !arithmetic.verdict.moves() {
+            self.carried = arithmetic.carried;
+        }
+        self.rhythm.tick(arithmetic.is_cold);
+        arithmetic.verdict
+    }
+
+    /// The call that this assistant message answered: learns what it reports. `planned` is what was decided for it, and how
+    /// its prompt was estimated then.
+    fn call(
+        &mut self,
+        index: usize,
+        assistant: &Assistant,
+        message: &Message,
+        planned: (Verdict, Estimate),
+    ) -> Played {
+        let (verdict, estimate) = planned;
+        let time = self.time();
+        let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
+        let (raw, sent) = (self.account.raw(), self.account.sent());
+        let touched = self.account.take_oldest_touched();
+        let sight = self.watch.enter(Answered {
+            index,
+            source: &assistant.source,
+            usage: &assistant.usage,
+            prompt: self.calibration.prompt_of(&assistant.usage),
+            time_ms: time,
+            answered_ms: message.timestamp_ms,
+            reached,
+            touched: touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest)))),
+            estimated: (estimate.tokens(sent), estimate.tokens(raw)),
+            base: estimate.base,
+            fixed: self.policy.fixed_prices(),
+        });
+        self.clock.tick(Request {
+            source: &assistant.source,
+            time_ms: time,
+            reached,
+            usage: &assistant.usage,
+            is_changed: verdict.moves(),
+        });
+        if self.policy.learns_prices {
+            self.bills.note(&assistant.source, &assistant.usage);
+            self.policy.prices = self.bills.prices(&assistant.source, Prices::default());
+        }
+        if message.is_sent {
+            let sent = Sent { raw, edited: sent };
+            self.calibration.observe(index, assistant, message.timestamp_ms, sent);
+        }
+        self.ledger.tick();
+        self.lines.tick();
+        Played { index, raw, sent, estimate, verdict: Some(verdict), sight }
+    }
+
+    fn time(&self) -> Option<f64> {
+        self.account.rows().last().and_then(|row| row.message.timestamp_ms)
+    }
+
+    fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
+        let traits = &message.traits;
+        let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
+        self.account.enter(transcript, index);
+        self.calibration.pass(message);
+        self.watch.pass(message);
+        let mut held = Held { entered: self.ledger.calls(), ..Held::default() };
+        if is_seen {
+            held.numbers = self.ledger.number(&traits.identifiers, index);
+            held.kept = traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
+            held.lines = self.lines.number(&traits.lines);
+            held.kept_lines = traits.kept_lines.as_ref().map(|kept| self.lines.number(kept));
+            self.take_up(index, message, &held);
+        }
+        self.bytes += held.bytes();
+        Arc::make_mut(&mut self.held).push(held);
+    }
+
+    /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
+    fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
+        self.lines.show(&held.lines);
+        for origin in self.ledger.enter(&held.numbers, speaker(message)) {
+            if let Some(origin) = Arc::make_mut(&mut self.held).get_mut(origin as usize) {
+                origin.is_taken_up = true;
+            }
+        }
+        if message.tool_result().is_none() {
+            return;
+        }
+        let call = self.account.row(index).and_then(|row| self.account.row(row.group).zip(Some(row.call)));
+        let target = call.and_then(|(row, call)| row.message.traits.targets.get(call));
+        if let Some(target) = target {
+            self.lines.learn(&target.files, &held.lines);
+        }
+        for (older, reason) in Arc::make_mut(&mut self.staleness).enter(index, target, message.traits.text) {
+            if let Some(older) = Arc::make_mut(&mut self.held).get_mut(older) {
+                older.stale.get_or_insert(reason);
+            }
+        }
+    }
+}
+
+impl Fold for Sticky {
+    fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    fn decides_by(&self, limits: &Limits, policy: &Policy) -> bool {
+        self.limits == *limits && self.asked == *policy
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.account.bytes()
+    }
+
+    fn account(&self) -> &Account {
+        &self.account
+    }
+
+    fn taught(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    fn planned_tokens(&self) -> Option<f64> {
+        self.planned
+    }
+
+    fn advance(&mut self, transcript: &Transcript) {
+        self.play(transcript, |_| {});
+    }
+}
+
+fn speaker(message: &Message) -> Speaker {
+    match message.body {
+        Body::Assistant(_) => Speaker::Assistant,
+        Body::ToolResult(_) => Speaker::Tool,
+        _ => Speaker::Other,
+    }
+}

@@ -1,0 +1,106 @@
+//! The marker line that stands for the lines left out of a tool result, and its inverse.
+
+use crate::context::handle::Handle;
+use crate::text::Utf16Len;
+
+/// The marker line, in one of the two languages it comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MarkerLanguage {
+    /// Chinese, the default.
+    Zh,
+    /// English.
+    En,
+}
+
+impl MarkerLanguage {
+    /// The marker for `omitted` lines left out of a text of `original` length.
+    #[must_use]
+    pub fn marker(self, omitted: usize, original: Utf16Len) -> Vec<u16> {
+        let Utf16Len(original) = original;
+        let marker = match self {
+            Self::Zh => format!("[... 已省略 {omitted} 行，原始 {original} 字符 ...]"),
+            Self::En => format!("[... {omitted} lines omitted, {original} characters originally ...]"),
+        };
+        marker.encode_utf16().collect()
+    }
+
+    /// The marker for one of several gaps; the first says more, it is [`marker`](Self::marker).
+    #[must_use]
+    pub fn gap(self, omitted: usize) -> Vec<u16> {
+        let marker = match self {
+            Self::Zh => format!("[... 已省略 {omitted} 行 ...]"),
+            Self::En => format!("[... {omitted} lines omitted ...]"),
+        };
+        marker.encode_utf16().collect()
+    }
+
+    /// What stands where an image was.
+    #[must_use]
+    pub fn image(self) -> Vec<u16> {
+        let marker = match self {
+            Self::Zh => "[... 已省略 1 张图片 ...]",
+            Self::En => "[... 1 image omitted ...]",
+        };
+        marker.encode_utf16().collect()
+    }
+
+    /// What a marker ends with where the model can ask for the original by this handle.
+    #[must_use]
+    pub fn handle(self, handle: Handle) -> Vec<u16> {
+        let ending = match self {
+            Self::Zh => format!(" 句柄：{handle}"),
+            Self::En => format!(" handle: {handle}"),
+        };
+        ending.encode_utf16().collect()
+    }
+
+    /// The original length that a marker line of either language states; `None` for any other line.
+    #[must_use]
+    pub fn original_len(line: &[u16]) -> Option<Utf16Len> {
+        /// Twice as long as any marker with a handle.
+        const LONGEST_MARKER: usize = 120;
+        let line = String::from_utf16(line.get(..line.len().min(LONGEST_MARKER))?).ok()?;
+        let words = line.strip_prefix("[... ")?;
+        let rest = match words.strip_prefix("已省略 ") {
+            Some(zh) => zh.split_once(" 行，原始 ")?.1,
+            None => words.split_once(" lines omitted, ")?.1,
+        };
+        let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
+        digits.parse().ok().map(Utf16Len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_marker_says_how_long_the_original_was(omitted in 0usize..1_000_000, original in 0usize..1_000_000) {
+            let handle = Handle::of(&[1], &[2]);
+            for language in [MarkerLanguage::Zh, MarkerLanguage::En] {
+                let marker = language.marker(omitted, Utf16Len(original));
+                prop_assert_eq!(MarkerLanguage::original_len(&marker), Some(Utf16Len(original)));
+                let named = [marker, language.handle(handle)].concat();
+                prop_assert_eq!(MarkerLanguage::original_len(&named), Some(Utf16Len(original)));
+                prop_assert_eq!(MarkerLanguage::original_len(&language.gap(omitted)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn says_so_in_words() {
+        let said = |units: Vec<u16>| String::from_utf16_lossy(&units);
+        assert_eq!(said(MarkerLanguage::Zh.marker(7, Utf16Len(900))), "[... 已省略 7 行，原始 900 字符 ...]");
+        assert_eq!(
+            said(MarkerLanguage::En.marker(7, Utf16Len(900))),
+            "[... 7 lines omitted, 900 characters originally ...]"
+        );
+        assert_eq!(said(MarkerLanguage::Zh.gap(7)), "[... 已省略 7 行 ...]");
+        assert_eq!(said(MarkerLanguage::En.gap(7)), "[... 7 lines omitted ...]");
+        let handle = Handle::of(&[1], &[2]);
+        assert_eq!(said(MarkerLanguage::Zh.handle(handle)), format!(" 句柄：{handle}"));
+        assert_eq!(said(MarkerLanguage::En.handle(handle)), format!(" handle: {handle}"));
+    }
+}

@@ -1,0 +1,294 @@
+//! The lines a text shows, each reduced to a hash, so that it can be told whether a line an edit must quote still
+//! stands somewhere. Bare lines: trimmed, without the number a reading tool put before them.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::identifiers::{Collector, Identifier};
+
+/// Shortest line that stands for something, in UTF-16 code units: braces and `return;` occur everywhere.
+pub const MIN_LEN: usize = 12;
+/// Lines remembered of one message, and rows of a layout: the 2 000 that reading tools hand out at once, and what they say
+/// beside them. 8 and about 20 bytes each, so 75 KB at most for a message, and 150 MB for a session of 2 GB in 2 000 messages.
+pub const MAX_LINES: usize = 2_500;
+
+const NEWLINE: u16 = b'\n' as u16;
+const TAB: u16 = b'\t' as u16;
+const SPACE: u16 = b' ' as u16;
+const ARROW: u16 = '→' as u16;
+const BAR: u16 = b'|' as u16;
+const COLON: u16 = b':' as u16;
+
+/// What a line begins with that names a module its file uses, in the languages agents write.
+const IMPORTS: [&str; 8] =
+    ["import ", "from ", "use ", "pub use ", "using ", "alias ", "require", "#include"];
+const IMPORT_BIT: u64 = 1;
+
+/// The hash of a bare line, and whether it is an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line(u64);
+
+impl Line {
+    /// The hash of a line as it stands in a text; `None` where too little of it is left.
+    #[must_use]
+    pub fn of(line: &[u16]) -> Option<Self> {
+        let bare = bare(line);
+        (bare.len() >= MIN_LEN).then(|| {
+            let hash = xxh3_64(bytemuck::cast_slice(bare)) & !IMPORT_BIT;
+            Self(hash | if is_import(bare) { IMPORT_BIT } else { 0 })
+        })
+    }
+
+    /// Whether it names a module that its file uses: work elsewhere in a file often has to add to those lines.
+    #[must_use]
+    pub fn is_import(self) -> bool {
+        self.0 & IMPORT_BIT != 0
+    }
+}
+
+/// `line` without what reading tools put before it (`   37→`, `37<tab>`, `00037| `, `37: `), trimmed.
+///
+/// ```
+/// use pi_strata::context::traits::lines::bare;
+/// let line: Vec<u16> = "   37→    let x = 1;\r".encode_utf16().collect();
+/// assert_eq!(String::from_utf16_lossy(bare(&line)), "let x = 1;");
+/// ```
+#[must_use]
+pub fn bare(line: &[u16]) -> &[u16] {
+    let line = trim(line);
+    let digits = line.iter().take_while(|unit| is_digit(**unit)).count();
+    let rest = line.get(digits..).unwrap_or_default();
+    match rest {
+        [ARROW | TAB | BAR, rest @ ..] | [COLON, SPACE, rest @ ..] if digits > 0 => trim(rest),
+        _ => line,
+    }
+}
+
+/// The lines of a text, as they stand there.
+pub fn split(text: &[u16]) -> impl Iterator<Item = &[u16]> {
+    text.split(|&unit| unit == NEWLINE)
+}
+
+/// The distinct lines of these texts, ascending; beyond [`MAX_LINES`] they are forgotten.
+#[must_use]
+pub fn of_texts<'a>(texts: impl Iterator<Item = &'a [u16]>) -> Box<[Line]> {
+    distinct(texts.flat_map(split).filter_map(Line::of).take(MAX_LINES).collect())
+}
+
+/// Ascending, each once.
+#[must_use]
+pub fn distinct(mut lines: Vec<Line>) -> Box<[Line]> {
+    lines.sort_unstable();
+    lines.dedup();
+    lines.into_boxed_slice()
+}
+
+/// A long tool result line by line, for cuts between lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    rows: Box<[Row]>,
+    identifiers: Box<[u32]>,
+    gap: Gap,
+}
+
+/// Tokens of the marker lines that stand for cut lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// Of each.
+    pub tokens: u32,
+    /// What the first or the last says beyond that.
+    pub once: u32,
+}
+
+/// One line of a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its position among the message's lines; `None` if it is too short to be one.
+    pub line: Option<u32>,
+    /// Its tokens, with the line break.
+    pub tokens: u32,
+    end: u32,
+}
+
+impl Layout {
+    /// Lays out `text`, whose message shows `lines` and `identifiers`; `None` for a text of a single line or of more
+    /// than [`MAX_LINES`].
+    #[must_use]
+    pub fn of(
+        text: &[u16],
+        lines: &[Line],
+        identifiers: &[Identifier],
+        gap: Gap,
+        count: impl Fn(&[u16]) -> usize,
+    ) -> Option<Self> {
+        let mut layout = (Vec::new(), Vec::new());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = rest.iter().position(|&unit| unit == NEWLINE).map_or(rest.len(), |at| at + 1);
+            let (row, after) = rest.split_at(end);
+            rest = after;
+            if layout.0.len() == MAX_LINES {
+                return None;
+            }
+            let mut collector = Collector::default();
+            collector.text(row);
+            let places = collector.finish();
+            layout.1.extend(places.iter().filter_map(|id| Some(identifiers.binary_search(id).ok()? as u32)));
+            let line = Line::of(row).and_then(|line| lines.binary_search(&line).ok());
+            layout.0.push(Row {
+                line: line.map(|at| at as u32),
+                tokens: count(row) as u32,
+                end: layout.1.len() as u32,
+            });
+        }
+        (layout.0.len() > 1).then(|| Self { rows: layout.0.into(), identifiers: layout.1.into(), gap })
+    }
+
+    /// Its lines, in order.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Positions, among the message's identifiers, of those that the row at `at` shows.
+    #[must_use]
+    pub fn identifiers(&self, at: usize) -> &[u32] {
+        let end = |at: usize| self.rows.get(at).map_or(0, |row| row.end as usize);
+        let start = at.checked_sub(1).map_or(0, end);
+        self.identifiers.get(start..end(at)).unwrap_or_default()
+    }
+
+    /// Tokens of all its lines.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.rows.iter().map(|row| row.tokens as usize).sum()
+    }
+
+    /// Tokens of a marker line.
+    #[must_use]
+    pub fn gap_tokens(&self) -> u32 {
+        self.gap.tokens
+    }
+
+    /// What the markers of a result say once, in tokens.
+    #[must_use]
+    pub fn first_gap_tokens(&self) -> u32 {
+        self.gap.once
+    }
+
+    /// Bytes it takes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.rows) + size_of_val(&*self.identifiers)
+    }
+}
+
+fn is_import(bare: &[u16]) -> bool {
+    let starts_with = |start: &&str| {
+        start.len() <= bare.len() && start.encode_utf16().eq(bare.iter().copied().take(start.len()))
+    };
+    IMPORTS.iter().any(starts_with)
+}
+
+fn is_digit(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
+}
+
+fn trim(mut text: &[u16]) -> &[u16] {
+    while let [first, rest @ ..] = text
+        && is_white(*first)
+    {
+        text = rest;
+    }
+    while let [rest @ .., last] = text
+        && is_white(*last)
+    {
+        text = rest;
+    }
+    text
+}
+
+fn is_white(unit: u16) -> bool {
+    const BYTE_ORDER_MARK: u16 = 0xFEFF;
+    unit == BYTE_ORDER_MARK || char::from_u32(u32::from(unit)).is_some_and(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
+    }
+
+    #[test]
+    fn a_line_is_the_same_however_it_is_read() {
+        let plain = Line::of(&units("    let answer = 42;")).expect("is long enough");
+        for read in [
+            "   37→    let answer = 42;",
+            "37\tlet answer = 42;\r",
+            "00037| let answer = 42;",
+            "37: let answer = 42;",
+        ] {
+            assert_eq!(Line::of(&units(read)), Some(plain), "{read}");
+        }
+        assert_eq!(Line::of(&units("37 let answer = 42;")).map(|line| line == plain), Some(false));
+        assert_eq!(Line::of(&units("  return x; ")), None);
+        assert_eq!(
+            Line::of(&units("12:30 is no line number")),
+            Line::of(&units(" 12:30 is no line number "))
+        );
+    }
+
+    #[test]
+    fn knows_imports_by_how_they_begin() {
+        let is_import = |text: &str| Line::of(&units(text)).is_some_and(Line::is_import);
+        for line in ["import os.path", "  12→from a import b", "use std::fmt;", "#include <stdio.h>"] {
+            assert!(is_import(line), "{line}");
+        }
+        for line in ["important = true", "let user = 1;", "return import", "用户从这里导入所有的模块文件"]
+        {
+            assert!(!is_import(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn keeps_lines_once_and_no_more_than_it_may() {
+        let text = units("the same line\nthe same line\nanother line here\nshort");
+        assert_eq!(of_texts([&*text].into_iter()).len(), 2);
+        let many =
+            units(&(0..MAX_LINES + 5).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
+        assert_eq!(of_texts([&*many].into_iter()).len(), MAX_LINES);
+        assert_eq!(Layout::of(&many, &[], &[], Gap::default(), |_| 1), None);
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_message_is_small_however_long_it_is() {
+        for count in [MAX_LINES, 10_000, 19_999] {
+            let text =
+                units(&(0..count).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
+            let lines = of_texts([&*text].into_iter());
+            let layout = Layout::of(&text, &lines, &[], Gap::default(), |_| 1);
+            let bytes = size_of_val(&*lines) + layout.as_ref().map_or(0, Layout::heap_bytes);
+            assert!(bytes <= 75_000, "{bytes} bytes of {count} lines");
+        }
+    }
+
+    #[test]
+    fn lays_out_every_line_with_what_it_shows() {
+        let text = units("alphabet and betatest\n}\nbetatest again and again\n");
+        let mut collector = Collector::default();
+        collector.text(&text);
+        let identifiers = collector.finish();
+        let lines = of_texts([&*text].into_iter());
+        let layout =
+            Layout::of(&text, &lines, &identifiers, Gap::default(), <[u16]>::len).expect("has lines");
+        let shown: Vec<usize> = (0..3).map(|at| layout.identifiers(at).len()).collect();
+        assert_eq!(shown, [2, 0, 1]);
+        assert_eq!(
+            layout.rows().iter().map(|row| row.line.is_some()).collect::<Vec<_>>(),
+            [true, false, true]
+        );
+        assert_eq!(layout.rows().iter().map(|row| row.tokens as usize).sum::<usize>(), text.len());
+        assert_eq!(Layout::of(&units("one line alone"), &[], &[], Gap::default(), |_| 1), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! Paths as they are written in calls, reduced to hashes so that one file is one however it is named.
+//!
+//! `./a/b.rs`, `a/b.rs` and `/home/me/project/a/b.rs` cannot be known to be one file from one call alone; each path keeps
+//! the hashes of its endings, and `files` in the schedule decides.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Deepest path looked at; the parts before that are left out.
+const MAX_PARTS: usize = 24;
+
+/// A normalised path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// Hashes of its last part, its last two parts, and so on; the last one is of the whole.
+    endings: Box<[u64]>,
+    is_absolute: bool,
+    is_document: bool,
+}
+
+/// Endings of what is read rather than worked on.
+const DOCUMENTS: [&str; 8] = ["md", "mdx", "txt", "rst", "adoc", "org", "log", "lock"];
+
+impl Path {
+    /// Reads a path, in `folder` if it is relative; `None` if nothing of it is left.
+    ///
+    /// ```
+    /// use pi_strata::context::traits::paths::Path;
+    /// assert_eq!(Path::of("./a//b.rs", None), Path::of("b.rs", Some("a")));
+    /// assert_eq!(Path::of("a/x/../b.rs", None), Path::of("a\\b.rs", None));
+    /// ```
+    #[must_use]
+    pub fn of(path: &str, folder: Option<&str>) -> Option<Self> {
+        let is_own = is_absolute(path);
+        let folder = folder.filter(|_| !is_own).unwrap_or_default();
+        let mut parts: Vec<&str> = Vec::new();
+        for part in folder.split(['/', '\\']).chain(path.trim().split(['/', '\\'])) {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop();
+                }
+                part => parts.push(part),
+            }
+        }
+        let name = parts.last()?;
+        let is_document = name
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| DOCUMENTS.iter().any(|document| end.eq_ignore_ascii_case(document)));
+        let mut hash = 0;
+        let endings = parts.iter().rev().take(MAX_PARTS).map(|part| {
+            hash = xxh3_64_with_seed(part.as_bytes(), hash);
+            hash
+        });
+        Some(Self { endings: endings.collect(), is_absolute: is_own || is_absolute(folder), is_document })
+    }
+
+    /// Hash of the whole path.
+    #[must_use]
+    pub fn whole(&self) -> u64 {
+        self.endings.last().copied().unwrap_or_default()
+    }
+
+    /// Hashes of its endings, the shortest first; the last is the whole.
+    #[must_use]
+    pub fn endings(&self) -> &[u64] {
+        &self.endings
+    }
+
+    /// Whether it begins at a root.
+    #[must_use]
+    pub fn is_absolute(&self) -> bool {
+        self.is_absolute
+    }
+
+    /// Whether it is something to read, such as a Markdown file, not code.
+    #[must_use]
+    pub fn is_document(&self) -> bool {
+        self.is_document
+    }
+
+    /// Bytes it takes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.endings)
+    }
+}
+
+fn is_absolute(path: &str) -> bool {
+    let path = path.trim_start();
+    let drive = path.as_bytes().get(1) == Some(&b':');
+    drive || path.starts_with(['/', '\\', '~'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_path_has_one_hash_however_it_is_written() {
+        let plain = Path::of("src/app.rs", None).expect("names a file");
+        for written in ["./src/app.rs", " src//app.rs", "src/x/../app.rs", "src\\app.rs"] {
+            assert_eq!(Path::of(written, None).as_ref(), Some(&plain), "{written}");
+        }
+        assert_eq!(Path::of("app.rs", Some("src")).as_ref(), Some(&plain));
+        let absolute = Path::of("/home/me/src/app.rs", Some("ignored")).expect("names a file");
+        assert!(absolute.is_absolute() && absolute.endings().contains(&plain.whole()));
+        assert_ne!(absolute.whole(), plain.whole());
+        assert_eq!(Path::of("./..", None), None);
+    }
+
+    #[test]
+    fn documents_are_told_by_their_ending() {
+        let is_document = |path| Path::of(path, None).is_some_and(|path| path.is_document());
+        assert!(is_document("README.MD") && is_document("a/b.txt"));
+        assert!(!is_document("a.md/b.rs") && !is_document("Makefile"));
+    }
+
+    #[test]
+    fn endless_paths_are_bounded() {
+        let path = Path::of(&"a/".repeat(100_000), None).expect("names a file");
+        assert_eq!(path.endings().len(), MAX_PARTS);
+    }
+}

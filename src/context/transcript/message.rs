@@ -1,0 +1,261 @@
+//! The facts of one message, by role.
+
+use crate::context::cuts::CutTable;
+use crate::context::handle::Handle;
+use crate::context::traits::Traits;
+use crate::text::Utf16Len;
+
+/// The facts of one message. Equal content has equal facts, so they may be shared and cached.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Who speaks, with what only that role has.
+    pub body: Body,
+    /// False where pi leaves it out: stop reasons `error` and `aborted`, and what is excluded from the context.
+    pub is_sent: bool,
+    /// Whether the host asked that nothing is done to it.
+    pub is_protected: bool,
+    /// Tokens of the unedited message: 0 where pi does not send it.
+    pub tokens: usize,
+    /// When it was made, in ms since 1970; `None` where missing or not finite.
+    pub timestamp_ms: Option<f64>,
+    /// 128-bit hash of everything that was read of it.
+    pub fingerprint: u128,
+    /// The same without what the provider reported: that may come in later.
+    pub identity: u128,
+    /// What it is about.
+    pub traits: Traits,
+    /// How its long texts can be cut; empty where they may not be.
+    pub cuts: CutTable,
+    /// Its images, in order.
+    pub images: Images,
+}
+
+/// The images of one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Images {
+    /// Characters of each in the request.
+    pub lens: Box<[u32]>,
+    /// Tokens saved where a marker takes the place of one.
+    pub tokens_saved: u32,
+}
+
+/// A message by role.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// pi 0.86 and later: the prompt and the tools, inside the array.
+    System,
+    /// What the user said.
+    User,
+    /// What the model said.
+    Assistant(Assistant),
+    /// What a tool answered.
+    ToolResult(ToolResult),
+    /// A `compactionSummary` or `branchSummary`: what is left of earlier messages.
+    Summary,
+    /// Any other role; a host turns it into user-side text or leaves it out.
+    Other,
+}
+
+/// The facts of an assistant message.
+#[derive(Clone, Debug)]
+pub struct Assistant {
+    /// Wire protocol, provider and model that made it.
+    pub source: Source,
+    /// What the provider reported of the call it answers.
+    pub usage: Usage,
+    /// Ids of its tool calls, in order.
+    pub call_ids: Vec<Box<str>>,
+    /// Its thinking blocks, where it has any.
+    pub thinking: Option<Thinking>,
+    /// Whether something a provider accepts would be left without the thinking.
+    pub has_other_content: bool,
+    /// Whether one of its texts carries the id the provider gave it.
+    pub has_text_id: bool,
+}
+
+/// What a provider reported of one call: tokens, and dollars where the host priced them. `None` where nothing usable was
+/// said.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Prompt tokens that were neither read from the cache nor written to it.
+    pub input: Option<f64>,
+    /// Prompt tokens read from the cache.
+    pub cache_read: Option<f64>,
+    /// Prompt tokens written to the cache.
+    pub cache_write: Option<f64>,
+    /// Those of them written to live for an hour.
+    pub cache_write_1h: Option<f64>,
+    /// Tokens of the answer.
+    pub output: Option<f64>,
+    /// Dollars for `input`.
+    pub cost_input: Option<f64>,
+    /// Dollars for `cache_read`.
+    pub cost_cache_read: Option<f64>,
+    /// Dollars for `cache_write`.
+    pub cost_cache_write: Option<f64>,
+    /// Dollars for `output`.
+    pub cost_output: Option<f64>,
+    /// Dollars for all of it.
+    pub cost_total: Option<f64>,
+}
+
+impl Usage {
+    /// Tokens of the prompt: input + cache read + cache write; `None` unless that is a usable count.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> Option<f64> {
+        /// Ten times the largest context window there has been.
+        const MOST: f64 = 100_000_000.0;
+        let tokens = self.input? + self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0);
+        (tokens > 0.0 && tokens <= MOST).then_some(tokens)
+    }
+
+    /// Whether any of the prompt was read from the cache or written to it.
+    #[must_use]
+    pub fn is_cached(&self) -> bool {
+        self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0) > 0.0
+    }
+}
+
+/// Who made an assistant message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// Wire protocol, such as `anthropic-messages`.
+    pub api: Box<str>,
+    /// Provider, such as `anthropic`.
+    pub provider: Box<str>,
+    /// Model id.
+    pub model: Box<str>,
+}
+
+/// The thinking blocks of one assistant message, taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thinking {
+    /// How many blocks, redacted ones too.
+    pub blocks: usize,
+    /// Their tokens.
+    pub tokens: usize,
+    /// Whether a signature is the name of a wire field, such as `reasoning_content`.
+    pub names_wire_field: bool,
+}
+
+/// The facts of a tool result.
+#[derive(Clone, Debug)]
+pub struct ToolResult {
+    /// Id of the call it answers.
+    pub call_id: Box<str>,
+    /// The tool's name.
+    pub tool_name: Box<str>,
+    /// Length of its text blocks joined by newlines.
+    pub text_len: Utf16Len,
+    /// Whether the host asked that this tool's results are never touched.
+    pub is_excluded: bool,
+    /// Whether it is what the model asked to read back.
+    pub is_recalled: bool,
+    /// Its handle, where markers name it.
+    pub handle: Option<Handle>,
+    /// The shorter text it may be replaced by; `None` where it must stay as it is.
+    pub shortened: Option<Shortened>,
+}
+
+/// A shorter text for a tool result.
+#[derive(Clone, Debug)]
+pub struct Shortened {
+    /// The text, in UTF-16 because the original may hold lone surrogates.
+    pub text: Box<[u16]>,
+    /// Tokens of the whole message with this text in place of its own.
+    pub message_tokens: usize,
+}
+
+impl Message {
+    /// True for role `user`.
+    #[must_use]
+    pub fn is_user(&self) -> bool {
+        matches!(self.body, Body::User)
+    }
+
+    /// True for role `system`.
+    #[must_use]
+    pub fn is_system(&self) -> bool {
+        matches!(self.body, Body::System)
+    }
+
+    /// The assistant's facts, for role `assistant`.
+    #[must_use]
+    pub fn assistant(&self) -> Option<&Assistant> {
+        match &self.body {
+            Body::Assistant(assistant) => Some(assistant),
+            _ => None,
+        }
+    }
+
+    /// Its assistant facts, if it is an assistant message that is sent.
+    #[must_use]
+    pub fn sent_assistant(&self) -> Option<&Assistant> {
+        self.assistant().filter(|_| self.is_sent)
+    }
+
+    /// Keeps every layer away from it.
+    pub fn protect(&mut self) {
+        self.is_protected = true;
+        self.cuts = CutTable::default();
+        if let Body::ToolResult(result) = &mut self.body {
+            result.is_excluded = true;
+            result.shortened = None;
+        }
+    }
+
+    /// Whether `other` is the same message or one of equal content; a report may have come in since.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_equal = std::ptr::eq(self, other) || self.fingerprint == other.fingerprint;
+        is_equal || (self.identity == other.identity && self.reported_tokens().is_none())
+    }
+
+    /// Tokens of the prompt it answered, as the provider counted them.
+    #[must_use]
+    pub fn reported_tokens(&self) -> Option<f64> {
+        self.assistant()?.usage.prompt_tokens()
+    }
+
+    /// Whether a provider sees it as a turn, if nothing else keeps it from being sent.
+    #[must_use]
+    pub fn is_turn(&self) -> bool {
+        self.is_sent && !self.is_system()
+    }
+
+    /// Bytes these facts take, for caches that are bounded by them.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let owned = match &self.body {
+            Body::Assistant(assistant) => {
+                let source = &assistant.source;
+                let ids: usize = assistant.call_ids.iter().map(|id| id.len() + size_of::<Box<str>>()).sum();
+                ids + source.api.len() + source.provider.len() + source.model.len()
+            }
+            Body::ToolResult(result) => {
+                let shortened =
+                    result.shortened.as_ref().map_or(0, |shortened| size_of_val(&*shortened.text));
+                shortened + result.call_id.len() + result.tool_name.len()
+            }
+            _ => 0,
+        };
+        let images = size_of_val(&*self.images.lens);
+        size_of::<Self>() + owned + images + self.traits.heap_bytes() + self.cuts.heap_bytes()
+    }
+
+    /// The tool result's facts, for role `toolResult`.
+    #[must_use]
+    pub fn tool_result(&self) -> Option<&ToolResult> {
+        match &self.body {
+            Body::ToolResult(result) => Some(result),
+            _ => None,
+        }
+    }
+}
+
+impl Body {
+    /// Whether no result after it answers a call before it.
+    pub(super) fn ends_calls(&self) -> bool {
+        matches!(self, Self::Assistant(_) | Self::User | Self::Summary)
+    }
+}

@@ -1,0 +1,137 @@
+//! What the core sees of a conversation: per message the facts that decisions need, never its text.
+//!
+//! `measure` makes the messages. This room links each tool result to its call and finds groups and turns; it counts no
+//! tokens and decides nothing.
+
+mod link;
+mod message;
+
+use std::sync::Arc;
+
+pub use self::link::Link;
+use self::link::{Linked, link};
+pub use self::message::{Assistant, Body, Images, Message, Shortened, Source, Thinking, ToolResult, Usage};
+
+/// A conversation in sending order, with each tool result linked to the call it answers.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use pi_strata::context::measure::{Part, Raw, RawRole, outline};
+/// use pi_strata::context::transcript::{Link, Transcript, Usage};
+///
+/// let id: Vec<u16> = "call_1".encode_utf16().collect();
+/// let asks = RawRole::Assistant {
+///     api: &[], provider: &[], model: &[], usage: Usage::default(), has_text_id: false,
+/// };
+/// let call = Part::Call { id: &id, name: &[], arguments: &[], is_signed: false };
+/// let answers = RawRole::ToolResult { call_id: &id, tool_name: &[], marker: None };
+/// let messages = [
+///     Raw::new(RawRole::User, vec![]),
+///     Raw::new(asks, vec![call]),
+///     Raw::new(answers, vec![]),
+///     Raw::new(answers, vec![]),
+/// ];
+/// let transcript = Transcript::new(messages.iter().map(|message| Arc::new(outline(message))).collect());
+/// assert_eq!(transcript.link(2), Link::ResultOf(1));
+/// assert_eq!(transcript.link(3), Link::Orphan, "the call has its result");
+/// assert_eq!(transcript.group(1).collect::<Vec<_>>(), [1, 2]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    messages: Vec<Arc<Message>>,
+    links: Vec<Linked>,
+}
+
+impl Transcript {
+    /// Links each tool result to its call.
+    #[must_use]
+    pub fn new(messages: Vec<Arc<Message>>) -> Self {
+        let mut links = Vec::with_capacity(messages.len());
+        link(&messages, &mut links);
+        Self { messages, links }
+    }
+
+    /// Lets go of all but its first `len` messages and takes in these after them, as if it had been made of them: what
+    /// a conversation adds costs no more because it is long.
+    pub fn go_on(&mut self, len: usize, newer: impl Iterator<Item = Arc<Message>>) {
+        self.messages.truncate(len);
+        self.links.truncate(len);
+        // Whoever speaks closes the groups before: from the last one on the links may have changed.
+        let reopened = self.messages.iter().rposition(|message| message.body.ends_calls()).unwrap_or(0);
+        self.links.truncate(reopened);
+        self.messages.extend(newer);
+        link(&self.messages, &mut self.links);
+    }
+
+    /// The messages, oldest first.
+    #[must_use]
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// The message at `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&Message> {
+        self.messages.get(index).map(Arc::as_ref)
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// True without any message.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Tokens of all messages, unedited.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.messages.iter().map(|message| message.tokens).sum()
+    }
+
+    /// How the message at `index` belongs to its neighbours.
+    #[must_use]
+    pub fn link(&self, index: usize) -> Link {
+        self.links.get(index).map_or(Link::Own, |linked| linked.link)
+    }
+
+    /// Of a tool result, the position of its call among those of the assistant message it answers.
+    #[must_use]
+    pub fn call_position(&self, index: usize) -> usize {
+        self.links.get(index).map_or(0, |linked| linked.call)
+    }
+
+    /// Index of the message that opens the group of the message at `index`.
+    #[must_use]
+    pub fn group_start(&self, index: usize) -> usize {
+        match self.link(index) {
+            Link::ResultOf(call) => call,
+            Link::Own | Link::Orphan => index,
+        }
+    }
+
+    /// The group that opens at `start`: that message and the tool results that answer it.
+    pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(Some(start), |&index| self.links.get(index)?.next)
+    }
+
+    /// Index of the first user message.
+    #[must_use]
+    pub fn first_user(&self) -> Option<usize> {
+        self.messages.iter().position(|message| message.is_user())
+    }
+
+    /// Index of the last user message: what follows it is the open turn.
+    #[must_use]
+    pub fn last_user(&self) -> Option<usize> {
+        self.messages.iter().rposition(|message| message.is_user())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,373 @@
+//! The rules as checks, one function each: which messages break it.
+//!
+//! Only what pi sends is looked at. A message of an unknown role is taken for user-side text that breaks no rule,
+//! because a host may as well leave it out.
+
+use std::collections::HashSet;
+
+use super::{Family, Rule};
+use crate::context::measure::{Part, Raw, RawRole};
+use crate::context::transcript::{Body, Link, Message, Transcript};
+use crate::text::{has_lone_surrogate, is_blank};
+
+/// Models that bind a signature to the first call of each step.
+const SIGNED_CALL_MODELS: &str = "gemini-3";
+
+/// One message that breaks one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Position of the message.
+    pub index: usize,
+    /// The rule it breaks.
+    pub rule: Rule,
+}
+
+/// All problems, by index. `messages` are what `transcript` was made of.
+#[must_use]
+pub fn check(transcript: &Transcript, messages: &[Raw<'_>], family: Family) -> Vec<Problem> {
+    let view = View { transcript, messages, family };
+    let mut problems: Vec<Problem> = view.pairs().chain(view.contents()).chain(view.turns()).collect();
+    problems.extend(view.duplicate_ids());
+    problems.extend(view.unsigned_calls());
+    problems.sort_unstable();
+    problems.dedup();
+    problems
+}
+
+/// A conversation with the rules that apply to it.
+pub(super) struct View<'a> {
+    pub(super) transcript: &'a Transcript,
+    pub(super) messages: &'a [Raw<'a>],
+    pub(super) family: Family,
+}
+
+impl<'a> View<'a> {
+    /// Results without calls and calls without results.
+    fn pairs(&self) -> impl Iterator<Item = Problem> {
+        let mut nearest = Nearest::default();
+        self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
+            let rule = match self.transcript.link(index) {
+                Link::Orphan => message.tool_result().map(|result| nearest.orphan_rule(&result.call_id)),
+                Link::Own => (!self.unanswered(index).is_empty()).then_some(Rule::UnansweredCall),
+                Link::ResultOf(_) => None,
+            };
+            nearest.pass(message);
+            rule.map(|rule| Problem { index, rule })
+        })
+    }
+
+    /// Ids of the calls of the message at `index` that no result answers.
+    pub(super) fn unanswered(&self, index: usize) -> Vec<&'a str> {
+        let Some(assistant) = self.transcript.get(index).and_then(|message| message.sent_assistant()) else {
+            return Vec::new();
+        };
+        let results = self.transcript.group(index).skip(1);
+        let answered: HashSet<usize> = results.map(|result| self.transcript.call_position(result)).collect();
+        let calls = assistant.call_ids.iter().enumerate();
+        calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| &**id).collect()
+    }
+
+    /// What is wrong inside single messages.
+    fn contents(&self) -> impl Iterator<Item = Problem> {
+        let sent = self.messages.iter().enumerate().filter(|(_, message)| message.is_sent);
+        sent.flat_map(|(index, message)| {
+            let rules = self.content_rules(message).into_iter();
+            rules.map(move |rule| Problem { index, rule })
+        })
+    }
+
+    fn content_rules(&self, message: &Raw<'_>) -> Vec<Rule> {
+        let is_anthropic = self.family == Family::Anthropic;
+        let is_assistant = matches!(message.role, RawRole::Assistant { .. });
+        let speaks = is_assistant || matches!(message.role, RawRole::User);
+        let says_nothing = message.parts.iter().all(is_blank_text);
+        let mut rules = Vec::new();
+        if speaks && says_nothing {
+            rules.push(Rule::EmptyMessage);
+        } else if speaks && is_anthropic && message.parts.iter().any(is_blank_text) {
+            rules.push(Rule::BlankText);
+        }
+        if message.has_broken_id() || message.parts.iter().any(part_has_lone_surrogate) {
+            rules.push(Rule::LoneSurrogate);
+        }
+        if is_assistant && is_anthropic {
+            if message.calls().any(|id| !is_anthropic_id(id)) {
+                rules.push(Rule::CallIdPattern);
+            }
+            if texts_after_call(&message.parts).next().is_some() {
+                rules.push(Rule::TextAfterCall);
+            }
+        }
+        let needs_more = is_anthropic || self.family == Family::Responses;
+        if is_assistant && needs_more && !says_nothing && message.is_thinking_alone() {
+            rules.push(Rule::ThinkingAlone);
+        }
+        rules
+    }
+
+    /// Who may speak after whom.
+    fn turns(&self) -> impl Iterator<Item = Problem> {
+        let spoken: Vec<usize> = (0..self.transcript.len()).filter(|&index| self.is_spoken(index)).collect();
+        let first = spoken.first().filter(|&&index| self.is_reply(index));
+        let opening = first.map(|&index| Problem { index, rule: Rule::StartsWithReply });
+        let last =
+            spoken.last().and_then(|&index| self.ending_rule(index).map(|rule| Problem { index, rule }));
+        let pairs: Vec<Problem> = match self.family {
+            Family::Google => spoken.windows(2).filter_map(|pair| self.call_after_reply(pair)).collect(),
+            _ => Vec::new(),
+        };
+        opening.into_iter().chain(last).chain(pairs)
+    }
+
+    /// True for what reaches the provider as a turn of its own.
+    pub(super) fn is_spoken(&self, index: usize) -> bool {
+        let is_sent = self.messages.get(index).is_some_and(|message| message.is_sent);
+        is_sent && self.transcript.get(index).is_some_and(|message| !message.is_system())
+    }
+
+    pub(super) fn is_reply(&self, index: usize) -> bool {
+        let body = self.transcript.get(index).map(|message| &message.body);
+        matches!(body, Some(Body::Assistant(_) | Body::ToolResult(_)))
+    }
+
+    fn ending_rule(&self, last: usize) -> Option<Rule> {
+        let message = self.messages.get(last)?;
+        if !matches!(message.role, RawRole::Assistant { .. }) {
+            return None;
+        }
+        match (self.family, message.parts.last()) {
+            (Family::Google, _) => Some(Rule::EndsOnReply),
+            (Family::Anthropic, Some(Part::Text(text))) => ends_in_space(text).then_some(Rule::TrailingSpace),
+            _ => None,
+        }
+    }
+
+    fn call_after_reply(&self, pair: &[usize]) -> Option<Problem> {
+        let &[before, index] = pair else { return None };
+        let calls = !self.transcript.get(index)?.assistant()?.call_ids.is_empty();
+        self.transcript.get(before)?.assistant()?;
+        calls.then_some(Problem { index, rule: Rule::CallAfterReply })
+    }
+
+    /// True for a tool result whose id or name holds half a surrogate pair.
+    pub(super) fn has_broken_id(&self, index: usize) -> bool {
+        self.messages.get(index).is_some_and(Raw::has_broken_id)
+    }
+
+    /// Messages with a call id that was used before: in the same message on any wire, anywhere on Anthropic's.
+    fn duplicate_ids(&self) -> Vec<Problem> {
+        let is_global = self.family == Family::Anthropic;
+        let mut seen = HashSet::new();
+        let mut problems = Vec::new();
+        for (index, message) in self.transcript.messages().iter().enumerate() {
+            let Some(assistant) = message.sent_assistant() else { continue };
+            if !is_global {
+                seen.clear();
+            }
+            // Counted, because every id must go in.
+            if assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count() > 0 {
+                problems.push(Problem { index, rule: Rule::DuplicateCallId });
+            }
+        }
+        problems
+    }
+
+    /// Steps of the open turn that Gemini 3 made and whose first call has no signature.
+    fn unsigned_calls(&self) -> impl Iterator<Item = Problem> {
+        let start = match self.family {
+            Family::Google => self.transcript.last_user().unwrap_or(0),
+            _ => self.transcript.len(),
+        };
+        (start..self.transcript.len()).filter_map(|index| {
+            let assistant = self.transcript.get(index)?.sent_assistant()?;
+            let is_bound = assistant.source.model.contains(SIGNED_CALL_MODELS);
+            let first = self.messages.get(index)?.parts.iter().find_map(|part| match part {
+                Part::Call { is_signed, .. } => Some(*is_signed),
+                _ => None,
+            });
+            (is_bound && first == Some(false)).then_some(Problem { index, rule: Rule::UnsignedCall })
+        })
+    }
+}
+
+/// What an orphan is told apart by: the nearest assistant message before it and the results since.
+#[derive(Default)]
+struct Nearest<'a> {
+    calls: HashSet<&'a str>,
+    answered: HashSet<&'a str>,
+}
+
+impl<'a> Nearest<'a> {
+    fn pass(&mut self, message: &'a Message) {
+        if message.assistant().is_some() {
+            let calls = message.sent_assistant().into_iter().flat_map(|assistant| &assistant.call_ids);
+            self.calls = calls.map(AsRef::as_ref).collect();
+            self.answered.clear();
+        } else if let Some(result) = message.tool_result() {
+            self.answered.insert(&result.call_id);
+        }
+    }
+
+    /// Why a result with this id is an orphan.
+    fn orphan_rule(&self, id: &str) -> Rule {
+        match (self.calls.contains(id), self.answered.contains(id)) {
+            (true, true) => Rule::DuplicateResult,
+            (true, false) => Rule::LateResult,
+            (false, _) => Rule::OrphanResult,
+        }
+    }
+}
+
+impl Raw<'_> {
+    fn calls(&self) -> impl Iterator<Item = &[u16]> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call { id, .. } => Some(*id),
+            _ => None,
+        })
+    }
+
+    fn is_thinking_alone(&self) -> bool {
+        let mut parts = self.parts.iter().filter(|part| !is_blank_text(part)).peekable();
+        parts.peek().is_some() && parts.all(|part| matches!(part, Part::Thinking { .. }))
+    }
+
+    fn has_broken_id(&self) -> bool {
+        match self.role {
+            RawRole::ToolResult { call_id, tool_name, .. } => {
+                has_lone_surrogate(call_id) || has_lone_surrogate(tool_name)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// True for a text block without anything in it.
+pub(super) fn is_blank_text(part: &Part<'_>) -> bool {
+    matches!(part, Part::Text(text) if is_blank(text))
+}
+
+/// Positions of the text blocks behind the first tool call.
+pub(super) fn texts_after_call(parts: &[Part<'_>]) -> impl Iterator<Item = usize> {
+    let call = parts.iter().position(|part| matches!(part, Part::Call { .. })).unwrap_or(parts.len());
+    let texts = parts.iter().enumerate().skip(call);
+    texts.filter(|(_, part)| matches!(part, Part::Text(text) if !is_blank(text))).map(|(at, _)| at)
+}
+
+/// True if the provider would be sent half a surrogate pair with this block.
+pub(super) fn part_has_lone_surrogate(part: &Part<'_>) -> bool {
+    match part {
+        Part::Text(text) | Part::Counted(text) | Part::Thinking { text, .. } => has_lone_surrogate(text),
+        Part::Call { id, name, arguments, .. } => {
+            has_lone_surrogate(id) || has_lone_surrogate(name) || escapes_lone_surrogate(arguments)
+        }
+        Part::Image { .. } | Part::Unknown => false,
+    }
+}
+
+/// True if JSON text holds an escaped surrogate: `JSON.stringify` writes pairs as they are, so an escaped one is
+/// alone.
+fn escapes_lone_surrogate(json: &[u16]) -> bool {
+    const BACKSLASH: u16 = b'\\' as u16;
+    let mut rest = json;
+    while let Some(at) = rest.iter().position(|&unit| unit == BACKSLASH) {
+        let escape = rest.get(at + 1..).unwrap_or_default();
+        let escaped: Vec<u8> =
+            escape.iter().take(3).map(|&unit| u8::try_from(unit).unwrap_or_default()).collect();
+        if matches!(*escaped, [b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F']) {
+            return true;
+        }
+        rest = escape.get(1..).unwrap_or_default();
+    }
+    false
+}
+
+fn is_anthropic_id(id: &[u16]) -> bool {
+    let allowed = |&unit: &u16| {
+        u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    };
+    !id.is_empty() && id.iter().all(allowed)
+}
+
+fn ends_in_space(text: &[u16]) -> bool {
+    text.last().is_some_and(|&unit| is_blank(&[unit]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::measure::outline;
+    use crate::context::transcript::Usage;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    /// One of a few messages with ids that meet by chance: calls, results, users, system messages.
+    fn message(kind: u8, ids: &[Vec<u16>]) -> Raw<'_> {
+        let id = |at: usize| ids.get(at % ids.len()).map(Vec::as_slice).unwrap_or_default();
+        let call = |at| Part::Call { id: id(at), name: &[], arguments: &[], is_signed: false };
+        let assistant = RawRole::Assistant {
+            api: &[],
+            provider: &[],
+            model: &[],
+            usage: Usage::default(),
+            has_text_id: false,
+        };
+        let (role, parts) = match kind % 8 {
+            0 => (RawRole::User, vec![]),
+            1 => (RawRole::System, vec![]),
+            2 => (RawRole::Other, vec![]),
+            3 | 4 => {
+                (assistant, (0..usize::from(kind / 8 % 4)).map(|at| call(at + usize::from(kind))).collect())
+            }
+            _ => (
+                RawRole::ToolResult { call_id: id(usize::from(kind / 8)), tool_name: &[], marker: None },
+                vec![],
+            ),
+        };
+        Raw { role, timestamp_ms: None, is_sent: kind % 5 != 4, parts, fingerprint: 0, identity: 0 }
+    }
+
+    /// The rule as it reads: look back from the orphan.
+    fn looking_back(transcript: &Transcript, index: usize) -> Option<Rule> {
+        let id = &transcript.get(index)?.tool_result()?.call_id;
+        let before = &transcript.messages()[..index];
+        let nearest = before.iter().rev().find(|message| message.assistant().is_some());
+        let has_call = nearest
+            .and_then(|message| message.sent_assistant())
+            .is_some_and(|assistant| assistant.call_ids.contains(id));
+        let since_call = before
+            .iter()
+            .rev()
+            .take_while(|message| message.assistant().is_none())
+            .any(|message| message.tool_result().is_some_and(|result| result.call_id == *id));
+        Some(match (has_call, since_call) {
+            (true, true) => Rule::DuplicateResult,
+            (true, false) => Rule::LateResult,
+            (false, _) => Rule::OrphanResult,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_tells_orphans_apart_as_looking_back_does(kinds in prop::collection::vec(any::<u8>(), 0..40)) {
+            let ids: Vec<Vec<u16>> = (0..3u16).map(|id| vec![u16::from(b'a') + id]).collect();
+            let messages: Vec<Raw<'_>> = kinds.iter().map(|&kind| message(kind, &ids)).collect();
+            let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
+            let view = View { transcript: &transcript, messages: &messages, family: Family::Any };
+            let problems: Vec<Problem> = view.pairs().collect();
+            for index in 0..transcript.len() {
+                let told = problems.iter().find(|problem| problem.index == index).map(|problem| problem.rule);
+                match transcript.link(index) {
+                    Link::Orphan => prop_assert_eq!(told, looking_back(&transcript, index)),
+                    Link::ResultOf(_) => prop_assert_eq!(told, None),
+                    Link::Own => {
+                        let calls = transcript.get(index).and_then(|message| message.sent_assistant());
+                        let calls = calls.map_or(0, |assistant| assistant.call_ids.len());
+                        let answered = (0..transcript.len()).filter(|&at| transcript.link(at) == Link::ResultOf(index));
+                        prop_assert_eq!(view.unanswered(index).len(), calls - answered.count());
+                        prop_assert_eq!(told.is_some(), !view.unanswered(index).is_empty());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The fewest losses that make a transcript valid: messages or single blocks left out, half surrogate pairs replaced.
+//!
+//! Nothing is added or reordered. Fixing one rule can break another (a call without its message has orphan results),
+//! so it goes in passes, contents first, until there is nothing left to mend. What only waits for the user's next
+//! message, a transcript that ends on a reply, is left alone.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::check::{View, is_blank_text, part_has_lone_surrogate, texts_after_call};
+use super::{Family, Problem, Rule, check};
+use crate::context::measure::{Part, Raw, outline};
+use crate::context::transcript::Transcript;
+
+/// Stands for a text whose lone surrogates were replaced: it is neither blank nor broken.
+const REPLACED: &[u16] = &[0xFFFD];
+
+/// What is done to one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mend {
+    /// It is left out.
+    Drop,
+    /// Some of its blocks are left out, or half surrogate pairs in its texts replaced by U+FFFD, or both.
+    Edit {
+        /// Positions of the blocks left out.
+        blocks: Vec<usize>,
+        /// Whether its texts are rewritten.
+        is_rewritten: bool,
+    },
+}
+
+/// What makes these messages valid, by index; nothing where they are.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use pi_strata::context::measure::{Part, Raw, RawRole, outline};
+/// use pi_strata::context::transcript::Transcript;
+/// use pi_strata::context::validity::{Family, Mend, Rule, check, repair};
+///
+/// let text: Vec<u16> = "Go on".encode_utf16().collect();
+/// let orphan = RawRole::ToolResult { call_id: &text, tool_name: &[], marker: None };
+/// let messages = [
+///     Raw::new(RawRole::User, vec![Part::Text(&text)]),
+///     Raw::new(orphan, vec![Part::Text(&text)]),
+///     Raw::new(RawRole::User, vec![Part::Text(&text)]),
+/// ];
+/// let transcript = Transcript::new(messages.iter().map(|message| Arc::new(outline(message))).collect());
+/// let problems = check(&transcript, &messages, Family::Any);
+/// assert!(problems.iter().any(|problem| problem.index == 1 && problem.rule == Rule::OrphanResult));
+/// assert_eq!(repair(&messages, Family::Any), [(1, Mend::Drop)]);
+/// ```
+#[must_use]
+pub fn repair(messages: &[Raw<'_>], family: Family) -> Vec<(usize, Mend)> {
+    let mut kept = Kept::all(messages);
+    while kept.mend_once(family) {}
+    kept.mends(messages)
+}
+
+/// The messages still in, and where they came from.
+struct Kept<'a> {
+    messages: Vec<Raw<'a>>,
+    origins: Vec<Origin>,
+}
+
+struct Origin {
+    index: usize,
+    /// Positions its blocks had.
+    blocks: Vec<usize>,
+    is_rewritten: bool,
+}
+
+/// The losses of one pass.
+#[derive(Default)]
+struct Losses {
+    messages: BTreeSet<usize>,
+    blocks: BTreeSet<(usize, usize)>,
+    rewritten: BTreeSet<usize>,
+}
+
+impl<'a> Kept<'a> {
+    fn all(messages: &[Raw<'a>]) -> Self {
+        let origins = messages.iter().enumerate().map(|(index, message)| Origin {
+            index,
+            blocks: (0..message.parts.len()).collect(),
+            is_rewritten: false,
+        });
+        Self { messages: messages.to_vec(), origins: origins.collect() }
+    }
+
+    /// Mends the most basic problems there are; false where there are none.
+    fn mend_once(&mut self, family: Family) -> bool {
+        let transcript = Transcript::new(self.messages.iter().map(|raw| Arc::new(outline(raw))).collect());
+        let problems = check(&transcript, &self.messages, family);
+        let Some(stage) = problems.iter().filter_map(|problem| stage(problem.rule)).min() else {
+            return false;
+        };
+        let view = View { transcript: &transcript, messages: &self.messages, family };
+        let mut losses = Losses::default();
+        for problem in problems.iter().filter(|problem| self::stage(problem.rule) == Some(stage)) {
+            view.mend(*problem, &mut losses);
+        }
+        self.lose(&losses);
+        true
+    }
+
+    fn lose(&mut self, losses: &Losses) {
+        let pairs = std::mem::take(&mut self.messages).into_iter().zip(std::mem::take(&mut self.origins));
+        for (index, (mut message, mut origin)) in pairs.enumerate() {
+            if losses.messages.contains(&index) {
+                continue;
+            }
+            if losses.rewritten.contains(&index) {
+                origin.is_rewritten = true;
+                for part in &mut message.parts {
+                    replace_lone_surrogates(part);
+                }
+            }
+            if losses.blocks.range((index, 0)..=(index, usize::MAX)).next().is_some() {
+                let stays = |at: usize| !losses.blocks.contains(&(index, at));
+                message.parts = keep(message.parts, stays);
+                origin.blocks = keep(origin.blocks, stays);
+            }
+            self.messages.push(message);
+            self.origins.push(origin);
+        }
+    }
+
+    fn mends(&self, messages: &[Raw<'_>]) -> Vec<(usize, Mend)> {
+        let mut kept = self.origins.iter().peekable();
+        let mut mends = Vec::new();
+        for (index, message) in messages.iter().enumerate() {
+            let Some(origin) = kept.next_if(|origin| origin.index == index) else {
+                mends.push((index, Mend::Drop));
+                continue;
+            };
+            if origin.is_rewritten || origin.blocks.len() < message.parts.len() {
+                let blocks = (0..message.parts.len()).filter(|at| origin.blocks.binary_search(at).is_err());
+                mends.push((
+                    index,
+                    Mend::Edit { blocks: blocks.collect(), is_rewritten: origin.is_rewritten },
+                ));
+            }
+        }
+        mends
+    }
+}
+
+impl View<'_> {
+    fn mend(&self, problem: Problem, losses: &mut Losses) {
+        let index = problem.index;
+        let parts = self.messages.get(index).map(|message| message.parts.as_slice()).unwrap_or_default();
+        match problem.rule {
+            Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult => {
+                losses.messages.insert(index);
+            }
+            Rule::EmptyMessage
+            | Rule::ThinkingAlone
+            | Rule::CallIdPattern
+            | Rule::DuplicateCallId
+            | Rule::UnsignedCall => self.drop_group(index, losses),
+            Rule::BlankText => {
+                let blank = parts.iter().enumerate().filter(|(_, part)| is_blank_text(part));
+                losses.blocks.extend(blank.map(|(at, _)| (index, at)));
+            }
+            Rule::TextAfterCall if has_thinking(parts) => self.drop_group(index, losses),
+            Rule::TextAfterCall => losses.blocks.extend(texts_after_call(parts).map(|at| (index, at))),
+            Rule::LoneSurrogate => self.mend_surrogates(index, parts, losses),
+            Rule::UnansweredCall => self.mend_unanswered(index, parts, losses),
+            Rule::StartsWithReply => {
+                let leading = (0..self.transcript.len()).filter(|&index| self.is_spoken(index));
+                for reply in leading.take_while(|&index| self.is_reply(index)) {
+                    self.drop_group(reply, losses);
+                }
+            }
+            Rule::CallAfterReply => {
+                let before = (0..index).rev().filter(|&index| self.is_spoken(index));
+                losses.messages.extend(before.take_while(|&index| self.is_reply_without_call(index)));
+            }
+            Rule::TrailingSpace | Rule::EndsOnReply => {}
+        }
+    }
+
+    /// Leaves out the message with everything that belongs to it. Where the first of a group is lost, all of it is.
+    fn drop_group(&self, index: usize, losses: &mut Losses) {
+        let start = self.transcript.group_start(index);
+        if !losses.messages.contains(&start) {
+            losses.messages.extend(self.transcript.group(start));
+        }
+    }
+
+    /// Texts are rewritten. A signature covers its thinking, and an id its results: there the whole goes.
+    fn mend_surrogates(&self, index: usize, parts: &[Part<'_>], losses: &mut Losses) {
+        let mut broken = parts.iter().filter(|part| part_has_lone_surrogate(part)).peekable();
+        let is_text = |part: &Part<'_>| matches!(part, Part::Text(_) | Part::Counted(_));
+        if broken.peek().is_some() && broken.all(is_text) && !self.has_broken_id(index) {
+            losses.rewritten.insert(index);
+        } else {
+            self.drop_group(index, losses);
+        }
+    }
+
+    /// Only the call goes, unless signed thinking vouches for it or nothing would be left.
+    fn mend_unanswered(&self, index: usize, parts: &[Part<'_>], losses: &mut Losses) {
+        let unanswered: HashSet<Vec<u16>> =
+            self.unanswered(index).into_iter().map(|id| id.encode_utf16().collect()).collect();
+        let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.contains(*id));
+        if has_thinking(parts) || parts.iter().all(|part| is_lost(part) || is_blank_text(part)) {
+            self.drop_group(index, losses);
+        } else {
+            let lost = parts.iter().enumerate().filter(|(_, part)| is_lost(part));
+            losses.blocks.extend(lost.map(|(at, _)| (index, at)));
+        }
+    }
+
+    fn is_reply_without_call(&self, index: usize) -> bool {
+        let assistant = self.transcript.get(index).and_then(|message| message.assistant());
+        assistant.is_some_and(|assistant| assistant.call_ids.is_empty())
+    }
+}
+
+/// Which problems go first; `None` for those that are left alone.
+const fn stage(rule: Rule) -> Option<u8> {
+    match rule {
+        Rule::EmptyMessage
+        | Rule::BlankText
+        | Rule::LoneSurrogate
+        | Rule::CallIdPattern
+        | Rule::DuplicateCallId
+        | Rule::TextAfterCall
+        | Rule::ThinkingAlone
+        | Rule::UnsignedCall => Some(0),
+        Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult | Rule::UnansweredCall => Some(1),
+        Rule::StartsWithReply | Rule::CallAfterReply => Some(2),
+        Rule::TrailingSpace | Rule::EndsOnReply => None,
+    }
+}
+
+fn has_thinking(parts: &[Part<'_>]) -> bool {
+    parts.iter().any(|part| matches!(part, Part::Thinking { .. }))
+}
+
+fn replace_lone_surrogates(part: &mut Part<'_>) {
+    if part_has_lone_surrogate(part)
+        && let Part::Text(text) | Part::Counted(text) = part
+    {
+        *text = REPLACED;
+    }
+}
+
+fn keep<T>(items: Vec<T>, stays: impl Fn(usize) -> bool) -> Vec<T> {
+    items.into_iter().enumerate().filter(|(at, _)| stays(*at)).map(|(_, item)| item).collect()
+}

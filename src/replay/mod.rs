@@ -1,0 +1,301 @@
+//! Reads a recorded session from a file of any size: which messages it holds, and which of them the model had before
+//! it at each call.
+//!
+//! pi's own session files (every version), Claude Code transcripts, a JSON array of messages and one message per
+//! line are told apart by their content. The file is read once from end to end and only where things stand is kept;
+//! a message is read again when it is wanted. A line that cannot be read is reported with its number and left out.
+//! Nothing here opens a file, counts tokens or changes a message.
+
+mod bare;
+mod claude;
+mod claude_messages;
+mod claude_stretches;
+mod elements;
+mod json;
+mod lines;
+mod pi;
+mod pi_entries;
+mod timeline;
+
+use serde_json::{Map, Value};
+use std::io::{self, BufRead, Cursor, Seek};
+use xxhash_rust::xxh3::xxh3_64;
+
+use self::lines::Place;
+use self::timeline::Timeline;
+pub use self::timeline::{Cause, Stretch};
+use crate::fault;
+
+pub(crate) use json::mend as mend_json;
+
+/// Which recorder wrote the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A session of the pi coding agent (versions 1 to 3) or of pi's agent harness (version 4).
+    Pi {
+        /// The version the header names; 1 where it names none.
+        version: u32,
+    },
+    /// A transcript of Claude Code, converted.
+    ClaudeCode,
+    /// Bare messages: one JSON array, or one message per line.
+    Messages,
+}
+
+/// A line that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadLine {
+    /// Number of the line in the file, from 1.
+    pub line: usize,
+    /// What is wrong with it, in one sentence without the line's text.
+    pub message: String,
+}
+
+/// Recorded calls that no stretch holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unplayed {
+    /// On branches of the conversation that were left.
+    pub abandoned: usize,
+    /// Made by sub-agents, in conversations of their own.
+    pub sub_agents: usize,
+}
+
+/// A recorded session: where its messages stand, and what the model had before it when.
+#[derive(Debug)]
+pub struct Recording<R> {
+    reader: R,
+    index: Index,
+}
+
+/// What is kept of a file.
+#[derive(Debug)]
+struct Index {
+    format: Format,
+    timeline: Timeline,
+    problems: Vec<UnreadLine>,
+    unplayed: Unplayed,
+    /// Claude Code's results do not name their tool.
+    tools: Option<claude::Tools>,
+}
+
+/// How a message is made of what stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Recipe {
+    Bare(Place),
+    Pi(pi::Recipe),
+    Claude(claude::Recipe),
+}
+
+impl<R: BufRead + Seek> Recording<R> {
+    /// Reads the file from its beginning. A file without messages is no error: `problems` says what is in it.
+    ///
+    /// # Errors
+    ///
+    /// Where the reader fails.
+    pub fn read(mut reader: R) -> io::Result<Self> {
+        fault::step();
+        let index = match detect(&mut reader)? {
+            Shape::Array => bare::in_array(&mut reader),
+            Shape::Lines => bare::in_lines(&mut reader),
+            Shape::Pi => pi::read(&mut reader),
+            Shape::Claude => claude::read(&mut reader),
+        }?;
+        Ok(Self { reader, index })
+    }
+
+    /// Who wrote the file.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.index.format
+    }
+
+    /// The lines left out because they could not be read, by line number.
+    #[must_use]
+    pub fn problems(&self) -> &[UnreadLine] {
+        &self.index.problems
+    }
+
+    /// The calls that are recorded in the file but not part of the conversation.
+    #[must_use]
+    pub fn unplayed(&self) -> Unplayed {
+        self.index.unplayed
+    }
+
+    /// The conversation as stretches between which its past was rewritten. At least one.
+    #[must_use]
+    pub fn stretches(&self) -> &[Stretch] {
+        self.index.timeline.stretches()
+    }
+
+    /// Numbers of the messages that the model answered with, ascending.
+    pub fn answers(&self) -> impl Iterator<Item = usize> {
+        self.index.timeline.answers()
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.timeline.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Message number `number`, an object with a `role` in pi's shape; `None` where there is none of that number.
+    ///
+    /// # Errors
+    ///
+    /// Where the reader fails, or finds something else than before.
+    pub fn message(&mut self, number: usize) -> io::Result<Option<Value>> {
+        let Self { reader, index } = self;
+        let Some(recipe) = index.timeline.recipe(number) else { return Ok(None) };
+        let message = match recipe {
+            Recipe::Bare(place) => bare::message(*place, reader),
+            Recipe::Pi(recipe) => recipe.message(reader),
+            Recipe::Claude(recipe) => recipe.message(reader, index.tools.as_ref()),
+        };
+        message.map(Some)
+    }
+}
+
+/// What an agent would go on with from a recorded session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Who wrote it.
+    pub format: Format,
+    /// The messages before the next call, oldest first, each an object with a `role`.
+    pub messages: Vec<Value>,
+    /// The lines left out because they could not be read, by line number.
+    pub problems: Vec<UnreadLine>,
+}
+
+/// Reads a whole session that is in memory. Never fails: an empty or unreadable file has no messages, and says why in
+/// `problems`.
+///
+/// ```
+/// let file = br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}
+/// {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"Hello","timestamp":1}}"#;
+/// let session = pi_strata::replay::parse(file);
+/// assert_eq!(session.messages.len(), 1);
+/// ```
+#[must_use]
+pub fn parse(bytes: &[u8]) -> Session {
+    let Ok(mut recording) = Recording::read(Cursor::new(bytes)) else {
+        return Session { format: Format::Messages, messages: Vec::new(), problems: Vec::new() };
+    };
+    let last = recording.stretches().last().map(Stretch::all).unwrap_or_default();
+    let messages = last.into_iter().filter_map(|number| recording.message(number).ok().flatten()).collect();
+    Session { format: recording.format(), messages, problems: recording.index.problems }
+}
+
+enum Shape {
+    Array,
+    Lines,
+    Pi,
+    Claude,
+}
+
+/// The first line that can only come from one recorder decides; a file without one is read as bare messages.
+fn detect<R: BufRead + Seek>(reader: &mut R) -> io::Result<Shape> {
+    let mut shape = None;
+    let mut is_first = true;
+    lines::for_each(reader, |line| {
+        if std::mem::take(&mut is_first) && line.text.first() == Some(&b'[') {
+            shape = Some(Shape::Array);
+        } else if let Ok(Value::Object(object)) = json::read(line.text) {
+            shape = shape_of_line(&object);
+        }
+        shape.is_none()
+    })?;
+    Ok(shape.unwrap_or(Shape::Lines))
+}
+
+fn shape_of_line(line: &Object) -> Option<Shape> {
+    let carries_message = line.get("message").is_some_and(Value::is_object);
+    match str_of(line, "type") {
+        Some("session") => return Some(Shape::Pi),
+        Some("message") if carries_message => return Some(Shape::Pi),
+        Some("user" | "assistant") if carries_message => return Some(Shape::Claude),
+        _ => {}
+    }
+    if str_of(line, "kind") == Some("header") && line.contains_key("v") {
+        return Some(Shape::Pi);
+    }
+    if line.contains_key("parentUuid") || line.contains_key("leafUuid") {
+        return Some(Shape::Claude);
+    }
+    line.get("role").is_some_and(Value::is_string).then_some(Shape::Lines)
+}
+
+type Object = Map<String, Value>;
+
+/// An id of the file's, as it is kept: files have millions of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Id(u64);
+
+impl Id {
+    fn of(text: &str) -> Self {
+        Self(xxh3_64(text.as_bytes()))
+    }
+}
+
+fn str_of<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
+    object.get(key).and_then(Value::as_str)
+}
+
+fn take_string(object: &mut Object, key: &str) -> Option<String> {
+    match object.remove(key) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn is_true(object: &Object, key: &str) -> bool {
+    object.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Milliseconds since 1970 of a line's `timestamp`: an RFC 3339 string, or already a number.
+fn time_ms(timestamp: Option<&Value>) -> Option<u64> {
+    match timestamp? {
+        Value::String(text) => {
+            let time = humantime::parse_rfc3339_weak(text).ok()?;
+            let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+            u64::try_from(since.as_millis()).ok()
+        }
+        number => number.as_u64(),
+    }
+}
+
+/// Builds an object from pairs, leaving out what is `None`.
+fn object<const N: usize>(pairs: [(&str, Option<Value>); N]) -> Value {
+    let present = pairs.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    Value::Object(present.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_or_blank_file_has_no_messages_and_no_problems() {
+        for file in ["", "\n\n", "\u{feff}", " \r\n\t\r\n"] {
+            let session = parse(file.as_bytes());
+            assert_eq!((session.format, session.messages.len()), (Format::Messages, 0), "{file:?}");
+            assert!(session.problems.is_empty(), "{file:?}");
+        }
+    }
+
+    #[test]
+    fn time_is_read_from_both_notations() {
+        assert_eq!(time_ms(Some(&Value::from("2025-11-20T23:33:01.550Z"))), Some(1_763_681_581_550));
+        assert_eq!(time_ms(Some(&Value::from(17))), Some(17));
+        for bad in
+            [Value::Null, Value::from("yesterday"), Value::from(-1), Value::from("1969-01-01T00:00:00Z")]
+        {
+            assert_eq!(time_ms(Some(&bad)), None);
+        }
+    }
+}
