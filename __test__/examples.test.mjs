@@ -17,7 +17,7 @@ test("the example agent answers every question and sends less than it holds", ()
 
 /** The line each example ends on when all of it went well. */
 const lastLines = {
-  "guard.mjs": "as a hook: 16 messages",
+  "guard.mjs": "as a hook: 24 messages",
   "pipeline-worker.mjs": "stored: assistant: I was sent 14 messages.",
   "recall.mjs": "Found it.",
 };
