@@ -122,8 +122,8 @@ export interface CachePrices {
   read: number
   /** Writing a token. */
   write: number
-  /** Seconds an entry lives unread. */
-  ttlSeconds: number
+  /** Seconds an entry lives unread; learned where the host does not say. */
+  ttlSeconds?: number
 }
 
 /** Pairs with their texts clipped, from the longest form to the shortest. */
@@ -240,8 +240,8 @@ export interface EngineOptions {
   cacheRead: number
   /** Price of writing a token to the cache, relative to input. */
   cacheWrite: number
-  /** Seconds a cache entry lives unread. */
-  cacheTtlSeconds: number
+  /** Seconds a cache entry lives unread; learned where the host does not say. */
+  cacheTtlSeconds?: number
   /** Whether those three are learned from the transcript, as far as it tells them. */
   learnsPrices: boolean
   /** Share of the window above which sticky moves whatever that costs. */
@@ -415,6 +415,8 @@ export interface LedgerTerms {
   overheadTokens?: number
   /** Most tokens a prompt should have. */
   maxPromptTokens?: number
+  /** When the host kept the cache warm, in ms. */
+  warmedAt?: Array<number>
 }
 
 /** A line that could not be used. */
@@ -471,6 +473,8 @@ export interface PlanRequest {
   maxPromptTokens?: number
   /** The cache's prices relative to input and its seconds, where the host's function names them at this call. */
   cache?: CachePrices
+  /** When the host kept the cache warm, in ms. */
+  warmedAt?: Array<number>
   /** Whether messages dropped side by side are an edit each. */
   byMessage: boolean
 }

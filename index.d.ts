@@ -127,14 +127,20 @@ export interface TransformContextOptions {
   /**
    * The provider's prompt cache: prices relative to input (`read`, `write`) and seconds an entry lives unread
    * (`ttlSeconds`). "auto" (default) learns them from the transcript's own `usage.cost`, `usage.cacheWrite1h` and cache
-   * reads, per model; what those do not tell comes from a table by the names of provider and model, else Anthropic's
-   * prices (0.1, 1.25, 300). An object sets them, with those three for what it leaves out, and nothing is learned. A
-   * function is asked at every call; where it returns anything else, or throws, it is as "auto".
+   * reads, per model; what those do not tell comes from a table by the names of provider and model. An object sets them:
+   * of the prices it leaves out Anthropic's hold (0.1, 1.25), a time to live it leaves out is learned. A function is asked
+   * at every call; where it returns anything else, or throws, it is as "auto".
    *
    * @example
    * createTransformContext({ cache: () => ({ read: agent.state.model.cost.cacheRead / agent.state.model.cost.input }) });
    */
   cache?: CacheOption | (() => CacheOption | undefined);
+  /**
+   * When the host sent the latest request again to keep the provider's cache alive (a cache warmer), in ms since 1970, or a
+   * function that says it at each call: a gap that was kept warm is not taken for a cold cache. All of a conversation's, so
+   * that a restarted process decides as the first one did. Default: none.
+   */
+  warmedAt?: number[] | (() => number[] | undefined);
   /**
    * Most tokens a prompt should have, whatever the window, or a function that says it at each call: for models that
    * charge every token more above a size, set it just below. Default: none. Nothing fails above it; batches and the

@@ -61,6 +61,21 @@ test("what it says later counts, also for a transcript that did not change", asy
   assert.notEqual(await hook(messages), messages);
 });
 
+test("a pause that the host kept warm is not cold, and one without is", async () => {
+  const messages = session(30);
+  messages.push({ role: "user", content: "go on", timestamp: messages.at(-1).timestamp + 1000 * 900 });
+  const last = messages.at(-2).timestamp;
+  const isCold = async (warmedAt) => (await explain(messages, { warmedAt })).schedule.cacheCold;
+  const warmings = [270, 540, 810].map((seconds) => last + 1000 * seconds);
+  assert.equal(await isCold(undefined), true);
+  assert.equal(await isCold(warmings), false);
+  assert.equal(await isCold(() => warmings), false);
+  assert.equal(await isCold(warmings.slice(0, 1)), true, "the last one is too long ago");
+  for (const wrong of ["often", [Number.NaN], {}])
+    assert.equal(await isCold(() => wrong), true, "what says nothing usable is as if nothing were said");
+  assert.throws(() => createTransformContext({ warmedAt: 7 }), /option warmedAt is 7; it must be an array/);
+});
+
 test("where the function throws or says nothing usable, prices are learned", async () => {
   const messages = session(30);
   const learned = await explain(messages, { schedule: "sticky", cache: "auto" });

@@ -4,7 +4,15 @@
 
 const { FactStore } = require("./fact-store.js");
 const { native } = require("../native/native.js");
-const { amount, askedWindow, checkHookOptions, completeCache, positive, record } = require("./options.js");
+const {
+  amount,
+  askedWindow,
+  checkHookOptions,
+  completeCache,
+  positive,
+  record,
+  times,
+} = require("./options.js");
 const { Plan } = require("./plan.js");
 const { numberOf } = require("../tokens/ids.js");
 const { encodingOfTranscript } = require("../tokens/transcript.js");
@@ -157,6 +165,7 @@ class Hook {
         contextWindow: this.contextWindow(),
         overheadTokens: this.#asked(options.overheadTokens, amount),
         maxPromptTokens: this.#asked(options.maxPromptTokens, positive),
+        warmedAt: this.#asked(options.warmedAt, times),
       };
       await call.away(engine.enter(book, read.slots, from, terms, call.flag));
       facts.keep(list, read);
@@ -188,6 +197,7 @@ class Hook {
     const { options } = this.#policy;
     const overheadTokens = this.#asked(options.overheadTokens, amount);
     const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
+    const warmedAt = this.#asked(options.warmedAt, times);
     const cache = this.#askedCache();
     const { buffer, length } = slots;
     const asked = {
@@ -198,12 +208,20 @@ class Hook {
       maxPromptTokens,
       readings,
       isByMessage,
+      warmed: warmedAt?.at(-1),
       ...cache,
     };
     if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) {
       return new Plan(core.lastPlan.numbers, core.lastPlan.id);
     }
-    const request = { contextWindow, overheadTokens, maxPromptTokens, cache, byMessage: isByMessage };
+    const request = {
+      contextWindow,
+      overheadTokens,
+      maxPromptTokens,
+      cache,
+      warmedAt,
+      byMessage: isByMessage,
+    };
     const plan = core.engine.plan(slots, request, call.flag);
     const numbers = await call.away(plan);
     core.plans += 1;

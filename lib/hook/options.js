@@ -61,6 +61,11 @@ const record = {
   accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
+const times = {
+  allowed: "an array of finite numbers, ms since 1970",
+  accepts: (value) => Array.isArray(value) && value.every(Number.isFinite),
+};
+
 const autoOrRecord = {
   allowed: '"auto", or an object',
   accepts: (value) => value === "auto" || record.accepts(value),
@@ -74,11 +79,11 @@ const encodingName = {
   accepts: (value) => value === "auto" || require("../tokens/models.js").ENCODINGS.includes(value),
 };
 
-/** Prices relative to input and seconds; Anthropic's, for its five-minute cache. */
+/** Prices relative to input, Anthropic's; seconds that are not given are learned. */
 const CACHE_OPTIONS = {
   read: [DEFAULTS.cacheRead, amount],
   write: [DEFAULTS.cacheWrite, amount],
-  ttlSeconds: [DEFAULTS.cacheTtlSeconds, amount],
+  ttlSeconds: [undefined, amount],
 };
 
 const HOOK_OPTIONS = {
@@ -105,6 +110,7 @@ const HOOK_OPTIONS = {
   encoding: ["auto", encodingName],
   schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
   cache: ["auto", orFunction(autoOrRecord)],
+  warmedAt: [undefined, orFunction(times)],
   maxPromptTokens: [undefined, orFunction(positive)],
   economy: ["balanced", oneOf("faithful", "balanced", "thrifty")],
   highWater: [undefined, ratio],
@@ -205,6 +211,7 @@ module.exports = {
   atLeastOne,
   amount,
   text,
+  times,
   flag,
   handler,
   oneOf,

@@ -23,7 +23,7 @@ use crate::context::layers::Limits;
 use crate::context::ledger;
 use crate::context::measure::Rules;
 use crate::context::plan::{Keep, Reason};
-use crate::context::schedule::economy::{Policy, Prices};
+use crate::context::schedule::economy::{CACHE_TTL_SECONDS, Policy, Prices};
 use crate::context::schedule::verdict::Verdict;
 use crate::context::schedule::{Decision, Memo, Mode, decide};
 use crate::context::transcript::{Message, Transcript};
@@ -57,7 +57,8 @@ impl Planner {
     fn decide(&self, transcript: &Transcript, limits: &Limits, said: &Said) -> Decision {
         match self {
             Self::Layers(mode, policy, memo) => {
-                let set = |prices| Policy { prices, learns_prices: false, ..*policy };
+                let set =
+                    |(prices, learns_ttl)| Policy { prices, learns_prices: false, learns_ttl, ..*policy };
                 let policy = said.prices.map_or(*policy, set);
                 decide(transcript, *mode, &policy, limits, said.overhead_tokens, memo)
             }
@@ -72,7 +73,8 @@ impl Planner {
 /// What the host says of its model at a call.
 struct Said {
     overhead_tokens: Option<f64>,
-    prices: Option<Prices>,
+    /// And whether their time to live is learned.
+    prices: Option<(Prices, bool)>,
 }
 
 /// What a plan is asked for with.
@@ -86,6 +88,8 @@ pub struct PlanRequest {
     pub max_prompt_tokens: Option<f64>,
     /// The cache's prices relative to input and its seconds, where the host's function names them at this call.
     pub cache: Option<CachePrices>,
+    /// When the host kept the cache warm, in ms.
+    pub warmed_at: Option<Vec<f64>>,
     /// Whether messages dropped side by side are an edit each.
     pub by_message: bool,
 }
@@ -97,8 +101,8 @@ pub struct CachePrices {
     pub read: f64,
     /// Writing a token.
     pub write: f64,
-    /// Seconds an entry lives unread.
-    pub ttl_seconds: f64,
+    /// Seconds an entry lives unread; learned where the host does not say.
+    pub ttl_seconds: Option<f64>,
 }
 
 impl Engine {
@@ -165,16 +169,17 @@ impl Engine {
         guarded(|| {
             let (wanted, slots) = (slots.to_vec(), self.slots.clone());
             let limits = self.limits_now(request.context_window, request.max_prompt_tokens);
-            let prices = request.cache.map(|CachePrices { read, write, ttl_seconds }| Prices {
-                read,
-                write,
-                ttl_seconds,
+            let warmed = request.warmed_at.unwrap_or_default();
+            let prices = request.cache.map(|CachePrices { read, write, ttl_seconds }| {
+                let ttl = ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);
+                (Prices { read, write, ttl_seconds: ttl }, ttl_seconds.is_none())
             });
             let said = Said { overhead_tokens: request.overhead_tokens, prices };
             let (planner, last) = (self.planner.clone(), self.last.clone());
             Ok(blocking(flag, move |cancel| {
                 let before = last.0.lock().take().unwrap_or_default();
-                let transcript = slots.transcript(&wanted, before)?;
+                let mut transcript = slots.transcript(&wanted, before)?;
+                transcript.set_warmed(warmed);
                 cancel.check()?;
                 let numbers = planned(&planner, &transcript, &limits, &said, request.by_message);
                 // Schedules keep the messages they planned over anyway; the guard keeps none.
@@ -198,13 +203,14 @@ impl Engine {
     ) -> Result<Promise<()>> {
         guarded(|| {
             let (wanted, slots, book) = (slots.to_vec(), self.slots.clone(), book.0.clone());
-            let LedgerTerms { context_window, overhead_tokens, max_prompt_tokens } = terms;
+            let LedgerTerms { context_window, overhead_tokens, max_prompt_tokens, warmed_at } = terms;
             let limits = self.limits_now(context_window, max_prompt_tokens);
             let Planner::Layers(mode, policy, _) = self.planner.clone() else {
                 return Err(Failure::invalid("the guard keeps no ledger"));
             };
             Ok(blocking(flag, move |cancel| {
-                let transcript = Transcript::new(slots.get(&wanted)?);
+                let mut transcript = Transcript::new(slots.get(&wanted)?);
+                transcript.set_warmed(warmed_at.unwrap_or_default());
                 cancel.check()?;
                 let options = ledger::Options { mode, policy: &policy, limits: &limits, overhead_tokens };
                 book.lock().enter(&transcript, from as usize, options);

@@ -28,6 +28,8 @@ pub struct LedgerTerms {
     pub overhead_tokens: Option<f64>,
     /// Most tokens a prompt should have.
     pub max_prompt_tokens: Option<f64>,
+    /// When the host kept the cache warm, in ms.
+    pub warmed_at: Option<Vec<f64>>,
 }
 
 /// Dollars for a million tokens.

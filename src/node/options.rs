@@ -11,7 +11,7 @@ use super::guarded::guarded;
 use crate::context::layers::{Limits, Overflow, ThinkingScope};
 use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;
-use crate::context::schedule::economy::{Economy, Policy, Prices, Waters};
+use crate::context::schedule::economy::{CACHE_TTL_SECONDS, Economy, Policy, Prices, Waters};
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
@@ -62,8 +62,8 @@ pub struct EngineOptions {
     pub cache_read: f64,
     /// Price of writing a token to the cache, relative to input.
     pub cache_write: f64,
-    /// Seconds a cache entry lives unread.
-    pub cache_ttl_seconds: f64,
+    /// Seconds a cache entry lives unread; learned where the host does not say.
+    pub cache_ttl_seconds: Option<f64>,
     /// Whether those three are learned from the transcript, as far as it tells them.
     pub learns_prices: bool,
     /// Share of the window above which sticky moves whatever that costs.
@@ -131,10 +131,11 @@ impl From<&EngineOptions> for Policy {
             prices: Prices {
                 read: options.cache_read,
                 write: options.cache_write,
-                ttl_seconds: options.cache_ttl_seconds,
+                ttl_seconds: options.cache_ttl_seconds.unwrap_or(CACHE_TTL_SECONDS),
             },
             waters: Waters { high: options.high_water, low: options.low_water },
             learns_prices: options.learns_prices,
+            learns_ttl: !options.learns_prices && options.cache_ttl_seconds.is_none(),
             calibrate: options.calibrate,
         }
     }

@@ -80,7 +80,7 @@ impl Book {
             Mode::EveryCall => {
                 let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
                 calibration.expect(overhead_tokens);
-                let mut fold = EveryCall::new(limits.clone(), calibration, policy.fixed_prices());
+                let mut fold = EveryCall::new(limits.clone(), calibration, policy.fixed_ttl());
                 self.go_on(fold.watch(), from);
                 fold.play(transcript, transcript.len(), observe);
                 std::mem::take(fold.watch())

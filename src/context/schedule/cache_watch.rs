@@ -3,9 +3,11 @@
 //! It goes by what the calls report and by what was changed before them. What a request begins with that the last one to
 //! the same model held, and that nobody changed, should come from the cache.
 
+use std::sync::Arc;
+
 use super::clock::{Clock, Request};
 use super::economy::Prices;
-use super::prices::Bills;
+use super::prices::{Bills, listed};
 use super::tariff::Tariff;
 use crate::context::transcript::{Body, Message, Source, Usage};
 
@@ -110,8 +112,8 @@ pub struct Answered<'a> {
     pub estimated: (f64, f64),
     /// Estimated tokens before all messages: prompt and tools.
     pub base: f64,
-    /// The host's own prices and time to live, where they are not learned.
-    pub fixed: Option<Prices>,
+    /// Seconds a cache entry lives, where the host sets them.
+    pub fixed_ttl: Option<f64>,
 }
 
 /// The caches of all models of one conversation.
@@ -161,6 +163,11 @@ impl CacheWatch {
         self.rewritten();
     }
 
+    /// Takes in when the host kept the cache warm, in ms, oldest first.
+    pub fn set_warmed(&mut self, times: &Arc<[f64]>) {
+        self.clock.set_warmed(times);
+    }
+
     /// What a token of `source` costs, as far as it was billed, else as listed.
     #[must_use]
     pub fn tariff(&self, source: &Source) -> Option<Tariff> {
@@ -178,11 +185,11 @@ impl CacheWatch {
             self.rewritten();
         }
         self.was_stale = is_stale;
-        let prices = call.fixed.unwrap_or_else(|| self.bills.prices(call.source, Prices::default()));
-        let is_cold =
-            self.clock.is_cold_for(call.source, call.time_ms, prices.ttl_seconds, call.fixed.is_none());
-        let listed = call.fixed.map_or(prices.ttl_seconds.min(LEAST_TTL_SECONDS), |fixed| fixed.ttl_seconds);
-        let has_expired = self.clock.has_expired(call.source, call.time_ms, listed);
+        let listed = listed(call.source, Prices::default()).ttl_seconds;
+        let ttl = call.fixed_ttl.unwrap_or(listed);
+        let is_cold = self.clock.is_cold_for(call.source, call.time_ms, ttl, call.fixed_ttl.is_none());
+        let least = call.fixed_ttl.unwrap_or(listed.min(LEAST_TTL_SECONDS));
+        let has_expired = self.clock.has_expired(call.source, call.time_ms, least);
         self.bills.note(call.source, call.usage);
         let Some(prompt) = call.prompt else {
             self.tick(&call, false);

@@ -1,7 +1,9 @@
 //! Whether the provider's cache is still warm, as far as timestamps, model names and reported cache reads tell.
 //!
 //! The time of a request is that of the last message before it. A gap that cannot be known counts as warm: a needless
-//! wait is cheap, a needless rewrite not.
+//! wait is cheap, a needless rewrite not. A host that keeps the cache warm tells when it did so: entries live on from then.
+
+use std::sync::Arc;
 
 use crate::context::transcript::{Source, Usage};
 
@@ -21,6 +23,8 @@ pub struct Clock {
     reports: bool,
     shows_cache: bool,
     expected: Option<Source>,
+    /// When the last request to the model in use was sent again to keep its entry alive, in ms, oldest first.
+    warmed: Arc<[f64]>,
 }
 
 /// What is known of one model's cache.
@@ -54,6 +58,21 @@ pub struct Request<'a> {
 }
 
 impl Clock {
+    /// Takes in when the host kept the cache warm, in ms, oldest first.
+    pub fn set_warmed(&mut self, times: &Arc<[f64]>) {
+        self.warmed = Arc::clone(times);
+    }
+
+    /// Milliseconds that the entry of `model` is unread at `time_ms`. A warmer repeats the latest request, so it keeps that
+    /// model's entry only.
+    fn gap_ms(&self, model: &Model, time_ms: Option<f64>) -> Option<f64> {
+        let (last, now) = model.last_ms.zip(time_ms)?;
+        let is_latest = self.expected.as_ref() == Some(&model.source);
+        let before = self.warmed.partition_point(|&warmed| warmed <= now);
+        let warmed = before.checked_sub(1).and_then(|at| self.warmed.get(at)).filter(|_| is_latest);
+        Some(now - warmed.map_or(last, |&warmed| warmed.max(last)))
+    }
+
     /// Whether a request at `time_ms` finds nothing left in the cache of the model in use; `ttl_seconds` is how long
     /// entries live where the transcript has not told.
     ///
@@ -74,8 +93,7 @@ impl Clock {
             return false;
         }
         let ttl_seconds = if learns { model.ttl_seconds(ttl_seconds) } else { ttl_seconds };
-        let gap = model.last_ms.zip(time_ms).map(|(last, now)| now - last);
-        gap.is_some_and(|gap| gap > ttl_seconds * MS_PER_SECOND)
+        self.gap_ms(model, time_ms).is_some_and(|gap| gap > ttl_seconds * MS_PER_SECOND)
     }
 
     /// Whether a miss of `source` at `time_ms` comes of its entry's age: it is older than `ttl_seconds` and than any that was
@@ -83,12 +101,14 @@ impl Clock {
     #[must_use]
     pub fn has_expired(&self, source: &Source, time_ms: Option<f64>, ttl_seconds: f64) -> bool {
         let Some(model) = self.models.iter().find(|model| model.source == *source) else { return false };
-        let gap = model.last_ms.zip(time_ms).map(|(last, now)| now - last);
-        gap.is_some_and(|gap| gap > model.listed_seconds(ttl_seconds).max(model.lived) * MS_PER_SECOND)
+        let lives = model.listed_seconds(ttl_seconds).max(model.lived) * MS_PER_SECOND;
+        self.gap_ms(model, time_ms).is_some_and(|gap| gap > lives)
     }
 
     /// Takes in a request.
     pub fn tick(&mut self, request: Request<'_>) {
+        let known = self.models.iter().find(|model| model.source == *request.source);
+        let gap = known.and_then(|model| self.gap_ms(model, request.time_ms));
         self.expected = Some(request.source.clone());
         self.reports |= request.usage.prompt_tokens().is_some();
         self.shows_cache |= request.usage.is_cached();
@@ -101,7 +121,7 @@ impl Clock {
             self.models.len() - 1
         });
         if let Some(model) = self.models.get_mut(at) {
-            model.tick(request);
+            model.tick(request, gap);
         }
     }
 }
@@ -118,8 +138,8 @@ impl Model {
         }
     }
 
-    fn tick(&mut self, Request { time_ms, usage, is_changed, .. }: Request<'_>) {
-        let gap = self.last_ms.zip(time_ms).map(|(last, now)| (now - last) / MS_PER_SECOND);
+    fn tick(&mut self, Request { time_ms, usage, is_changed, .. }: Request<'_>, gap_ms: Option<f64>) {
+        let gap = gap_ms.map(|gap| gap / MS_PER_SECOND);
         if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
             if read >= READ_SHARE * prompt {
                 self.lived = self.lived.max(gap);
@@ -238,6 +258,35 @@ mod tests {
         let clock = after(&[("a", Some(0.0), true)]);
         assert!(!clock.is_cold(Some(300_000.0), TTL, true));
         assert!(clock.is_cold(Some(300_001.0), TTL, true));
+    }
+
+    #[test]
+    fn a_warmed_gap_is_not_cold_and_teaches_no_longer_life() {
+        let mut clock = reported(&[(0.0, 0.0, 9000.0)], false, false);
+        clock.set_warmed(&Arc::from([270_000.0, 540_000.0]));
+        assert!(!is_cold_after(&clock, 840.0) && is_cold_after(&clock, 841.0));
+        assert!(is_cold_after(&reported(&[(0.0, 0.0, 9000.0)], false, false), 840.0));
+        let read = [(0.0, 0.0, 9000.0), (800.0, 9000.0, 100.0)];
+        let mut clock = Clock::default();
+        clock.set_warmed(&Arc::from([270_000.0, 540_000.0]));
+        for (seconds, read, written) in read {
+            let usage = Usage { cache_read: Some(read), cache_write: Some(written), ..Usage::default() };
+            let time_ms = Some(seconds * MS_PER_SECOND);
+            let source = &source("a");
+            clock.tick(Request { source, time_ms, reached: true, usage: &usage, is_changed: false });
+        }
+        assert!(is_cold_after(&clock, 1101.0), "the entry lived from the warming on, not 800 seconds");
+    }
+
+    #[test]
+    fn a_warmer_keeps_the_entry_of_the_latest_model_only() {
+        let mut clock = after(&[("a", Some(0.0), true), ("b", Some(1000.0), true)]);
+        clock.set_warmed(&Arc::from([270_000.0]));
+        let now = Some(400_000.0);
+        assert!(!clock.is_cold_for(&source("b"), now, TTL, true));
+        assert!(clock.is_cold_for(&source("a"), now, TTL, true));
+        clock.set_warmed(&Arc::from([500_000.0]));
+        assert!(clock.is_cold_for(&source("b"), now, TTL, true), "one that comes later says nothing of now");
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub struct Policy {
     pub waters: Waters,
     /// Whether prices and time to live are learned from the transcript.
     pub learns_prices: bool,
+    /// Whether the time to live alone is, the host having set the prices.
+    pub learns_ttl: bool,
     /// Whether the provider's own counts are learned from.
     pub calibrate: bool,
 }
@@ -99,16 +101,17 @@ impl Default for Policy {
             prices: Prices::default(),
             waters: Economy::default().waters(),
             learns_prices: false,
+            learns_ttl: false,
             calibrate: true,
         }
     }
 }
 
 impl Policy {
-    /// The cache's prices and time to live, where they are not learned.
+    /// Seconds a cache entry lives, where the host sets them.
     #[must_use]
-    pub fn fixed_prices(&self) -> Option<Prices> {
-        (!self.learns_prices).then_some(self.prices)
+    pub fn fixed_ttl(&self) -> Option<f64> {
+        (!self.learns_prices && !self.learns_ttl).then_some(self.prices.ttl_seconds)
     }
 
     /// What a call pays for tokens it carries although a batch could have removed them, in input tokens.

@@ -5,7 +5,7 @@
 
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Sent};
-use super::economy::{Policy, Prices};
+use super::economy::Policy;
 use super::fold::Fold;
 use super::played::Played;
 use crate::context::account::{Account, Form};
@@ -22,8 +22,8 @@ pub struct EveryCall {
     account: Account,
     calibration: Calibration,
     watch: CacheWatch,
-    /// The cache's prices and time to live, where the host sets them.
-    fixed: Option<Prices>,
+    /// Seconds a cache entry lives, where the host sets them.
+    fixed_ttl: Option<f64>,
     window: Window,
     /// How many of the tool results, and of the messages with thinking, are behind layers 1 and 2.
     results_done: usize,
@@ -37,13 +37,13 @@ pub struct EveryCall {
 impl EveryCall {
     /// The layers before any message.
     #[must_use]
-    pub fn new(limits: Limits, calibration: Calibration, fixed: Option<Prices>) -> Self {
+    pub fn new(limits: Limits, calibration: Calibration, fixed_ttl: Option<f64>) -> Self {
         Self {
             limits,
             account: Account::default(),
             calibration,
             watch: CacheWatch::default(),
-            fixed,
+            fixed_ttl,
             window: Window::default(),
             results_done: 0,
             thinkers_done: 0,
@@ -80,6 +80,7 @@ impl EveryCall {
     /// Takes in what is new in `transcript` before `end`, and tells of each call.
     pub fn play(&mut self, transcript: &Transcript, end: usize, mut observe: impl FnMut(Played)) {
         let mut is_caught_up = false;
+        self.watch.set_warmed(transcript.warmed());
         let messages = transcript.messages().iter().enumerate().take(end);
         for (index, message) in messages.skip(self.account.len()) {
             if let Some(assistant) = message.assistant() {
@@ -124,7 +125,7 @@ impl EveryCall {
             touched,
             estimated: (estimate.tokens(sent.edited), estimate.tokens(sent.raw)),
             base: estimate.base,
-            fixed: self.fixed,
+            fixed_ttl: self.fixed_ttl,
         });
         if message.is_sent && self.calibration.is_on() {
             self.calibration.observe(index, assistant, message.timestamp_ms, sent);

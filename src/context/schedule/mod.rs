@@ -98,5 +98,5 @@ pub fn decide(
 fn recompute(policy: &Policy, limits: &Limits, past: Past) -> EveryCall {
     let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
     calibration.start_from(past);
-    EveryCall::new(limits.clone(), calibration, policy.fixed_prices())
+    EveryCall::new(limits.clone(), calibration, policy.fixed_ttl())
 }

@@ -25,7 +25,8 @@ const READ_RANGE: (f64, f64) = (0.001, 1.0);
 const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 
 /// Where neither names of provider and model nor bills say anything.
-fn listed(source: &Source, otherwise: Prices) -> Prices {
+#[must_use]
+pub fn listed(source: &Source, otherwise: Prices) -> Prices {
     let model = source.model.to_lowercase();
     let provider = source.provider.to_lowercase();
     let found = TABLE.iter().find(|(name, _)| model.contains(name));

@@ -41,6 +41,7 @@ pub use self::message::{Assistant, Body, Images, Message, Shortened, Source, Thi
 pub struct Transcript {
     messages: Vec<Arc<Message>>,
     links: Vec<Linked>,
+    warmed: Arc<[f64]>,
 }
 
 impl Transcript {
@@ -49,7 +50,7 @@ impl Transcript {
     pub fn new(messages: Vec<Arc<Message>>) -> Self {
         let mut links = Vec::with_capacity(messages.len());
         link(&messages, &mut links);
-        Self { messages, links }
+        Self { messages, links, warmed: Arc::default() }
     }
 
     /// Lets go of all but its first `len` messages and takes in these after them, as if it had been made of them: what
@@ -62,6 +63,19 @@ impl Transcript {
         self.links.truncate(reopened);
         self.messages.extend(newer);
         link(&self.messages, &mut self.links);
+    }
+
+    /// When the host sent a request again to keep the provider's cache alive, in ms since 1970, in any order.
+    pub fn set_warmed(&mut self, mut times: Vec<f64>) {
+        times.retain(|time| time.is_finite());
+        times.sort_by(f64::total_cmp);
+        self.warmed = times.into();
+    }
+
+    /// The same, oldest first.
+    #[must_use]
+    pub fn warmed(&self) -> &Arc<[f64]> {
+        &self.warmed
     }
 
     /// The messages, oldest first.

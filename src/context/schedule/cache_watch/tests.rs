@@ -69,7 +69,7 @@ impl Call {
             touched: self.touched,
             estimated: (estimated, self.prompt),
             base: 3000.0,
-            fixed: None,
+            fixed_ttl: None,
         })
     }
 }
@@ -232,7 +232,7 @@ fn where_nothing_was_ever_cached_nothing_is_missed() {
             touched: None,
             estimated: (PROMPT, PROMPT),
             base: 0.0,
-            fixed: None,
+            fixed_ttl: None,
         })
     });
     for sight in sights {

@@ -18,7 +18,7 @@ use super::held::Held;
 use super::ledger::{Ledger, Speaker};
 use super::lines::Lines;
 use super::played::Played;
-use super::prices::Bills;
+use super::prices::{Bills, listed};
 use super::rhythm::Rhythm;
 use super::stale::Staleness;
 use super::verdict::{Arithmetic, Verdict};
@@ -145,6 +145,8 @@ impl Sticky {
     /// Takes in what is new in `transcript`, and tells of each call.
     pub fn play(&mut self, transcript: &Transcript, mut observe: impl FnMut(Played)) {
         let mut is_caught_up = false;
+        self.clock.set_warmed(transcript.warmed());
+        self.watch.set_warmed(transcript.warmed());
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
                 let estimate = self.estimate();
@@ -218,7 +220,7 @@ impl Sticky {
             touched: touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest)))),
             estimated: (estimate.tokens(sent), estimate.tokens(raw)),
             base: estimate.base,
-            fixed: self.policy.fixed_prices(),
+            fixed_ttl: self.policy.fixed_ttl(),
         });
         self.clock.tick(Request {
             source: &assistant.source,
@@ -230,6 +232,8 @@ impl Sticky {
         if self.policy.learns_prices {
             self.bills.note(&assistant.source, &assistant.usage);
             self.policy.prices = self.bills.prices(&assistant.source, Prices::default());
+        } else if self.policy.learns_ttl {
+            self.policy.prices.ttl_seconds = listed(&assistant.source, Prices::default()).ttl_seconds;
         }
         if message.is_sent {
             let sent = Sent { raw, edited: sent };

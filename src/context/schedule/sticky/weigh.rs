@@ -67,8 +67,8 @@ impl Sticky {
         let window = waters_window(self.limits.context_window);
         let context = self.context();
         let above = context - self.settled;
-        let is_cold =
-            self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds, self.policy.learns_prices);
+        let learns = self.policy.fixed_ttl().is_none();
+        let is_cold = self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds, learns);
         let carried = self.carried + self.policy.carry(above);
         let rewrite = self.policy.rewrite(self.settled);
         let high_water = self.high_water();
