@@ -132,29 +132,6 @@ export declare function clippedPairs(given: string): string
 /** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
 export declare function clipText(text: string, max: number): string
 
-/** What both languages must agree on. */
-export declare function contract(): Contract
-
-/** The table, for the test that compares it with `lib/wire.js`. */
-export interface Contract {
-  /** Roles by position. */
-  roles: Array<string>
-  /** Kinds of blocks by position. */
-  blocks: Array<string>
-  /** Actions by position. */
-  actions: Array<string>
-  /** Layers by position. */
-  layers: Array<string>
-  /** Reasons by position, in words. */
-  reasons: Array<string>
-  /** Verdicts of the sticky schedule by position, in words. */
-  verdicts: Array<string>
-  /** What stands before and after the number in the marker of a cut text. */
-  cutMarker: Array<string>
-  /** The documented defaults by the name of their option. */
-  defaults: Record<string, number>
-}
-
 /** Tokens of messages, described as `lib/snapshot.js` does. */
 export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): number
 
@@ -314,9 +291,6 @@ export interface HistoryRows {
   skipped: number
 }
 
-/** The words for why lines of a cut result stay, which a plan names by number. */
-export declare function keeps(): Array<string>
-
 /** Shares of what was reported. */
 export interface LedgerErrors {
   /** How many. */
@@ -448,9 +422,6 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 /** What is remembered, with what is new. */
 export declare function mergePairs(request: string): string
 
-/** The words for the causes a plan names by number. */
-export declare function missCauses(): Array<string>
-
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
 
@@ -497,9 +468,6 @@ export declare function problemsAsync(numbers: Float64Array, strings: unknown[],
 
 /** The pairs in a summariser's answer. */
 export declare function readPairs(answer: string): string
-
-/** The words for the reasons a plan names by number. */
-export declare function reasons(): Array<string>
 
 /** Looks a handle, or the id of the call itself, up among tool results. */
 export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery, flag?: CancelFlag | undefined | null): Promise<Recalled>
@@ -561,9 +529,6 @@ export interface UnplayedCalls {
   /** Made by sub-agents. */
   subAgents: number
 }
-
-/** The words for the verdicts of the sticky schedule that a plan names by number. */
-export declare function verdicts(): Array<string>
 
 /** The waters of `faithful`, `balanced` or `thrifty`. */
 export declare function watersOf(economy: string): EconomyWaters

@@ -1,6 +1,122 @@
-//! Sets the linker flags a Node addon needs.
+//! Sets the linker flags a Node addon needs, and writes `contract.json`, the table that both languages read, as Rust: an
+//! enum for each list of names and a constant for each default that is a number.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a build script stops the build where its input is not what it must be"
+)]
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use serde_json::Value;
+
+/// Lists of the table by the name of their enum.
+const ENUMS: [(&str, &str); 8] = [
+    ("roles", "Role"),
+    ("blocks", "Block"),
+    ("actions", "ActionName"),
+    ("layers", "Layer"),
+    ("missCauses", "Cause"),
+    ("reasons", "Reason"),
+    ("keeps", "Keep"),
+    ("verdicts", "Verdict"),
+];
+/// Tables of options by what stands before the names of their constants.
+const OPTIONS: [(&str, &str); 5] = [
+    ("hookOptions", ""),
+    ("cacheOptions", "CACHE_"),
+    ("guardOptions", ""),
+    ("recallOptions", ""),
+    ("constants", ""),
+];
 
 fn main() {
     #[cfg(feature = "node")]
     napi_build::setup();
+    println!("cargo::rerun-if-changed=contract.json");
+    let folder = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let table = fs::read_to_string("contract.json").expect("contract.json is beside build.rs");
+    fs::write(folder.join("contract.rs"), rust_of(&table)).expect("OUT_DIR can be written");
+}
+
+fn rust_of(table: &str) -> String {
+    let table: Value = serde_json::from_str(table).expect("contract.json is JSON");
+    let mut rust = String::from("use crate::text::Utf16Len;\n");
+    for (list, name) in ENUMS {
+        rust += &enum_of(name, &words_of(&table[list]));
+    }
+    let marker = &table["cutMarker"];
+    writeln!(rust, "/// Stands before and after the number of UTF-16 units that a cut leaves out.")
+        .expect(MEMORY);
+    writeln!(rust, "pub const CUT_MARKER: [&str; 2] = [{}, {}];", marker[0], marker[1]).expect(MEMORY);
+    for (options, before) in OPTIONS {
+        for (name, option) in table[options].as_object().expect("options are an object") {
+            if let Some(constant) = constant_of(&format!("{before}{}", upper(name)), name, option) {
+                rust += &constant;
+            }
+        }
+    }
+    rust
+}
+
+const MEMORY: &str = "memory can be written";
+
+/// Variants with their words: those of a list are its names.
+fn words_of(list: &Value) -> Vec<(String, String)> {
+    if let Some(list) = list.as_array() {
+        let names = list.iter().filter_map(Value::as_str);
+        return names.map(|name| (name.to_owned(), name.to_owned())).collect();
+    }
+    let words = list.as_object().expect("a list or words by name").iter();
+    let says = |value: &Value, name: &str| value["en"].as_str().unwrap_or(name).to_owned();
+    words.map(|(name, value)| (name.clone(), says(value, name))).collect()
+}
+
+fn enum_of(name: &str, words: &[(String, String)]) -> String {
+    let each = |line: &dyn Fn(&str, &str) -> String| {
+        words.iter().map(|(variant, says)| line(&capitalized(variant), says)).collect::<String>()
+    };
+    let variants = each(&|variant, says| format!("/// {says}\n{variant},\n"));
+    let all = each(&|variant, _| format!("Self::{variant},"));
+    let arms = each(&|variant, says| format!("Self::{variant} => {says:?},"));
+    let count = words.len();
+    format!(
+        "/// `{name}`, as `contract.json` lists it; its number at the boundary is its position.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum {name} {{ {variants} }}
+        impl {name} {{
+            /// Every one, by number.
+            pub const ALL: [Self; {count}] = [{all}];
+            /// In words.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {{ match self {{ {arms} }} }}
+        }}\n"
+    )
+}
+
+/// Lengths in UTF-16 code units, counts and all other numbers have a type each.
+fn constant_of(constant: &str, name: &str, option: &Value) -> Option<String> {
+    let default = option["default"].as_f64()?;
+    let (kind, value) = match (option["unit"].as_str(), option["is"].as_str()) {
+        (Some("chars"), _) => ("Utf16Len", format!("Utf16Len({default})")),
+        (_, Some("count")) => ("usize", format!("{default}")),
+        _ => ("f64", format!("{default:?}")),
+    };
+    Some(format!("/// Documented default of `{name}`.\npub const {constant}: {kind} = {value};\n"))
+}
+
+fn capitalized(name: &str) -> String {
+    name[..1].to_uppercase() + &name[1..]
+}
+
+/// `keepRecentImages` as `KEEP_RECENT_IMAGES`.
+fn upper(name: &str) -> String {
+    let letters = name.chars().flat_map(|letter| {
+        letter.is_ascii_uppercase().then_some('_').into_iter().chain(letter.to_uppercase())
+    });
+    letters.collect()
 }

@@ -3,15 +3,8 @@
 // take 16 ms. That is what the proxies below are for.
 "use strict";
 
-const {
-  KEEP_RECENT_TOOL_RESULTS,
-  KEEP_RECENT_THINKING,
-  CONTEXT_RATIO,
-  KEEP_RECENT_MESSAGES,
-  SUMMARY_HEAD_LINES,
-  SUMMARY_TAIL_LINES,
-  getContextWindow,
-} = require("./lib/hook/options.js");
+const { hookOptions } = require("./lib/contract.js");
+const { getContextWindow } = require("./lib/hook/options.js");
 
 // Bundlers follow a `require` only where the file's name is written out.
 const { countTokens, countTokensAsync, estimateTokens, fitsTokens, isWithinTokenLimit } = lateFunctions(() =>
@@ -119,10 +112,10 @@ module.exports = {
   RollingMemory,
   fromAgentMessage,
   toAgentMessages,
-  KEEP_RECENT_TOOL_RESULTS,
-  KEEP_RECENT_THINKING,
-  CONTEXT_RATIO,
-  KEEP_RECENT_MESSAGES,
-  SUMMARY_HEAD_LINES,
-  SUMMARY_TAIL_LINES,
+  KEEP_RECENT_TOOL_RESULTS: hookOptions.keepRecentToolResults.default,
+  KEEP_RECENT_THINKING: hookOptions.keepRecentThinking.default,
+  CONTEXT_RATIO: hookOptions.contextRatio.default,
+  KEEP_RECENT_MESSAGES: hookOptions.keepRecentMessages.default,
+  SUMMARY_HEAD_LINES: hookOptions.summaryHeadLines.default,
+  SUMMARY_TAIL_LINES: hookOptions.summaryTailLines.default,
 };

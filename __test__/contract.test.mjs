@@ -6,30 +6,22 @@ import { test } from "node:test";
 import * as strata from "../index.js";
 
 const require = createRequire(import.meta.url);
-const wire = require("../lib/hook/wire.js");
+const contract = require("../contract.json");
 const { native } = require("../lib/native/native.js");
 const { Batch } = require("../lib/hook/snapshot.js");
 const { checkHookOptions } = require("../lib/hook/options.js");
 
-test("both sides say the same", () => {
-  const { roles, blocks, actions, layers, cutMarker, defaults } = native().contract();
-  assert.deepEqual(wire.ROLES, roles);
-  assert.deepEqual(wire.BLOCKS, blocks);
-  assert.deepEqual(wire.ACTIONS, actions);
-  assert.deepEqual(wire.LAYERS, layers);
-  assert.deepEqual(wire.CUT_MARKER, cutMarker);
-  assert.deepEqual(wire.DEFAULTS, { ...defaults });
-});
-
 test("the hook's defaults and the exported constants are the table's", () => {
   const options = checkHookOptions("test", {});
-  const exported = new Map(Object.entries(strata));
-  for (const [name, value] of Object.entries(wire.DEFAULTS)) {
-    if (name in options) assert.equal(options[name], value, name);
-    const constant = name.replace(/[A-Z]/g, "_$&").toUpperCase();
-    if (exported.has(constant)) assert.equal(exported.get(constant), value, constant);
+  assert.deepEqual(Object.keys(options), Object.keys(contract.hookOptions));
+  for (const [name, value] of Object.entries(strata)) {
+    if (/^[A-Z_]+$/.test(name)) {
+      const option = name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+      assert.equal(value, contract.hookOptions[option].default, name);
+      assert.equal(options[option], value, name);
+    }
   }
-  assert.equal(strata.KEEP_RECENT_TOOL_RESULTS, wire.DEFAULTS.keepRecentToolResults);
+  assert.equal(strata.KEEP_RECENT_TOOL_RESULTS, 6);
 });
 
 test("a number that stands for nothing is refused, never taken for something else", () => {

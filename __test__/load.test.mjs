@@ -24,14 +24,20 @@ function loadedBy(how, script) {
 
 for (const how of ["import", "require"]) {
   test(`${how}: nothing but the options`, () => {
-    assert.deepEqual(loadedBy(how, "").toSorted(), ["index.js", "lib/hook/options.js", "lib/hook/wire.js"]);
+    assert.deepEqual(loadedBy(how, "").toSorted(), [
+      "contract.json",
+      "index.js",
+      "lib/contract.js",
+      "lib/hook/options.js",
+    ]);
   });
 
   test(`${how}: counting loads the counter and the addon`, () => {
     const files = loadedBy(how, 'strata.countTokens("Hello");');
     assert.ok(files.some((file) => file.endsWith(".node")));
     assert.deepEqual(files.filter((file) => file.startsWith("lib/")).toSorted(), [
-      ...["options", "snapshot", "wire"].map((name) => `lib/hook/${name}.js`),
+      "lib/contract.js",
+      ...["options", "snapshot"].map((name) => `lib/hook/${name}.js`),
       ...["addon", "file", "native", "platform"].map((name) => `lib/native/${name}.js`),
       "lib/tools/count.js",
     ]);

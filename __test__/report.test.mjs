@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { ChangeLog } from "../lib/cli/report/changes.mjs";
 import { reportHtml } from "../lib/cli/report/html.mjs";
 import { POLICIES } from "../lib/cli/report/policies.mjs";
-import native from "../lib/native/native.js";
+import contract from "../lib/contract.js";
 import { WORDS } from "../report/words.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
@@ -130,7 +130,7 @@ test("each language has the same words, and Chinese all reasons and policies", (
   const { en, zh } = WORDS;
   assert.deepEqual(Object.keys(zh), Object.keys(en));
   for (const name of Object.keys(POLICIES)) assert.ok(name in zh.policies, name);
-  for (const reason of [...native.native().reasons(), ...native.native().verdicts()])
+  for (const reason of [...contract.REASONS, ...contract.VERDICTS, ...contract.KEEPS])
     assert.ok(reason in zh.reasons, reason);
 });
 

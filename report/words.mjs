@@ -1,5 +1,7 @@
 // The report's words in both languages, under the same keys; a function where a number or a name goes in.
 
+import contract from "../contract.json" with { type: "json" };
+
 const en = {
   language: "中文",
   theme: "Light / dark",
@@ -185,39 +187,8 @@ const zh = {
   drop: "已丢弃",
   truncate: "已截断",
   reasons: {
-    "tool result without its call": "没有对应调用的工具结果",
-    "tool result over the cap": "工具结果超过上限",
-    "old tool result": "旧的工具结果",
-    "old thinking": "旧的思考",
-    "oldest group over the threshold": "超过阈值，最旧的先丢弃",
-    "over the window": "放不进窗口",
-    "file read again since": "之后又读过同一文件",
-    "file changed since": "文件之后已改动",
-    "same call made again since": "之后又有同样的调用",
-    "same text again since": "之后又出现同样的文本",
-    "nothing later refers to it": "之后不再被引用",
-    "least likely to be needed again": "最不可能再用到",
-    "never sent": "从不发送",
-    "thinking after an edited message": "已编辑消息之后的思考",
-    "old image": "旧的图片",
-    "more images than the provider takes": "图片多于服务商所接受的数量",
-    "the last copy of lines that the model wrote itself and may edit":
-      "模型自己写下、可能再改的行，仅存这一份",
-    "the last copy of lines of a file that an edit would have to quote":
-      "编辑文件时须逐字引用的行，仅存这一份",
-    "the last place that shows names the model has used": "模型用过的名称，仅在此处可见",
-    "the only place that shows these names": "这些名称仅在此处可见",
-    "leaving them out would save less than the marker costs": "省略所得不及标记本身",
-    "waits: a batch would not pay for itself before the cache is lost anyway":
-      "等待：缓存失效之前，一批改动收不回成本",
-    "waits for the end of the turn: its thinking is bound to what is before it":
-      "等待本轮结束：本轮的思考与其前文绑定",
+    ...inChinese(contract.reasons, contract.keeps, contract.verdicts),
     "recomputed at every call": "每次调用都重新计算",
-    "waits: carrying is cheaper than rewriting": "等待：携带比重写便宜",
-    "moved: the cache is cold": "移动：缓存已冷",
-    "moved: carrying has cost as much as rewriting": "移动：携带的花费已抵得上重写",
-    "moved: high water passed": "移动：超过高水位",
-    "moved: over the window": "移动：超出窗口",
   },
   cell: (number, what, tokens) => `#${number} ${what}，${tokens} token`,
   since: (action, call, saved, why) => `自第 ${call} 次调用起${action}，节省 ${saved} token：${why}`,
@@ -277,6 +248,13 @@ const zh = {
 };
 
 export const WORDS = { en, zh };
+
+/** The table's words in Chinese, by the English ones. */
+function inChinese(...tables) {
+  return Object.fromEntries(
+    tables.flatMap((table) => Object.values(table).map(({ en: english, zh: chinese }) => [english, chinese])),
+  );
+}
 
 /** The reader's own language where we speak it. */
 export function firstLanguage() {

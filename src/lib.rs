@@ -5,6 +5,7 @@
 //! - [`cancel`]: how long work is asked to stop
 //! - [`text`]: UTF-16 lengths, lines and cuts
 //! - [`tokens`]: exact counts of every vocabulary, and the estimate made of them
+//! - [`contract`]: the table that both languages read
 //! - [`context`]: from a transcript to the plan of what is sent
 //! - [`replay`]: recorded sessions, read for the command line; it knows none of the others
 //! - [`sessions`]: conversations that are kept, and the only room that does I/O
@@ -55,6 +56,7 @@
 
 pub mod cancel;
 pub mod context;
+pub mod contract;
 mod fault;
 #[cfg(feature = "node")]
 pub mod node;

@@ -194,8 +194,6 @@ async function questionsAt(seed) {
     () => binding.groupsOf(JSON.stringify({ rows, indices: [0] })),
     () => binding.searchForm("Café"),
     () => binding.searchPhrases("Café"),
-    () => binding.reasons(),
-    () => binding.verdicts(),
     () => binding.watersOf("thrifty"),
     await amidCollection(() => strata.countTokens("text")),
   ];

@@ -1,14 +1,14 @@
 // How large messages are to a provider: every kind of block by itself, in cl100k tokens and images. It counts what it is
 // handed and knows nothing of how the hook estimates.
 
-import { UNSENT_STOP_REASONS } from "../../lib/hook/wire.js";
+import contract from "../../lib/contract.js";
 import counting from "../../lib/tools/count.js";
 
 const NOTHING = Object.freeze({ tokens: 0, images: 0 });
 
 /** True for messages that pi hands to the provider at all. */
 export function isSent(message) {
-  return !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
+  return !contract.UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
 }
 
 /** Sizes of messages, each text counted once. */

@@ -1,15 +1,7 @@
 // The replay's lines and tables, as text.
 
-import { LAYERS } from "../hook/wire.js";
+import contract from "../contract.js";
 import { change, whole } from "./numbers.mjs";
-
-const LAYER_TITLES = {
-  repair: "repairs",
-  toolResults: "old tool results",
-  thinking: "old thinking",
-  window: "sliding window",
-  shrink: "over the window",
-};
 
 const ms = (number) => `${number.toFixed(2)} ms`;
 
@@ -58,7 +50,7 @@ export function unplayedRows({ unplayed, stretches }) {
 export function closingTable(session, summary) {
   const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
   const pair = ({ before, after }) => `${whole(before)} → ${whole(after)}`;
-  const acted = LAYERS.filter((layer) => layer !== "repair" || saved.repair !== 0);
+  const acted = contract.LAYERS.filter((layer) => layer !== "repair" || saved.repair !== 0);
   const lines = [
     ["session", `${session.format}, ${whole(session.length)} messages`],
     ["model calls", whole(summary.calls)],
@@ -68,7 +60,7 @@ export function closingTable(session, summary) {
       "tokens sent, all calls",
       `${pair(tokensSent)} (${change(tokensSent.before, tokensSent.after)}), as the provider counts, estimated`,
     ],
-    ...acted.map((layer) => [`  saved by ${LAYER_TITLES[layer]}`, whole(saved[layer])]),
+    ...acted.map((layer) => [`  saved by ${contract.layers[layer]}`, whole(saved[layer])]),
     ["  saved in all", whole(tokensSent.before - tokensSent.after)],
     ["largest call", pair(peakTokens)],
     ["calls over the window", pair(callsOverWindow)],

@@ -1,12 +1,14 @@
 // Plays a recorded session call by call through the hook's engine, as the agent did when it was recorded. Every recorded
 // call is played, with the transcript it had. Tokens are the provider's, estimated. Measures, prints nothing.
 
+import contract from "../contract.js";
 import { keptOf, reasonOf, scheduleOf } from "../hook/events.js";
 import { Call, Hook, Layers } from "../hook/hook.js";
 import { checkHookOptions } from "../hook/options.js";
-import { LAYERS } from "../hook/wire.js";
 import { shared } from "./numbers.mjs";
 import { Recording } from "./recording.mjs";
+
+const { LAYERS } = contract;
 
 /** Positions at which a call was made: each assistant message answers what stands before it. */
 export function callsOf(messages) {

@@ -2,11 +2,9 @@
 // rejects or is slow changes nothing about the result.
 "use strict";
 
-const { native } = require("../native/native.js");
+const contract = require("../contract.js");
 const { isThinking } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
-const wire = require("./wire.js");
-const { positions } = wire;
 
 /** What a failure is called, by the code of its error; never its own message, which may hold the user's text. */
 const FAILURES = {
@@ -79,7 +77,7 @@ class Reporter {
 
   /** What the last call missed of the provider's cache. */
   miss({ cause, tokens, dollars }) {
-    const told = { type: "cacheMiss", cause: wordsOf().causes[cause], tokens };
+    const told = { type: "cacheMiss", cause: contract.missCauses[cause], tokens };
     this.emit(dollars === undefined ? told : { ...told, dollars });
   }
 
@@ -149,23 +147,10 @@ function imagesEvent({ toolCallId, toolName }, { index, images, tokensSaved }) {
   return { type: "imagesOmitted", index, toolCallId, toolName, images, tokensSaved };
 }
 
-const LAYERS = positions(wire.LAYERS);
-
-let words;
-
-/** The words the plan names by number. */
-function wordsOf() {
-  words ??= {
-    reasons: native().reasons(),
-    verdicts: native().verdicts(),
-    causes: native().missCauses(),
-    keeps: native().keeps(),
-  };
-  return words;
-}
+const LAYERS = contract.positions(contract.LAYERS);
 
 function reasonOf(edit) {
-  return wordsOf().reasons[edit.reason];
+  return contract.REASONS[edit.reason];
 }
 
 /** Of a result cut by line, how many lines stay for which reason, the most first; undefined for other edits. */
@@ -173,7 +158,7 @@ function keptOf({ ranges, keeps }) {
   if (ranges === undefined) return undefined;
   const lines = new Map();
   for (const [i, [from, to]] of ranges.entries()) {
-    const why = wordsOf().keeps[keeps[i]];
+    const why = contract.KEEPS[keeps[i]];
     lines.set(why, (lines.get(why) ?? 0) + to - from);
   }
   return Array.from(lines, ([why, count]) => ({ lines: count, why })).sort((a, b) => b.lines - a.lines);
@@ -182,7 +167,7 @@ function keptOf({ ranges, keeps }) {
 /** Which schedule decided, and why it moved or waits. */
 function scheduleOf({ arithmetic }) {
   if (arithmetic === undefined) return { mode: "everyCall", why: "recomputed at every call" };
-  return { mode: "sticky", why: wordsOf().verdicts[arithmetic.verdict] };
+  return { mode: "sticky", why: contract.VERDICTS[arithmetic.verdict] };
 }
 
 module.exports = { Reporter, keptOf, reasonOf, scheduleOf, LAYERS };

@@ -2,17 +2,7 @@
 // allowed. What comes out is complete: every option has its value.
 "use strict";
 
-const { DEFAULTS } = require("./wire.js");
-
-const {
-  keepRecentToolResults: KEEP_RECENT_TOOL_RESULTS,
-  keepRecentThinking: KEEP_RECENT_THINKING,
-  contextRatio: CONTEXT_RATIO,
-  keepRecentMessages: KEEP_RECENT_MESSAGES,
-  summaryHeadLines: SUMMARY_HEAD_LINES,
-  summaryTailLines: SUMMARY_TAIL_LINES,
-  contextWindow: CONTEXT_WINDOW,
-} = DEFAULTS;
+const contract = require("../contract.js");
 
 /** The errors that a slip in a host's function causes; the engine names them. */
 const ENGINE_ERRORS = [TypeError, ReferenceError, RangeError];
@@ -79,44 +69,34 @@ const encodingName = {
   accepts: (value) => value === "auto" || require("../tokens/models.js").ENCODINGS.includes(value),
 };
 
-/** Prices relative to input, Anthropic's; seconds that are not given are learned. */
-const CACHE_OPTIONS = {
-  read: [DEFAULTS.cacheRead, amount],
-  write: [DEFAULTS.cacheWrite, amount],
-  ttlSeconds: [undefined, amount],
+const RULES = {
+  count,
+  positive,
+  amount,
+  ratio,
+  flag,
+  handler,
+  names,
+  times,
+  encoding: encodingName,
+  cache: autoOrRecord,
 };
 
-const HOOK_OPTIONS = {
-  contextWindow: [CONTEXT_WINDOW, orFunction(positive)],
-  contextRatio: [CONTEXT_RATIO, ratio],
-  keepRecentToolResults: [KEEP_RECENT_TOOL_RESULTS, count],
-  keepRecentThinking: [KEEP_RECENT_THINKING, count],
-  keepRecentImages: [DEFAULTS.keepRecentImages, count],
-  keepRecentMessages: [KEEP_RECENT_MESSAGES, count],
-  summaryHeadLines: [SUMMARY_HEAD_LINES, count],
-  summaryTailLines: [SUMMARY_TAIL_LINES, count],
-  minSummaryChars: [DEFAULTS.minSummaryChars, count],
-  summaryLineChars: [DEFAULTS.summaryLineChars, count],
-  marker: ["zh", orFunction(oneOf("zh", "en", "auto"))],
-  recall: [false, flag],
-  excludeTools: [[], names],
-  protect: [undefined, handler],
-  thinkingScope: ["all", oneOf("all", "closedTurns")],
-  overflow: ["shrink", oneOf("shrink", "keep")],
-  reserveTokens: [DEFAULTS.reserveTokens, amount],
-  overheadTokens: [undefined, orFunction(amount)],
-  imageTokens: [DEFAULTS.imageTokens, count],
-  calibrate: [true, flag],
-  encoding: ["auto", encodingName],
-  schedule: ["auto", oneOf("auto", "everyCall", "sticky")],
-  cache: ["auto", orFunction(autoOrRecord)],
-  warmedAt: [undefined, orFunction(times)],
-  maxPromptTokens: [undefined, orFunction(positive)],
-  economy: ["balanced", oneOf("faithful", "balanced", "thrifty")],
-  highWater: [undefined, ratio],
-  lowWater: [undefined, ratio],
-  onEvent: [undefined, handler],
-};
+/** Options with their defaults and rules, as `checkOptions` takes them. */
+function optionTable(options) {
+  const ruleOf = ({ is, orFunction: isOrFunction = false }) => {
+    const rule = Array.isArray(is) ? oneOf(...is) : RULES[is];
+    return isOrFunction ? orFunction(rule) : rule;
+  };
+  return Object.fromEntries(
+    Object.entries(options).map(([name, option]) => [name, [option.default, ruleOf(option)]]),
+  );
+}
+
+const HOOK_OPTIONS = optionTable(contract.hookOptions);
+/** Prices relative to input, Anthropic's; seconds that are not given are learned. */
+const CACHE_OPTIONS = optionTable(contract.cacheOptions);
+const CONTEXT_WINDOW = contract.hookOptions.contextWindow.default;
 
 /** `given` completed by the defaults of `table`; throws a TypeError for the first option that is off. */
 function checkOptions(owner, given, table) {
@@ -216,13 +196,8 @@ module.exports = {
   handler,
   oneOf,
   orFunction,
-  KEEP_RECENT_TOOL_RESULTS,
-  KEEP_RECENT_THINKING,
-  CONTEXT_RATIO,
-  KEEP_RECENT_MESSAGES,
-  SUMMARY_HEAD_LINES,
-  SUMMARY_TAIL_LINES,
   getContextWindow,
+  optionTable,
   kindOf,
   thrownBy,
   checkOptions,

@@ -2,7 +2,7 @@
 // copy on write, by reference, never touching what it was given.
 "use strict";
 
-const { ACTIONS, CUT_MARKER, positions } = require("./wire.js");
+const { actions: ACTIONS, cutMarker: CUT_MARKER, positions } = require("../contract.js");
 
 const {
   summarize: SUMMARIZE,

@@ -3,9 +3,12 @@
 "use strict";
 
 const { kindOf, thrownBy } = require("./options.js");
-const { BLOCKS, DEFAULTS, ROLES: ROLE_NAMES, UNSENT_STOP_REASONS, positions } = require("./wire.js");
+const contract = require("../contract.js");
 
-const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(ROLE_NAMES);
+const { UNSENT_STOP_REASONS, positions } = contract;
+const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(contract.roles);
+/** Longest thinking signature that can be the name of a wire field, in UTF-16 code units. */
+const WIRE_FIELD_CHARS = contract.constants.wireFieldChars.default;
 
 /** Without a prototype: a role may be called anything, `constructor` too. */
 const ROLES = {
@@ -25,7 +28,7 @@ const {
   image: IMAGE,
   counted: COUNTED,
   unknown: UNKNOWN,
-} = positions(BLOCKS);
+} = positions(contract.blocks);
 
 /** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/context/transcript/message.rs. */
 const USAGE_NUMBERS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "output"];
@@ -109,11 +112,7 @@ class Batch {
         return this.#addPart(TEXT, block.text);
       case "thinking": {
         const signature = string(block.thinkingSignature);
-        return this.#addPart(
-          THINKING,
-          block.thinking,
-          signature.length <= DEFAULTS.wireFieldChars ? signature : "",
-        );
+        return this.#addPart(THINKING, block.thinking, signature.length <= WIRE_FIELD_CHARS ? signature : "");
       }
       case "redacted_thinking":
         return this.#addPart(THINKING, "", "");

@@ -1,7 +1,7 @@
 // What became of each message between what a hook was given and what it gave back, told by the objects themselves.
 "use strict";
 
-const { CUT_MARKER } = require("../hook/wire.js");
+const { cutMarker: CUT_MARKER } = require("../contract.js");
 
 /**
  * `{ index, action, sent }` of each message that is not what it was: "drop", or "summarize", "stripThinking" or

@@ -2,16 +2,17 @@
 // unless a host makes one; it keeps numbers, and of the messages nothing but weak references.
 "use strict";
 
+const { hookOptions } = require("../contract.js");
 const { explain } = require("../tools/explain.js");
 const { createTransformContext } = require("../hook/hook.js");
 const { native } = require("../native/native.js");
-const { amount, atLeastOne, CONTEXT_RATIO, checkOptions, record, text } = require("../hook/options.js");
+const { amount, atLeastOne, checkOptions, record, text } = require("../hook/options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");
 
 const DEFAULT_WINDOW = 200_000;
-const DEFAULT_ECONOMY = "balanced";
+const DEFAULT_ECONOMY = hookOptions.economy.default;
 
 const PRICES = {
   input: [undefined, amount],
@@ -133,7 +134,11 @@ class WatchedHook {
 
   /** Tokens above which the schedule that decided drops messages. */
   #lineOf(schedule) {
-    const { contextRatio = CONTEXT_RATIO, economy = DEFAULT_ECONOMY, highWater } = this.#options;
+    const {
+      contextRatio = hookOptions.contextRatio.default,
+      economy = DEFAULT_ECONOMY,
+      highWater,
+    } = this.#options;
     if (schedule !== "sticky") return contextRatio * this.#contextWindow;
     const high = highWater ?? native().watersOf(economy).high;
     return Math.min(high, contextRatio) * this.#contextWindow;

@@ -3,7 +3,7 @@
 "use strict";
 
 const { countTokensAsync, estimateTokens } = require("../tools/count.js");
-const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
+const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { Bill } = require("./bill.js");
 const { joinedText } = require("../hook/snapshot.js");
 const { actionsOf } = require("./actions.js");

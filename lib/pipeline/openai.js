@@ -4,7 +4,7 @@
 
 const { isDeepStrictEqual } = require("node:util");
 const { show } = require("../hook/options.js");
-const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
+const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
 

@@ -4,7 +4,7 @@
 
 const { randomBytes } = require("node:crypto");
 const { json } = require("../hook/snapshot.js");
-const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
+const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { plainText } = require("./text.js");
 
 /** What opens a summary in a session. */

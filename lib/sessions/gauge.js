@@ -4,7 +4,7 @@
 "use strict";
 
 const { countTokens, countTokensAsync } = require("../tools/count.js");
-const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
+const { UNSENT_STOP_REASONS } = require("../contract.js");
 
 class Gauge {
   #overhead;

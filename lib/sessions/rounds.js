@@ -4,7 +4,7 @@
 
 const { withCode } = require("../native/database-error.js");
 const { native } = require("../native/native.js");
-const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
+const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { MAX_TOKENS } = require("./summarizer.js");
 const { plainText } = require("./text.js");
 

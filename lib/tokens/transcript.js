@@ -1,7 +1,7 @@
 // By which encoding a transcript is counted.
 "use strict";
 
-const { UNSENT_STOP_REASONS } = require("../hook/wire.js");
+const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { encodingOf } = require("./models.js");
 
 /**

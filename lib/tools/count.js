@@ -5,7 +5,7 @@ const { native } = require("../native/native.js");
 const { Batch } = require("../hook/snapshot.js");
 
 /** Tokens of one image where no option says otherwise. */
-const { imageTokens: IMAGE_TOKENS } = require("../hook/wire.js").DEFAULTS;
+const IMAGE_TOKENS = require("../contract.js").hookOptions.imageTokens.default;
 
 function countTokens(input, options) {
   return count(input, options, native().countText, native().countMessages);

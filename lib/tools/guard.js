@@ -2,6 +2,7 @@
 // It runs on the hook's own machinery; only the plan, the options and what the host is told are its own.
 "use strict";
 
+const { guardOptions, hookOptions } = require("../contract.js");
 const { Reporter } = require("../hook/events.js");
 const { Shapes } = require("./shapes.js");
 const { Call, Hook } = require("../hook/hook.js");
@@ -9,26 +10,21 @@ const { native } = require("../native/native.js");
 const {
   amount,
   checkOptions,
-  count,
   flag,
   handler,
   oneOf,
+  optionTable,
   orFunction,
   positive,
 } = require("../hook/options.js");
 const { joinedText } = require("../hook/snapshot.js");
 
-/** UTF-16 units; the documented defaults (MAX_TOOL_RESULT_LEN and its neighbours in src/context/guard.rs). */
-const CAP_OPTIONS = {
-  maxToolResultChars: [50_000, count],
-  truncateHeadChars: [2_000, count],
-  truncateTailChars: [2_000, count],
-};
+const CAP_OPTIONS = optionTable(guardOptions);
 const GUARD_OPTIONS = {
   ...CAP_OPTIONS,
   contextWindow: [undefined, orFunction(positive)],
   contextWindowOverride: [null, { allowed: `${positive.allowed}, or null`, accepts: isWindowOrNull }],
-  reserveTokens: [8192, amount],
+  reserveTokens: [hookOptions.reserveTokens.default, amount],
   enabled: [true, flag],
   counting: ["exact", oneOf("exact", "chars")],
   onEvent: [undefined, handler],

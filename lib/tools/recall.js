@@ -5,11 +5,12 @@
 const { Shapes } = require("./shapes.js");
 const { native } = require("../native/native.js");
 const { Batch, joinedText } = require("../hook/snapshot.js");
-const { DEFAULTS } = require("../hook/wire.js");
+const { hookOptions, recallOptions } = require("../contract.js");
 
 const NAME = "recall";
 /** UTF-16 units of a page where the model asks for no other size, and of the largest. */
-const { recallPageChars: PAGE_CHARS, recallMaxPageChars: MAX_PAGE_CHARS } = DEFAULTS;
+const PAGE_CHARS = recallOptions.recallPageChars.default;
+const MAX_PAGE_CHARS = recallOptions.recallMaxPageChars.default;
 const MAX_CHARS = 0xffff_ffff;
 /** Longest pattern that is looked for, in UTF-16 units: more is no pattern a model writes. */
 const MAX_PATTERN_CHARS = 1_000;
@@ -18,7 +19,7 @@ const BATCH_UNITS = 1024 * 1024;
 /** Handles named when the model asks for one that does not exist. */
 const NAMED_HANDLES = 10;
 /** Shorter results are never summarised by default, so nobody asks for them. UTF-16 units. */
-const MIN_NAMED_CHARS = 500;
+const MIN_NAMED_CHARS = hookOptions.minSummaryChars.default;
 
 const DESCRIPTION =
   "Read the original of a tool result that was shortened. Shortened results hold a marker line that ends with a " +

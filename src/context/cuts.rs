@@ -2,6 +2,7 @@
 //!
 //! With the tables a request can be made to fit from facts alone. The texts themselves are gone by then.
 
+use crate::contract::CUT_MARKER;
 use crate::text::{Utf16Len, head, tail};
 
 /// The least a text is cut to, in tokens: less says nothing.
@@ -121,9 +122,6 @@ impl CutTable {
         self.0.iter().map(|block| size_of::<Block>() + size_of_val(&*block.by_level)).sum()
     }
 }
-
-/// What stands between head and tail of a cut text: the number of characters left out, between these two.
-pub const CUT_MARKER: [&str; 2] = ["\n\n... [", " characters truncated] ...\n\n"];
 
 /// The marker for so many characters left out.
 #[must_use]

@@ -4,19 +4,12 @@
 //! layers' own.
 
 use crate::context::account::{Account, Form};
-use crate::context::cuts::CUT_MARKER;
 use crate::context::layers::Limits;
 use crate::context::plan::{Layer, Reason};
 use crate::context::shorten::Cap;
 use crate::context::transcript::{Body, Transcript};
+use crate::contract::CUT_MARKER;
 use crate::text::Utf16Len;
-
-/// Tool results up to this length stay whole. Documented default of the guard.
-pub const MAX_TOOL_RESULT_LEN: Utf16Len = Utf16Len(50_000);
-/// What stays of the beginning of a longer one. Documented default of the guard.
-pub const TRUNCATE_HEAD_LEN: Utf16Len = Utf16Len(2_000);
-/// What stays of its end. Documented default of the guard.
-pub const TRUNCATE_TAIL_LEN: Utf16Len = Utf16Len(2_000);
 
 /// Longest note between the two ends, in UTF-16 units: its words and the digits of the longest text V8 can hold.
 const NOTE_LEN: usize = CUT_MARKER[0].len() + "536870888".len() + CUT_MARKER[1].len();

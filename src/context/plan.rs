@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::context::cuts::Cut;
+pub use crate::contract::{Keep, Layer, Reason};
 use crate::tokens::estimate::Size;
 
 /// What happens to one message.
@@ -39,136 +40,6 @@ pub struct KeptLines {
     pub numbers: Box<[u32]>,
     /// Lines that are left, likewise.
     pub lines: Box<[u32]>,
-}
-
-/// What makes lines of a cut tool result worth their tokens, for the most part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// Lines that the model wrote or quoted itself: what it edits next.
-    OwnLines,
-    /// Lines of a file that an edit would have to quote.
-    FileLines,
-    /// Names that the model has used.
-    UsedNames,
-    /// Names that it has not used yet.
-    NewNames,
-    /// Leaving them out would save less than the marker in their place costs.
-    ShortGap,
-}
-
-impl Keep {
-    /// Every one, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 5] =
-        [Self::OwnLines, Self::FileLines, Self::UsedNames, Self::NewNames, Self::ShortGap];
-
-    /// In words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OwnLines => "the last copy of lines that the model wrote itself and may edit",
-            Self::FileLines => "the last copy of lines of a file that an edit would have to quote",
-            Self::UsedNames => "the last place that shows names the model has used",
-            Self::NewNames => "the only place that shows these names",
-            Self::ShortGap => "leaving them out would save less than the marker costs",
-        }
-    }
-}
-
-/// Which rule of the product asked for an edit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Layer {
-    /// The transcript was not valid: what bricks a session is left out.
-    Repair,
-    /// Layer 1: old tool results.
-    ToolResults,
-    /// Layer 2: old thinking.
-    Thinking,
-    /// Layer 3: the sliding window.
-    Window,
-    /// Layer 4: never over the window.
-    Shrink,
-}
-
-/// Why an edit was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// A tool result that answers no call: a provider refuses the whole request over one.
-    OrphanResult,
-    /// A tool result over the guard's cap.
-    LongToolResult,
-    /// Not among the newest tool results.
-    OldToolResult,
-    /// Not among the newest messages with thinking.
-    OldThinking,
-    /// The oldest group of a request over the threshold.
-    OverThreshold,
-    /// Even after all that, the request would not fit into the window.
-    OverWindow,
-    /// The file was read again later.
-    ReadAgain,
-    /// The file was changed later.
-    ChangedSince,
-    /// The same was asked of the same tool later.
-    RunAgain,
-    /// A later tool result has the same text.
-    Duplicate,
-    /// Nothing the model wrote later takes anything up that it brought.
-    NeverUsed,
-    /// Of what there was, least likely to be needed again for its tokens.
-    LeastUseful,
-    /// pi never sends it: the model's answer failed or was aborted.
-    NeverSent,
-    /// Its signature covers earlier messages, and one of those was edited.
-    ThinkingBound,
-    /// Not among the newest images of old tool results.
-    OldImage,
-    /// More images, or larger ones, than the provider takes in a request.
-    TooManyImages,
-}
-
-impl Reason {
-    /// Every reason, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 16] = [
-        Self::OrphanResult,
-        Self::LongToolResult,
-        Self::OldToolResult,
-        Self::OldThinking,
-        Self::OverThreshold,
-        Self::OverWindow,
-        Self::ReadAgain,
-        Self::ChangedSince,
-        Self::RunAgain,
-        Self::Duplicate,
-        Self::NeverUsed,
-        Self::LeastUseful,
-        Self::NeverSent,
-        Self::ThinkingBound,
-        Self::OldImage,
-        Self::TooManyImages,
-    ];
-
-    /// In words; never text of the conversation.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OrphanResult => "tool result without its call",
-            Self::LongToolResult => "tool result over the cap",
-            Self::OldToolResult => "old tool result",
-            Self::OldThinking => "old thinking",
-            Self::OverThreshold => "oldest group over the threshold",
-            Self::OverWindow => "over the window",
-            Self::ReadAgain => "file read again since",
-            Self::ChangedSince => "file changed since",
-            Self::RunAgain => "same call made again since",
-            Self::Duplicate => "same text again since",
-            Self::NeverUsed => "nothing later refers to it",
-            Self::LeastUseful => "least likely to be needed again",
-            Self::NeverSent => "never sent",
-            Self::ThinkingBound => "thinking after an edited message",
-            Self::OldImage => "old image",
-            Self::TooManyImages => "more images than the provider takes",
-        }
-    }
 }
 
 /// One decision about one message.

@@ -8,12 +8,9 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder, escape};
 
+use crate::contract::RECALL_MAX_PAGE_CHARS;
 use crate::text::{Utf16Len, head, tail};
 
-/// A page where the model asks for no other size: about 2000 tokens.
-pub const PAGE_LEN: Utf16Len = Utf16Len(8_000);
-/// The largest page: about 5000 tokens, well under what one tool result should take of a window.
-pub const MAX_PAGE_LEN: Utf16Len = Utf16Len(20_000);
 /// Matches reported at once.
 const MAX_MATCHES: usize = 50;
 /// What is shown of a line on each side of a match, in bytes of UTF-8.
@@ -47,11 +44,12 @@ pub struct Answer {
 /// Answers a query about `text`.
 ///
 /// ```
-/// use pi_strata::context::recall::{PAGE_LEN, Query, read};
+/// use pi_strata::context::recall::{Query, read};
+/// use pi_strata::contract::RECALL_PAGE_CHARS;
 /// use pi_strata::text::Utf16Len;
 ///
 /// let text: Vec<u16> = "fn main() {\n    run();\n}".encode_utf16().collect();
-/// let query = Query { offset: Utf16Len(0), limit: PAGE_LEN, pattern: Some("run".to_owned()) };
+/// let query = Query { offset: Utf16Len(0), limit: RECALL_PAGE_CHARS, pattern: Some("run".to_owned()) };
 /// let answer = read(&text, &query);
 /// assert_eq!(answer.matches, Some(1));
 /// assert!(String::from_utf16_lossy(&answer.text).ends_with("@12:     run();"));
@@ -67,7 +65,7 @@ pub fn read(text: &[u16], query: &Query) -> Answer {
 /// Up to `limit` units from `offset` on, ending after a line where the second half of the page has one's end.
 fn page(text: &[u16], query: &Query) -> Answer {
     let (start, rest) = from(text, query.offset);
-    let limit = query.limit.clamp(Utf16Len(2), MAX_PAGE_LEN);
+    let limit = query.limit.clamp(Utf16Len(2), RECALL_MAX_PAGE_CHARS);
     let mut page = head(rest, limit);
     if page.len() < rest.len() {
         let whole_lines = page.iter().rposition(|&unit| unit == NEWLINE).map_or(0, |at| at + 1);
@@ -106,7 +104,7 @@ fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Answer {
             continue;
         }
         let excerpt = excerpt(&haystack, &range);
-        if shown == MAX_MATCHES || found.len() + excerpt.len() > MAX_PAGE_LEN.0 {
+        if shown == MAX_MATCHES || found.len() + excerpt.len() > RECALL_MAX_PAGE_CHARS.0 {
             next = Some(Utf16Len(places.unit_at(range.start)));
             break;
         }

@@ -22,11 +22,10 @@ use crate::context::guard::guard;
 use crate::context::layers::Limits;
 use crate::context::ledger;
 use crate::context::measure::Rules;
-use crate::context::plan::{Keep, Reason};
-use crate::context::schedule::economy::{CACHE_TTL_SECONDS, Policy, Prices};
-use crate::context::schedule::verdict::Verdict;
+use crate::context::schedule::economy::{Policy, Prices};
 use crate::context::schedule::{Decision, Memo, Mode, decide};
 use crate::context::transcript::{Message, Transcript};
+use crate::contract::CACHE_TTL_SECONDS;
 use crate::fault;
 use crate::tokens::estimate::Estimate;
 
@@ -273,24 +272,6 @@ impl Engine {
             Ok(())
         })
     }
-}
-
-/// The words for the reasons a plan names by number.
-#[napi]
-pub fn reasons() -> Result<Vec<&'static str>> {
-    guarded(|| Ok(Reason::ALL.iter().map(|reason| reason.as_str()).collect()))
-}
-
-/// The words for why lines of a cut result stay, which a plan names by number.
-#[napi]
-pub fn keeps() -> Result<Vec<&'static str>> {
-    guarded(|| Ok(Keep::ALL.iter().map(|keep| keep.as_str()).collect()))
-}
-
-/// The words for the verdicts of the sticky schedule that a plan names by number.
-#[napi]
-pub fn verdicts() -> Result<Vec<&'static str>> {
-    guarded(|| Ok(Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect()))
 }
 
 /// Facts by slot.

@@ -9,7 +9,6 @@ use super::blocking::{CancelFlag, Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use crate::context::ledger::{Book, Missed, Move, Quantiles, Report};
-use crate::context::schedule::cache_watch::Cause;
 use crate::context::schedule::tariff::Tariff;
 
 const PER_MILLION: f64 = 1e-6;
@@ -153,12 +152,6 @@ impl LedgerBook {
             Ok(blocking(flag, move |_| Ok(book.lock().report(tariff).into())))
         })
     }
-}
-
-/// The words for the causes a plan names by number.
-#[napi]
-pub fn miss_causes() -> Result<Vec<&'static str>> {
-    guarded(|| Ok(Cause::ALL.iter().map(|cause| cause.as_str()).collect()))
 }
 
 impl From<Report> for LedgerReport {

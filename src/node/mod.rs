@@ -10,7 +10,6 @@
 pub mod blocking;
 pub mod clip;
 mod content_cache;
-pub mod contract;
 pub mod count;
 pub mod encode;
 pub mod engine;

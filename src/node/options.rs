@@ -11,8 +11,9 @@ use super::guarded::guarded;
 use crate::context::layers::{Limits, Overflow, ThinkingScope};
 use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;
-use crate::context::schedule::economy::{CACHE_TTL_SECONDS, Economy, Policy, Prices, Waters};
+use crate::context::schedule::economy::{Economy, Policy, Prices, Waters};
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
+use crate::contract::CACHE_TTL_SECONDS;
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 

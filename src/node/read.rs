@@ -11,10 +11,10 @@ use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi::{JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use super::contract::{Block, Role};
 use super::failure::{Failure, Result};
 use crate::context::measure::{Part, Raw, RawRole};
 use crate::context::transcript::Usage;
+use crate::contract::{Block, Role};
 use crate::fault;
 
 /// The rows come after one number: the UTF-16 code units of all strings.

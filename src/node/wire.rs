@@ -3,10 +3,10 @@
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts, number of messages, images left out`, each cut as
 //! `text block, head, tail`, or as `first line, line after the last, why they stay` where lines are kept.
 
-use super::contract::{number_of, number_of_layer};
-use crate::context::plan::{Action, Edit, Keep, Plan, Reason};
-use crate::context::schedule::cache_watch::{Cause, Miss};
-use crate::context::schedule::verdict::{Arithmetic, Verdict};
+use crate::context::plan::{Action, Edit, Plan};
+use crate::context::schedule::cache_watch::Miss;
+use crate::context::schedule::verdict::Arithmetic;
+use crate::contract::ActionName;
 
 /// What stands before the edits.
 pub(super) struct Header {
@@ -45,9 +45,8 @@ pub(super) fn encode(header: &Header, plan: &Plan, by_message: bool) -> Vec<f64>
         runs.len() as f64,
     ];
     numbers.extend(header.arithmetic.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], |of| {
-        let verdict = Verdict::ALL.iter().position(|&verdict| verdict == of.verdict);
         [
-            verdict.unwrap_or_default() as f64,
+            f64::from(of.verdict as u8),
             f64::from(u8::from(of.is_cold)),
             of.removable,
             of.carried,
@@ -58,8 +57,7 @@ pub(super) fn encode(header: &Header, plan: &Plan, by_message: bool) -> Vec<f64>
         ]
     }));
     numbers.extend(header.miss.map_or([NO_VERDICT, 0.0, 0.0], |miss| {
-        let cause = Cause::ALL.iter().position(|&cause| cause == miss.cause);
-        [cause.unwrap_or_default() as f64, miss.tokens.round(), miss.dollars.unwrap_or(f64::NAN)]
+        [f64::from(miss.cause as u8), miss.tokens.round(), miss.dollars.unwrap_or(f64::NAN)]
     }));
     for run in runs {
         encode_run(run, header.scale, &mut numbers);
@@ -82,18 +80,17 @@ fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
             cuts.collect()
         }
         Action::KeepLines(kept) => {
-            let keep = |keep: &Keep| Keep::ALL.iter().position(|of| of == keep).unwrap_or_default() as f64;
             let runs = kept.rows.iter().zip(&kept.keeps);
-            runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), keep(why)]).collect()
+            runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), f64::from(*why as u8)])
+                .collect()
         }
         Action::Summarize | Action::StripThinking | Action::OmitImages | Action::Drop => Vec::new(),
     };
-    let reason = Reason::ALL.iter().position(|&reason| reason == edit.reason).unwrap_or_default();
     numbers.extend([
         edit.index as f64,
-        number_of(&edit.action) as f64,
-        number_of_layer(edit.layer) as f64,
-        reason as f64,
+        f64::from(name_of(&edit.action) as u8),
+        f64::from(edit.layer as u8),
+        f64::from(edit.reason as u8),
         (tokens_saved as f64 * scale).round(),
         cuts.len() as f64,
         run.len() as f64,
@@ -101,5 +98,16 @@ fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
     ]);
     for cut in cuts {
         numbers.extend(cut);
+    }
+}
+
+const fn name_of(action: &Action) -> ActionName {
+    match action {
+        Action::Summarize => ActionName::Summarize,
+        Action::KeepLines(_) => ActionName::KeepLines,
+        Action::StripThinking => ActionName::StripThinking,
+        Action::OmitImages => ActionName::OmitImages,
+        Action::Drop => ActionName::Drop,
+        Action::Truncate(_) => ActionName::Truncate,
     }
 }

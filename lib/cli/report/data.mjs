@@ -2,9 +2,9 @@
 // of our own policy is what its row in the table says. It holds sizes, names of roles and tools, and dollars; never text
 // of the conversation.
 
+import contract from "../../contract.js";
 import { Call, Hook, Layers } from "../../hook/hook.js";
 import options from "../../hook/options.js";
-import { LAYERS } from "../../hook/wire.js";
 import native from "../../native/native.js";
 import counting from "../../tools/count.js";
 import { editsIn, reportOf } from "../replay.mjs";
@@ -12,6 +12,8 @@ import { billOf, hitRate } from "./bill.mjs";
 import { ChangeLog } from "./changes.mjs";
 import { estimatesOf } from "./estimates.mjs";
 import { cacheOf, POLICIES } from "./policies.mjs";
+
+const { LAYERS } = contract;
 
 /**
  * `{ data, reports }`: the report's data, and the calls of our own policy as a replay would report them. `ours` is the
@@ -104,7 +106,8 @@ class Watched {
 function callColumns(reports, session, contextWindow) {
   const column = (value) => reports.map(value);
   const { high } = native.native().watersOf("balanced");
-  const lines = { everyCall: options.CONTEXT_RATIO, sticky: Math.min(high, options.CONTEXT_RATIO) };
+  const ratio = contract.hookOptions.contextRatio.default;
+  const lines = { everyCall: ratio, sticky: Math.min(high, ratio) };
   return {
     at: session.calls.map(({ at }) => at),
     stretch: session.calls.map(({ stretch }) => stretch),

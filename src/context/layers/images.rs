@@ -7,9 +7,6 @@ use crate::context::account::{Account, ImageSize};
 use crate::context::plan::{Layer, Reason};
 use crate::context::transcript::Assistant;
 
-/// Newest images of old tool results that stay. Documented default of the hook.
-pub const KEEP_RECENT_IMAGES: usize = 8;
-
 /// Most images of a request and most of its characters, by protocol: as published in November 2026. The size is that of the
 /// whole request, so an eighth of it is left to texts.
 const PROVIDER_LIMITS: [(&str, ImageSize); 6] = [

@@ -8,18 +8,10 @@ pub mod thinking;
 pub mod tool_results;
 pub mod window;
 
-/// Newest tool results that keep their full text. Documented default of the hook.
-pub const KEEP_RECENT_TOOL_RESULTS: usize = 6;
-/// Newest assistant messages with thinking that keep it. Documented default of the hook.
-pub const KEEP_RECENT_THINKING: usize = 1;
-/// Share of the context window above which the window slides. Documented default of the hook.
-pub const CONTEXT_RATIO: f64 = 0.75;
-/// Newest messages the sliding window never drops. Documented default of the hook.
-pub const KEEP_RECENT_MESSAGES: usize = 20;
-/// Context window in tokens where the host names none: that of the Claude models.
-pub const CONTEXT_WINDOW: f64 = 200_000.0;
-/// Tokens kept free for the model's answer. Documented default of the hook and of the guard.
-pub const RESERVE_TOKENS: f64 = 8192.0;
+use crate::contract::{
+    CONTEXT_RATIO, CONTEXT_WINDOW, KEEP_RECENT_IMAGES, KEEP_RECENT_MESSAGES, KEEP_RECENT_THINKING,
+    KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
+};
 
 /// Most of the window that is kept free for the answer: a reserve made for large windows leaves small ones their room.
 pub const MAX_RESERVE_SHARE: f64 = 0.25;
@@ -74,7 +66,7 @@ impl Default for Limits {
             context_ratio: CONTEXT_RATIO,
             keep_recent_tool_results: KEEP_RECENT_TOOL_RESULTS,
             keep_recent_thinking: KEEP_RECENT_THINKING,
-            keep_recent_images: images::KEEP_RECENT_IMAGES,
+            keep_recent_images: KEEP_RECENT_IMAGES,
             keep_recent_messages: KEEP_RECENT_MESSAGES,
             thinking_scope: ThinkingScope::All,
             overflow: Overflow::Shrink,

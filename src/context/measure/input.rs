@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 
 use crate::context::transcript::{Thinking, Usage};
-use crate::text::{Utf16Len, is_blank};
-
-/// Longest thinking signature that can be the name of a wire field.
-pub const WIRE_FIELD_MAX_LEN: Utf16Len = Utf16Len(64);
+use crate::contract::WIRE_FIELD_CHARS;
+use crate::text::is_blank;
 
 const NEWLINE: u16 = b'\n' as u16;
 
@@ -160,5 +158,5 @@ fn is_field_name(signature: &[u16]) -> bool {
         u8::try_from(unit)
             .is_ok_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     };
-    !signature.is_empty() && signature.len() <= WIRE_FIELD_MAX_LEN.0 && signature.iter().all(is_name)
+    !signature.is_empty() && signature.len() <= WIRE_FIELD_CHARS.0 && signature.iter().all(is_name)
 }

@@ -7,8 +7,8 @@ mod input;
 mod rules;
 mod traits;
 
-pub use self::input::{Part, Raw, RawRole, WIRE_FIELD_MAX_LEN};
-pub use self::rules::{Counting, IMAGE_TOKENS, Rules};
+pub use self::input::{Part, Raw, RawRole};
+pub use self::rules::{Counting, Rules};
 
 use self::input::text;
 use crate::context::cuts::CutTable;
@@ -211,7 +211,10 @@ mod tests {
         assert_eq!(tokens(Part::Thinking { text: &text, signature: &name }), 2);
         let call = Part::Call { id: &text, name: &name, arguments: &arguments, is_signed: false };
         assert_eq!(tokens(call), tokens(Part::Text(&name)) + tokens(Part::Text(&arguments)));
-        assert_eq!((tokens(Part::Image { len: 0 }), tokens(Part::Unknown)), (IMAGE_TOKENS, 0));
+        assert_eq!(
+            (tokens(Part::Image { len: 0 }), tokens(Part::Unknown)),
+            (crate::contract::IMAGE_TOKENS, 0)
+        );
         let unsent = Raw { is_sent: false, ..Raw::new(ASSISTANT, vec![Part::Image { len: 0 }]) };
         assert_eq!((count(&unsent, &Rules::default()), measure(&unsent, &Rules::default()).tokens), (0, 0));
         let chars = Rules { counting: Counting::Chars, ..Rules::default() };

@@ -1,10 +1,8 @@
 //! What measuring depends on besides the message: how texts are counted and how long tool results are made shorter.
 
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
+use crate::contract::IMAGE_TOKENS;
 use crate::tokens::{Tokenizer, estimate::by_length};
-
-/// Tokens an image is taken for: what Anthropic charges for about 900 000 pixels (width × height / 750).
-pub const IMAGE_TOKENS: usize = 1200;
 
 /// What measuring depends on besides the message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -10,6 +10,7 @@ use super::economy::Prices;
 use super::prices::{Bills, listed};
 use super::tariff::Tariff;
 use crate::context::transcript::{Body, Message, Source, Usage};
+pub use crate::contract::Cause;
 
 /// Fewer tokens than this that were not read are no miss: caches work in blocks, and providers have a least size.
 const MIN_MISSED_TOKENS: f64 = 1024.0;
@@ -20,38 +21,6 @@ const LEAST_TTL_SECONDS: f64 = 300.0;
 /// A prompt this much off its estimate, as a share and in tokens, held something else than the messages tell.
 const UNEXPLAINED_SHARE: f64 = 0.02;
 const UNEXPLAINED_TOKENS: f64 = 600.0;
-
-/// Why a call read less from the cache than the one before had put there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// The hook edited something old.
-    Hook,
-    /// The entry had expired.
-    Expired,
-    /// Another model or provider answered the call before.
-    Model,
-    /// The host changed what stood there: a compaction, a branch, another system prompt.
-    Host,
-    /// Nothing was changed, and no time had passed.
-    Provider,
-}
-
-impl Cause {
-    /// Every cause, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 5] = [Self::Hook, Self::Expired, Self::Model, Self::Host, Self::Provider];
-
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hook => "hook",
-            Self::Expired => "expired",
-            Self::Model => "model",
-            Self::Host => "host",
-            Self::Provider => "provider",
-        }
-    }
-}
 
 /// Tokens that could have been read from the cache, and were not.
 #[derive(Clone, Copy, Debug, PartialEq)]

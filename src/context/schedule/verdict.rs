@@ -1,6 +1,7 @@
 //! What the sticky schedule decides at a call, and the arithmetic behind it.
 
 use super::economy::Prices;
+pub use crate::contract::Verdict;
 
 /// The arithmetic of one call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,55 +28,11 @@ pub struct Arithmetic {
     pub frontier: usize,
 }
 
-/// Why the frontier moved, or that it waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Carrying is still cheaper than rewriting.
-    Wait,
-    /// The cache is cold: everything is written anyway.
-    Cold,
-    /// What carrying has cost reaches what rewriting costs.
-    Carried,
-    /// The high water is passed.
-    HighWater,
-    /// Else the request would not fit into the window.
-    OverWindow,
-    /// Carrying has cost enough, but the batch would not save what it costs before the cache is lost anyway.
-    Unpaid,
-    /// The open turn's thinking is bound to what is before it.
-    TurnOpen,
-}
-
 impl Verdict {
-    /// Every verdict, in declaration order: the boundary sends positions in this list.
-    pub const ALL: [Self; 7] = [
-        Self::Wait,
-        Self::Cold,
-        Self::Carried,
-        Self::HighWater,
-        Self::OverWindow,
-        Self::Unpaid,
-        Self::TurnOpen,
-    ];
-
     /// Whether the frontier moves.
     #[must_use]
     pub const fn moves(self) -> bool {
         !matches!(self, Self::Wait | Self::Unpaid | Self::TurnOpen)
-    }
-
-    /// In words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Wait => "waits: carrying is cheaper than rewriting",
-            Self::Cold => "moved: the cache is cold",
-            Self::Carried => "moved: carrying has cost as much as rewriting",
-            Self::HighWater => "moved: high water passed",
-            Self::OverWindow => "moved: over the window",
-            Self::Unpaid => "waits: a batch would not pay for itself before the cache is lost anyway",
-            Self::TurnOpen => "waits for the end of the turn: its thinking is bound to what is before it",
-        }
     }
 }
 

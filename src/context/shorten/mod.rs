@@ -8,9 +8,7 @@ mod summary;
 
 pub use self::cap::Cap;
 pub use self::marker::MarkerLanguage;
-pub use self::summary::{
-    LineSummary, MIN_SUMMARY_LEN, SUMMARY_HEAD_LINES, SUMMARY_LINE_LEN, SUMMARY_TAIL_LINES,
-};
+pub use self::summary::LineSummary;
 
 /// How a long tool result is made shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

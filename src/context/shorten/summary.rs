@@ -1,16 +1,8 @@
 //! The hook's summary of a long tool result: its first lines, a marker line, its last lines.
 
 use super::marker::MarkerLanguage;
+use crate::contract::{MIN_SUMMARY_CHARS, SUMMARY_HEAD_LINES, SUMMARY_LINE_CHARS, SUMMARY_TAIL_LINES};
 use crate::text::{Utf16Len, clip_middle, first_lines, last_lines, line_count};
-
-/// Lines kept from the beginning of a summarised result. Documented default of the hook.
-pub const SUMMARY_HEAD_LINES: usize = 3;
-/// Lines kept from its end. Documented default of the hook.
-pub const SUMMARY_TAIL_LINES: usize = 2;
-/// Results up to this length are never summarised. Documented default of the hook.
-pub const MIN_SUMMARY_LEN: Utf16Len = Utf16Len(500);
-/// A longer kept line is cut to this. Documented default of the hook.
-pub const SUMMARY_LINE_LEN: Utf16Len = Utf16Len(500);
 
 const NEWLINE: u16 = b'\n' as u16;
 
@@ -32,8 +24,8 @@ impl Default for LineSummary {
         Self {
             head_lines: SUMMARY_HEAD_LINES,
             tail_lines: SUMMARY_TAIL_LINES,
-            min_len: MIN_SUMMARY_LEN,
-            line_len: SUMMARY_LINE_LEN,
+            min_len: MIN_SUMMARY_CHARS,
+            line_len: SUMMARY_LINE_CHARS,
         }
     }
 }

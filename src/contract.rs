@@ -1,0 +1,24 @@
+//! The table that both languages read: the names by whose positions messages and plans cross the boundary as numbers,
+//! their words, and the documented defaults.
+//!
+//! `build.rs` writes it from `contract.json`.
+
+#![allow(clippy::unreadable_literal, reason = "the numbers are written by the build")]
+
+include!(concat!(env!("OUT_DIR"), "/contract.rs"));
+
+impl Role {
+    /// The role of that number.
+    #[must_use]
+    pub fn at(number: usize) -> Option<Self> {
+        Self::ALL.get(number).copied()
+    }
+}
+
+impl Block {
+    /// The kind of block of that number.
+    #[must_use]
+    pub fn at(number: usize) -> Option<Self> {
+        Self::ALL.get(number).copied()
+    }
+}
