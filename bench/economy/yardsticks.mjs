@@ -29,11 +29,11 @@ export function coldOnly({ contextWindow, prices }) {
 }
 
 /** Mask all tool results but the newest 20, whenever 40 more have gathered. */
-export function maskBatches() {
+export function maskBatches({ keep = 20, batch = 40 } = {}) {
   const results = new ClearedResults();
   return async (messages) => {
-    const old = results.open(messages).slice(0, -20);
-    if (old.length >= 40) results.clear(old);
+    const old = results.open(messages).slice(0, -keep);
+    if (old.length >= batch) results.clear(old);
     return results.applyTo(messages);
   };
 }

@@ -1,0 +1,172 @@
+// Does the agent still succeed? A paired experiment with the real pi and a model of one's own choice: the same tasks under
+// each arm, `npm run bench:ab -- --model PROVIDER/ID --margin 0.1 --max-dollars 20`. docs/experiment.md says how to run
+// and read it. With `--scripted` the model is a script on a local server, and nothing is paid.
+
+import { writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { progressBar } from "../lib/cli/progress.mjs";
+import { ARMS } from "./ab/arms.mjs";
+import { Journal, UsageError } from "./ab/journal.mjs";
+import { pageOf } from "./ab/page.mjs";
+import { findPi } from "./ab/pi.mjs";
+import { goOn, LimitReached } from "./ab/run.mjs";
+import { SCRIPTED_PRICES, startScripted } from "./ab/scripted/server.mjs";
+import { plannedTasks, summarize } from "./ab/summary.mjs";
+import { languagesHere } from "./ab/tasks/index.mjs";
+import { planText, resultsText } from "./ab/text.mjs";
+
+const OPTIONS = {
+  model: { type: "string" },
+  thinking: { type: "string" },
+  arms: { type: "string", default: Object.keys(ARMS).join(",") },
+  sessions: { type: "string", default: "2" },
+  languages: { type: "string" },
+  seed: { type: "string", default: "1" },
+  window: { type: "string", default: "64000" },
+  margin: { type: "string" },
+  effect: { type: "string" },
+  "max-dollars": { type: "string", default: "5" },
+  "max-steps": { type: "string", default: "40" },
+  out: { type: "string" },
+  pi: { type: "string" },
+  "base-url": { type: "string" },
+  api: { type: "string", default: "openai-completions" },
+  key: { type: "string", default: "API_KEY" },
+  prices: { type: "string" },
+  scripted: { type: "boolean", default: false },
+  plan: { type: "boolean", default: false },
+};
+
+/** Exit codes: a mistake of the user's, and a run that stopped at its limit. */
+const MISTAKE = 2;
+const AT_THE_LIMIT = 3;
+
+async function main() {
+  const flags = flagsOf(process.argv.slice(2));
+  const settings = settingsOf(flags);
+  console.log(planText(settings));
+  if (flags.plan) return;
+  const pi = findPi(flags.pi);
+  const out = flags.out ?? join(homedir(), ".cache", "pi-strata-ab", settings.model.replace(/\W+/g, "-"));
+  const journal = new Journal(out, { ...settings, piVersion: pi.version });
+  try {
+    await run(journal, pi, flags);
+  } finally {
+    journal.close();
+  }
+}
+
+async function run(journal, pi, flags) {
+  const { settings, records } = journal;
+  const server = flags.scripted && !flags["base-url"] ? await startScripted(scriptOf(settings)) : undefined;
+  const bar = progressBar(plannedTasks(settings) * settings.arms.length);
+  for (const _ of records) bar.advance();
+  if (records.length > 0) bar.print(`Going on after ${records.length} tasks that are settled.`);
+  try {
+    await goOn(journal, {
+      pi,
+      access: accessOf(flags, server),
+      limits: { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") },
+      onTask: ({ session, arm, task, isSolved, bill }) => {
+        const outcome = isSolved ? "solved" : "not solved";
+        bar.print(`session ${session + 1}, ${arm}: ${task} ${outcome}, $${bill.dollars.toFixed(3)}`);
+        bar.advance();
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    process.exitCode = AT_THE_LIMIT;
+    bar.print(`Stopped at $${flags["max-dollars"]}. Go on with the same command and a higher --max-dollars.`);
+  } finally {
+    bar.stop();
+    server?.close();
+    report(journal);
+  }
+}
+
+function report(journal) {
+  const results = summarize(journal.settings, journal.records);
+  writeFileSync(join(journal.folder, "results.json"), `${JSON.stringify(results, null, 1)}\n`);
+  const page = join(journal.folder, "page.html");
+  writeFileSync(page, pageOf(results));
+  console.log(`\n${resultsText(results)}\n\nThe page: ${page}`);
+}
+
+/** The script's server has no window of its own: without compression the session goes on, as under a larger one. */
+function scriptOf({ seed, languages }) {
+  return { seed, languages };
+}
+
+function accessOf(flags, server) {
+  if (server === undefined) return { baseUrl: flags["base-url"], keyVariable: flags.key };
+  const path = flags.api === "openai-completions" ? "/v1" : "";
+  return { baseUrl: `${server.baseUrl}${path}`, keyVariable: "none" };
+}
+
+/** What is the same in all of a run; a run cannot go on with other ones. */
+function settingsOf(flags) {
+  const { here, missing } = languagesHere(flags.languages?.split(","));
+  for (const name of missing) console.log(`Without the tasks in ${name}: its interpreter is not here.`);
+  if (here.length === 0) throw new UsageError("No language is left: node, python3 or sh must be here.");
+  const margin = numberOf(flags, "margin");
+  const isOwnServer = flags.scripted || flags["base-url"] !== undefined;
+  const [provider, ...id] = (flags.scripted ? "scripted/scripted" : (flags.model ?? "")).split("/");
+  if (id.length === 0)
+    throw new UsageError("Name the model: --model PROVIDER/ID, as anthropic/claude-haiku-4-5.");
+  const arms = flags.arms.split(",");
+  for (const arm of arms) {
+    if (!(arm in ARMS))
+      throw new UsageError(`There is no arm ${arm}: choose of ${Object.keys(ARMS).join(", ")}.`);
+  }
+  return {
+    margin,
+    effect: flags.effect === undefined ? margin : numberOf(flags, "effect"),
+    provider,
+    model: id.join("/"),
+    isScripted: flags.scripted,
+    thinking: flags.thinking,
+    arms,
+    sessions: numberOf(flags, "sessions"),
+    languages: here,
+    seed: numberOf(flags, "seed"),
+    window: numberOf(flags, "window"),
+    maxSteps: numberOf(flags, "max-steps"),
+    ...(isOwnServer && { api: flags.api, prices: pricesOf(flags) }),
+  };
+}
+
+function pricesOf({ prices, scripted }) {
+  if (scripted) return SCRIPTED_PRICES;
+  const [input, output, cacheRead, cacheWrite] = (prices ?? "0,0,0,0").split(",").map(Number);
+  return { input, output, cacheRead, cacheWrite };
+}
+
+function flagsOf(args) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    throw new UsageError(error.message);
+  }
+}
+
+function numberOf(flags, name) {
+  const number = Number(flags[name]);
+  if (flags[name] === undefined || !(number > 0)) {
+    const why =
+      name === "margin"
+        ? ", and before the run: the loss of success that would still be accepted, as 0.1"
+        : "";
+    throw new UsageError(`--${name} must be a number above 0${why}.`);
+  }
+  return number;
+}
+
+try {
+  await main();
+} catch (error) {
+  if (error instanceof UsageError) process.exitCode = MISTAKE;
+  else process.exitCode = 1;
+  console.error(error instanceof UsageError ? error.message : error);
+}

@@ -1,0 +1,172 @@
+// The real pi coding agent as a child process in RPC mode, in a folder and with settings of its own, metered.
+
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const INSTALLED = fileURLToPath(
+  new URL(
+    "../../__test__/coding-agent/node_modules/@earendil-works/pi-coding-agent/dist/cli.js",
+    import.meta.url,
+  ),
+);
+const METER = pathToFileURL(fileURLToPath(new URL("meter.mjs", import.meta.url))).href;
+const SEED = fileURLToPath(new URL("extensions/seed.mjs", import.meta.url));
+
+/** How often pi is asked whether it still works, and how long it must have said nothing before it counts as done. */
+const POLL_MS = 15;
+const REST_MS = 45;
+/** The time pi has to end before it is killed. */
+const END_MS = 5000;
+
+/** The script of pi: the one named, the one on the PATH, or the one the tests install. */
+export function findPi(named) {
+  const onPath = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "pi"));
+  const found = (named === undefined ? [INSTALLED, ...onPath] : [named]).find(existsSync);
+  if (found === undefined) {
+    throw new Error(
+      named === undefined
+        ? "No pi here: run npm run install:nested, or install @earendil-works/pi-coding-agent and name its dist/cli.js with --pi."
+        : `There is no pi at ${named}: name the dist/cli.js of @earendil-works/pi-coding-agent.`,
+    );
+  }
+  const script = realpathSync(found);
+  return { script, version: versionOf(script) };
+}
+
+function versionOf(script) {
+  const manifest = join(dirname(dirname(script)), "package.json");
+  return JSON.parse(readFileSync(manifest, "utf8")).version;
+}
+
+/** A pi that is running. */
+export class Pi {
+  #child;
+  #waiting = new Map();
+  #asked = 0;
+  #onEvent;
+  #ended;
+  #stderr = "";
+  #busySince = 0;
+  #willGoOn = false;
+
+  /**
+   * @param where.script that of `findPi`
+   * @param where.cwd the folder pi works in; `where.agentFolder` holds its settings, `where.sessionFolder` its sessions
+   * @param how.model `{ provider, id, thinking }`
+   * @param how.extensions files of extensions; how.continues whether the last session goes on
+   * @param onEvent is told each event of pi
+   */
+  constructor(
+    { script, cwd, agentFolder, sessionFolder, callsFile },
+    { model, seed, extensions, continues },
+    onEvent,
+  ) {
+    const args = [
+      "--import",
+      METER,
+      script,
+      "--mode",
+      "rpc",
+      "--provider",
+      model.provider,
+      "--model",
+      model.id,
+    ];
+    if (model.thinking !== undefined) args.push("--thinking", model.thinking);
+    args.push("--session-dir", sessionFolder, "--offline");
+    args.push("--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--no-context-files");
+    for (const extension of [...extensions, SEED]) args.push("--extension", extension);
+    if (continues) args.push("--continue");
+    const env = {
+      ...process.env,
+      PI_CODING_AGENT_DIR: agentFolder,
+      PI_OFFLINE: "1",
+      STRATA_BENCH_CALLS: callsFile,
+      STRATA_BENCH_SEED: String(seed),
+    };
+    for (const name of ["PI_STRATA", "PI_CODING_AGENT_SESSION_DIR", "NODE_TEST_CONTEXT"]) delete env[name];
+    this.#onEvent = onEvent;
+    this.#child = spawn(process.execPath, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+    this.#child.stdin.on("error", () => {});
+    this.#child.stderr.setEncoding("utf8").on("data", (text) => {
+      this.#stderr = (this.#stderr + text).slice(-4000);
+    });
+    this.#read();
+    this.#ended = new Promise((resolve) => {
+      this.#child.once("close", (code, signal) => {
+        const why = new Error(`pi ended (${signal ?? code}): ${this.#stderr.trim() || "it said nothing"}`);
+        for (const { reject } of this.#waiting.values()) reject(why);
+        this.#waiting.clear();
+        resolve();
+      });
+    });
+  }
+
+  /** Lines end at line feeds only: other separators of Unicode stand inside them. */
+  #read() {
+    let rest = "";
+    this.#child.stdout.setEncoding("utf8").on("data", (text) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop();
+      for (const line of lines) this.#take(line);
+    });
+  }
+
+  #take(line) {
+    let message;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      // An extension may print to standard output.
+      return;
+    }
+    if (message.type === "response") {
+      const waiting = this.#waiting.get(message.id);
+      this.#waiting.delete(message.id);
+      if (message.success) waiting?.resolve(message.data);
+      else waiting?.reject(new Error(`pi: ${message.error}`));
+      return;
+    }
+    this.#busySince = Date.now();
+    if (message.type === "auto_retry_start") this.#willGoOn = true;
+    if (message.type === "compaction_end") this.#willGoOn = message.willRetry === true;
+    if (message.type === "agent_start" || message.type === "auto_retry_end") this.#willGoOn = false;
+    this.#onEvent(message);
+  }
+
+  /** Sends a command and resolves with the data of its response. */
+  ask(type, more = {}) {
+    this.#asked += 1;
+    const id = `bench-${this.#asked}`;
+    return new Promise((resolve, reject) => {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        reject(new Error(`pi has ended: ${this.#stderr.trim()}`));
+        return;
+      }
+      this.#waiting.set(id, { resolve, reject });
+      this.#child.stdin.write(`${JSON.stringify({ id, type, ...more })}\n`);
+    });
+  }
+
+  /** Sends a prompt and resolves when pi has done all that follows from it, a compaction among it. */
+  async prompt(message) {
+    this.#busySince = Date.now();
+    await this.ask("prompt", { message });
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      const { isStreaming, isCompacting, pendingMessageCount } = await this.ask("get_state");
+      const isBusy = isStreaming || isCompacting || pendingMessageCount > 0 || this.#willGoOn;
+      if (!isBusy && Date.now() - this.#busySince >= REST_MS) return;
+    }
+  }
+
+  /** Ends pi; what it has in flight is aborted. */
+  async end() {
+    this.#child.stdin.end();
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), END_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+}

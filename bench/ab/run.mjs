@@ -1,0 +1,231 @@
+// Runs the experiment: each session under each arm, task after task, from where the journal says it stands.
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ARMS, orderOf } from "./arms.mjs";
+import { billOf, readCalls, spentOn } from "./calls.mjs";
+import { modelsFile } from "./models.mjs";
+import { Pi } from "./pi.mjs";
+import { isSolved, sessionOf, writeProjects } from "./tasks/index.mjs";
+
+/** A task that takes longer is stopped, and its test decides about what is there. */
+const TASK_TIMEOUT_MS = 15 * 60_000;
+
+/** Said to a session that was cut off within a task. */
+const GO_ON = "You were interrupted. Go on with the task.";
+
+/** Errors that mean the request was longer than the model takes: the arm's doing, not the provider's. */
+const TOO_LONG = /too long|too large|context.{0,20}(length|window|limit)|maximum.{0,30}tokens|exceed/i;
+
+/** The run has spent what it may. */
+export class LimitReached extends Error {}
+
+/**
+ * Goes on with the run of `journal` until all tasks are settled. `limits` are `{ dollars, steps }`, `access` is
+ * `{ baseUrl, keyVariable }` for a server of one's own; `onTask` is told each record.
+ */
+export async function goOn(journal, { pi, access, limits, onTask }) {
+  const { sessions, arms, languages, seed } = journal.settings;
+  for (let session = 0; session < sessions; session += 1) {
+    const { projects, tasks } = sessionOf(`${seed}-${session}`, languages);
+    for (const [place, arm] of orderOf(arms, session).entries()) {
+      const records = journal.records.filter((record) => record.session === session && record.arm === arm);
+      const open = tasks.slice(records.length);
+      if (open.length === 0) continue;
+      const run = new ArmRun(journal, { session, arm, place, projects, limits, pi, access });
+      await run.settle(open, onTask);
+    }
+  }
+}
+
+/** One session under one arm. */
+class ArmRun {
+  #journal;
+  #session;
+  #arm;
+  #place;
+  #projects;
+  #limits;
+  #access;
+  #script;
+  #files;
+  #pi;
+  #prices;
+  /** Calls that belong to tasks already settled, and dollars of all of the run's other sessions. */
+  #settled = 0;
+  #elsewhere = 0;
+  #last;
+  #task;
+
+  constructor(journal, { session, arm, place, projects, limits, pi, access }) {
+    this.#journal = journal;
+    this.#session = session;
+    this.#arm = arm;
+    this.#place = place;
+    this.#projects = projects;
+    this.#limits = limits;
+    this.#access = access;
+    this.#script = pi.script;
+    this.#files = journal.place(session, arm);
+  }
+
+  async settle(tasks, onTask) {
+    await this.#start();
+    try {
+      for (const task of tasks) {
+        this.#checkDollars();
+        await this.#work(task);
+        const record = this.#recordOf(task);
+        this.#journal.add(record);
+        onTask(record);
+      }
+    } finally {
+      await this.#pi.end();
+    }
+  }
+
+  async #start() {
+    const { settings } = this.#journal;
+    const { workFolder, agentFolder, sessionFolder, callsFile, isNew, markReady } = this.#files;
+    if (isNew) {
+      for (const folder of [workFolder, agentFolder, sessionFolder]) mkdirSync(folder, { recursive: true });
+      writeProjects(this.#projects, workFolder);
+      writeFileSync(join(agentFolder, "settings.json"), JSON.stringify(ARMS[this.#arm].settings));
+      markReady();
+    }
+    // The address of a server may be another one today.
+    writeFileSync(
+      join(agentFolder, "models.json"),
+      JSON.stringify(modelsFile({ ...settings, ...this.#access })),
+    );
+    this.#pi = new Pi(
+      { script: this.#script, cwd: workFolder, agentFolder, sessionFolder, callsFile },
+      {
+        model: { provider: settings.provider, id: settings.model, thinking: settings.thinking },
+        seed: settings.seed + this.#session,
+        extensions: ARMS[this.#arm].extensions,
+        continues: readdirSync(sessionFolder).length > 0,
+      },
+      (event) => this.#watch(event),
+    );
+    const { model } = await this.#pi.ask("get_state");
+    if (model?.id !== settings.model || model.provider !== settings.provider) {
+      await this.#pi.end();
+      throw new Error(
+        `pi knows no model ${settings.provider}/${settings.model} with a key: set the provider's variable, as ANTHROPIC_API_KEY.`,
+      );
+    }
+    this.#prices = model.cost;
+    this.#resume();
+  }
+
+  /** Puts together what was spent and settled before this process. */
+  #resume() {
+    const own = this.#journal.records.filter(
+      ({ session, arm }) => session === this.#session && arm === this.#arm,
+    );
+    const calls = readCalls(this.#files.callsFile);
+    this.#settled = own.reduce((sum, { bill }) => sum + bill.calls, 0);
+    this.#last = billOf(calls.slice(0, this.#settled), this.#prices).last;
+    const { sessions, arms } = this.#journal.settings;
+    this.#elsewhere = 0;
+    for (let session = 0; session < sessions; session += 1) {
+      for (const arm of arms) {
+        if (session === this.#session && arm === this.#arm) continue;
+        this.#elsewhere += spentOn(readCalls(this.#journal.place(session, arm).callsFile), this.#prices);
+      }
+    }
+  }
+
+  #spent() {
+    return this.#elsewhere + spentOn(readCalls(this.#files.callsFile), this.#prices);
+  }
+
+  #checkDollars() {
+    if (this.#spent() >= this.#limits.dollars) throw new LimitReached();
+  }
+
+  async #work(task) {
+    this.#task = { steps: 0, startedMs: Date.now(), stop: undefined, error: undefined, isInterrupted: false };
+    const state = stateOf(task, this.#files.sessionFolder);
+    const timer = setTimeout(() => this.#stop("time"), TASK_TIMEOUT_MS);
+    try {
+      if (state.isBegun) {
+        this.#task.isInterrupted = true;
+        this.#task.steps = state.steps;
+        // An answer that ended the task was paid for; only its record is missing.
+        if (!state.isDone) await this.#pi.prompt(GO_ON);
+      } else await this.#pi.prompt(task.request);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (this.#task.stop === "dollars") throw new LimitReached();
+    const { error } = this.#task;
+    if (error !== undefined && !TOO_LONG.test(error)) {
+      throw new Error(`The provider failed in ${task.id} under ${this.#arm}: ${error}. Run again to go on.`);
+    }
+  }
+
+  #watch(event) {
+    const task = this.#task;
+    if (event.type !== "message_end" || event.message.role !== "assistant" || task === undefined) return;
+    const { stopReason, errorMessage } = event.message;
+    task.steps += 1;
+    task.error = stopReason === "error" ? (errorMessage ?? "an error without words") : undefined;
+    if (task.steps >= this.#limits.steps && stopReason === "toolUse") this.#stop("steps");
+    else if (this.#spent() >= this.#limits.dollars && stopReason === "toolUse") this.#stop("dollars");
+  }
+
+  #stop(why) {
+    this.#task.stop ??= why;
+    this.#pi.ask("abort").catch(() => {});
+  }
+
+  #recordOf(task) {
+    const calls = readCalls(this.#files.callsFile).slice(this.#settled);
+    const { bill, last } = billOf(calls, this.#prices, this.#last);
+    this.#settled += calls.length;
+    this.#last = last;
+    const { steps, startedMs, stop, error, isInterrupted } = this.#task;
+    return {
+      session: this.#session,
+      arm: this.#arm,
+      place: this.#place,
+      task: task.id,
+      language: task.language,
+      kind: task.kind,
+      isSolved: isSolved(task, this.#files.workFolder),
+      steps,
+      bill,
+      seconds: Math.round((Date.now() - startedMs) / 1000),
+      ...(stop !== undefined && { stop }),
+      ...(error !== undefined && { error }),
+      ...(isInterrupted && { isInterrupted }),
+    };
+  }
+}
+
+/** How far pi's own session file says a task is: whether it was asked for, steps taken since, and whether it ended. */
+function stateOf(task, sessionFolder) {
+  const [name] = readdirSync(sessionFolder);
+  if (name === undefined) return { isBegun: false };
+  const lines = readFileSync(join(sessionFolder, name), "utf8").split("\n");
+  const entries = lines.flatMap((line) => {
+    try {
+      return [JSON.parse(line)];
+    } catch {
+      return [];
+    }
+  });
+  const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+  const asked = messages.findLastIndex(
+    ({ role, content }) => role === "user" && textOf(content).startsWith(`Task ${task.id},`),
+  );
+  if (asked === -1) return { isBegun: false };
+  const since = messages.slice(asked + 1).filter(({ role }) => role === "assistant");
+  return { isBegun: true, steps: since.length, isDone: messages.at(-1).stopReason === "stop" };
+}
+
+function textOf(content) {
+  return typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("");
+}

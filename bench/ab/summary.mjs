@@ -1,0 +1,141 @@
+// What the records of a run say: each arm's success and bill, and how far arms differ on the same tasks.
+
+import { ARMS } from "./arms.mjs";
+import {
+  bySessions,
+  mcNemar,
+  pairedInterval,
+  powerOf,
+  tasksForEffect,
+  tasksForMargin,
+} from "./statistics.mjs";
+
+/** Share of pairs taken to come out differently where nothing was seen yet. */
+export const ASSUMED_DIFFERING = 0.1;
+
+/** The arms others are compared with, where they take part. */
+const BASELINES = ["none", "compaction"];
+/** Arms that are compared with pi's own compaction. */
+const OURS = new Set(["balanced", "thrifty"]);
+
+/** The results of the run with these settings, as results.json has them. */
+export function summarize(settings, records) {
+  const arms = settings.arms.map((arm) => armOf(arm, records));
+  const comparisons = BASELINES.filter((baseline) => settings.arms.includes(baseline)).flatMap((baseline) =>
+    settings.arms
+      .filter((arm) => arm !== baseline && (baseline === "none" || OURS.has(arm)))
+      .map((arm) => comparisonOf(arm, baseline, records, settings)),
+  );
+  return { settings, tasks: plannedTasks(settings), arms, comparisons, records };
+}
+
+/** Tasks of each arm once the run is whole: eight in each language. */
+export function plannedTasks({ sessions, languages }) {
+  return 8 * languages.length * sessions;
+}
+
+function armOf(arm, records) {
+  const own = records.filter((record) => record.arm === arm);
+  const total = (of) => own.reduce((sum, record) => sum + of(record), 0);
+  const inBill = (name) => total(({ bill }) => bill[name]);
+  const kinds = ["input", "output", "cacheRead", "cacheWrite"];
+  return {
+    arm,
+    says: ARMS[arm].says,
+    tasks: own.length,
+    solved: total(({ isSolved }) => Number(isSolved)),
+    steps: total(({ steps }) => steps),
+    calls: inBill("calls"),
+    tokens: Object.fromEntries(kinds.map((kind) => [kind, total(({ bill }) => bill.tokens[kind])])),
+    dollars: inBill("dollars"),
+    misses: inBill("misses"),
+    missedTokens: inBill("missedTokens"),
+    summaries: inBill("summaries"),
+    refused: inBill("refused"),
+    failed: inBill("failed"),
+    unknown: inBill("unknown"),
+    stopped: total(({ stop }) => Number(stop !== undefined)),
+    interrupted: total(({ isInterrupted }) => Number(isInterrupted === true)),
+  };
+}
+
+/** The arm against the baseline, over the tasks both have settled. */
+function comparisonOf(arm, baseline, records, { margin, effect }) {
+  const keyOf = ({ session, task }) => `${session} ${task}`;
+  const others = new Map(records.filter((record) => record.arm === baseline).map((r) => [keyOf(r), r]));
+  const pairs = records
+    .filter((record) => record.arm === arm && others.has(keyOf(record)))
+    .map((record) => ({ session: record.session, own: record, other: others.get(keyOf(record)) }));
+  const count = (own, other) =>
+    pairs.filter((pair) => pair.own.isSolved === own && pair.other.isSolved === other).length;
+  const [both, gained, lost, neither] = [
+    count(true, true),
+    count(true, false),
+    count(false, true),
+    count(false, false),
+  ];
+  const { low, high } = pairedInterval({ gained, lost, pairs: pairs.length });
+  const differing =
+    pairs.length > 0 && gained + lost > 0 ? (gained + lost) / pairs.length : ASSUMED_DIFFERING;
+  const dollars = (side) => pairs.reduce((sum, pair) => sum + pair[side].bill.dollars, 0);
+  return {
+    arm,
+    baseline,
+    pairs: pairs.length,
+    both,
+    gained,
+    lost,
+    neither,
+    difference: pairs.length > 0 ? (gained - lost) / pairs.length : 0,
+    low,
+    high,
+    p: mcNemar(gained, lost),
+    pBySessions: pBySessions(pairs),
+    verdict: verdictOf({ low, high }, margin),
+    dollars: dollars("own"),
+    baselineDollars: dollars("other"),
+    needed: {
+      differing,
+      isAssumed: gained + lost === 0,
+      forEffect: tasksForEffect(effect, differing),
+      forMargin: tasksForMargin(margin, differing),
+    },
+  };
+}
+
+/** Fewer sessions cannot reach the level of 5 % however much they differ. */
+const LEAST_SESSIONS = 6;
+
+function pBySessions(pairs) {
+  const sums = sessionSums(pairs);
+  return sums.length < LEAST_SESSIONS ? undefined : bySessions(sums);
+}
+
+function sessionSums(pairs) {
+  const sums = new Map();
+  for (const { session, own, other } of pairs) {
+    sums.set(session, (sums.get(session) ?? 0) + Number(own.isSolved) - Number(other.isSolved));
+  }
+  return Array.from(sums.values());
+}
+
+/** Against the margin that was stated before. */
+function verdictOf({ low, high }, margin) {
+  if (low > 0) return "better";
+  if (low > -margin) return "not worse";
+  return high < -margin ? "worse" : "open";
+}
+
+/** What a run of this size can show, before it begins. */
+export function planOf({ margin, effect, ...settings }) {
+  const tasks = plannedTasks(settings);
+  const differing = Math.max(ASSUMED_DIFFERING, effect);
+  const [gained, lost] = [(differing - effect) / 2, (differing + effect) / 2];
+  return {
+    tasks,
+    differing,
+    power: powerOf({ tasks, gained, lost }),
+    forEffect: tasksForEffect(effect, differing),
+    forMargin: tasksForMargin(margin, ASSUMED_DIFFERING),
+  };
+}

@@ -1,0 +1,87 @@
+// The plan and the results of a run as text for a terminal.
+
+import { percent, textTable, whole } from "../../lib/cli/table.mjs";
+import { ASSUMED_DIFFERING, planOf } from "./summary.mjs";
+
+const ARM_HEADS = [
+  "arm",
+  "solved",
+  "steps",
+  "prompt tokens",
+  "from cache",
+  "answered",
+  "dollars",
+  "misses",
+  "refused",
+];
+
+/** What is about to be run, and what it can show. */
+export function planText(settings) {
+  const { arms, sessions, languages, margin, effect } = settings;
+  const { tasks, power, forEffect, forMargin, differing } = planOf(settings);
+  return [
+    `${tasks} tasks in ${languages.join(", ")}, ${sessions} ${sessions === 1 ? "session" : "sessions"}, under each of ${arms.join(", ")}.`,
+    `Margin, stated before: ${points(margin)}. If the arms are equal, about ${whole(forMargin)} tasks bring the interval within it (${percent(ASSUMED_DIFFERING)} of the pairs differing).`,
+    `A loss of ${points(effect)} shows in this many tasks with a power of ${percent(power)}; ${percent(0.8)} takes ${whole(forEffect)} tasks (${percent(differing)} of the pairs differing).`,
+  ].join("\n");
+}
+
+/** The results as tables. */
+export function resultsText({ arms, comparisons, settings }) {
+  const rows = arms.map(({ arm, solved, tasks, steps, tokens, dollars, misses, refused }) => [
+    arm,
+    `${solved} of ${tasks}`,
+    whole(steps),
+    whole(tokens.input + tokens.cacheRead + tokens.cacheWrite),
+    whole(tokens.cacheRead),
+    whole(tokens.output),
+    dollars.toFixed(2),
+    whole(misses),
+    whole(refused),
+  ]);
+  return [
+    textTable(ARM_HEADS, rows),
+    ...comparisons.map((comparison) => comparisonText(comparison, settings)),
+  ].join("\n\n");
+}
+
+function comparisonText(comparison, { margin, effect }) {
+  const { arm, baseline, pairs, gained, lost, difference, low, high, p, pBySessions, needed } = comparison;
+  const { differing, isAssumed, forEffect, forMargin } = needed;
+  const seen = isAssumed ? "assumed" : "as seen";
+  return [
+    `${arm} against ${baseline}: ${signed(difference)} (95 % interval ${signed(low)} to ${signed(high)}) over ${pairs} tasks; only ${arm} solved ${gained}, only ${baseline} ${lost}.`,
+    `  McNemar, exact: p = ${pText(p)}${pBySessions === undefined ? "" : `; over whole sessions: p = ${pText(pBySessions)}`}. ${verdictText(comparison, margin)}`,
+    `  With ${percent(differing)} of the pairs differing (${seen}), a loss of ${points(effect)} takes ${whole(forEffect)} tasks, the margin ${whole(forMargin)}.`,
+    `  Dollars over the same tasks: ${comparison.dollars.toFixed(2)} against ${comparison.baselineDollars.toFixed(2)}.`,
+  ].join("\n");
+}
+
+/** The verdict in words. */
+export function verdictText({ verdict }, margin) {
+  if (verdict === "better") return "Better.";
+  if (verdict === "not worse") return `Not worse by ${points(margin)} or more.`;
+  if (verdict === "worse") return `Worse by more than ${points(margin)}.`;
+  return `Open: the interval reaches beyond the margin of ${points(margin)}.`;
+}
+
+/** A share of tasks as percentage points. */
+export function points(share) {
+  return `${trimmed(100 * share)} points`;
+}
+
+/** A difference of shares, with its sign. */
+export function signed(share) {
+  const text = trimmed(100 * Math.abs(share));
+  if (text === "0.0" || text === "0") return "0";
+  return `${share < 0 ? "−" : "+"}${text}`;
+}
+
+/** A p-value. */
+export function pText(p) {
+  return p < 0.0001 ? "below 0.0001" : p.toFixed(4);
+}
+
+function trimmed(number) {
+  return Number.isInteger(number) ? String(number) : number.toFixed(1);
+}
