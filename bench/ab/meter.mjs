@@ -1,5 +1,6 @@
 // Loaded into pi before itself: writes down the usage of every call to a model as the provider reports it, those too that
-// pi keeps to itself (the calls that summarise, and what was refused). Changes nothing of what is sent or received.
+// pi keeps to itself (the calls that summarise, and what was refused). A call is sent once the bench allows it, so that no
+// limit is passed by more than one; nothing of what is sent or received is changed.
 
 import { appendFileSync } from "node:fs";
 import { usageOf } from "./usage.mjs";
@@ -22,6 +23,7 @@ async function meteredFetch(input, init) {
   if (call === undefined) return send(input, init);
   calls += 1;
   const id = `${process.pid}-${calls}`;
+  await allowed(id, init.signal);
   const note = (what) => appendFileSync(file, `${JSON.stringify({ id, atMs: Date.now(), ...what })}\n`);
   // A process that is killed leaves this line alone: a call whose bill nobody knows.
   note({ began: call });
@@ -39,6 +41,21 @@ async function meteredFetch(input, init) {
   }
   const body = response.body.pipeThrough(watch((usage) => note({ status, ...usage }), init.signal));
   return new Response(body, { status, statusText, headers });
+}
+
+/** Calls that wait for the bench's word, by id. */
+const waiting = new Map();
+process.on("message", ({ allow }) => waiting.get(allow)?.());
+// The channel alone shall not keep pi alive.
+process.channel.unref();
+
+/** Resolves when the bench allows the call; it never does so for one beyond a limit, which it aborts. */
+function allowed(id, signal) {
+  return new Promise((resolve, reject) => {
+    waiting.set(id, resolve);
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    process.send({ ask: id });
+  });
 }
 
 /** Of a request to a model: which, and whether it offers tools, as all calls of the agent do and no summary does. */

@@ -57,12 +57,10 @@ export class Pi {
    * @param how.model `{ provider, id, thinking }`
    * @param how.extensions files of extensions; how.continues whether the last session goes on
    * @param onEvent is told each event of pi
+   * @param mayCall says before each call to a model whether it may be sent
    */
-  constructor(
-    { script, cwd, agentFolder, sessionFolder, callsFile },
-    { model, seed, extensions, continues },
-    onEvent,
-  ) {
+  constructor(where, { model, seed, extensions, continues }, { onEvent, mayCall }) {
+    const { script, cwd, agentFolder, sessionFolder, callsFile } = where;
     const args = [
       "--import",
       METER,
@@ -88,7 +86,10 @@ export class Pi {
     };
     for (const name of ["PI_STRATA", "PI_CODING_AGENT_SESSION_DIR", "NODE_TEST_CONTEXT"]) delete env[name];
     this.#onEvent = onEvent;
-    this.#child = spawn(process.execPath, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+    this.#child = spawn(process.execPath, args, { cwd, env, stdio: ["pipe", "pipe", "pipe", "ipc"] });
+    this.#child.on("message", ({ ask }) => {
+      if (mayCall()) this.#child.send({ allow: ask }, () => {});
+    });
     this.#child.stdin.on("error", () => {});
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       this.#stderr = (this.#stderr + text).slice(-4000);

@@ -106,7 +106,7 @@ class ArmRun {
         extensions: ARMS[this.#arm].extensions,
         continues: readdirSync(sessionFolder).length > 0,
       },
-      (event) => this.#watch(event),
+      { onEvent: (event) => this.#watch(event), mayCall: () => this.#mayCall() },
     );
     const { model } = await this.#pi.ask("get_state");
     if (model?.id !== settings.model || model.provider !== settings.provider) {
@@ -166,14 +166,19 @@ class ArmRun {
     }
   }
 
-  #watch(event) {
-    const task = this.#task;
-    if (event.type !== "message_end" || event.message.role !== "assistant" || task === undefined) return;
-    const { stopReason, errorMessage } = event.message;
-    task.steps += 1;
-    task.error = stopReason === "error" ? (errorMessage ?? "an error without words") : undefined;
-    if (task.steps >= this.#limits.steps && stopReason === "toolUse") this.#stop("steps");
-    else if (this.#spent() >= this.#limits.dollars && stopReason === "toolUse") this.#stop("dollars");
+  #watch({ type, message }) {
+    if (type !== "message_end" || message.role !== "assistant" || this.#task === undefined) return;
+    const { stopReason, errorMessage } = message;
+    if (stopReason === "aborted") return;
+    this.#task.steps += 1;
+    this.#task.error = stopReason === "error" ? (errorMessage ?? "an error without words") : undefined;
+  }
+
+  /** Between two calls all is written down and no tool runs: the place to stop. */
+  #mayCall() {
+    if (this.#spent() >= this.#limits.dollars) this.#stop("dollars");
+    else if (this.#task.steps >= this.#limits.steps) this.#stop("steps");
+    return this.#task.stop === undefined;
   }
 
   #stop(why) {
@@ -222,7 +227,9 @@ function stateOf(task, sessionFolder) {
     ({ role, content }) => role === "user" && textOf(content).startsWith(`Task ${task.id},`),
   );
   if (asked === -1) return { isBegun: false };
-  const since = messages.slice(asked + 1).filter(({ role }) => role === "assistant");
+  const since = messages
+    .slice(asked + 1)
+    .filter(({ role, stopReason }) => role === "assistant" && stopReason !== "aborted");
   return { isBegun: true, steps: since.length, isDone: messages.at(-1).stopReason === "stop" };
 }
 
