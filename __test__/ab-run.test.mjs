@@ -124,3 +124,14 @@ test("over OpenAI's API it is the same, and requests over the window are refused
   const [none, balanced] = arms;
   assert.ok(none.refused > 0 && balanced.refused === 0, "the window is what the hook keeps to");
 });
+
+test("an arm whose extension does not work is no arm: the run ends, and says so", async () => {
+  const server = await startScripted({ seed: 1, languages: ["sh"] });
+  const args = ["--margin", "0.1", "--sessions", "1", "--languages", "sh", "--arms", "balanced"];
+  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: join(folder, "missing.node") };
+  const { code, stderr } = await startBench(server, { out: join(folder, "off"), args, env }).ended;
+  server.close();
+  assert.equal(code, 1);
+  assert.match(stderr, /The arm balanced does not work, so nothing is compared: .*ERR_NATIVE_UNAVAILABLE/);
+  assert.deepEqual(readResults(join(folder, "off")).records, []);
+});

@@ -18,7 +18,7 @@ export function pageOf(results) {
 <style>${css}</style>
 <h1>Does the agent still succeed?</h1>
 ${opening(results)}
-<h2>Success against the same tasks without it</h2>
+<h2>Success, arm against arm</h2>
 <figure>${forestPlot(comparisons, settings)}
 <figcaption>Difference of tasks solved, in percentage points, with its 95 % interval. The dashed line is the margin of ${points(settings.margin)}
 that was stated before the run: an arm whose whole interval is to the right of it is not worse by that much.</figcaption></figure>
@@ -52,7 +52,7 @@ function comparisonTable(comparisons, { margin }) {
   const heads = [
     "arm, against",
     "tasks",
-    "only the arm",
+    "only it",
     "only the other",
     "difference",
     "95 % interval",
@@ -85,7 +85,7 @@ function armTable(arms) {
     "from cache",
     "answered",
     "dollars",
-    "cache misses",
+    "misses",
     "summaries",
     "refused",
   ];
@@ -131,7 +131,7 @@ function table(heads, rows) {
 
 function terms({ margin, effect }) {
   const list = {
-    "Only the arm, only the other":
+    "Only it, only the other":
       "Tasks that one of the two solved and the other did not. Only these tell the two apart.",
     "95 % interval":
       "Tango's score interval for paired shares: true differences the data do not speak against.",
@@ -140,7 +140,7 @@ function terms({ margin, effect }) {
     Margin: `The loss that was declared acceptable before the run: ${points(margin)}. The effect that tasks are counted for is ${points(effect)}.`,
     Dollars:
       "As billed: the provider's own usage of every call, summaries among them, at the prices pi has for the model, or what the provider itself says a call cost.",
-    "Cache misses":
+    Misses:
       "Calls that found less of the prompt in the cache than the call before had sent, by 1,024 tokens or more, and the tokens that were missed.",
     Refused: "Requests the provider would not take, most of them longer than the window.",
     "Tasks of one session":

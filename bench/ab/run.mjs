@@ -15,7 +15,8 @@ const TASK_TIMEOUT_MS = 15 * 60_000;
 const GO_ON = "You were interrupted. Go on with the task.";
 
 /** Errors that mean the request was longer than the model takes: the arm's doing, not the provider's. */
-const TOO_LONG = /too long|too large|context.{0,20}(length|window|limit)|maximum.{0,30}tokens|exceed/i;
+const TOO_LONG =
+  /too long|too large|context.{0,20}(length|window|limit)|maximum.{0,30}tokens|token count.{0,30}exceeds/i;
 
 /** The run has spent what it may. */
 export class LimitReached extends Error {}
@@ -56,6 +57,7 @@ class ArmRun {
   #elsewhere = 0;
   #last;
   #task;
+  #failure;
 
   constructor(journal, { session, arm, place, projects, limits, pi, access }) {
     this.#journal = journal;
@@ -159,6 +161,9 @@ class ArmRun {
     } finally {
       clearTimeout(timer);
     }
+    if (this.#failure !== undefined) {
+      throw new Error(`The arm ${this.#arm} does not work, so nothing is compared: ${this.#failure}`);
+    }
     if (this.#task.stop === "dollars") throw new LimitReached();
     const { error } = this.#task;
     if (error !== undefined && !TOO_LONG.test(error)) {
@@ -166,7 +171,13 @@ class ArmRun {
     }
   }
 
-  #watch({ type, message }) {
+  #watch(event) {
+    const { type, message } = event;
+    const failure = failureIn(event);
+    if (failure !== undefined) {
+      this.#failure ??= failure;
+      return;
+    }
     if (type !== "message_end" || message.role !== "assistant" || this.#task === undefined) return;
     const { stopReason, errorMessage } = message;
     if (stopReason === "aborted") return;
@@ -176,7 +187,8 @@ class ArmRun {
 
   /** Between two calls all is written down and no tool runs: the place to stop. */
   #mayCall() {
-    if (this.#spent() >= this.#limits.dollars) this.#stop("dollars");
+    if (this.#failure !== undefined) this.#stop("failure");
+    else if (this.#spent() >= this.#limits.dollars) this.#stop("dollars");
     else if (this.#task.steps >= this.#limits.steps) this.#stop("steps");
     return this.#task.stop === undefined;
   }
@@ -208,6 +220,13 @@ class ArmRun {
       ...(isInterrupted && { isInterrupted }),
     };
   }
+}
+
+/** An extension that threw, or ours saying that it is off: then the arm is another one than its name. */
+function failureIn({ type, error, statusText, message }) {
+  if (type === "extension_error") return String(error);
+  const said = type === "extension_ui_request" ? (statusText ?? message) : undefined;
+  return typeof said === "string" && /ERR_[A-Z_]+/.test(said) ? said : undefined;
 }
 
 /** How far pi's own session file says a task is: whether it was asked for, steps taken since, and whether it ended. */

@@ -8,10 +8,13 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The bench as a child process: `{ child, ended }`, the latter resolving with `{ code, signal, stdout, stderr }`. */
-export function startBench(server, { out, api = "anthropic-messages", args = [] }) {
+export function startBench(server, { out, api = "anthropic-messages", args = [], env = {} }) {
   const baseUrl = api === "openai-completions" ? `${server.baseUrl}/v1` : server.baseUrl;
   const fixed = ["--scripted", "--base-url", baseUrl, "--api", api, "--out", out, "--max-dollars", "1000"];
-  const child = spawn(process.execPath, ["bench/ab.mjs", ...fixed, ...args], { cwd: ROOT });
+  const child = spawn(process.execPath, ["bench/ab.mjs", ...fixed, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+  });
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"]) {
     child[name].setEncoding("utf8").on("data", (text) => {
