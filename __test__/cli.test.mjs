@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { countTokens } from "../index.js";
+import { textTable } from "../lib/cli/table.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 
@@ -210,16 +212,69 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
   assert.match(run(["replay", "-"], text).stdout, /^not played +1 calls made by sub-agents$/m);
 });
 
-test("the report plays the same calls as the replay, before compactions too", () => {
+test("the report and the replay are one run: the same calls, sizes and dollars, before compactions too", () => {
   const lines = asPiFile(piSession(10)).trimEnd().split("\n");
   const compaction = { type: "compaction", summary: "earlier", firstKeptEntryIndex: 9, tokensBefore: 1 };
   lines.splice(12, 0, JSON.stringify(compaction));
-  const file = fileOf("compacted.jsonl", lines.join("\n"));
-  const played = (...args) =>
-    JSON.parse(run(["replay", "--json", ...args, file]).stdout).calls.map(
-      ({ messagesBefore }) => messagesBefore,
+  const html = join(folder, "one-run.html");
+  for (const file of [fileOf("compacted.jsonl", lines.join("\n")), EXAMPLE, RECORDING]) {
+    const played = (...args) => {
+      const { calls, summary } = JSON.parse(run(["replay", "--json", ...args, file]).stdout);
+      const { totalMs, blockedMs, ...figures } = summary;
+      return { calls: calls.map(({ totalMs, blockedMs, ...call }) => call), figures };
+    };
+    const alone = played();
+    assert.deepEqual(played("--html", html), alone);
+    const page = readFileSync(html, "utf8");
+    const data = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)[1]);
+    const ours = data.costs.policies.find(({ name }) => name === data.ours);
+    const { cache, after } = alone.figures.dollars;
+    assert.deepEqual([data.cache, ours.dollars[cache]], [cache, after]);
+    assert.equal(ours.tokens, alone.figures.tokensSent.after);
+    const table = run(["replay", "--every", "99999", file]).stdout.replace(/\s+/g, " ");
+    assert.ok(table.includes(`${ours.tokens.toLocaleString("en-US")} (`), table);
+    assert.match(
+      table,
+      new RegExp(`\\$${after.toFixed(2)}.*${cache} cache: \\$5\\.00 per million tokens of input`),
     );
-  assert.deepEqual(played("--html", join(folder, "compacted.html")), played());
+  }
+});
+
+test("what no provider would have taken is not compared with", () => {
+  const args = ["replay", "--context-window", "40000", EXAMPLE];
+  assert.match(
+    run(args).stdout.replace(/\s+/g, " "),
+    /not to be had without the hook, as \d+ calls are over the window/,
+  );
+});
+
+test("no table is wider than 80 columns, or than the terminal", () => {
+  for (const args of [
+    ["replay", "--every", "10", EXAMPLE],
+    ["replay", "--every", "40", RECORDING],
+    ["explain", EXAMPLE],
+    ["explain", "--call", "300", RECORDING],
+    ["cache", EXAMPLE],
+    ["cache", RECORDING],
+  ]) {
+    const { status, stdout } = run(args);
+    if (status !== 0) continue;
+    for (const line of stdout.split("\n")) assert.ok([...line].length <= 80, `${args}: ${line}`);
+  }
+});
+
+test("a table that is too wide continues below, and text wraps", () => {
+  const heads = ["name", "first", "second", "third"];
+  const rows = [["a", "1", "22", "333"]];
+  assert.equal(
+    stripVTControlCharacters(textTable(heads, rows, { columns: 20 })),
+    "name  first  second\na         1      22\n\nname  third\na       333",
+  );
+  const prose = textTable(["a", "why"], [["1", "one two three four five six seven"]], {
+    hasProse: true,
+    columns: 30,
+  });
+  assert.equal(stripVTControlCharacters(prose), "a  why\n1  one two three four five six\n   seven");
 });
 
 test("explain finds a call before a compaction, and numbers its messages as the recording does", () => {
@@ -287,7 +342,7 @@ for (const [what, args, input, message] of [
     "a report that cannot be written",
     ["replay", "--json", "--html", "/no/such/folder/r.html", "-"],
     asPiFile(piSession(1)),
-    /^Cannot write .+\.\n$/,
+    /^Cannot write \/no\/such\/folder\/r\.html: its folder is not there; make it first\.\n$/,
   ],
   [
     "a call that is not there",

@@ -7,13 +7,14 @@ import { ledgerOf, ledgerText } from "../lib/cli/cache.mjs";
 import { countFiles, countTable } from "../lib/cli/count.mjs";
 import { explainCall, explanationText } from "../lib/cli/explain.mjs";
 import { expand } from "../lib/cli/patterns.mjs";
-import { CALL_HEADER, callLine, closingTable } from "../lib/cli/print.mjs";
+import { callHeader, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
-import { replay, Summary } from "../lib/cli/replay.mjs";
+import { Summary } from "../lib/cli/replay.mjs";
 import { PRICES } from "../lib/cli/report/caches.mjs";
 import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
-import { cacheOf, POLICIES, POLICY_OF } from "../lib/cli/report/policies.mjs";
+import { POLICIES, POLICY_OF } from "../lib/cli/report/policies.mjs";
+import { runOf } from "../lib/cli/report/run.mjs";
 import { loadSession, UsageError } from "../lib/cli/session.mjs";
 import native from "../lib/native/native.js";
 
@@ -51,67 +52,47 @@ function pricesOf({ priceInput: input, priceRead, priceWrite, ttl }) {
   };
 }
 
-async function runReplay(file, options) {
-  const prices = pricesOf(options);
-  const run = options.html === undefined ? runCalls : runReport;
-  await run(file, { ...options, prices });
-}
-
 async function load(file) {
   const session = await loadSession(file);
   for (const { line, message } of session.problems) console.error(`line ${line} skipped: ${message}`);
   return session;
 }
 
-async function runCalls(file, options) {
-  const { contextWindow, schedule, json, every, prices } = options;
+/** What is printed and what the report shows are of one run. */
+async function runReplay(file, options) {
+  const { contextWindow, schedule, json, every, html } = options;
+  const prices = pricesOf(options);
+  const page = html === undefined ? undefined : await openReport(html);
   const session = await load(file);
-  const bar = progressBar(session.calls.length);
-  const reports = [];
+  const bar = progressBar(session.calls.length + (html === undefined ? 0 : Object.keys(POLICIES).length));
+  const calls = [];
   const summary = new Summary();
-  if (!json) console.log(CALL_HEADER);
-  for await (const report of replay(session, { contextWindow, schedule, cache: cacheOf(prices) })) {
+  if (!json) console.log(callHeader());
+  const onCall = (report) => {
     summary.add(report);
-    if (json) reports.push(report);
+    if (json) calls.push(report);
     if (!json && report.call % every === 0) bar.print(callLine(report));
     bar.advance();
+  };
+  const run = await runOf(session, { contextWindow, schedule, prices, onCall });
+  if (page !== undefined) {
+    const shown = { title: basename(file), ours: POLICY_OF[schedule], onPolicy: bar.advance };
+    const data = await reportData({ ...shown, session, contextWindow, prices, run });
+    await page.writeFile(await reportHtml(data));
+    await page.close();
   }
   bar.stop();
-  printReplay(session, { calls: reports, summary: summary.finish() }, options);
-}
-
-/** The report is of one run, and what is printed beside it is that run's. */
-async function runReport(file, options) {
-  const { contextWindow, schedule, json, every, html, prices } = options;
-  const page = await openReport(html);
-  const session = await load(file);
-  const bar = progressBar(Object.keys(POLICIES).length);
-  const ours = { name: POLICY_OF[schedule], schedule };
-  const { data, reports } = await reportData({
-    title: basename(file),
-    session,
-    contextWindow,
-    prices,
-    ours,
-    onPolicy: bar.advance,
-  });
-  await page.writeFile(await reportHtml(data));
-  await page.close();
-  bar.stop();
-  const summary = new Summary();
-  if (!json) console.log(CALL_HEADER);
-  for (const report of reports) {
-    summary.add(report);
-    if (!json && report.call % every === 0) console.log(callLine(report));
-  }
-  printReplay(session, { calls: reports, summary: summary.finish() }, options);
-  if (!json) console.log(`\nThe report is in ${html}; open it in any browser.`);
-}
-
-function printReplay(session, { calls, summary }, { json }) {
   const { format, problems, unplayed } = session;
-  if (json) console.log(JSON.stringify({ format, problems, unplayed, calls, summary }));
-  else console.log(`\n${closingTable(session, summary)}`);
+  const dollars = billsOf(run, prices);
+  const closing = { ...summary.finish(), dollars };
+  if (json) console.log(JSON.stringify({ format, problems, unplayed, calls, summary: closing }));
+  else console.log(`\n${closingTable(session, closing)}`);
+  if (!json && html !== undefined) console.log(`\nThe report is in ${html}; open it in any browser.`);
+}
+
+/** Input dollars under the cache that the recorded provider has. */
+function billsOf({ cache, none, ours }, prices) {
+  return { cache, prices, before: none.dollars[cache], after: ours.dollars[cache] };
 }
 
 async function runExplain(file, { call, contextWindow, schedule, json }) {

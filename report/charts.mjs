@@ -4,8 +4,6 @@ import uPlot from "uplot";
 import { color, dollars, el, whole } from "./dom.mjs";
 
 const HEIGHT = 300;
-/** Lines a reader can still tell apart. */
-export const MOST_LINES = 5;
 /** Strokes apart in hue and lightness, also for the colour-blind (after Okabe and Ito). */
 const STROKES = ["orange", "blue", "green", "purple", "yellow"];
 /** A numbered mark on a chart, in CSS pixels. */

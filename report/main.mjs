@@ -2,7 +2,7 @@
 // Nothing is fetched and nothing is kept.
 
 import plotStyle from "uplot/dist/uPlot.min.css";
-import { dollarsChart, MOST_LINES, tokensChart } from "./charts.mjs";
+import { dollarsChart, tokensChart } from "./charts.mjs";
 import { apart, change, dollars, el, percent, whole } from "./dom.mjs";
 import { dropList, dropsIn } from "./drops.mjs";
 import { messageMap } from "./map.mjs";
@@ -14,7 +14,11 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("report");
 const none = data.costs.policies[0];
 const ours = data.costs.policies.find(({ name }) => name === data.ours);
-const view = { isTotal: true, model: "prefix", lines: new Set(firstLines()) };
+const view = {
+  isTotal: true,
+  model: data.cache,
+  lines: new Set(data.costs.policies.map(({ name }) => name)),
+};
 let drawn = [];
 
 document.head.append(el("style", {}, plotStyle, ownStyle));
@@ -137,20 +141,16 @@ function choice(field, options) {
   return el("span", { class: "choice", role: "group" }, ...buttons);
 }
 
-/** Buttons for the lines of the dollar chart; of more lines at once nobody can tell which is which. */
+/** Buttons for the lines of the dollar chart. */
 function lineChoice(words) {
   const buttons = data.costs.policies.map(({ name }) => {
     const isShown = view.lines.has(name);
     const turn = () => (isShown ? view.lines.delete(name) : view.lines.add(name));
     const button = pressable(`line-${name}`, nameOf(name, words), isShown, turn);
-    button.disabled = isShown ? view.lines.size === 1 : view.lines.size >= MOST_LINES;
+    button.disabled = isShown && view.lines.size === 1;
     return button;
   });
-  return el(
-    "div",
-    { class: "choice wrap", role: "group", "aria-label": words.lines(MOST_LINES) },
-    ...buttons,
-  );
+  return el("div", { class: "choice wrap", role: "group", "aria-label": words.lines }, ...buttons);
 }
 
 function pressable(id, name, isPressed, choose) {
@@ -160,13 +160,4 @@ function pressable(id, name, isPressed, choose) {
     document.getElementById(id).focus();
   };
   return el("button", { id, "aria-pressed": String(isPressed), onclick }, name);
-}
-
-/** No compression, ours, and the cheapest of the others that cost something else. */
-function firstLines() {
-  const others = data.costs.policies.filter(
-    (policy) => policy !== none && policy.dollars.prefix !== ours.dollars.prefix,
-  );
-  const cheap = others.toSorted((a, b) => a.dollars.prefix - b.dollars.prefix);
-  return [none, ours, ...cheap].slice(0, MOST_LINES).map(({ name }) => name);
 }

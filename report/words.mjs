@@ -37,7 +37,7 @@ const en = {
   window: "window",
   line: "limit of the schedule at work",
   dollarsTitle: "Dollars",
-  lines: (most) => `Lines of the chart, at most ${most}`,
+  lines: "Lines of the chart",
   dollarsHelp: (prices) =>
     `Per million tokens: input ${prices.input}, cache read ${prices.read}, cache write ${prices.write}; cache life ${prices.ttlSeconds} s. Drag to zoom, double-click to reset.`,
   total: "in total",
@@ -153,7 +153,7 @@ const zh = {
   window: "上下文窗口",
   line: "当前调度的上限",
   dollarsTitle: "费用（美元）",
-  lines: (most) => `图中的曲线，最多 ${most} 条`,
+  lines: "图中的曲线",
   dollarsHelp: (prices) =>
     `每百万 token：输入 ${prices.input}，读缓存 ${prices.read}，写缓存 ${prices.write}；缓存寿命 ${prices.ttlSeconds} 秒。拖动放大，双击还原。`,
   total: "累计",
@@ -171,7 +171,6 @@ const zh = {
     "sticky, faithful": "分批压缩·保真",
     "sticky, balanced": "分批压缩·均衡",
     "sticky, thrifty": "分批压缩·节省",
-    auto: "自动",
   },
   mapTitle: "每条消息的去向",
   mapHelp: "一格一条消息，按顺序，以所选调用为准。悬停，或聚焦后用方向键，查看原因。",

@@ -2,7 +2,7 @@
 // each move of the hook cost and has brought.
 
 import { Book } from "../tools/ledger.js";
-import { percent, textTable, whole } from "./table.mjs";
+import { figureList, percent, textTable, whole } from "./table.mjs";
 
 /** Rows of a table that are printed; `--json` has them all. */
 const MOST_ROWS = 20;
@@ -35,8 +35,8 @@ export function ledgerText(session, ledger) {
 }
 
 function figures(session, ledger) {
-  const { calls, unreportedCalls, unpricedCalls, editedCalls, callsOverWindow, tokens, dollars } = ledger;
-  const { billed, estimated, withoutHook, saved } = dollars;
+  const { calls, unreportedCalls, unpricedCalls, editedCalls, tokens, dollars } = ledger;
+  const { billed, estimated } = dollars;
   const isEdited = editedCalls > 0;
   const lines = [
     ["session", `${session.format}, ${whole(session.length)} messages`],
@@ -48,14 +48,23 @@ function figures(session, ledger) {
     ["tokens answered", whole(tokens.output)],
     unpricedCalls < calls - unreportedCalls && ["billed", `${usd(billed)}${howKnown(billed, estimated)}`],
     unpricedCalls > 0 && ["  without a price", `${whole(unpricedCalls)} calls; --price-input gives one`],
-    isEdited && ["without the hook", `${usd(withoutHook)}, estimated`],
-    isEdited && [saved >= 0 ? "saved" : "cost more", usd(Math.abs(saved))],
-    isEdited && callsOverWindow > 0 && ["calls over the window unedited", whole(callsOverWindow)],
+    ...(isEdited ? comparison(ledger) : []),
     ["calls edited by the hook", isEdited ? whole(editedCalls) : "none: it was not at work, or had no need"],
     ...predictions(ledger.predicted),
   ].filter((line) => line !== false);
-  const width = Math.max(...lines.map(([title]) => title.length));
-  return lines.map(([title, value]) => `${title.padEnd(width)}  ${value}`).join("\n");
+  return figureList(lines);
+}
+
+/** Against the same conversation without the hook, where it could have been had. */
+function comparison({ callsOverWindow, dollars: { withoutHook, saved } }) {
+  if (callsOverWindow > 0) {
+    const calls = whole(callsOverWindow);
+    return [["without the hook", `not to be had: ${calls} calls would have been over the window`]];
+  }
+  return [
+    ["without the hook", `${usd(withoutHook)}, estimated`],
+    [saved >= 0 ? "saved" : "cost more", usd(Math.abs(saved))],
+  ];
 }
 
 function howKnown(billed, estimated) {
@@ -106,7 +115,8 @@ function moveTable({ moves }) {
     usd(saved),
     reason,
   ]);
-  const table = textTable(["moves", "took out", "rewritten", "cost", "saved since", "why"], rows);
+  const heads = ["moves", "took out", "rewritten", "cost", "saved since", "why"];
+  const table = textTable(heads, rows, { hasProse: true });
   const older = moves.length - newest.length;
   return older > 0 ? `${table}\n${whole(older)} earlier moves are not shown; --json has them.` : table;
 }

@@ -4,7 +4,7 @@
 import { explain } from "../tools/explain.js";
 import { change, shared } from "./numbers.mjs";
 import { UsageError } from "./session.mjs";
-import { textTable, whole } from "./table.mjs";
+import { figureList, textTable, whole } from "./table.mjs";
 
 /** `{ call, messages, names, explanation }` of a recording's `call`-th call (from 1; the last one if undefined). */
 export async function explainCall(recording, call, options) {
@@ -55,14 +55,13 @@ export function explanationText({ call, messages, explanation }) {
     ["cache", schedule.cacheCold ? "cold" : "warm"],
     ["pays back", paybackText(schedule)],
   ];
-  const width = Math.max(...head.map(([name]) => name.length));
-  const figures = head.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+  const figures = figureList(head);
   if (edits.length === 0) return `${figures}\n\nNothing is edited.`;
   const rows = edits.flatMap(({ message, of, layer, action, reason, tokensSaved, kept = [] }) => [
     [`#${message} ${of}`, String(layer), action, whole(tokensSaved), reason],
     ...kept.map(({ lines, why }) => ["", "", "", "", `  ${whole(lines)} lines stay: ${why}`]),
   ]);
-  return `${figures}\n\n${textTable(["message", "layer", "action", "saves", "reason"], rows)}`;
+  return `${figures}\n\n${textTable(["message", "layer", "action", "saves", "reason"], rows, { hasProse: true })}`;
 }
 
 function paybackText({ paybackCalls, expectedCalls }) {

@@ -2,19 +2,25 @@
 
 import contract from "../contract.js";
 import { change, whole } from "./numbers.mjs";
+import { figureList, screenColumns } from "./table.mjs";
 
 const ms = (number) => `${number.toFixed(2)} ms`;
 
-export const CALL_HEADER = row([
-  "call",
-  "messages",
-  "tokens",
-  "saved",
-  "results",
-  "thinking",
-  "dropped",
-  "ms",
-]);
+/** Heads of the columns and their widths; those of the layers are shown where the terminal has room for all. */
+const COLUMNS = [
+  ["call", 6],
+  ["messages", 15],
+  ["tokens", 21],
+  ["saved", 8],
+  ["results", 10],
+  ["thinking", 10],
+  ["dropped", 10],
+  ["ms", 9],
+];
+const LAYER_COLUMNS = ["results", "thinking", "dropped"];
+
+/** The heads of the lines below. */
+export const callHeader = () => row(COLUMNS.map(([head]) => head));
 
 /** One line per call. */
 export function callLine(report) {
@@ -33,8 +39,9 @@ export function callLine(report) {
 }
 
 function row(cells) {
-  const widths = [6, 17, 21, 8, 10, 10, 10, 9];
-  return cells.map((cell, i) => cell.padStart(widths[i])).join(" ");
+  const all = COLUMNS.reduce((sum, [, width]) => sum + 1 + width, -1);
+  const isShown = (head) => all <= screenColumns() || !LAYER_COLUMNS.includes(head);
+  return COLUMNS.flatMap(([head, width], i) => (isShown(head) ? [cells[i].padStart(width)] : [])).join(" ");
 }
 
 /** Rows that say which recorded calls are not played, and how often the recorded conversation was compacted. */
@@ -62,6 +69,7 @@ export function closingTable(session, summary) {
     ],
     ...acted.map((layer) => [`  saved by ${contract.layers[layer]}`, whole(saved[layer])]),
     ["  saved in all", whole(tokensSent.before - tokensSent.after)],
+    ["input dollars, all calls", moneyText(summary)],
     ["largest call", pair(peakTokens)],
     ["calls over the window", pair(callsOverWindow)],
     ["time per call", `median ${ms(totalMs.median)}, p95 ${ms(totalMs.p95)}, max ${ms(totalMs.max)}`],
@@ -71,6 +79,18 @@ export function closingTable(session, summary) {
     ],
   ];
   if (session.problems.length > 0) lines.push(["lines skipped", whole(session.problems.length)]);
-  const width = Math.max(...lines.map(([title]) => title.length));
-  return lines.map(([title, value]) => `${title.padEnd(width)}  ${value}`).join("\n");
+  return figureList(lines);
+}
+
+/** Dollars with and without the hook, and what they are reckoned by. What no provider takes has no price. */
+function moneyText({ dollars, callsOverWindow }) {
+  const { cache, prices, before, after } = dollars;
+  const [input, read, write] = [prices.input, prices.read, prices.write].map(
+    (price) => `$${price.toFixed(2)}`,
+  );
+  const terms = `${cache} cache: ${input} per million tokens of input, ${read} read from the cache, ${write} written to it for ${prices.ttlSeconds} s`;
+  const over = callsOverWindow.before;
+  if (over > 0)
+    return `$${after.toFixed(2)} (${terms}); not to be had without the hook, as ${whole(over)} calls are over the window`;
+  return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change(before, after)}); ${terms}`;
 }

@@ -6,9 +6,9 @@ import { runInNewContext } from "node:vm";
 import { SETTLED } from "../hook/facts.js";
 
 /** JSON of the messages read last that is kept, in UTF-16 code units: whole sessions of the usual size. */
-const KEPT_UNITS = 16 * 1024 * 1024;
+const KEPT_UNITS = 8 * 1024 * 1024;
 /** JSON that is read between two collections of garbage, in UTF-16 code units. */
-const UNITS_PER_COLLECTION = 48 * 1024 * 1024;
+const UNITS_PER_COLLECTION = 16 * 1024 * 1024;
 /** Longer strings are read again when they are wanted. Lists and objects are too, but for the usage. */
 const SHORT_CHARS = 200;
 

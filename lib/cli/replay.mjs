@@ -1,5 +1,5 @@
 // Plays a recorded session call by call through the hook's engine, as the agent did when it was recorded. Every recorded
-// call is played, with the transcript it had. Tokens are the provider's, estimated. Measures, prints nothing.
+// call is played, with the transcript and the usage it had. Tokens are the provider's, estimated. Measures, prints nothing.
 
 import contract from "../contract.js";
 import { keptOf, reasonOf, scheduleOf } from "../hook/events.js";

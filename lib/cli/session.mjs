@@ -12,7 +12,7 @@ import { Recording } from "./recording.mjs";
 /** A mistake of the user's, told in one sentence; the process ends with exit code 2. */
 export class UsageError extends Error {}
 
-const REASONS = {
+export const REASONS = {
   ENOENT: "there is no such file; check the path",
   EISDIR: "that is a folder; name a file in it",
   EACCES: "it may not be read; check its permissions",

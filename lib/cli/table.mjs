@@ -1,13 +1,74 @@
-// Tables of text: the first column to the left, numbers to the right, headings bold where the terminal has colours
-// (and NO_COLOR does not forbid them).
+// Tables of text that fit the terminal: the first column to the left, numbers to the right, headings bold where the
+// terminal has colours (and NO_COLOR does not forbid them).
 
 import colors from "picocolors";
 
-/** `rows` of strings under `heads`. A wide character takes two columns. */
-export function textTable(heads, rows) {
-  const widths = heads.map((head, i) => Math.max(width(head), ...rows.map((row) => width(row[i]))));
-  const line = (cells) => cells.map((cell, i) => pad(cell, widths[i], i === 0)).join("  ");
-  return [colors.bold(line(heads)), ...rows.map(line)].join("\n");
+/** Columns where nobody tells: what a terminal has had from the start. */
+const USUAL_COLUMNS = 80;
+/** Text is not wrapped narrower than this; the line gets longer instead. */
+const LEAST_PROSE = 24;
+
+const GAP = "  ";
+
+/** The terminal's columns. */
+export const screenColumns = () => process.stdout.columns || USUAL_COLUMNS;
+
+/**
+ * `rows` of strings under `heads`. A wide character takes two columns. What is too wide for `columns` continues in another
+ * table below, with the first column again; with `hasProse` the last column is text, and is wrapped.
+ */
+export function textTable(heads, rows, { hasProse = false, columns = screenColumns() } = {}) {
+  const widths = heads.map((head, i) => Math.max(...[head, ...rows.map((row) => row[i])].map(width)));
+  if (hasProse) return proseTable(heads, rows, widths, columns);
+  const tables = columnsThatFit(widths, columns).map((shown) => {
+    const line = (cells) => shown.map((i) => pad(cells[i], widths[i], i === 0)).join(GAP);
+    return [colors.bold(line(heads)), ...rows.map(line)].join("\n");
+  });
+  return tables.join("\n\n");
+}
+
+/** Titles to the left, what they say to the right, wrapped below itself. */
+export function figureList(lines, columns = screenColumns()) {
+  const titles = Math.max(...lines.map(([title]) => width(title)));
+  return lines.map((cells) => proseLines(cells, [titles], columns)).join("\n");
+}
+
+function proseTable(heads, rows, widths, columns) {
+  const [head, ...lines] = [heads, ...rows].map((cells) => proseLines(cells, widths.slice(0, -1), columns));
+  return [colors.bold(head), ...lines].join("\n");
+}
+
+function proseLines(cells, widths, columns) {
+  const before = widths.map((wide, i) => pad(cells[i], wide, i === 0)).join(GAP) + GAP;
+  const [first, ...others] = wrapped(cells.at(-1), Math.max(LEAST_PROSE, columns - width(before)));
+  return [before + first, ...others.map((text) => " ".repeat(width(before)) + text)].join("\n");
+}
+
+/** Lists of columns, each with the first one, none wider than `columns` unless a single one is. */
+function columnsThatFit(widths, columns) {
+  const tables = [];
+  let room = 0;
+  for (let i = 1; i < widths.length; i += 1) {
+    const wide = widths[i] + GAP.length;
+    if (tables.length === 0 || wide > room) {
+      tables.push([0]);
+      room = columns - widths[0];
+    }
+    tables.at(-1).push(i);
+    room -= wide;
+  }
+  return tables.length === 0 ? [[0]] : tables;
+}
+
+function wrapped(text, columns) {
+  const lines = [""];
+  // Spaces at the beginning indent the first line and belong to its first word.
+  for (const word of text.match(/^ *\S+|\S+/g) ?? []) {
+    const line = lines.at(-1) === "" ? word : `${lines.at(-1)} ${word}`;
+    if (width(line) <= columns || lines.at(-1) === "") lines[lines.length - 1] = line;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 export { percent, whole } from "./numbers.mjs";

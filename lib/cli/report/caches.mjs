@@ -7,6 +7,17 @@ export const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
 
 const PER_MILLION = 1e-6;
 
+/** Of these providers and models a cache serves whole earlier requests only. */
+const WITH_BREAKPOINTS = /anthropic|claude/i;
+
+/** Which of the two caches the provider of a recording has: "breakpoint", or "prefix" where nothing speaks for that. */
+export function cacheModelOf(recording) {
+  const said = recording.calls.map(({ at }) => recording.message(at));
+  const { api, provider, model } = said.find((answer) => answer.model !== undefined) ?? {};
+  const isBreakpoint = WITH_BREAKPOINTS.test([recording.format, api, provider, model].join(" "));
+  return isBreakpoint ? "breakpoint" : "prefix";
+}
+
 /** The longest common run of unchanged messages with the previous request is read. */
 export class PrefixCache {
   #last;

@@ -2,7 +2,7 @@
 // `npm run build:report` from report/ and shipped with the package.
 
 import { open, readFile } from "node:fs/promises";
-import { UsageError } from "../session.mjs";
+import { REASONS, UsageError } from "../session.mjs";
 
 const PAGE = new URL("page.html", import.meta.url);
 
@@ -11,7 +11,8 @@ export async function openReport(path) {
   try {
     return await open(path, "w");
   } catch (error) {
-    throw new UsageError(`Cannot write ${path}: ${error.message}.`);
+    const reason = error.code === "ENOENT" ? "its folder is not there; make it first" : REASONS[error.code];
+    throw new UsageError(`Cannot write ${path}: ${reason ?? error.message}.`);
   }
 }
 

@@ -2,18 +2,20 @@
 
 import hook from "../../hook/hook.js";
 
+/** The policy that edits nothing. */
+export const NONE = "no compression";
+
 /** Makers of policies by name; each gets `{ contextWindow, prices }`. */
 export const POLICIES = {
-  "no compression": () => async (messages) => messages,
+  [NONE]: () => async (messages) => messages,
   everyCall: ours({ schedule: "everyCall" }),
   "sticky, faithful": ours({ schedule: "sticky", economy: "faithful" }),
   "sticky, balanced": ours({ schedule: "sticky" }),
   "sticky, thrifty": ours({ schedule: "sticky", economy: "thrifty" }),
-  auto: ours({ schedule: "auto" }),
 };
 
 /** The policy that stands for each schedule of ours. */
-export const POLICY_OF = { auto: "auto", everyCall: "everyCall", sticky: "sticky, balanced" };
+export const POLICY_OF = { auto: "sticky, balanced", everyCall: "everyCall", sticky: "sticky, balanced" };
 
 /** Our hook with these options, as a policy; it knows the prices it will be measured by. */
 export function ours(options) {

@@ -1,9 +1,11 @@
 // Versions of messages: two messages with the same content share one, as they would share a place in a provider's cache.
 
+import { createHash } from "node:crypto";
 import counting from "../../tools/count.js";
 
 export class Versions {
   #make;
+  #ofMessage = new WeakMap();
   #ofContent = new WeakMap();
   #ofKey = new Map();
 
@@ -12,8 +14,17 @@ export class Versions {
     this.#make = make;
   }
 
-  /** The version of `message`. Equal content, the same object. */
+  /** The version of `message`, which never changes. Equal content, the same object. */
   of(message) {
+    let version = this.#ofMessage.get(message);
+    if (version === undefined) {
+      version = this.#byContent(message);
+      this.#ofMessage.set(message, version);
+    }
+    return version;
+  }
+
+  #byContent(message) {
     const { content } = message;
     if (typeof content !== "object" || content === null) return this.#byKey(message);
     let version = this.#ofContent.get(content);
@@ -26,7 +37,9 @@ export class Versions {
 
   #byKey(message) {
     const { role, content, toolCallId, timestamp } = message;
-    const key = JSON.stringify([role, content, toolCallId, timestamp]);
+    // A digest, as the text of a recording may be larger than memory.
+    const text = JSON.stringify([role, content, toolCallId, timestamp]);
+    const key = createHash("sha1").update(text).digest("base64");
     let version = this.#ofKey.get(key);
     if (version === undefined) {
       version = this.#make(message);

@@ -43,7 +43,7 @@ pub struct Report {
     pub moves: Vec<Move>,
     /// How far the estimates of the prompts were off, as shares of what was reported.
     pub prompt_error: Quantiles,
-    /// How far the cache reads to be expected were off, as shares of the larger of both.
+    /// How far the cache reads to be expected were off where nothing was missed, as shares of the larger of both.
     pub read_error: Quantiles,
 }
 
@@ -169,7 +169,8 @@ fn errors(calls: &[Call], presence: &[bool]) -> (Quantiles, Quantiles) {
             prompts.push((predicted - prompt).abs() / prompt);
         }
         let expected = if is_present { call.sight.expected } else { call.sight.expected_unedited };
-        if let Some(expected) = expected {
+        // A miss stands in a list of its own; here it would hide how well the other reads were foreseen.
+        if let Some(expected) = expected.filter(|_| call.sight.miss.is_none()) {
             let most = expected.max(call.sight.read).max(1.0);
             reads.push((expected - call.sight.read).abs() / most);
         }
