@@ -3,7 +3,6 @@
 // of the conversation.
 
 import contract from "../../contract.js";
-import options from "../../hook/options.js";
 import native from "../../native/native.js";
 import counting from "../../tools/count.js";
 import { hitRate } from "./bill.mjs";
