@@ -391,6 +391,8 @@ export interface LedgerTerms {
   maxPromptTokens?: number
   /** When the host kept the cache warm, in ms. */
   warmedAt?: Array<number>
+  /** When it gave it up, in ms. */
+  coldAt?: Array<number>
 }
 
 /** A line that could not be used. */
@@ -446,6 +448,8 @@ export interface PlanRequest {
   cache?: CachePrices
   /** When the host kept the cache warm, in ms. */
   warmedAt?: Array<number>
+  /** When it gave it up, in ms. */
+  coldAt?: Array<number>
   /** Whether messages dropped side by side are an edit each. */
   byMessage: boolean
 }

@@ -142,6 +142,12 @@ export interface TransformContextOptions {
    */
   warmedAt?: number[] | (() => number[] | undefined);
   /**
+   * When the host gave the provider's cache up, in ms since 1970, or a function that says it at each call: the first call
+   * after such a time is taken for one on a cold cache, where a batch is free. For a host that changed its tools, or whose
+   * user finished a task and wants the context cut now. All of a conversation's, as for `warmedAt`. Default: none.
+   */
+  coldAt?: number[] | (() => number[] | undefined);
+  /**
    * Most tokens a prompt should have, whatever the window, or a function that says it at each call: for models that
    * charge every token more above a size, set it just below. Default: none. Nothing fails above it; batches and the
    * sliding window act there as they do at their shares of the window.

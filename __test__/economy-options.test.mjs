@@ -76,6 +76,17 @@ test("a pause that the host kept warm is not cold, and one without is", async ()
   assert.throws(() => createTransformContext({ warmedAt: 7 }), /option warmedAt is 7; it must be an array/);
 });
 
+test("a host that gives the cache up has the next call cut, and no later one for that", async () => {
+  const messages = session(30);
+  const at = messages.at(-2).timestamp;
+  const cut = (list, coldAt) => createTransformContext({ coldAt })(list);
+  assert.equal(await cut(messages, undefined), messages);
+  const sent = await cut(messages, () => [at]);
+  assert.notEqual(sent, messages);
+  const grown = [...messages, { role: "user", content: "go on", timestamp: at + 1000 }];
+  assert.deepEqual((await cut(grown, [at])).slice(0, sent.length), sent, "what was cut stays cut as it was");
+});
+
 test("where the function throws or says nothing usable, prices are learned", async () => {
   const messages = session(30);
   const learned = await explain(messages, { schedule: "sticky", cache: "auto" });

@@ -166,6 +166,7 @@ class Hook {
         overheadTokens: this.#asked(options.overheadTokens, amount),
         maxPromptTokens: this.#asked(options.maxPromptTokens, positive),
         warmedAt: this.#asked(options.warmedAt, times),
+        coldAt: this.#asked(options.coldAt, times),
       };
       await call.away(engine.enter(book, read.slots, from, terms, call.flag));
       facts.keep(list, read);
@@ -198,6 +199,7 @@ class Hook {
     const overheadTokens = this.#asked(options.overheadTokens, amount);
     const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
     const warmedAt = this.#asked(options.warmedAt, times);
+    const coldAt = this.#asked(options.coldAt, times);
     const cache = this.#askedCache();
     const { buffer, length } = slots;
     const asked = {
@@ -209,6 +211,7 @@ class Hook {
       readings,
       isByMessage,
       warmed: warmedAt?.at(-1),
+      cold: coldAt?.at(-1),
       ...cache,
     };
     if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) {
@@ -220,6 +223,7 @@ class Hook {
       maxPromptTokens,
       cache,
       warmedAt,
+      coldAt,
       byMessage: isByMessage,
     };
     const plan = core.engine.plan(slots, request, call.flag);

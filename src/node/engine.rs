@@ -89,6 +89,8 @@ pub struct PlanRequest {
     pub cache: Option<CachePrices>,
     /// When the host kept the cache warm, in ms.
     pub warmed_at: Option<Vec<f64>>,
+    /// When it gave it up, in ms.
+    pub cold_at: Option<Vec<f64>>,
     /// Whether messages dropped side by side are an edit each.
     pub by_message: bool,
 }
@@ -169,6 +171,7 @@ impl Engine {
             let (wanted, slots) = (slots.to_vec(), self.slots.clone());
             let limits = self.limits_now(request.context_window, request.max_prompt_tokens);
             let warmed = request.warmed_at.unwrap_or_default();
+            let lost = request.cold_at.unwrap_or_default();
             let prices = request.cache.map(|CachePrices { read, write, ttl_seconds }| {
                 let ttl = ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);
                 (Prices { read, write, ttl_seconds: ttl }, ttl_seconds.is_none())
@@ -178,7 +181,7 @@ impl Engine {
             Ok(blocking(flag, move |cancel| {
                 let before = last.0.lock().take().unwrap_or_default();
                 let mut transcript = slots.transcript(&wanted, before)?;
-                transcript.set_warmed(warmed);
+                transcript.set_cache_times(warmed, lost);
                 cancel.check()?;
                 let numbers = planned(&planner, &transcript, &limits, &said, request.by_message);
                 // Schedules keep the messages they planned over anyway; the guard keeps none.
@@ -202,14 +205,15 @@ impl Engine {
     ) -> Result<Promise<()>> {
         guarded(|| {
             let (wanted, slots, book) = (slots.to_vec(), self.slots.clone(), book.0.clone());
-            let LedgerTerms { context_window, overhead_tokens, max_prompt_tokens, warmed_at } = terms;
+            let LedgerTerms { context_window, overhead_tokens, max_prompt_tokens, warmed_at, cold_at } =
+                terms;
             let limits = self.limits_now(context_window, max_prompt_tokens);
             let Planner::Layers(mode, policy, _) = self.planner.clone() else {
                 return Err(Failure::invalid("the guard keeps no ledger"));
             };
             Ok(blocking(flag, move |cancel| {
                 let mut transcript = Transcript::new(slots.get(&wanted)?);
-                transcript.set_warmed(warmed_at.unwrap_or_default());
+                transcript.set_cache_times(warmed_at.unwrap_or_default(), cold_at.unwrap_or_default());
                 cancel.check()?;
                 let options = ledger::Options { mode, policy: &policy, limits: &limits, overhead_tokens };
                 book.lock().enter(&transcript, from as usize, options);

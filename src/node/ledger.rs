@@ -29,6 +29,8 @@ pub struct LedgerTerms {
     pub max_prompt_tokens: Option<f64>,
     /// When the host kept the cache warm, in ms.
     pub warmed_at: Option<Vec<f64>>,
+    /// When it gave it up, in ms.
+    pub cold_at: Option<Vec<f64>>,
 }
 
 /// Dollars for a million tokens.
@@ -148,6 +150,7 @@ impl LedgerBook {
                 read: of.read * PER_MILLION,
                 write: of.write * PER_MILLION,
                 output: of.output * PER_MILLION,
+                ..Tariff::default()
             });
             Ok(blocking(flag, move |_| Ok(book.lock().report(tariff).into())))
         })

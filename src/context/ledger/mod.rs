@@ -64,6 +64,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// What its tokens cost, of the prices of all sources.
+    fn tariff(&self, tariffs: &[Option<Tariff>]) -> Option<Tariff> {
+        let listed = tariffs.get(self.source).copied().flatten();
+        listed.map(|tariff| tariff.at(self.sight.prompt.unwrap_or(0.0)))
+    }
+
     /// Whether its report can be set against what stands before it.
     pub(crate) fn is_comparable(&self) -> bool {
         self.sight.prompt.is_some() && !self.sight.is_stale

@@ -101,7 +101,7 @@ pub(super) fn moves(
         }
         let of_model = last_of.get_mut(call.source).map(|before| std::mem::replace(before, taken));
         let since = taken.minus(of_model.unwrap_or_default()).at(in_tokens);
-        let tariff = tariffs.get(call.source).copied().flatten();
+        let tariff = call.tariff(tariffs);
         let held = call.sight.has_cache && call.sight.last > 0.0 && cause.is_none_or(|_| is_ours);
         let rewritten = if held && (tokens.abs() >= LEAST_TOKENS || is_ours) {
             (call.sight.last - since - call.sight.read).max(0.0)

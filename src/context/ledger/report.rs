@@ -87,7 +87,7 @@ impl Quantiles {
 /// `tariffs` are those of the sources.
 pub(super) fn report(calls: &[Call], tariffs: &[Option<Tariff>]) -> Report {
     let presence = presence(calls);
-    let tariff_of = |call: &Call| tariffs.get(call.source).copied().flatten();
+    let tariff_of = |call: &Call| call.tariff(tariffs);
     let mut report = Report { calls: calls.len(), ..Report::default() };
     let mut causes = Vec::with_capacity(calls.len());
     for (at, (call, &is_present)) in calls.iter().zip(&presence).enumerate() {

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use super::clock::{Clock, Request};
-use super::economy::Prices;
 use super::prices::{Bills, listed};
 use super::tariff::Tariff;
 use crate::context::transcript::{Body, Message, Source, Usage};
@@ -132,9 +131,9 @@ impl CacheWatch {
         self.rewritten();
     }
 
-    /// Takes in when the host kept the cache warm, in ms, oldest first.
-    pub fn set_warmed(&mut self, times: &Arc<[f64]>) {
-        self.clock.set_warmed(times);
+    /// Takes in when the host kept the cache warm, and when it gave it up, in ms, oldest first.
+    pub fn set_times(&mut self, times: (&Arc<[f64]>, &Arc<[f64]>)) {
+        self.clock.set_times(times);
     }
 
     /// What a token of `source` costs, as far as it was billed, else as listed.
@@ -154,7 +153,7 @@ impl CacheWatch {
             self.rewritten();
         }
         self.was_stale = is_stale;
-        let listed = listed(call.source, Prices::default()).ttl_seconds;
+        let listed = listed(call.source).ttl_seconds;
         let ttl = call.fixed_ttl.unwrap_or(listed);
         let is_cold = self.clock.is_cold_for(call.source, call.time_ms, ttl, call.fixed_ttl.is_none());
         let least = call.fixed_ttl.unwrap_or(listed.min(LEAST_TTL_SECONDS));

@@ -25,6 +25,8 @@ pub struct Clock {
     expected: Option<Source>,
     /// When the last request to the model in use was sent again to keep its entry alive, in ms, oldest first.
     warmed: Arc<[f64]>,
+    /// When the host gave the cache up, in ms, oldest first.
+    lost: Arc<[f64]>,
 }
 
 /// What is known of one model's cache.
@@ -58,9 +60,17 @@ pub struct Request<'a> {
 }
 
 impl Clock {
-    /// Takes in when the host kept the cache warm, in ms, oldest first.
-    pub fn set_warmed(&mut self, times: &Arc<[f64]>) {
-        self.warmed = Arc::clone(times);
+    /// Takes in when the host kept the cache warm, and when it gave it up, in ms, oldest first.
+    pub fn set_times(&mut self, (warmed, lost): (&Arc<[f64]>, &Arc<[f64]>)) {
+        self.warmed = Arc::clone(warmed);
+        self.lost = Arc::clone(lost);
+    }
+
+    /// Whether the host gave the cache up since the last request to `model`.
+    fn is_given_up(&self, model: &Model, time_ms: Option<f64>) -> bool {
+        let Some((last, now)) = model.last_ms.zip(time_ms) else { return false };
+        let before = self.lost.partition_point(|&lost| lost <= now);
+        before.checked_sub(1).and_then(|at| self.lost.get(at)).is_some_and(|&lost| lost > last)
     }
 
     /// Milliseconds that the entry of `model` is unread at `time_ms`. A warmer repeats the latest request, so it keeps that
@@ -88,6 +98,9 @@ impl Clock {
         let Some(model) = self.models.iter().find(|model| model.source == *source) else {
             return !self.models.is_empty();
         };
+        if self.is_given_up(model, time_ms) {
+            return true;
+        }
         // Servers that count prompts but tell of no cache mostly have one for prefixes, without a time to live.
         if learns && self.reports && !self.shows_cache {
             return false;
@@ -262,13 +275,14 @@ mod tests {
 
     #[test]
     fn a_warmed_gap_is_not_cold_and_teaches_no_longer_life() {
+        let times = (&Arc::from([270_000.0, 540_000.0]), &Arc::default());
         let mut clock = reported(&[(0.0, 0.0, 9000.0)], false, false);
-        clock.set_warmed(&Arc::from([270_000.0, 540_000.0]));
+        clock.set_times(times);
         assert!(!is_cold_after(&clock, 840.0) && is_cold_after(&clock, 841.0));
         assert!(is_cold_after(&reported(&[(0.0, 0.0, 9000.0)], false, false), 840.0));
         let read = [(0.0, 0.0, 9000.0), (800.0, 9000.0, 100.0)];
         let mut clock = Clock::default();
-        clock.set_warmed(&Arc::from([270_000.0, 540_000.0]));
+        clock.set_times(times);
         for (seconds, read, written) in read {
             let usage = Usage { cache_read: Some(read), cache_write: Some(written), ..Usage::default() };
             let time_ms = Some(seconds * MS_PER_SECOND);
@@ -279,13 +293,22 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_that_was_given_up_is_cold_until_the_next_request() {
+        let mut clock = reported(&[(0.0, 0.0, 9000.0)], false, false);
+        clock.set_times((&Arc::default(), &Arc::from([50_000.0])));
+        assert!(!is_cold_after(&clock, 49.0) && is_cold_after(&clock, 51.0));
+        clock.set_times((&Arc::default(), &Arc::from([-1.0])));
+        assert!(!is_cold_after(&clock, 51.0), "that was before the last request");
+    }
+
+    #[test]
     fn a_warmer_keeps_the_entry_of_the_latest_model_only() {
         let mut clock = after(&[("a", Some(0.0), true), ("b", Some(1000.0), true)]);
-        clock.set_warmed(&Arc::from([270_000.0]));
+        clock.set_times((&Arc::from([270_000.0]), &Arc::default()));
         let now = Some(400_000.0);
         assert!(!clock.is_cold_for(&source("b"), now, TTL, true));
         assert!(clock.is_cold_for(&source("a"), now, TTL, true));
-        clock.set_warmed(&Arc::from([500_000.0]));
+        clock.set_times((&Arc::from([500_000.0]), &Arc::default()));
         assert!(clock.is_cold_for(&source("b"), now, TTL, true), "one that comes later says nothing of now");
     }
 

@@ -80,7 +80,7 @@ impl EveryCall {
     /// Takes in what is new in `transcript` before `end`, and tells of each call.
     pub fn play(&mut self, transcript: &Transcript, end: usize, mut observe: impl FnMut(Played)) {
         let mut is_caught_up = false;
-        self.watch.set_warmed(transcript.warmed());
+        self.watch.set_times(transcript.cache_times());
         let messages = transcript.messages().iter().enumerate().take(end);
         for (index, message) in messages.skip(self.account.len()) {
             if let Some(assistant) = message.assistant() {

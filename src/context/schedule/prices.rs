@@ -6,44 +6,37 @@
 use super::economy::Prices;
 use super::tariff::{self, Tariff};
 use crate::context::transcript::{Source, Usage};
+use crate::contract::{CACHE_READ, CACHE_TTL_SECONDS};
 
-/// Prices as published in November 2026, by what the provider's or the model's name contains; the first that fits.
-const TABLE: [(&str, Prices); 6] = [
-    ("claude", Prices { read: 0.1, write: 1.25, ttl_seconds: 300.0 }),
-    ("anthropic", Prices { read: 0.1, write: 1.25, ttl_seconds: 300.0 }),
-    ("gpt", Prices { read: 0.1, write: 1.0, ttl_seconds: 1800.0 }),
-    ("openai", Prices { read: 0.1, write: 1.0, ttl_seconds: 1800.0 }),
-    ("gemini", Prices { read: 0.1, write: 1.0, ttl_seconds: 300.0 }),
-    ("deepseek", Prices { read: 0.03, write: 1.0, ttl_seconds: 300.0 }),
-];
-/// From this version of GPT on, writing to the cache costs more than input.
-const DEAR_WRITES_FROM: f64 = 5.6;
-const DEAR_WRITE: f64 = 1.25;
+/// What holds of a model that is neither listed nor billed: a write costs more only where a bill says so.
+const UNKNOWN: Prices = Prices { read: CACHE_READ, write: 1.0, ttl_seconds: CACHE_TTL_SECONDS };
+/// How long entries live and what writing costs at least, by what the provider's or the model's name contains, as published
+/// in November 2026; the first that fits.
+const FAMILIES: [(&str, f64, f64); 4] =
+    [("claude", 300.0, 1.25), ("anthropic", 300.0, 1.25), ("gpt", 1800.0, 1.0), ("openai", 1800.0, 1.0)];
 
 /// Relative prices beyond these are mistakes of whoever priced the call.
 const READ_RANGE: (f64, f64) = (0.001, 1.0);
 const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 
-/// Where neither names of provider and model nor bills say anything.
+/// Where no bill says anything.
 #[must_use]
-pub fn listed(source: &Source, otherwise: Prices) -> Prices {
-    let model = source.model.to_lowercase();
-    let provider = source.provider.to_lowercase();
-    let found = TABLE.iter().find(|(name, _)| model.contains(name));
-    let found = found.or_else(|| TABLE.iter().find(|(name, _)| provider.contains(name)));
-    let prices = found.map_or(otherwise, |(_, prices)| *prices);
-    if gpt_version(&model).is_some_and(|version| version >= DEAR_WRITES_FROM) {
-        return Prices { write: DEAR_WRITE, ..prices };
+pub fn listed(source: &Source) -> Prices {
+    let (model, provider) = (source.model.to_lowercase(), source.provider.to_lowercase());
+    let found = FAMILIES.iter().find(|(name, ..)| model.contains(name));
+    let found = found.or_else(|| FAMILIES.iter().find(|(name, ..)| provider.contains(name)));
+    let family = found.map_or(UNKNOWN, |&(_, ttl_seconds, write)| Prices { write, ttl_seconds, ..UNKNOWN });
+    let Some(tariff) = tariff::listed(source) else { return family };
+    let (read, write) = (tariff.read / tariff.input, tariff.write / tariff.input);
+    Prices {
+        read: if within(read, READ_RANGE) { read } else { family.read },
+        write: if within(write, WRITE_RANGE) { write.max(1.0) } else { 1.0 },
+        ..family
     }
-    prices
 }
 
-/// The `5.6` of `gpt-5.6-mini`.
-fn gpt_version(model: &str) -> Option<f64> {
-    let (_, after) = model.split_once("gpt-")?;
-    let end =
-        after.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(after.len());
-    after.get(..end)?.trim_end_matches('.').parse().ok()
+fn within(price: f64, (least, most): (f64, f64)) -> bool {
+    (least..=most).contains(&price)
 }
 
 /// What was billed so far, by model.
@@ -66,24 +59,27 @@ struct Sum {
 }
 
 impl Bills {
-    /// Takes in what a call of `source` cost.
+    /// Takes in what a call of `source` cost, as it would have cost below every price step.
     pub fn note(&mut self, source: &Source, usage: &Usage) {
         let at = self.0.iter().position(|(of, _)| of == source).unwrap_or(self.0.len());
         if at == self.0.len() {
             self.0.push((source.clone(), Bill::default()));
         }
         let Some((_, bill)) = self.0.get_mut(at) else { return };
-        bill.input.add(usage.input, usage.cost_input);
-        bill.read.add(usage.cache_read, usage.cost_cache_read);
-        bill.write.add(usage.cache_write, usage.cost_cache_write);
-        bill.output.add(usage.output, usage.cost_output);
+        let listed = tariff::listed(source).unwrap_or_default();
+        let (factor, answer) = listed.factors(usage.prompt_tokens().unwrap_or(0.0));
+        let base = |dollars: Option<f64>| dollars.map(|dollars| dollars / factor);
+        bill.input.add(usage.input, base(usage.cost_input));
+        bill.read.add(usage.cache_read, base(usage.cost_cache_read));
+        bill.write.add(usage.cache_write, base(usage.cost_cache_write));
+        bill.output.add(usage.output, usage.cost_output.map(|dollars| dollars / answer));
     }
 
     /// What a token of `source` costs in dollars: as billed where that says it, else as listed; `None` where neither does.
     #[must_use]
     pub fn tariff(&self, source: &Source) -> Option<Tariff> {
-        let relative = self.prices(source, Prices::default());
-        let listed = tariff::listed(source, relative);
+        let relative = self.prices(source);
+        let listed = tariff::listed(source);
         let Some((_, bill)) = self.0.iter().find(|(of, _)| of == source) else { return listed };
         let believed = |sum: Sum| sum.price().filter(|price| *price <= tariff::MAX_PRICE);
         let from_read = believed(bill.read).map(|price| price / relative.read);
@@ -94,18 +90,18 @@ impl Bills {
             read: input * relative.read,
             write: input * relative.write,
             output: believed(bill.output).or(listed.map(|of| of.output)).unwrap_or(0.0),
+            steps: listed.map(|of| of.steps).unwrap_or_default(),
         })
     }
 
-    /// The prices of `source`: as billed where that says it, else as listed, else `otherwise`.
+    /// The prices of `source`: as billed where that says it, else as listed.
     #[must_use]
-    pub fn prices(&self, source: &Source, otherwise: Prices) -> Prices {
-        let listed = listed(source, otherwise);
+    pub fn prices(&self, source: &Source) -> Prices {
+        let listed = listed(source);
         let Some((_, bill)) = self.0.iter().find(|(of, _)| of == source) else { return listed };
         let Some(input) = bill.input.price() else { return listed };
-        let relative = |sum: Sum, (least, most): (f64, f64)| {
-            sum.price().map(|price| price / input).filter(|price| (least..=most).contains(price))
-        };
+        let relative =
+            |sum: Sum, range| sum.price().map(|price| price / input).filter(|price| within(*price, range));
         Prices {
             read: relative(bill.read, READ_RANGE).unwrap_or(listed.read),
             write: relative(bill.write, WRITE_RANGE).unwrap_or(listed.write),
@@ -133,8 +129,6 @@ impl Sum {
 mod tests {
     use super::*;
 
-    const OTHERWISE: Prices = Prices { read: 0.2, write: 1.5, ttl_seconds: 60.0 };
-
     fn source(provider: &str, model: &str) -> Source {
         Source { api: "x".into(), provider: provider.into(), model: model.into() }
     }
@@ -156,13 +150,35 @@ mod tests {
     }
 
     #[test]
-    fn prices_are_listed_by_model_then_by_provider() {
-        let bills = Bills::default();
-        let of = |provider, model| bills.prices(&source(provider, model), OTHERWISE);
-        assert!(close(of("openrouter", "claude-opus-4-5").write, 1.25));
-        assert!(close(of("openai", "o4-mini").write, 1.0) && close(of("openai", "gpt-5.5").write, 1.0));
-        assert!(close(of("openai", "gpt-5.6-codex").write, 1.25) && close(of("x", "gpt-5.6.").read, 0.1));
-        assert_eq!(of("mine", "own-model"), OTHERWISE);
+    fn prices_are_listed_by_model_then_by_family() {
+        let of = |provider, model| Bills::default().prices(&source(provider, model));
+        let close_to = |prices: Prices, read, write| close(prices.read, read) && close(prices.write, write);
+        assert!(close_to(of("openrouter", "claude-opus-4-5"), 0.1, 1.25));
+        assert!(close_to(of("anthropic", "claude-fable-5-1"), 0.025, 1.25));
+        assert!(close_to(of("anthropic", "claude-nobody-knows"), 0.1, 1.25));
+        assert!(
+            close_to(of("openai", "gpt-5.5"), 0.1, 1.0) && close_to(of("openai", "gpt-6.1-sol"), 0.05, 1.25)
+        );
+        assert!(close_to(of("zai", "glm-5.3"), 0.26 / 1.4, 1.0) && close_to(of("zai", "glm-99"), 0.1, 1.0));
+        assert_eq!(of("mine", "own-model"), UNKNOWN);
+        assert!(close(of("x", "gpt-99").ttl_seconds, 1800.0));
+    }
+
+    #[test]
+    fn bills_above_a_price_step_teach_the_prices_below_it() {
+        let haiku = source("anthropic", "claude-haiku-5-5");
+        let call = |read: f64, factor: f64| Usage {
+            input: Some(1000.0),
+            cache_read: Some(read),
+            cost_input: Some(1000.0 * 1e-7 * factor),
+            cost_cache_read: Some(read * 1e-8 * factor),
+            ..Usage::default()
+        };
+        let mut bills = Bills::default();
+        bills.note(&haiku, &call(50_000.0, 1.0));
+        bills.note(&haiku, &call(150_000.0, 5.0));
+        let tariff = bills.tariff(&haiku).unwrap_or_default();
+        assert!(close(tariff.input * 1e6, 0.1) && close(tariff.at(100_001.0).read * 1e6, 0.05));
     }
 
     #[test]
@@ -172,11 +188,8 @@ mod tests {
         bills.note(&one, &billed(0.025, 1.25));
         bills.note(&other, &billed(0.1, 2.0));
         bills.note(&one, &billed(0.025, 1.25));
-        assert!(close(bills.prices(&one, OTHERWISE).read, 0.025));
-        assert!(
-            close(bills.prices(&other, OTHERWISE).read, 0.1)
-                && close(bills.prices(&other, OTHERWISE).write, 2.0)
-        );
+        assert!(close(bills.prices(&one).read, 0.025));
+        assert!(close(bills.prices(&other).read, 0.1) && close(bills.prices(&other).write, 2.0));
     }
 
     #[test]
@@ -191,7 +204,7 @@ mod tests {
         ] {
             let mut bills = Bills::default();
             bills.note(&claude, &usage);
-            let prices = bills.prices(&claude, OTHERWISE);
+            let prices = bills.prices(&claude);
             assert!(close(prices.read, 0.1) && close(prices.write, 1.25), "{usage:?}");
         }
     }

@@ -42,6 +42,7 @@ pub struct Transcript {
     messages: Vec<Arc<Message>>,
     links: Vec<Linked>,
     warmed: Arc<[f64]>,
+    lost: Arc<[f64]>,
 }
 
 impl Transcript {
@@ -50,7 +51,7 @@ impl Transcript {
     pub fn new(messages: Vec<Arc<Message>>) -> Self {
         let mut links = Vec::with_capacity(messages.len());
         link(&messages, &mut links);
-        Self { messages, links, warmed: Arc::default() }
+        Self { messages, links, warmed: Arc::default(), lost: Arc::default() }
     }
 
     /// Lets go of all but its first `len` messages and takes in these after them, as if it had been made of them: what
@@ -65,17 +66,17 @@ impl Transcript {
         link(&self.messages, &mut self.links);
     }
 
-    /// When the host sent a request again to keep the provider's cache alive, in ms since 1970, in any order.
-    pub fn set_warmed(&mut self, mut times: Vec<f64>) {
-        times.retain(|time| time.is_finite());
-        times.sort_by(f64::total_cmp);
-        self.warmed = times.into();
+    /// When the host sent a request again to keep the provider's cache alive, and when it gave the cache up, in ms since
+    /// 1970, in any order.
+    pub fn set_cache_times(&mut self, warmed: Vec<f64>, lost: Vec<f64>) {
+        self.warmed = sorted(warmed);
+        self.lost = sorted(lost);
     }
 
     /// The same, oldest first.
     #[must_use]
-    pub fn warmed(&self) -> &Arc<[f64]> {
-        &self.warmed
+    pub fn cache_times(&self) -> (&Arc<[f64]>, &Arc<[f64]>) {
+        (&self.warmed, &self.lost)
     }
 
     /// The messages, oldest first.
@@ -145,6 +146,12 @@ impl Transcript {
     pub fn last_user(&self) -> Option<usize> {
         self.messages.iter().rposition(|message| message.is_user())
     }
+}
+
+fn sorted(mut times: Vec<f64>) -> Arc<[f64]> {
+    times.retain(|time| time.is_finite());
+    times.sort_by(f64::total_cmp);
+    times.into()
 }
 
 #[cfg(test)]

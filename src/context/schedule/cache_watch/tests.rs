@@ -242,7 +242,7 @@ fn where_nothing_was_ever_cached_nothing_is_missed() {
 
 #[test]
 fn a_token_that_was_not_read_costs_what_it_cost_less_the_reading() {
-    let tariff = Tariff { input: 4.0, read: 0.5, write: 5.0, output: 9.0 };
+    let tariff = Tariff { input: 4.0, read: 0.5, write: 5.0, output: 9.0, ..Tariff::default() };
     let usage = |cache_write| Usage { cache_write, ..Usage::default() };
     for (write, expected) in [(Some(1.0), 4.5), (Some(0.0), 3.5), (None, 3.5)] {
         assert!((extra(tariff, &usage(write)) - expected).abs() < 1e-9, "{write:?}");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Sent};
 use super::clock::{Clock, Request};
-use super::economy::{Policy, Prices, waters_window};
+use super::economy::{Policy, waters_window};
 use super::fold::Fold;
 use super::held::Held;
 use super::ledger::{Ledger, Speaker};
@@ -145,8 +145,8 @@ impl Sticky {
     /// Takes in what is new in `transcript`, and tells of each call.
     pub fn play(&mut self, transcript: &Transcript, mut observe: impl FnMut(Played)) {
         let mut is_caught_up = false;
-        self.clock.set_warmed(transcript.warmed());
-        self.watch.set_warmed(transcript.warmed());
+        self.clock.set_times(transcript.cache_times());
+        self.watch.set_times(transcript.cache_times());
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
                 let estimate = self.estimate();
@@ -231,9 +231,9 @@ impl Sticky {
         });
         if self.policy.learns_prices {
             self.bills.note(&assistant.source, &assistant.usage);
-            self.policy.prices = self.bills.prices(&assistant.source, Prices::default());
+            self.policy.prices = self.bills.prices(&assistant.source);
         } else if self.policy.learns_ttl {
-            self.policy.prices.ttl_seconds = listed(&assistant.source, Prices::default()).ttl_seconds;
+            self.policy.prices.ttl_seconds = listed(&assistant.source).ttl_seconds;
         }
         if message.is_sent {
             let sent = Sent { raw, edited: sent };
