@@ -9,7 +9,7 @@ import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { clearOver100k, coldOnly, maskBatches, wholeRounds } from "./yardsticks.mjs";
 
 /** Ours, and the yardsticks. */
-const POLICIES = {
+export const POLICIES = {
   ...OURS,
   "whole rounds 0.75 → 0.5": wholeRounds,
   "clear over 100k, keep 20": clearOver100k,

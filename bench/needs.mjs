@@ -1,0 +1,96 @@
+// What answers need of what was said before, and how much of it is in view under each policy, offline and without a key:
+// `npm run bench:needs [-- SESSION or FOLDER…]`. Without any the sessions are public recordings at pinned commits, and the
+// table is written to bench/results/needs-public.json. A file NAME.diff beside NAME.jsonl is the session's last diff.
+
+import { existsSync, statSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
+import { progressBar } from "../lib/cli/progress.mjs";
+import { PRICES } from "../lib/cli/report/caches.mjs";
+import { loadSession } from "../lib/cli/session.mjs";
+import { percent, textTable, whole } from "../lib/cli/table.mjs";
+import { recordedCompactions } from "./economy/compaction.mjs";
+import { POLICIES } from "./economy/compare.mjs";
+import { uncompacted } from "./economy/uncompacted.mjs";
+import { addNeeds, emptyNeeds, needsUnder, Session, sharesOf } from "./needs/measure.mjs";
+import { publicRecordings } from "./public.mjs";
+
+const RESULTS = new URL("results/", import.meta.url);
+
+/** `auto` is another name of the sticky one. */
+const { auto, ...COMPARED } = POLICIES;
+const ALL = { ...COMPARED, "the host's compactions, as recorded": recordedCompactions };
+
+const HEADS = ["policy", "tokens a call", "copied text", "edits", "earlier calls", "last diff"];
+const LEGEND = `tokens a call  mean size of a request, as the simulated provider counts
+copied text    spans of 24 code units that an answer copies from anything before it and that stand in the request
+edits          edits whose old lines, so far as they were shown before, all stand in the request
+earlier calls  tool calls made so far that stand in the request
+last diff      lines that the session's last diff removes or replaces, in the request when they are edited`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { window: { type: "string", default: "200000" }, each: { type: "boolean" } },
+});
+const isPublic = positionals.length === 0;
+const contextWindow = Number(values.window);
+
+const files = isPublic ? await publicRecordings() : (await Promise.all(positionals.map(filesIn))).flat();
+const bar = progressBar(files.length * Object.keys(ALL).length);
+const rows = [];
+const totals = new Map(Object.keys(ALL).map((policy) => [policy, emptyNeeds()]));
+for (const file of files) {
+  const recording = await loadSession(file);
+  const { messages: played, compactions } = uncompacted(recording);
+  const messages = Array.from({ length: played.length }, (_, number) => played.message(number));
+  const session = new Session(messages, await diffOf(file));
+  for (const [policy, make] of Object.entries(ALL)) {
+    const play = make({ contextWindow, prices: PRICES, compactions });
+    const needs = await needsUnder(play, session, played, { contextWindow });
+    totals.set(policy, addNeeds(totals.get(policy), needs));
+    rows.push({ session: basename(file), policy, ...needs, shares: sharesOf(needs) });
+    bar.advance();
+  }
+}
+bar.stop();
+for (const [policy, needs] of totals)
+  rows.push({ session: "all", policy, ...needs, shares: sharesOf(needs) });
+
+for (const name of [...new Set(rows.map(({ session }) => session))]) {
+  if (name !== "all" && values.each !== true) continue;
+  const own = rows.filter(({ session }) => session === name);
+  const [{ calls, spans, edits, touched }] = own;
+  console.log(
+    `\n${name}: ${whole(calls)} calls, ${whole(spans)} copied spans, ${whole(edits)} edits, ${whole(touched)} lines of the last diff\n`,
+  );
+  console.log(textTable(HEADS, own.map(cells)));
+}
+console.log(`\n${LEGEND}`);
+if (isPublic) {
+  await mkdir(RESULTS, { recursive: true });
+  await writeFile(
+    new URL("needs-public.json", RESULTS),
+    `${JSON.stringify({ contextWindow, rows }, null, 1)}\n`,
+  );
+}
+
+function cells({ policy, shares }) {
+  const { tokensPerCall, copied, edits, earlierCalls, lastDiff } = shares;
+  return [
+    policy,
+    whole(tokensPerCall),
+    ...[copied, edits, earlierCalls, lastDiff].map((share) => percent(share)),
+  ];
+}
+
+async function filesIn(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  const names = await readdir(path);
+  return names.filter((name) => /\.jsonl?$/.test(name)).map((name) => join(path, name));
+}
+
+async function diffOf(file) {
+  const diff = file.replace(/\.jsonl?$/, ".diff");
+  return diff !== file && existsSync(diff) ? readFile(diff, "utf8") : undefined;
+}
