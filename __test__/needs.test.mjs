@@ -223,7 +223,7 @@ test("the bench tells of a folder of sessions, with a diff beside one of them", 
     "sticky, balanced",
     "pi's own compaction",
     "cold only",
-    "the host's compactions, as recorded",
+    "compacted as recorded",
   ])
     assert.match(stdout, new RegExp(`^${policy} +[\\d,]+ +100\\.0 % +100\\.0 % +100\\.0 % +100\\.0 %$`, "m"));
 });

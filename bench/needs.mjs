@@ -18,16 +18,14 @@ import { publicRecordings } from "./public.mjs";
 
 const RESULTS = new URL("results/", import.meta.url);
 
-/** `auto` is another name of the sticky one. */
-const { auto, ...COMPARED } = POLICIES;
-const ALL = { ...COMPARED, "the host's compactions, as recorded": recordedCompactions };
+const ALL = { ...POLICIES, "compacted as recorded": recordedCompactions };
 
-const HEADS = ["policy", "tokens a call", "copied text", "edits", "earlier calls", "last diff"];
-const LEGEND = `tokens a call  mean size of a request, as the simulated provider counts
-copied text    spans of 24 code units that an answer copies from anything before it and that stand in the request
-edits          edits whose old lines, so far as they were shown before, all stand in the request
-earlier calls  tool calls made so far that stand in the request
-last diff      lines that the session's last diff removes or replaces, in the request when they are edited`;
+const HEADS = ["policy", "tokens", "copied", "edits", "calls", "diff"];
+const LEGEND = `tokens  mean size of a request, as the simulated provider counts
+copied  spans of 24 code units that an answer copies from before, in the request
+edits   edits whose old lines, so far as they were shown before, are in the request
+calls   earlier tool calls that stand in the request
+diff    lines the last diff removes or replaces, in the request when edited`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -65,6 +63,8 @@ for (const name of [...new Set(rows.map(({ session }) => session))]) {
     `\n${name}: ${whole(calls)} calls, ${whole(spans)} copied spans, ${whole(edits)} edits, ${whole(touched)} lines of the last diff\n`,
   );
   console.log(textTable(HEADS, own.map(cells)));
+  const over = own.filter((row) => row.over > 0).map((row) => `${row.policy} ${whole(row.over)}`);
+  if (over.length > 0) console.log(`\nOver the window, and taken as answered: ${over.join(", ")}`);
 }
 console.log(`\n${LEGEND}`);
 if (isPublic) {

@@ -3,17 +3,7 @@
 import { percent, textTable, whole } from "../../lib/cli/table.mjs";
 import { ASSUMED_DIFFERING, planOf } from "./summary.mjs";
 
-const ARM_HEADS = [
-  "arm",
-  "solved",
-  "steps",
-  "prompt tokens",
-  "from cache",
-  "answered",
-  "dollars",
-  "misses",
-  "refused",
-];
+const ARM_HEADS = ["arm", "solved", "steps", "prompt", "cached", "output", "dollars", "misses", "refused"];
 
 /** What is about to be run, and what it can show. */
 export function planText(settings) {
@@ -26,19 +16,22 @@ export function planText(settings) {
   ].join("\n");
 }
 
-/** The results as tables. */
+/** The results as tables; prompt and output in tokens, cached as the share of the prompt that was read from the cache. */
 export function resultsText({ arms, comparisons, settings }) {
-  const rows = arms.map(({ arm, solved, tasks, steps, tokens, dollars, misses, refused }) => [
-    arm,
-    `${solved} of ${tasks}`,
-    whole(steps),
-    whole(tokens.input + tokens.cacheRead + tokens.cacheWrite),
-    whole(tokens.cacheRead),
-    whole(tokens.output),
-    dollars.toFixed(2),
-    whole(misses),
-    whole(refused),
-  ]);
+  const rows = arms.map(({ arm, solved, tasks, steps, tokens, dollars, misses, refused }) => {
+    const prompt = tokens.input + tokens.cacheRead + tokens.cacheWrite;
+    return [
+      arm,
+      `${solved} of ${tasks}`,
+      whole(steps),
+      whole(prompt),
+      percent(prompt > 0 ? tokens.cacheRead / prompt : 0),
+      whole(tokens.output),
+      dollars.toFixed(2),
+      whole(misses),
+      whole(refused),
+    ];
+  });
   return [
     textTable(ARM_HEADS, rows),
     ...comparisons.map((comparison) => comparisonText(comparison, settings)),

@@ -61,6 +61,7 @@ function needsOf(message, touched = []) {
 export function emptyNeeds() {
   return {
     calls: 0,
+    over: 0,
     tokens: 0,
     spans: 0,
     spansInView: 0,
@@ -83,7 +84,7 @@ export async function needsUnder(policy, session, recording, provider) {
   const lines = new Visible((version) => version.lines);
   const before = { spans: new Set(), lines: new Set(), calls: 0, next: 0 };
   const needs = emptyNeeds();
-  for await (const { given, sent, prompt } of play(recording, loop)) {
+  for await (const { given, sent, prompt, isRefused } of play(recording, loop)) {
     for (; before.next < given.length; before.next += 1) {
       const version = session.version(given[before.next]);
       for (const span of version.spans) before.spans.add(span);
@@ -93,6 +94,7 @@ export async function needsUnder(policy, session, recording, provider) {
     const request = sent.map((message) => session.version(message));
     for (const visible of [spans, lines]) visible.show(request);
     needs.calls += 1;
+    needs.over += Number(isRefused);
     needs.tokens += prompt;
     needs.earlierCalls += before.calls === 0 ? 1 : sum(request, ({ calls }) => calls) / before.calls;
     score(needs, session.needs.get(given.length), before, { spans, lines });
