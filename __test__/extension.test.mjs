@@ -63,7 +63,7 @@ test("its options are the hook's, and its window the model's", async () => {
   const kept = resultsIn(session.agent.state.messages).map(textOf);
   assert.ok(last.slice(0, -6).every((text) => /^\[\.\.\. \d+ lines omitted/m.test(text)));
   assert.deepEqual(last.slice(-6), kept.slice(-6));
-  assert.match(statuses.at(-1)[1], /^strata \d+k? → \d+k? \(−\d+ %\)$/);
+  assert.match(statuses.at(-1)[1], /^strata \d+k? → \d+k?$/);
   const transformed = events.filter(({ type }) => type === "transformed");
   assert.equal(transformed.length, CALLS + 1);
   assert.ok(events.every(({ type }) => type !== "failed"));
@@ -76,7 +76,8 @@ test("options that are not allowed are refused when pi loads the extension", () 
 
 test("the status line is short, and says when nothing works", () => {
   const line = (tokensBefore, tokensAfter) => statusLine({ type: "transformed", tokensBefore, tokensAfter });
-  assert.equal(line(142_300, 61_000), "strata 142k → 61k (−57 %)");
+  assert.equal(line(142_300, 61_000), "strata 142k → 61k");
+  assert.equal(line(142_300, 142_100), "strata 142k", "nothing that can be seen was saved");
   assert.equal(line(900, 900), "strata 900");
   assert.equal(line(0, 0), "strata 0");
   assert.equal(
@@ -120,7 +121,7 @@ test("as installed, it is set in pi's own settings files, the project's over the
   assert.match(markersIn((await runPi(installed, { env: byEnv })).sent), /已省略 \d+ 行/);
 });
 
-test("with recall the model has the tool that reads a marker's handle, and gets the whole text back", async () => {
+test("with nothing set the model has the tool that reads a marker's handle, and gets the whole text back", async () => {
   function* script(sent) {
     for (let i = 0; i < 9; i += 1)
       yield {
@@ -132,7 +133,7 @@ test("with recall the model has the tool that reads a marker's handle, and gets 
     yield { calls: [{ name: "recall", arguments: { handle, pattern: "line 1[0-9]7 of" } }] };
     yield { text: "done" };
   }
-  const settings = { strata: { schedule: "everyCall", recall: true } };
+  const settings = { strata: { schedule: "everyCall" } };
   const run = () => runPi(installed, { script, env: { LC_ALL: "C" } });
   const { session, sent } = await withSettings(settings, {}, run);
   const [shortened] = resultsIn(sent.at(-1).messages).map(textOf);
@@ -141,8 +142,10 @@ test("with recall the model has the tool that reads a marker's handle, and gets 
   assert.equal(answer.toolName, "recall");
   assert.equal(answer.isError, false, textOf(answer));
   for (const line of [107, 147, 197]) assert.match(textOf(answer), new RegExp(`line ${line} of 0`));
-  const plain = await withSettings(everyCall, {}, () => runPi(installed));
-  assert.ok(!plain.session.getActiveToolNames().includes("recall"), "only where it is asked for");
+  const without = { strata: { schedule: "everyCall", recall: false } };
+  const plain = await withSettings(without, {}, () => runPi(installed));
+  assert.ok(!plain.session.getActiveToolNames().includes("recall"), "unless it is switched off");
+  assert.doesNotMatch(markersIn(plain.sent), /handle:/);
 });
 
 test("the markers speak the user's language", async () => {
@@ -159,6 +162,11 @@ test("the markers speak the user's language", async () => {
 test("settings that are wrong are told, and the session goes on", async () => {
   const cases = [
     [{ strata: { economies: "thrifty" } }, /there is no option economies/],
+    [{ strata: { protectPaths: "PLAN.md" } }, /protectPaths must be an array of path patterns/],
+    [
+      { strata: { compactionModel: 7, persistEdits: "yes" } },
+      /compactionModel must be a model.*\n.*persistEdits must be true or false/,
+    ],
     [{ strata: 7 }, /the key "strata" in .* must be an object/],
     ["{ not json", /is not JSON/],
   ];
@@ -174,7 +182,7 @@ test("settings that are wrong are told, and the session goes on", async () => {
 test("/strata shows what the last request held, what was edited and why, and what was billed", async () => {
   const prompts = ["/strata", "go", "/strata"];
   const run = () => runPi(installed, { prompts, env: { LC_ALL: "C" } });
-  const { notices } = await withSettings(everyCall, {}, run);
+  const { notices, session } = await withSettings(everyCall, {}, run);
   const [first, panel] = notices.map(([, text]) => text);
   assert.match(first, /has seen no request/);
   const rows = (title) => {
@@ -198,7 +206,103 @@ test("/strata shows what the last request held, what was edited and why, and wha
   assert.match(panel, /^Schedule: everyCall; recomputed at every call\.$/m);
   assert.match(
     panel,
-    /Billed for the messages above: \$\d+\.\d\d\. Without the hook about \$\d+\.\d\d: \$\d+\.\d\d (saved|lost)\. Not sent since pi started: [\d,]+ tokens in 11 calls\./,
+    /^Prices of anthropic\/scripted-1: \$3 a million tokens of input, cache reads × 0\.1, writes × 1\.25\.$/m,
+  );
+  const footer = session.getSessionStats().cost;
+  assert.ok(footer > 0);
+  assert.ok(panel.includes(`pi has counted $${footer.toFixed(3)} for this session.`), panel);
+  assert.match(panel, /Not sent since it started: [\d,]+ tokens in 11 calls\.$/);
+  assert.doesNotMatch(panel, /undefined|NaN|Without the hook/);
+});
+
+test("/strata show lists what was cut and opens it, by number and by handle", async () => {
+  const prompts = ["/strata show", "go", "/strata show", "/strata show 2", "/strata show 99"];
+  const { notices, session } = await withSettings(everyCall, {}, () =>
+    runPi(installed, { prompts, env: { LC_ALL: "C" } }),
+  );
+  const [none, list, second, missing] = notices.map(([, text]) => text);
+  assert.match(none, /has seen no request/);
+  const rows = Array.from(list.matchAll(/^(\d+) {2}(\w+): (.+?) {2,}[\d,]+ *([0-9a-f]{8})?$/gm));
+  assert.ok(rows.length >= CALLS - 6, list);
+  assert.deepEqual(
+    rows.map(([, nth]) => Number(nth)),
+    rows.map((_, at) => at + 1),
+  );
+  assert.ok(
+    rows.some(([, , tool, , handle]) => tool === "bash" && handle !== undefined),
+    list,
+  );
+  const texts = session.agent.state.messages.map((message) =>
+    (Array.isArray(message.content)
+      ? message.content.map((block) => block.text ?? block.thinking ?? "")
+      : []
+    ).join("\n"),
+  );
+  assert.ok(
+    texts.some((text) => text !== "" && second.includes(text)),
+    second,
+  );
+  assert.match(missing, /There is no cut 99/);
+});
+
+test("/strata now cuts before the next request, where the schedule alone would wait", async () => {
+  const script = function* () {
+    for (let round = 0; round < 2; round += 1) {
+      for (let i = 0; i < 12; i += 1)
+        yield {
+          calls: [
+            {
+              name: "bash",
+              arguments: { command: `for n in $(seq 300); do echo line $n of ${round} ${i}; done` },
+            },
+          ],
+        };
+      yield { text: "done" };
+    }
+  };
+  const settings = { strata: { economy: "thrifty" } };
+  const run = (prompts) =>
+    withSettings(settings, {}, () => runPi(installed, { script, prompts, env: { LC_ALL: "C" } }));
+  const waits = await run(["go", "on"]);
+  const cuts = await run(["go", "/strata now", "on"]);
+  const size = ({ sent }) => JSON.stringify(sent[13].messages).length;
+  assert.ok(size(cuts) < 0.8 * size(waits), `${size(cuts)} against ${size(waits)}`);
+  assert.match(cuts.notices[0][1], /The next request is cut/);
+});
+
+test("/strata off holds for later sessions, until /strata on", async () => {
+  const off = await withSettings(everyCall, {}, () => runPi(installed, { prompts: ["/strata off", "go"] }));
+  assert.doesNotMatch(markersIn(off.sent), /omitted|省略/);
+  const later = await withSettings(everyCall, {}, () => runPi(installed, { prompts: ["go", "/strata on"] }));
+  assert.doesNotMatch(markersIn(later.sent), /omitted|省略/);
+  const on = await withSettings(everyCall, {}, () => runPi(installed));
+  assert.match(markersIn(on.sent), /omitted|省略/);
+});
+
+test("results of files that protectPaths names stay whole", async () => {
+  const script = function* () {
+    yield {
+      calls: [
+        {
+          name: "bash",
+          arguments: {
+            command:
+              "mkdir -p docs/a; for f in PLAN.md docs/a/x.md other.md; do for n in $(seq 200); do echo $f $n; done > $f; done",
+          },
+        },
+      ],
+    };
+    for (const path of ["PLAN.md", "./docs/a/x.md", join(folder, "docs/a/x.md"), "other.md"])
+      yield { calls: [{ name: "read", arguments: { path } }] };
+    for (let i = 0; i < 7; i += 1) yield { calls: [{ name: "bash", arguments: { command: `echo ${i}` } }] };
+    yield { text: "done" };
+  };
+  const settings = { strata: { schedule: "everyCall", protectPaths: ["PLAN.md", "docs/**"] } };
+  const { sent } = await withSettings(settings, {}, () => runPi(installed, { script, env: { LC_ALL: "C" } }));
+  const read = resultsIn(sent.at(-1).messages).map(textOf).slice(1, 5);
+  assert.deepEqual(
+    read.map((text) => /lines omitted/.test(text)),
+    [false, false, false, true],
   );
 });
 

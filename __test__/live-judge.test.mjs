@@ -7,12 +7,14 @@ import { Judge } from "../bench/live/judge.mjs";
 import { Loop } from "../bench/live/loop.mjs";
 import { Provider } from "../bench/live/provider.mjs";
 import { countTokens } from "../index.js";
-import { findCutPoint } from "./coding-agent/pi.mjs";
+import { codingAgents } from "./coding-agent/pi.mjs";
 import { compacted } from "./support/live/compaction.mjs";
 import { Invariants } from "./support/live/invariants.mjs";
 import { LIES } from "./support/live/lies.mjs";
 import { Scribe } from "./support/live/texts.mjs";
 import { conversation } from "./support/transcripts.mjs";
+
+const { findCutPoint } = await codingAgents["0.74.2"]();
 
 const PLAIN = { scale: 1, basePrompt: 1000 };
 

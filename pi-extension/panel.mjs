@@ -2,7 +2,6 @@
 // cost. Numbers and names only.
 
 import strata from "../index.js";
-import { apart } from "../lib/cli/numbers.mjs";
 
 /** Where a message's tokens are counted, by its role. */
 const KINDS = {
@@ -16,9 +15,12 @@ const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool cal
 /** What the provider counted beyond the messages: its own prompt, the tools' definitions, its framing. */
 const REST = "prompt and tools";
 
-/** The panel's text for the last call, `{ messages, sent }`, under these options of the hook, after so many `calls`. */
-export async function panelText({ messages, sent }, options, calls) {
-  const { contextWindow } = options;
+/**
+ * The panel's text for the last call, `{ messages, sent }`, under these options of the hook. `session` says the rest: its
+ * `calls`, the `note` on prices, the `dollars` pi has counted, when it `warmed` the cache, and what `problems` there are.
+ */
+export async function panelText({ messages, sent }, options, { calls, note, dollars, warmed, problems }) {
+  const contextWindow = options.contextWindow();
   const explained = await strata.explain(messages, options);
   const { tokensBefore, tokensAfter, scale, schedule, edits } = explained;
   const kinds = await tokensByKind(sent, { scale, total: tokensAfter });
@@ -37,8 +39,21 @@ export async function panelText({ messages, sent }, options, calls) {
         )),
     "",
     `Schedule: ${schedule.mode}; ${schedule.why}.`,
-    await costLine(messages, options, calls),
+    note,
+    ...(warmed.length === 0
+      ? []
+      : [`pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`]),
+    `pi has counted $${dollars.toFixed(3)} for this session. Not sent since it started: ${number(calls.tokensSaved)} tokens in ${calls.count} calls.`,
+    ...problems.map((problem) => `Settings: ${problem}; the default is used.`),
   ].join("\n");
+}
+
+function times(count) {
+  return count === 1 ? "once" : `${count} times`;
+}
+
+function clock(ms) {
+  return new Date(ms).toTimeString().slice(0, 5);
 }
 
 /** Rows of `[kind, tokens, messages]`, the largest first, that add up to `total`. */
@@ -74,7 +89,7 @@ function partsOf(message) {
   return Array.from(kinds, ([kind, blocks]) => [kind, { ...message, content: blocks }]);
 }
 
-const ACTIONS = {
+export const ACTIONS = {
   keepLines: "cut by line",
   summarize: "shortened",
   omitImages: "images left out",
@@ -98,25 +113,7 @@ function reasons(messages, edits, total) {
   return Array.from(rows.values()).sort((a, b) => b[1] - a[1]);
 }
 
-/** What the messages above were billed, by their own usage; what the hook had to do with it is estimated. */
-async function costLine(messages, options, calls) {
-  const sent = `Not sent since pi started: ${number(calls.tokensSaved)} tokens in ${calls.count} calls.`;
-  const { dollars, editedCalls, unpricedCalls } = await strata.ledger(messages, options);
-  const { billed, estimated, withoutHook, saved } = dollars;
-  if (billed === 0) return `No price is known for the messages above. ${sent}`;
-  const how = estimated > 0 ? ` (${estimated < billed ? "in part " : ""}by list prices)` : "";
-  const rest = unpricedCalls > 0 ? `, ${unpricedCalls} calls without a price` : "";
-  const bill = `Billed for the messages above: ${usd(billed)}${how}${rest}.`;
-  if (editedCalls === 0) return `${bill} ${sent}`;
-  const outcome = `${usd(apart(withoutHook, billed))} ${saved >= 0 ? "saved" : "lost"}`;
-  return `${bill} Without the hook about ${usd(withoutHook)}: ${outcome}. ${sent}`;
-}
-
-function usd(dollars) {
-  return `$${dollars.toFixed(2)}`;
-}
-
-function table(header, rows) {
+export function table(header, rows) {
   const lines = [header, ...rows.map(([name, tokens, count]) => [name, number(tokens), String(count)])];
   const widths = header.map((_, column) => Math.max(...lines.map((cells) => cells[column].length)));
   return lines.map(([name, ...cells]) =>

@@ -1,14 +1,8 @@
 // A session of the real pi coding agent whose model is a script of ten tool calls with long results.
 
+import { join } from "node:path";
 import { createScriptedModel, scriptedModel } from "../../examples/scripted/model.mjs";
-import {
-  AuthStorage,
-  createAgentSession,
-  DefaultResourceLoader,
-  ModelRegistry,
-  SessionManager,
-  SettingsManager,
-} from "../coding-agent/pi.mjs";
+import { codingAgents } from "../coding-agent/pi.mjs";
 
 /** Calls of the script; the model is asked once more, for its last word. */
 export const CALLS = 10;
@@ -24,12 +18,14 @@ function* tenCalls() {
 /**
  * A session over the script, in this folder and with these extensions, after these prompts; what the model was sent,
  * and what the user saw. Without a screen, as in print mode, if `hasUI` is false. Another `script` is handed a function
- * that says what the model was sent so far.
+ * that says what the model was sent so far; another `version` of pi, `model`, or `sessionManager`, a function of that class,
+ * can be had; a prompt may be a function that is handed the session.
  */
 export async function runSession(folder, extensions, options = {}) {
-  const { prompts = ["go"], hasUI = true, script = tenCalls } = options;
-  const settingsManager = SettingsManager.inMemory();
-  const authStorage = AuthStorage.inMemory({ anthropic: { type: "api_key", key: "none" } });
+  const { prompts = ["go"], hasUI = true, script = tenCalls, version = "0.74.2" } = options;
+  const pi = await codingAgents[version]();
+  const { createAgentSession, DefaultResourceLoader, SessionManager, SettingsManager } = pi;
+  const settingsManager = SettingsManager.inMemory(options.settings);
   const resourceLoader = new DefaultResourceLoader({
     cwd: folder,
     agentDir: folder,
@@ -41,16 +37,16 @@ export async function runSession(folder, extensions, options = {}) {
   const { session, extensionsResult } = await createAgentSession({
     cwd: folder,
     agentDir: folder,
-    authStorage,
-    modelRegistry: ModelRegistry.inMemory(authStorage),
-    model: scriptedModel,
-    sessionManager: SessionManager.inMemory(folder),
+    ...(await credentials(pi, folder)),
+    model: options.model ?? scriptedModel,
+    sessionManager: options.sessionManager?.(SessionManager) ?? SessionManager.inMemory(folder),
     settingsManager,
     resourceLoader,
   });
   const errors = [...extensionsResult.errors];
   const model = createScriptedModel(script(() => model.sent));
-  session.agent.streamFn = model.streamFn;
+  // Its name until 0.86, and since.
+  for (const name of ["streamFn", "streamFunction"]) session.agent[name] = model.streamFn;
   const statuses = [];
   const notices = [];
   const uiContext = {
@@ -62,6 +58,20 @@ export async function runSession(folder, extensions, options = {}) {
     ...(hasUI ? { uiContext } : {}),
     onError: (error) => errors.push(error),
   });
-  for (const prompt of prompts) await session.prompt(prompt);
+  for (const prompt of prompts) {
+    if (typeof prompt === "function") await prompt(session);
+    else await session.prompt(prompt);
+  }
   return { session, sent: model.sent, statuses, notices, errors };
+}
+
+/** A key for the scripted model's provider, as each version of pi takes it. */
+async function credentials({ AuthStorage, ModelRegistry, ModelRuntime }, folder) {
+  if (ModelRuntime === undefined) {
+    const authStorage = AuthStorage.inMemory({ anthropic: { type: "api_key", key: "none" } });
+    return { authStorage, modelRegistry: ModelRegistry.inMemory(authStorage) };
+  }
+  const modelRuntime = await ModelRuntime.create({ authPath: join(folder, "auth.json"), modelsPath: null });
+  await modelRuntime.setRuntimeApiKey("anthropic", "none");
+  return { modelRuntime };
 }

@@ -1,0 +1,127 @@
+// The extension in every pi it says it works in: loaded by pi's own loader, called at each request of a real session. What
+// was cut can be read back after a restart, on another branch and after a compaction, and pi summarises what the model saw.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { countTokens } from "../index.js";
+import { createExtension } from "../pi-extension/index.mjs";
+import { forEachPi } from "./support/on-node22.mjs";
+import { CALLS, runSession } from "./support/pi-session.mjs";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-versions-"));
+after(() => rmSync(folder, { recursive: true }));
+process.env.PI_CODING_AGENT_DIR = folder;
+process.env.LC_ALL = "C";
+
+const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
+const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
+const handlesIn = (messages) =>
+  resultsIn(messages).flatMap((message) =>
+    Array.from(textOf(message).matchAll(/handle: ([0-9a-f]{8})/g), ([, handle]) => handle),
+  );
+const everyCall = (options) => createExtension({ schedule: "everyCall", ...options });
+
+/** The tool that an extension registered, as pi would run it. */
+function recallOf(register) {
+  let tool;
+  const extension = (pi) =>
+    register(
+      new Proxy(pi, {
+        get: (target, name) =>
+          name === "registerTool"
+            ? (given) => {
+                tool = given;
+                target.registerTool(given);
+              }
+            : target[name],
+      }),
+    );
+  return { extension, recall: async (handle) => tool.execute("call", { handle }) };
+}
+
+await forEachPi(
+  async (version) => {
+    const run = (extensions, options) => runSession(folder, extensions, { version, ...options });
+
+    test(`pi ${version} finds it in the package, calls it at each request, and the model has recall`, async () => {
+      const { session, sent, statuses, errors } = await run({ additionalExtensionPaths: [PACKAGE] });
+      assert.deepEqual(errors, []);
+      assert.equal(sent.length, CALLS + 1);
+      assert.equal(statuses.length, CALLS + 1);
+      assert.ok(
+        statuses.every(([key, text]) => key === "pi-strata" && /^strata \d+k?( → \d+k?)?$/.test(text)),
+      );
+      assert.ok(session.getActiveToolNames().includes("recall"));
+    });
+
+    test(`pi ${version}: every marker resolves after a restart, on every branch and after a compaction`, async () => {
+      const file = (Manager) => Manager.create(folder, join(folder, `sessions-${version}`));
+      const first = await run({ extensionFactories: [everyCall()] }, { sessionManager: file });
+      assert.deepEqual(first.errors, []);
+      const handles = handlesIn(first.sent.at(-1).messages);
+      assert.ok(handles.length >= 4, `${handles.length} markers`);
+      const manager = first.session.sessionManager;
+      const path = manager.getSessionFile();
+      const ids = manager.getBranch().map(({ id }) => id);
+      const again = recallOf(everyCall());
+      const kept = resultsIn(first.session.agent.state.messages).map(textOf);
+      const resumed = await run(
+        { extensionFactories: [again.extension] },
+        { prompts: [], sessionManager: (Manager) => Manager.open(path) },
+      );
+      assert.deepEqual(resumed.errors, []);
+      const reopened = resumed.session.sessionManager;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(...ids),
+          fc.boolean(),
+          fc.constantFrom(...handles),
+          async (id, isCompacted, handle) => {
+            reopened.branch(id);
+            if (isCompacted) reopened.appendCompaction("a summary", id, 1000);
+            const { content, details } = await again.recall(handle);
+            assert.equal(details.found, true, content[0].text);
+            assert.ok(kept.some((text) => text.includes(content[0].text.split("\n").at(5))));
+          },
+        ),
+        { numRuns: 60 },
+      );
+    });
+
+    test(`pi ${version} summarises what the model saw, and keeps the same tail`, async () => {
+      const compacted = async (extension) => {
+        const seen = [];
+        const spy = (pi) => {
+          pi.on("session_before_compact", ({ preparation }) => {
+            const { messagesToSummarize, turnPrefixMessages, firstKeptEntryId, tokensBefore } = preparation;
+            seen.push({
+              tokens: countTokens([...messagesToSummarize, ...turnPrefixMessages]),
+              kept: firstKeptEntryId,
+            });
+            return { compaction: { summary: "a summary", firstKeptEntryId, tokensBefore } };
+          });
+        };
+        const compact = (session) => session.compact();
+        const sessionManager = (Manager) => Manager.inMemory(folder);
+        const { session, errors } = await run(
+          { extensionFactories: [...(extension ? [extension] : []), spy] },
+          { prompts: ["go", compact], sessionManager, settings: { compaction: { keepRecentTokens: 3000 } } },
+        );
+        assert.deepEqual(errors, []);
+        const branch = session.sessionManager.getBranch();
+        const at = branch.findIndex(({ id }) => id === seen[0].kept);
+        return { ...seen[0], at };
+      };
+      const [plain, ours] = [await compacted(), await compacted(everyCall())];
+      assert.equal(ours.at, plain.at, "the kept tail begins where it did");
+      assert.ok(ours.tokens < 0.6 * plain.tokens, `${ours.tokens} of ${plain.tokens}`);
+    });
+  },
+  { file: import.meta.url, minPassed: 3 },
+);

@@ -1,0 +1,108 @@
+// Brings what the model sees to pi's own summaries, forks and session file: pi goes on from its uncut list, and would pay
+// a second time for what was left out.
+
+import strata from "../index.js";
+
+/** pi under its two names. */
+const HOSTS = [
+  () => import("@earendil-works/pi-coding-agent"),
+  () => import("@mariozechner/pi-coding-agent"),
+];
+
+/** The messages with no more than `tokens` in them, for a fork that another model goes on with. */
+export function shrink(messages, tokens, options = {}) {
+  const limits = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, highWater: 1, lowWater: 0.99 };
+  return strata.createTransformContext({ marker: "en", ...options, ...limits })(messages);
+}
+
+/** What was sent of each message that pi handed over: the message, or undefined where it was left out. */
+export function sentOf({ messages, sent }) {
+  const found = new Map();
+  let next = 0;
+  for (const message of messages) {
+    const key = keyOf(message);
+    const isSent = next < sent.length && (sent[next] === message || keyOf(sent[next]) === key);
+    // Two that are alike cannot be told apart: they stay as they are.
+    if (found.has(key)) found.set(key, { is: "alike" });
+    else found.set(key, { is: isSent ? "sent" : "left out", message: isSent ? sent[next] : undefined });
+    if (isSent) next += 1;
+  }
+  return (message) => {
+    const known = found.get(keyOf(message));
+    return known === undefined || known.is === "alike" ? { message } : known;
+  };
+}
+
+/** pi hands over its messages as copies: what an edit keeps tells which is which. */
+function keyOf({ role, timestamp, toolCallId } = {}) {
+  return `${role} ${timestamp} ${toolCallId ?? ""}`;
+}
+
+/**
+ * Puts into pi's preparation what the model sees of the messages that are to be summarised, in place: pi then goes on with
+ * its own prompt and model. What it keeps, and from where on, is not touched.
+ */
+export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSummarize }, sent) {
+  for (const list of [messagesToSummarize, turnPrefixMessages]) {
+    replace(list, (message) => sent(message).message);
+  }
+  replace(entriesToSummarize, (entry) => {
+    if (entry?.type !== "message") return entry;
+    const { message } = sent(entry.message);
+    return message === entry.message ? entry : message && { ...entry, message };
+  });
+}
+
+/** A summary of nothing would say nothing: a list of which nothing is left stays. */
+function replace(list, seen) {
+  if (!Array.isArray(list)) return;
+  const left = list.map(seen).filter((item) => item !== undefined);
+  if (left.length > 0) list.splice(0, list.length, ...left);
+}
+
+/** pi's own compaction by another model, named `provider/id`; throws where it cannot be. */
+export async function compactBy(name, { preparation, customInstructions, signal }, { modelRegistry }) {
+  const [provider, ...id] = name.split("/");
+  const model = modelRegistry?.find(provider, id.join("/"));
+  if (model === undefined) throw new Error(`pi knows no model ${name}`);
+  const auth = await modelRegistry.getApiKeyAndHeaders(model);
+  if (auth?.ok === false) throw new Error(`no key for ${name}`);
+  const { compact } = await importHost();
+  return compact(
+    preparation,
+    model,
+    auth?.apiKey,
+    auth?.headers,
+    customInstructions,
+    signal,
+    undefined,
+    undefined,
+    auth?.env,
+  );
+}
+
+async function importHost() {
+  for (const load of HOSTS) {
+    try {
+      return await load();
+    } catch {
+      // The other name, then.
+    }
+  }
+  throw new Error("pi's own packages cannot be imported from here");
+}
+
+/** Drafts of pi's `context_edit` entries for what was edited since they were last written. */
+export function contextEdits(contextEntries, sent) {
+  const drafts = [];
+  for (const { sourceEntry, messages } of contextEntries ?? []) {
+    if (sourceEntry?.type !== "message" || messages?.length !== 1) continue;
+    const [message] = messages;
+    const { message: seen } = sent(message);
+    if (seen === undefined)
+      drafts.push({ type: "context_edit", targetId: sourceEntry.id, replacement: null });
+    else if (JSON.stringify(seen.content) !== JSON.stringify(message.content))
+      drafts.push({ type: "context_edit", targetId: sourceEntry.id, replacement: { content: seen.content } });
+  }
+  return drafts;
+}
