@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { signed, withFigures } from "../bench/readme.mjs";
+import { PAGES, signed, withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
 import options from "../lib/hook/options.js";
 import native from "../lib/native/native.js";
@@ -19,6 +19,9 @@ const pages = [
 
 const { checkHookOptions } = options;
 
+const READMES = ["README.md", "README.zh-CN.md"];
+const ECONOMICS = ["docs/economics.md", "docs/economics.zh-CN.md"];
+
 const read = (name) => readFileSync(join(root, name), "utf8");
 
 /** Code blocks without their comments: those are in the reader's language. */
@@ -29,17 +32,55 @@ function codeOf(text) {
   });
 }
 
+/** Our own files on the web: a package does not carry the pages that its README names. */
+const WEB =
+  /^https:\/\/(?:github\.com\/pi-strata\/pi-strata\/blob|raw\.githubusercontent\.com\/pi-strata\/pi-strata)\/main\//;
+
+/** The files of the repository that a page links to, from its root. */
+function linksOf(page) {
+  const targets = read(page).matchAll(/(?:\]\(|^\[\w+\]: )([^)#\s]+)/gm);
+  return Array.from(targets, ([, target]) => target).flatMap((target) => {
+    if (WEB.test(target)) return [target.replace(WEB, "")];
+    return /^https?:/.test(target) ? [] : [join(dirname(page), target)];
+  });
+}
+
 test("README.md and README.zh-CN.md show the same code", () => {
-  const english = codeOf(read("README.md"));
+  const [english, chinese] = READMES.map((page) => codeOf(read(page)));
   assert.ok(english.length > 0);
-  assert.deepEqual(codeOf(read("README.zh-CN.md")), english);
+  assert.deepEqual(chinese, english);
+});
+
+test("a README is read in a minute, and what it links to is on the web or in the package", () => {
+  const { files } = JSON.parse(read("package.json"));
+  for (const page of READMES) {
+    assert.ok(read(page).split("\n").length <= 121, page);
+    for (const [, target] of read(page).matchAll(/(?:\]\(|^\[\w+\]: )([^)#\s]+)/gm))
+      assert.ok(/^https:/.test(target) || READMES.includes(target) || files.includes(target), target);
+  }
 });
 
 test("what the pages link to is there", () => {
   for (const page of pages) {
-    for (const [, target] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g))
-      assert.ok(existsSync(join(root, dirname(page), target)), `${page} links to ${target}`);
+    for (const target of linksOf(page))
+      assert.ok(existsSync(join(root, target)), `${page} links to ${target}`);
   }
+});
+
+test("whatever is built in and written by others is named, with its copyright", () => {
+  const notices = read("THIRD-PARTY-NOTICES.md");
+  const lock = read("Cargo.lock");
+  for (const crate of ["rusqlite", "napi", "regex-automata", "serde_json", "xxhash-rust", "parking_lot"]) {
+    const [, version] = new RegExp(`name = "${crate}"\nversion = "(.*?)"`).exec(lock);
+    assert.ok(notices.includes(`- ${crate} ${version}, `), crate);
+  }
+  for (const owner of ["Leon Sorokin", "OpenAI, Shantanu Jain", "UNICODE, INC. LICENSE", "public domain"])
+    assert.ok(notices.includes(owner), owner);
+  for (const page of ["lib/cli/report/page.html", "lib/inspector/page.html"])
+    assert.match(
+      read(page),
+      /with uPlot:\s+The MIT License.*Copyright \(c\) \d+ Leon Sorokin.*Permission is hereby granted/s,
+    );
 });
 
 test("what the pages import and run is there", () => {
@@ -73,23 +114,25 @@ test("what CONTRIBUTING.md names is there", () => {
     assert.match(read(file), new RegExp(`\\b${name}\\b`), `${name} in ${file}`);
 });
 
-test("the READMEs show the figures of the last runs: `npm run bench:readme` puts them in", () => {
-  for (const page of ["README.md", "README.zh-CN.md"]) {
+test("the pages show the figures of the last runs: `npm run bench:readme` puts them in", () => {
+  for (const page of PAGES) {
     const text = read(page);
     assert.equal(withFigures(text), text, page);
-    assert.equal(withFigures(text.replace(/^(\| (?:pi-strata|everyCall) \|).*$/gm, "$1 0 |")), text, page);
+    const emptied = text.replace(/^(\| (?:pi-strata|everyCall|.*<!-- cold only -->) \|).*$/gm, "$1 0 |");
+    assert.notEqual(emptied, text, page);
+    assert.equal(withFigures(emptied), text, page);
   }
 });
 
-test("the explanation that the READMEs show is what the command prints", () => {
+test("the explanation that the pages show is what the command prints", () => {
   const command = /`pi-strata (explain \S+ --call \d+)`/
-    .exec(read("README.md"))[1]
+    .exec(read(ECONOMICS[0]))[1]
     .replace(" ", " examples/");
   const { stdout } = spawnSync(process.execPath, ["bin/pi-strata.js", ...command.split(" ")], {
     cwd: root,
     encoding: "utf8",
   });
-  for (const page of ["README.md", "README.zh-CN.md"]) {
+  for (const page of ECONOMICS) {
     const shown = /^```\n(schedule .*?)^```$/ms.exec(read(page))[1];
     assert.ok(
       stdout.includes(shown),
@@ -98,17 +141,17 @@ test("the explanation that the READMEs show is what the command prints", () => {
   }
 });
 
-test("the bill that the READMEs show is what the command prints", () => {
+test("the bill that the pages show is what the command prints", () => {
   const args = ["bin/pi-strata.js", "cache", "examples/session.jsonl"];
   const env = { ...process.env, NO_COLOR: "1" };
   const { stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", env });
-  for (const page of ["README.md", "README.zh-CN.md"]) assert.ok(read(page).includes(stdout.trimEnd()), page);
+  for (const page of ECONOMICS) assert.ok(read(page).includes(stdout.trimEnd()), page);
 });
 
 test("the tables of options have every option of the hook, with its default", () => {
   // Completed, `cache` is what "auto" begins with.
   const defaults = { ...checkHookOptions("test", {}), cache: "auto" };
-  for (const page of ["README.md", "README.zh-CN.md"]) {
+  for (const page of ["docs/settings.md", "docs/settings.zh-CN.md"]) {
     const table = /^\| `contextWindow`.*?\n\n/ms.exec(read(page))[0];
     const rows = table
       .trim()
@@ -136,18 +179,18 @@ test("the tables of options have every option of the hook, with its default", ()
 
 test("a session that costs more with the hook does not read as a saving", () => {
   assert.deepEqual([-0.3, 0.157, 0, -0.001].map(signed), ["−30 %", "+16 %", "0 %", "0 %"]);
-  for (const page of ["README.md", "README.zh-CN.md"]) assert.doesNotMatch(read(page), /[−+-]-\d/, page);
+  for (const page of PAGES) assert.doesNotMatch(read(page), /[−+-]-\d/, page);
 });
 
 /** Words of the tables, each explained by the sentence that matches; terms stand in the text no earlier than that. */
 const EXPLAINED = [
-  ["README.md", /prefix cache/, /\*prefix cache\*/],
-  ["README.md", /breakpoint cache/, /\*breakpoint cache\*/],
-  ["README.md", /recall \|/, /\*Recall\* is/],
-  ["README.md", /sticky, faithful/, /`faithful`, `balanced` and `thrifty` are/],
-  ["README.zh-CN.md", /前缀缓存/, /\*前缀缓存\*/],
-  ["README.zh-CN.md", /断点缓存/, /\*断点缓存\*/],
-  ["README.zh-CN.md", /\| 召回率/, /\*召回率\*：/],
+  [ECONOMICS[0], /prefix cache/, /\*prefix cache\*/],
+  [ECONOMICS[0], /breakpoint cache/, /\*breakpoint cache\*/],
+  [ECONOMICS[0], /recall \|/, /\*Recall\* is/],
+  [ECONOMICS[0], /sticky, faithful/, /`faithful`, `balanced` and `thrifty` are/],
+  [ECONOMICS[1], /前缀缓存/, /\*前缀缓存\*/],
+  [ECONOMICS[1], /断点缓存/, /\*断点缓存\*/],
+  [ECONOMICS[1], /\| 召回率/, /\*召回率\*：/],
 ];
 
 test("no term of the tables comes before it is explained", () => {
@@ -159,12 +202,10 @@ test("no term of the tables comes before it is explained", () => {
 });
 
 test("every page of docs can be reached from both READMEs", () => {
-  for (const start of ["README.md", "README.zh-CN.md"]) {
+  for (const start of READMES) {
     const reached = new Set([start]);
-    for (const page of reached) {
-      for (const [, target] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+\.md)/g))
-        reached.add(join(dirname(page), target));
-    }
+    for (const page of reached)
+      for (const target of linksOf(page)) if (target.endsWith(".md")) reached.add(target);
     for (const page of pages.filter((name) => name.startsWith("docs/")))
       assert.ok(reached.has(page), `${page} from ${start}`);
   }

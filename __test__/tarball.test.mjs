@@ -87,8 +87,10 @@ test("the tarball says where the project is, and its pages link to what a reader
   assert.match(manifest.bugs.url, /^https:/);
   assert.ok(!files.some((file) => file.endsWith(".node")));
   for (const page of files.filter((file) => file.endsWith(".md"))) {
-    const links = Array.from(String(read(page)).matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target);
-    for (const target of links) assert.match(target, /^https:|^#/, page);
+    const found = String(read(page)).matchAll(/(?:\]\(|^\[\w+\]: )([^)#\s]+)/gm);
+    const links = Array.from(found, ([, target]) => target);
+    for (const target of links)
+      assert.ok(/^https:/.test(target) || files.includes(target), `${page}: ${target}`);
     if (page === "README.md") assert.ok(links.some((target) => target.endsWith("/docs/guide.md")));
   }
 });

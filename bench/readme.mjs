@@ -1,13 +1,24 @@
-// Puts the figures of the last runs into both READMEs: `node bench/readme.mjs`. A row of a table is known by its first
-// cell, other figures stand between marks, so the words around them stay the writer's. A test fails when the pages and
-// the results differ.
+// Puts the figures of the last runs into the READMEs and the pages that show more of them: `node bench/readme.mjs`. A row
+// of a table is known by its first cell, or by the policy that a comment in it names; other figures stand between marks, so
+// the words around them stay the writer's. A test fails when the pages and the results differ.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const RESULTS = new URL("results/", import.meta.url);
-const PAGES = ["README.md", "README.zh-CN.md"].map((name) => new URL(`../${name}`, import.meta.url));
+/** Pages with figures, from the root. */
+export const PAGES = [
+  "README.md",
+  "README.zh-CN.md",
+  "docs/economics.md",
+  "docs/economics.zh-CN.md",
+  "docs/from-js-tiktoken.md",
+];
+
+/** The session of the READMEs' one table, and from how many calls on a session is a long one. */
+const SHOWN_SESSION = "large-session.jsonl";
+const LONG_CALLS = 300;
 
 const results = (name) => JSON.parse(readFileSync(new URL(name, RESULTS), "utf8"));
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
@@ -46,18 +57,22 @@ export function signed(share) {
 
 /** What stands between marks, `<!-- name words -->` and `<!-- /name -->`, given the words; undefined leaves it as it is. */
 const MARKED = {
-  saved() {
-    const { before, after, change } = pair(results("economy.json").rows);
-    return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change})`;
-  },
   /** The same sessions where no host compacts, all together. */
   uncompacted() {
     const { rows } = results("economy-public-uncompacted.json");
     const { ours, before, after, change } = pair(rows.filter(({ session }) => session === "all"));
     return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change}; ${percent(ours.recall)})`;
   },
-  recalled: () => percent(pair(results("economy.json").rows).ours.recall),
-  calls: () => String(pair(results("economy.json").rows).without.calls),
+  /** Megabytes per second of a counter, or how soon it has counted for the first time. */
+  tokens(words) {
+    const [counter, what] = words.split(" ");
+    const { warm, cold } = results("tokens.json");
+    if (what === "load") return `${Math.round(cold.session[counter].loadMs)} ms`;
+    return `${short({ warm, cold }[what].session[counter].median)} MB/s`;
+  },
+  calls: () => String(shownRows().find(({ policy }) => policy === "no compression").calls),
+  long: () => savings((calls) => calls >= LONG_CALLS),
+  compacted: () => savings((calls) => calls < LONG_CALLS),
   /** A table under this header, a row per public session, once `npm run bench:economy -- --public` has been run. */
   public(header) {
     if (!existsSync(new URL("economy-public.json", RESULTS))) return undefined;
@@ -71,11 +86,43 @@ const MARKED = {
   },
 };
 
+const shownRows = () =>
+  results("economy-public.json").rows.filter(({ session }) => session === SHOWN_SESSION);
+
+/** The least and the most that sessions of so many calls save under a breakpoint cache, in whole percents. */
+function savings(isMeant) {
+  const { rows } = results("economy-public.json");
+  const names = new Set(rows.map(({ session }) => session).filter((name) => name !== "all"));
+  const shares = Array.from(names, (name) => pair(rows.filter(({ session }) => session === name)))
+    .filter(({ without }) => isMeant(without.calls))
+    .map(({ before, after }) => Math.round(100 * (1 - after / before)));
+  return `${Math.min(...shares)}–${Math.max(...shares)} %`;
+}
+
+/** Cells of the READMEs' table by policy, of what was measured so far. */
+function shownCells() {
+  const file = new URL("needs-public.json", RESULTS);
+  const needs = existsSync(file) ? results("needs-public.json").rows : [];
+  const copiedOf = (policy) =>
+    needs.find((row) => row.session === SHOWN_SESSION && row.policy === policy)?.shares.copied;
+  return new Map(
+    shownRows().map(({ policy, dollars, toolRecall, userText }) => {
+      const copied = copiedOf(policy);
+      const unseen = copied === undefined ? "–" : percent(1 - copied);
+      return [policy, [`$${dollars.breakpoint.toFixed(2)}`, percent(toolRecall), percent(userText), unseen]];
+    }),
+  );
+}
+
 /** A page with these figures in it. */
 export function withFigures(page) {
   const lines = new Map(rows().map((cells) => [cells[0], `| ${cells.join(" | ")} |`]));
+  const cells = shownCells();
   return page
     .replace(/^\| ([^|]+?) \|.*$/gm, (line, first) => lines.get(first) ?? line)
+    .replace(/^(\| [^|]*<!-- ([^>]+) --> \|).*$/gm, (line, start, policy) =>
+      cells.has(policy) ? `${start} ${cells.get(policy).join(" | ")} |` : line,
+    )
     .replace(/(<!-- (\w+) ?(.*?) ?-->).*?(<!-- \/\2 -->)/gs, (all, start, name, words, end) => {
       const text = MARKED[name]?.(words);
       return text === undefined ? all : `${start}${text}${end}`;
@@ -92,7 +139,8 @@ function printed(command) {
 
 /** What the commands shown before them print about the schedule and the bill, put into a page. */
 function withOutputs(page) {
-  const [, explain] = /`pi-strata (explain \S+ --call \d+)`/.exec(page);
+  const [, explain] = /`pi-strata (explain \S+ --call \d+)`/.exec(page) ?? [];
+  if (explain === undefined) return page;
   const [schedule] = /^schedule .*?(?=\n\n)/ms.exec(printed(explain.replace(" ", " examples/")));
   const bill = printed("cache examples/session.jsonl").trimEnd();
   return page
@@ -101,5 +149,8 @@ function withOutputs(page) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  for (const page of PAGES) writeFileSync(page, withOutputs(withFigures(readFileSync(page, "utf8"))));
+  for (const name of PAGES) {
+    const page = new URL(`../${name}`, import.meta.url);
+    writeFileSync(page, withOutputs(withFigures(readFileSync(page, "utf8"))));
+  }
 }

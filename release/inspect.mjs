@@ -7,6 +7,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeBinary } from "./binary.mjs";
+import { TERMS } from "./pack.mjs";
 import { GLIBC_FLOOR, platforms, ROOT, readJson } from "./platforms.mjs";
 
 /**
@@ -24,7 +25,7 @@ export function budgetOf({ name, os, cpu = [] }) {
 
 /** What the root package may hold. */
 const ROOT_FILES = [
-  /^(package\.json|README(\.zh-CN)?\.md|LICENSE|CHANGELOG\.md|contract\.json|entry\.js|index\.js|index\.d\.ts)$/,
+  /^(package\.json|README(\.zh-CN)?\.md|THIRD-PARTY-NOTICES\.md|LICENSE|CHANGELOG\.md|contract\.json|entry\.js|index\.js|index\.d\.ts)$/,
   /^bin\/[\w-]+\.m?js$/,
   /^lib\/[\w./-]+\.(js|mjs|d\.ts|sql)$/,
   /^lib\/(cli\/report|inspector)\/page\.html$/,
@@ -37,7 +38,7 @@ const ROOT_NEEDS = [
   "index.d.ts",
   "lib/cli/report/page.html",
   "lib/inspector/page.html",
-  "LICENSE",
+  ...TERMS,
   "README.md",
 ];
 
@@ -106,7 +107,7 @@ function rootProblems(tarball) {
 
 function platformProblems(tarball) {
   const { files, manifest, read } = tarball;
-  const expected = ["README.md", "package.json", manifest.main];
+  const expected = ["README.md", "package.json", manifest.main, ...TERMS];
   const problems = [];
   if (String(files.toSorted()) !== String(expected.toSorted()))
     problems.push(`holds ${files.join(", ")} instead of ${expected.join(", ")}`);

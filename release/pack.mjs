@@ -3,16 +3,7 @@
 // ARTIFACTS (default: the repository). The working tree stays as it is: everything is put together in a folder of its own.
 
 import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,6 +11,9 @@ import { platforms, ROOT, readJson } from "./platforms.mjs";
 
 /** Fields of package.json that only the repository needs. */
 const OWN_FIELDS = ["devDependencies", "scripts", "napi"];
+
+/** Under which terms it all is, in every package. */
+export const TERMS = ["LICENSE", "THIRD-PARTY-NOTICES.md"];
 
 /** What `files` names for who installs from git; in a registry it is in the platform packages. */
 const isNativeFile = (name) => name.endsWith(".node");
@@ -51,10 +45,6 @@ function packRoot(work, out) {
   );
   const folder = join(work, "package");
   for (const name of readdirSync(folder).filter(isNativeFile)) rmSync(join(folder, name));
-  for (const name of readdirSync(folder).filter((name) => name.endsWith(".md"))) {
-    const page = join(folder, name);
-    writeFileSync(page, withAbsoluteLinks(readFileSync(page, "utf8"), manifest));
-  }
   writeManifest(folder, manifest);
   npmPack(folder, out);
 }
@@ -67,20 +57,11 @@ function packPlatforms(work, out, artifacts) {
     const folder = join(work, key);
     cpSync(dir, folder, { recursive: true, filter: (path) => !isNativeFile(path) });
     cpSync(join(artifacts, file), join(folder, file));
+    for (const terms of TERMS) cpSync(join(ROOT, terms), join(folder, terms));
     writeManifest(folder, { ...manifest, ...whereabouts });
     npmPack(folder, out);
   }
   return present.map(({ name }) => name);
-}
-
-/** A page whose links lead to the repository, at this version: what they point at is not in the tarball. */
-export function withAbsoluteLinks(page, { repository, version }) {
-  const address = repository.url.replace(/^git\+|\.git$/g, "");
-  return page.replace(/(!?)(\[[^\]]*\])\((?!https?:|#)([^)\s]+)\)/g, (_, bang, text, target) => {
-    const place =
-      bang === "" ? `${address}/blob` : address.replace("//github.com/", "//raw.githubusercontent.com/");
-    return `${bang}${text}(${place}/v${version}/${target})`;
-  });
 }
 
 function npmPack(folder, out) {

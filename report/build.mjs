@@ -13,6 +13,8 @@ const PAGES = [
   ["inspector.mjs", "inspector.html", "../lib/inspector/page.html"],
 ];
 
+const licence = await readFile(here("../node_modules/uplot/LICENSE"), "utf8");
+
 for (const [entry, around, page] of PAGES) {
   const {
     outputFiles: [script],
@@ -25,7 +27,7 @@ for (const [entry, around, page] of PAGES) {
     format: "iife",
     target: "es2022",
     loader: { ".css": "text" },
-    banner: { js: "/* with uPlot 1.6, (c) Leon Sorokin, MIT licence */" },
+    banner: { js: `/* with uPlot:\n${licence} */` },
   });
   const template = await readFile(here(around), "utf8");
   const html = template.replace('"{{script}}"', () => script.text.replaceAll("</script", "<\\/script"));
