@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { progressBar } from "../lib/cli/progress.mjs";
 import { ARMS } from "./ab/arms.mjs";
-import { Journal, UsageError } from "./ab/journal.mjs";
+import { Journal, RunFailure, UsageError } from "./ab/journal.mjs";
 import { pageOf } from "./ab/page.mjs";
 import { findPi } from "./ab/pi.mjs";
 import { goOn, LimitReached } from "./ab/run.mjs";
@@ -87,6 +87,7 @@ async function run(journal, pi, flags) {
 }
 
 function report(journal) {
+  if (journal.records.length === 0) return;
   const results = summarize(journal.settings, journal.records);
   writeFileSync(join(journal.folder, "results.json"), `${JSON.stringify(results, null, 1)}\n`);
   const page = join(journal.folder, "page.html");
@@ -166,7 +167,7 @@ function numberOf(flags, name) {
 try {
   await main();
 } catch (error) {
-  if (error instanceof UsageError) process.exitCode = MISTAKE;
-  else process.exitCode = 1;
-  console.error(error instanceof UsageError ? error.message : error);
+  process.exitCode = error instanceof UsageError ? MISTAKE : 1;
+  const isExpected = error instanceof UsageError || error instanceof RunFailure;
+  console.error(isExpected ? error.message : error);
 }

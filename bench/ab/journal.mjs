@@ -6,6 +6,9 @@ import { join } from "node:path";
 /** A mistake of the user's, told in one sentence. */
 export class UsageError extends Error {}
 
+/** What stops a run and is no mistake of the program's: a provider or a pi that fails. It can go on later. */
+export class RunFailure extends Error {}
+
 /** The run in `folder`. */
 export class Journal {
   folder;

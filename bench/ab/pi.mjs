@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { RunFailure } from "./journal.mjs";
 
 const INSTALLED = fileURLToPath(
   new URL(
@@ -25,7 +26,7 @@ export function findPi(named) {
   const onPath = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "pi"));
   const found = (named === undefined ? [INSTALLED, ...onPath] : [named]).find(existsSync);
   if (found === undefined) {
-    throw new Error(
+    throw new RunFailure(
       named === undefined
         ? "No pi here: run npm run install:nested, or install @earendil-works/pi-coding-agent and name its dist/cli.js with --pi."
         : `There is no pi at ${named}: name the dist/cli.js of @earendil-works/pi-coding-agent.`,
@@ -97,7 +98,9 @@ export class Pi {
     this.#read();
     this.#ended = new Promise((resolve) => {
       this.#child.once("close", (code, signal) => {
-        const why = new Error(`pi ended (${signal ?? code}): ${this.#stderr.trim() || "it said nothing"}`);
+        const why = new RunFailure(
+          `pi ended (${signal ?? code}): ${this.#stderr.trim() || "it said nothing"}`,
+        );
         for (const { reject } of this.#waiting.values()) reject(why);
         this.#waiting.clear();
         resolve();
@@ -127,7 +130,7 @@ export class Pi {
       const waiting = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);
       if (message.success) waiting?.resolve(message.data);
-      else waiting?.reject(new Error(`pi: ${message.error}`));
+      else waiting?.reject(new RunFailure(`pi says: ${message.error}`));
       return;
     }
     this.#busySince = Date.now();
@@ -143,7 +146,7 @@ export class Pi {
     const id = `bench-${this.#asked}`;
     return new Promise((resolve, reject) => {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
-        reject(new Error(`pi has ended: ${this.#stderr.trim()}`));
+        reject(new RunFailure(`pi has ended: ${this.#stderr.trim()}`));
         return;
       }
       this.#waiting.set(id, { resolve, reject });

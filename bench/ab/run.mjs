@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ARMS, orderOf } from "./arms.mjs";
 import { billOf, readCalls, spentOn } from "./calls.mjs";
+import { RunFailure } from "./journal.mjs";
 import { modelsFile } from "./models.mjs";
 import { Pi } from "./pi.mjs";
 import { isSolved, sessionOf, writeProjects } from "./tasks/index.mjs";
@@ -113,7 +114,7 @@ class ArmRun {
     const { model } = await this.#pi.ask("get_state");
     if (model?.id !== settings.model || model.provider !== settings.provider) {
       await this.#pi.end();
-      throw new Error(
+      throw new RunFailure(
         `pi knows no model ${settings.provider}/${settings.model} with a key: set the provider's variable, as ANTHROPIC_API_KEY.`,
       );
     }
@@ -162,12 +163,14 @@ class ArmRun {
       clearTimeout(timer);
     }
     if (this.#failure !== undefined) {
-      throw new Error(`The arm ${this.#arm} does not work, so nothing is compared: ${this.#failure}`);
+      throw new RunFailure(`The arm ${this.#arm} does not work, so nothing is compared: ${this.#failure}`);
     }
     if (this.#task.stop === "dollars") throw new LimitReached();
     const { error } = this.#task;
     if (error !== undefined && !TOO_LONG.test(error)) {
-      throw new Error(`The provider failed in ${task.id} under ${this.#arm}: ${error}. Run again to go on.`);
+      throw new RunFailure(
+        `The provider failed in ${task.id} under ${this.#arm}: ${error.replace(/\.+$/, "")}. Run again to go on.`,
+      );
     }
   }
 

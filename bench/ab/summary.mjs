@@ -24,7 +24,8 @@ export function summarize(settings, records) {
   const comparisons = BASELINES.filter((baseline) => settings.arms.includes(baseline)).flatMap((baseline) =>
     settings.arms
       .filter((arm) => arm !== baseline && (baseline === "none" || OURS.has(arm)))
-      .map((arm) => comparisonOf(arm, baseline, records, settings)),
+      .map((arm) => comparisonOf(arm, baseline, records, settings))
+      .filter(({ pairs }) => pairs > 0),
   );
   return { settings, tasks: plannedTasks(settings), arms, comparisons, records };
 }
@@ -86,7 +87,7 @@ function comparisonOf(arm, baseline, records, { margin, effect }) {
     gained,
     lost,
     neither,
-    difference: pairs.length > 0 ? (gained - lost) / pairs.length : 0,
+    difference: (gained - lost) / Math.max(1, pairs.length),
     low,
     high,
     p: mcNemar(gained, lost),
