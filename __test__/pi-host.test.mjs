@@ -1,0 +1,264 @@
+// The extension in a host with pi 1.5's events and data: the prices, windows and price steps of its catalogue count from
+// the first call on, and what the catalogue or the user got wrong costs one clear line.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { countTokens, ledger, validate } from "../index.js";
+import { createExtension, shrink } from "../pi-extension/index.mjs";
+import { termsOf } from "../pi-extension/model.mjs";
+import { FakePi, MODELS } from "./support/fake-pi.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-host-"));
+after(() => rmSync(folder, { recursive: true }));
+process.env.PI_CODING_AGENT_DIR = folder;
+process.env.LC_ALL = "C";
+
+const WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda".split(" ");
+
+/** `lines` lines of names that are of no use later. */
+function output(seed, lines) {
+  return Array.from(
+    { length: lines },
+    (_, i) => `${WORDS[(seed + i) % WORDS.length]} ${seed}/${i} ${(seed * 7919 + i * 104_729) % 99_991}`,
+  ).join("\n");
+}
+
+/** A session of `count` calls with results of `lines` lines, each seconds after the last. */
+async function play(pi, count, lines) {
+  await pi.start();
+  let time = Date.UTC(2026, 10, 1);
+  pi.add({ role: "user", content: "Look at everything, one after the other.", timestamp: time });
+  for (let i = 0; i < count; i += 1) {
+    time += 8_000;
+    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `show ${i}` } };
+    await pi.call({ role: "assistant", content: [call], timestamp: time });
+    time += 1_000;
+    const content = [{ type: "text", text: output(i, lines) }];
+    pi.add({
+      role: "toolResult",
+      toolCallId: `c${i}`,
+      toolName: "bash",
+      content,
+      isError: false,
+      timestamp: time,
+    });
+  }
+  return pi;
+}
+
+test("the catalogue's prices, window and steps are the hook's", () => {
+  const terms = (model, env = {}) => {
+    const { note, ...rest } = termsOf(model, env);
+    return rest;
+  };
+  const near = (value) => Number(value.toPrecision(6));
+  const rounded = ({ cache, ...rest }) => ({
+    ...rest,
+    cache: cache && { ...cache, read: near(cache.read), write: near(cache.write) },
+  });
+  assert.deepEqual(rounded(terms(MODELS.haiku)), {
+    contextWindow: 1_000_000,
+    cache: { read: 0.1, write: 1.25, ttlSeconds: 300 },
+    maxPromptTokens: 98_000,
+  });
+  assert.deepEqual(rounded(terms(MODELS.haiku, { PI_CACHE_RETENTION: "long" })).cache, {
+    read: 0.1,
+    write: 2,
+    ttlSeconds: 3600,
+  });
+  assert.deepEqual(rounded(terms(MODELS.gpt)), {
+    contextWindow: 1_050_000,
+    cache: { read: 0.05, write: 1.25, ttlSeconds: undefined },
+    maxPromptTokens: 266_560,
+  });
+  assert.deepEqual(rounded(terms(MODELS.glm)), {
+    contextWindow: 1_048_576,
+    cache: { read: 0.185714, write: 1, ttlSeconds: undefined },
+    maxPromptTokens: undefined,
+  });
+  assert.deepEqual(terms(MODELS.local), { contextWindow: 65_536 });
+  assert.deepEqual(terms(undefined), { contextWindow: 200_000 });
+});
+
+test("a step that costs less to cross than to stay below is crossed", () => {
+  const model = (factor) => {
+    const tier = {
+      inputTokensAbove: 32_000,
+      input: 0.5 * factor,
+      cacheRead: 0.05 * factor,
+      cacheWrite: 0,
+      output: 2,
+    };
+    return {
+      contextWindow: 256_000,
+      cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, output: 2, tiers: [tier] },
+    };
+  };
+  assert.equal(termsOf(model(1.25)).maxPromptTokens, undefined);
+  assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
+});
+
+test("from the first call on no request is above a price step that could be avoided, and the bill is the host's", async () => {
+  for (const [name, lines] of [
+    ["haiku", 220],
+    ["gpt", 220],
+    ["glm", 220],
+  ]) {
+    const pi = await play(new FakePi(createExtension(), { model: MODELS[name] }), 120, lines);
+    const step = MODELS[name].cost.tiers?.[0].inputTokensAbove ?? Number.POSITIVE_INFINITY;
+    const above = pi.calls.filter(({ prompt }) => prompt > step);
+    assert.equal(above.length, 0, `${name}: ${above.length} of ${pi.calls.length} calls above ${step}`);
+    const uncut = await play(new FakePi(undefined, { model: MODELS[name] }), 120, lines);
+    assert.ok(uncut.calls.at(-1).prompt > 300_000 && pi.dollars < uncut.dollars, name);
+    const { dollars } = await ledger(pi.messages);
+    assert.ok(
+      Math.abs(dollars.billed / pi.dollars - 1) < 0.01,
+      `${name}: ${dollars.billed} and ${pi.dollars}`,
+    );
+    const free = uncut.messages.map((message) => ({
+      ...message,
+      usage: message.usage && { ...message.usage, cost: undefined },
+    }));
+    const reckoned = (await ledger(free)).dollars;
+    assert.ok(
+      Math.abs(reckoned.estimated / uncut.dollars - 1) < 0.01,
+      `${name}: ${reckoned.estimated} and ${uncut.dollars}`,
+    );
+    const panel = await pi.command("");
+    assert.ok(panel.includes(`pi has counted $${pi.dollars.toFixed(3)} for this session.`), panel);
+    assert.match(panel, new RegExp(`^Prices of ${MODELS[name].provider}/${MODELS[name].id}: \\$`, "m"));
+    assert.doesNotMatch(panel, /undefined|NaN|Infinity/);
+  }
+});
+
+test("without the catalogue's steps the same session passes one", async () => {
+  const extension = createExtension({ maxPromptTokens: 1_000_000 });
+  const pi = await play(new FakePi(extension, { model: MODELS.haiku }), 120, 220);
+  assert.ok(pi.calls.some(({ prompt }) => prompt > 100_000));
+});
+
+test("a silent server of the user's own is within its window, and nobody names a price", async () => {
+  const pi = await play(new FakePi(createExtension(), { model: MODELS.local, isSilent: true }), 60, 120);
+  assert.ok(pi.calls.every(({ prompt }) => prompt <= MODELS.local.contextWindow));
+  const panel = await pi.command("");
+  assert.match(
+    panel,
+    /^Prices of local\/qwen-on-this-machine: pi's catalogue names none; they are learned from the bills\.$/m,
+  );
+  assert.match(panel, /pi has counted \$0\.000 for this session/);
+  assert.doesNotMatch(panel, /undefined|NaN|Infinity/);
+});
+
+test("what a catalogue entry gets wrong is one line in the panel, and the defaults hold", async () => {
+  const { haiku } = MODELS;
+  const [tier] = haiku.cost.tiers;
+  const dearer = { ...tier, inputTokensAbove: 200_000, input: 1, cacheRead: 0.1 };
+  const cases = {
+    "no cost": [{ ...haiku, cost: undefined }, /names none/, undefined],
+    "zero cost": [
+      { ...haiku, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } },
+      /names none/,
+      undefined,
+    ],
+    "cost of the wrong kind": [{ ...haiku, cost: "cheap" }, /names none/, undefined],
+    "tiers out of order": [
+      { ...haiku, cost: { ...haiku.cost, tiers: [dearer, tier] } },
+      /stay below 98,000\.$/m,
+      98_000,
+    ],
+    "tiers that are none": [
+      { ...haiku, cost: { ...haiku.cost, tiers: [null, { inputTokensAbove: -1 }, tier] } },
+      /stay below 98,000; some of its price steps are no prices/,
+      98_000,
+    ],
+    "tiers of the wrong kind": [
+      { ...haiku, cost: { ...haiku.cost, tiers: 7 } },
+      /some of its price steps are no prices/,
+      undefined,
+    ],
+    "no window": [{ ...haiku, contextWindow: 0 }, /window of 200,000/, 98_000],
+    "no model": [undefined, /Prices of unknown\/model/, undefined],
+  };
+  for (const [name, [model, told, cap]] of Object.entries(cases)) {
+    assert.equal(termsOf(model).maxPromptTokens, cap, name);
+    const pi = await play(new FakePi(createExtension(), { model: haiku }), 3, 50);
+    pi.model = model;
+    const messages = structuredClone(pi.messages);
+    await pi.emit("context", { messages });
+    const panel = await pi.command("");
+    assert.match(panel, told, name);
+    assert.doesNotMatch(panel, /undefined|NaN|Infinity/, name);
+  }
+});
+
+test("settings of the wrong kind are one line each in the panel, and the defaults are used", async () => {
+  const settings = {
+    strata: { economy: "cheap", protectPaths: 7, persistEdits: "yes", compactionModel: "opus" },
+  };
+  writeFileSync(join(folder, "settings.json"), JSON.stringify(settings));
+  try {
+    const pi = await play(new FakePi(createExtension(), { model: MODELS.opus }), 2, 50);
+    const panel = await pi.command("");
+    const lines = panel.split("\n").filter((line) => line.startsWith("Settings: "));
+    assert.equal(lines.length, 4, panel);
+    assert.ok(lines.every((line) => line.endsWith("; the default is used.")));
+    assert.doesNotMatch(panel, /undefined|NaN/);
+    for (const word of ["show", "now", "pause", "resume", "nonsense", "show 1"])
+      assert.doesNotMatch(await pi.command(word), /undefined|NaN/, word);
+  } finally {
+    rmSync(join(folder, "settings.json"));
+  }
+});
+
+test("edits are written down as context edits where the user wants that, and only what changed since", async () => {
+  writeFileSync(
+    join(folder, "settings.json"),
+    JSON.stringify({ strata: { persistEdits: true, schedule: "everyCall" } }),
+  );
+  try {
+    const pi = await play(new FakePi(createExtension(), { model: MODELS.opus }), 12, 200);
+    const messages = structuredClone(pi.messages);
+    await pi.emit("context", { messages });
+    const contextEntries = pi.entries
+      .filter(({ type }) => type === "message")
+      .map((sourceEntry) => ({ sourceEntry, messages: [sourceEntry.message] }));
+    const { entries } = await pi.emit("agent_before_settle", {
+      entries: [{ type: "custom" }],
+      context: { contextEntries },
+    });
+    const [first, ...drafts] = entries;
+    assert.deepEqual(first, { type: "custom" }, "what others proposed stays");
+    assert.ok(
+      drafts.length >= 6 &&
+        drafts.every(({ type, targetId }) => type === "context_edit" && pi.entries[targetId]),
+    );
+    const edits = new Map(drafts.map(({ targetId, replacement }) => [targetId, replacement]));
+    const projected = contextEntries.map(({ sourceEntry, messages: [message] }) => ({
+      sourceEntry,
+      messages: edits.has(sourceEntry.id) ? [{ ...message, ...edits.get(sourceEntry.id) }] : [message],
+    }));
+    assert.equal(
+      await pi.emit("agent_before_settle", { entries: [], context: { contextEntries: projected } }),
+      undefined,
+    );
+  } finally {
+    rmSync(join(folder, "settings.json"));
+  }
+});
+
+test("shrink leaves a fork that fits, and nothing where nothing has to go", async () => {
+  const pi = await play(new FakePi(undefined, { model: MODELS.opus }), 40, 200);
+  const messages = pi.messages.map((message) => ({ ...message, usage: undefined }));
+  for (const tokens of [60_000, 20_000, 5_000]) {
+    const fork = await shrink(messages, tokens);
+    assert.ok(
+      countTokens(fork) <= tokens && countTokens(fork) > tokens / 4,
+      `${countTokens(fork)} of ${tokens}`,
+    );
+    assert.deepEqual(validate(fork), []);
+  }
+  assert.equal(await shrink(messages, 1_000_000), messages);
+});
