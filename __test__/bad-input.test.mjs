@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countTokens, createContextGuard, createTransformContext, validate } from "../index.js";
+import { createContextGuard } from "pi-strata/guard";
+import { countTokens, createTransformContext, validate } from "../index.js";
 
 const user = (content) => ({ role: "user", content });
 const call = (id, parameters) => ({

@@ -5,17 +5,11 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
+import { createContextGuard, truncateToolResult } from "pi-strata/guard";
+import { ledger } from "pi-strata/ledger";
 import { Loop, play } from "../bench/live/loop.mjs";
 import { Provider } from "../bench/live/provider.mjs";
-import {
-  createContextGuard,
-  createTransformContext,
-  explain,
-  ledger,
-  repair,
-  truncateToolResult,
-  validate,
-} from "../index.js";
+import { createTransformContext, explain, repair, validate } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { digest, Minutes } from "./support/decisions/minutes.mjs";
 import { CLAUDE, GEMINI, GPT, workshop } from "./support/decisions/workshop.mjs";

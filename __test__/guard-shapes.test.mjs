@@ -3,16 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import strata from "../index.js";
+import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
+import { ContextManager, fromAgentMessage, toAgentMessages } from "pi-strata/sessions";
 
-const {
-  createContextGuard,
-  fromAgentMessage,
-  guardContext,
-  toAgentMessages,
-  truncateToolResult,
-  ContextManager,
-} = strata;
 const LONG = "log line of a tool\n".repeat(5000);
 const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
 const options = { contextWindow: 200_000 };

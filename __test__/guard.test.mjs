@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
+import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
 import { transcript } from "./support/generate.mjs";
 import { runAgent } from "./support/run-agent.mjs";
 
-const { createContextGuard, createTransformContext, countTokens, estimateTokens, guardContext } = strata;
-const { getContextWindow, truncateToolResult, validate } = strata;
+const { createTransformContext, countTokens, estimateTokens } = strata;
+const { getContextWindow, validate } = strata;
 
 const user = (content) => ({ role: "user", content, timestamp: 1 });
 const says = (text) => ({ role: "assistant", content: [{ type: "text", text }], stopReason: "stop" });

@@ -9,7 +9,8 @@ import * as theirs from "js-tiktoken";
 import * as theirLite from "js-tiktoken/lite";
 import * as ours from "pi-strata/js-tiktoken";
 import * as ourLite from "pi-strata/js-tiktoken/lite";
-import { countTokens, getEncoding } from "../index.js";
+import { getEncoding } from "pi-strata/tokens";
+import { countTokens } from "../index.js";
 
 const require = createRequire(import.meta.url);
 const NAMES = ["gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base"];

@@ -4,10 +4,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { ledger } from "pi-strata/ledger";
 import { Loop, play } from "../bench/live/loop.mjs";
 import { Provider } from "../bench/live/provider.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
-import { createTransformContext, ledger } from "../index.js";
+import { createTransformContext } from "../index.js";
 import { ledgerOf } from "../lib/cli/cache.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { Scribe } from "./support/live/texts.mjs";

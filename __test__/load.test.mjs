@@ -1,14 +1,15 @@
-// What importing the package loads: next to nothing, and each part when it is first used. The classes that are loaded
-// late are classes in every way.
+// What importing the package loads: next to nothing, and each part when it is first used; and what each path exports.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import * as strata from "../index.js";
 
-const { ContextManager, SimpleCompressor } = strata;
-
+const require = createRequire(import.meta.url);
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** The package's files that a script has loaded when it ends, `strata` being the package. */
@@ -23,13 +24,8 @@ function loadedBy(how, script) {
 }
 
 for (const how of ["import", "require"]) {
-  test(`${how}: nothing but the options`, () => {
-    assert.deepEqual(loadedBy(how, "").toSorted(), [
-      "contract.json",
-      "index.js",
-      "lib/contract.js",
-      "lib/hook/options.js",
-    ]);
+  test(`${how}: nothing but the table of options`, () => {
+    assert.deepEqual(loadedBy(how, "").toSorted(), ["contract.json", "index.js"]);
   });
 
   test(`${how}: counting loads the counter and the addon`, () => {
@@ -50,32 +46,37 @@ for (const how of ["import", "require"]) {
   });
 }
 
+test("the root has at most 25 names, and no path names what another does", () => {
+  const { exports } = require("../package.json");
+  const paths = [".", "./guard", "./ledger", "./pipeline", "./sessions", "./tokens"];
+  const names = paths.map((path) => Object.keys(require(join("..", exports[path].default))));
+  assert.ok(names[0].length <= 25, names[0].join(", "));
+  assert.deepEqual(names.flat().toSorted(), Array.from(new Set(names.flat())).toSorted());
+});
+
+test("every path declares what it exports", () => {
+  const { exports } = require("../package.json");
+  for (const [path, { types, default: file }] of Object.entries(exports)) {
+    if (!types?.endsWith(".d.ts") || path.includes("*")) continue;
+    const program = ts.createProgram([join(ROOT, types)], { module: ts.ModuleKind.NodeNext });
+    const checker = program.getTypeChecker();
+    const symbol = checker.getSymbolAtLocation(program.getSourceFile(join(ROOT, types)));
+    const isValue = (found) => resolved(checker, found).flags & ts.SymbolFlags.Value;
+    const declared = checker
+      .getExportsOfModule(symbol)
+      .filter(isValue)
+      .map(({ name }) => name);
+    assert.deepEqual(Object.keys(require(join("..", file))).toSorted(), declared.toSorted(), path);
+  }
+});
+
+/** What a name stands for where it is exported again. */
+function resolved(checker, symbol) {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
 test("what is loaded late has its own name", () => {
   for (const [name, value] of Object.entries(strata)) {
     if (typeof value === "function") assert.equal(value.name, name);
   }
-});
-
-test("a late class: made, inherited from, asked for its instances, told new statics", () => {
-  class Mine extends SimpleCompressor {
-    compress(messages) {
-      return super.compress(messages).slice(-1);
-    }
-  }
-  const mine = new Mine({ maxMessages: 2 });
-  const messages = ["a", "b", "c"].map((content) => ({ role: "user", content }));
-  assert.deepEqual(mine.compress(messages), messages.slice(-1));
-  assert.ok(mine instanceof Mine && mine instanceof SimpleCompressor);
-  assert.ok(!(mine instanceof ContextManager));
-  assert.equal(Object.getPrototypeOf(new SimpleCompressor()), SimpleCompressor.prototype);
-  assert.equal(typeof SimpleCompressor, "function");
-  assert.equal(SimpleCompressor.name, "SimpleCompressor");
-  assert.equal(ContextManager.getInstance(), ContextManager.getInstance());
-  assert.ok(ContextManager.getInstance() instanceof ContextManager);
-  assert.throws(() => SimpleCompressor(), TypeError);
-  assert.throws(() => new SimpleCompressor({ maxMessages: 0 }), TypeError);
-  ContextManager.extra = 1;
-  assert.equal(ContextManager.extra, 1);
-  delete ContextManager.extra;
-  assert.ok(!("extra" in ContextManager));
 });

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import strata from "../index.js";
+import { fromOpenAIMessages, toOpenAIMessages } from "pi-strata/sessions";
 
-const { fromOpenAIMessages, toOpenAIMessages } = strata;
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
 const openAICall = (id, text) => ({

@@ -6,10 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
-import strata from "../index.js";
+import pipeline from "pi-strata/pipeline";
+import { toOpenAIMessages } from "pi-strata/sessions";
 import { PostgresServer } from "./support/postgres.mjs";
 
-const { Pipeline, PostgresProvider, SimpleCompressor, SqliteProvider, toOpenAIMessages } = strata;
+const { Pipeline, PostgresProvider, SimpleCompressor, SqliteProvider } = pipeline;
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-histories-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

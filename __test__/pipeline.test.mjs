@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import strata from "../index.js";
+import pipeline from "pi-strata/pipeline";
 
-const { Pipeline, pipelineConfigFromEnv, SimpleCompressor, SqliteProvider, StandardAssembler } = strata;
+const { Pipeline, pipelineConfigFromEnv, SimpleCompressor, SqliteProvider, StandardAssembler } = pipeline;
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-pipeline-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,10 +4,11 @@ import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
+import { RollingMemory } from "pi-strata/sessions";
 import strata from "../index.js";
 import { keywordsOf } from "../lib/sessions/keywords.js";
 
-const { countTokens, RollingMemory, validate } = strata;
+const { countTokens, validate } = strata;
 
 const user = (text) => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
 const says = (text) => ({

@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Agent } from "@earendil-works/pi-agent-core";
+import { ContextManager, fromAgentMessage, toAgentMessages } from "pi-strata/sessions";
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
 import { calls, result, says, user } from "./support/said.mjs";
 
-const { ContextManager, fromAgentMessage, toAgentMessages, validate } = strata;
+const { validate } = strata;
 const LABEL = "[上下文总结]";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -37,7 +38,7 @@ test("an agent's messages come into the session by themselves, and back", async 
     messages.map(({ role }) => role),
     ["user", "assistant", "tool", "assistant", "tool", "assistant"],
   );
-  assert.match(messages[2].content, /\[package\]/);
+  assert.match(messages[2].content, /\[workspace\]/);
   assert.deepEqual([messages[2].isError, messages[4].isError], [false, true]);
   assert.deepEqual(messages[1].toolCalls, [
     { id: "call_1", name: "read", arguments: { path: "Cargo.toml", limit: 2 } },

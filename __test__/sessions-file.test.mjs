@@ -6,10 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import strata from "../index.js";
+import { ContextManager } from "pi-strata/sessions";
 import { calls, result, user } from "./support/said.mjs";
 
-const { ContextManager } = strata;
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));

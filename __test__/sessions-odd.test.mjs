@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import strata from "../index.js";
+import sessions from "pi-strata/sessions";
 import { PostgresServer } from "./support/postgres.mjs";
 
-const { ContextManager } = strata;
+const { ContextManager } = sessions;
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-odd-"));
 const server = await PostgresServer.start();
 after(async () => {

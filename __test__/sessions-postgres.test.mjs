@@ -1,10 +1,10 @@
 // ContextManager on Postgres: several processes' worth of managers share sessions, and none lies about them.
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import strata from "../index.js";
+import sessions from "pi-strata/sessions";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
-const { ContextManager, PostgresStore } = strata;
+const { ContextManager, PostgresStore } = sessions;
 const user = (content) => ({ role: "user", content });
 const contents = (messages) => messages.map(({ content }) => content);
 const server = await PostgresServer.start();

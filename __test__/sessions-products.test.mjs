@@ -5,10 +5,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import strata from "../index.js";
+import { ContextManager, toAgentMessages } from "pi-strata/sessions";
 import { calls, result, says, user } from "./support/said.mjs";
 
-const { ContextManager, toAgentMessages } = strata;
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-products-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;

@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { ContextManager } from "pi-strata/sessions";
 import strata from "../index.js";
 import { calls, result, says, user } from "./support/said.mjs";
 
-const { ContextManager, countTokens } = strata;
+const { countTokens } = strata;
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-truth-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
@@ -23,7 +24,7 @@ async function addAll(manager, id, messages) {
 
 /** Runs a script in a process of its own; hands back what it printed to both streams. */
 function run(script, ...args) {
-  const index = fileURLToPath(new URL("../index.js", import.meta.url));
+  const index = fileURLToPath(new URL("../lib/sessions/index.js", import.meta.url));
   const code = `const { ContextManager } = require(${JSON.stringify(index)}); const [store] = process.argv.slice(1); (async () => { ${script} })();`;
   const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", code, ...args], { encoding: "utf8" });
   assert.equal(status, 0, stderr);

@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
+import { ContextManager } from "pi-strata/sessions";
 import strata from "../index.js";
 import { calls, result, says, user } from "./support/said.mjs";
 
-const { ContextManager, countTokens } = strata;
+const { countTokens } = strata;
 const LABEL = "[上下文总结]";
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));

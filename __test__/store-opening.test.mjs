@@ -5,10 +5,9 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import strata from "../index.js";
+import { ContextManager } from "pi-strata/sessions";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
-const { ContextManager } = strata;
 const { Opening } = createRequire(import.meta.url)("../lib/sessions/store/opening.js");
 const user = (content) => ({ role: "user", content });
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-opening-"));

@@ -25,12 +25,12 @@ for (let i = 0; i < 8; i += 1) {
   messages.push({ role: "toolResult", toolCallId: "c" + i, toolName: "read", content: [{ type: "text", text: long }] });
 }
 async function doors() {
-  const provider = new strata.SqliteProvider(":memory:");
+  const provider = new pipeline.SqliteProvider(":memory:");
   await provider.append(1, { role: "user", content: "stored" });
-  const manager = new strata.ContextManager();
+  const manager = new sessions.ContextManager();
   await manager.addMessage("s", { role: "user", content: "会话" });
-  const { dropped } = await strata.guardContext(messages, { contextWindow: 300 });
-  const memory = new strata.RollingMemory({ contextWindow: 3000 });
+  const { dropped } = await guard.guardContext(messages, { contextWindow: 300 });
+  const memory = new sessions.RollingMemory({ contextWindow: 3000 });
   const { rolledOver } = await memory.beforePrompt(messages, "And now?");
   const recalled = await strata.createRecallTool(() => messages).execute("t", { handle: "c0", pattern: "line 7" });
   return [
@@ -48,6 +48,13 @@ strata.createTransformContext({ schedule: "everyCall" })(messages).then(async (s
 });
 `;
 
+const PATHS = { strata: "", guard: "/guard", pipeline: "/pipeline", sessions: "/sessions" };
+
+/** The script above behind the lines that load what it uses. */
+function imports(line) {
+  return [...Object.entries(PATHS).map(([name, path]) => line(name, `pi-strata${path}`)), USE].join("\n");
+}
+
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-tarball-"));
 const packed = join(folder, "packed");
 const app = join(folder, "app");
@@ -57,8 +64,14 @@ before(async () => {
   platformNames = pack(packed);
   mkdirSync(app);
   writeFileSync(join(app, "package.json"), '{ "private": true }\n');
-  writeFileSync(join(app, "use.cjs"), `const strata = require("pi-strata");\n${USE}`);
-  writeFileSync(join(app, "use.mjs"), `import * as strata from "pi-strata";\n${USE}`);
+  writeFileSync(
+    join(app, "use.cjs"),
+    imports((name, path) => `const ${name} = require("${path}");`),
+  );
+  writeFileSync(
+    join(app, "use.mjs"),
+    imports((name, path) => `import * as ${name} from "${path}";`),
+  );
   const registry = await startRegistry(packed);
   try {
     await registry.npm(["install", "pi-strata", "--no-audit", "--no-fund"], app);

@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { createRecallTool, guardContext, SqliteProvider, truncateToolResult } from "../index.js";
+import { guardContext, truncateToolResult } from "pi-strata/guard";
+import { SqliteProvider } from "pi-strata/pipeline";
+import { createRecallTool } from "../index.js";
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const CHATS = 1_000;

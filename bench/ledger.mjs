@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { ledgerOf } from "../lib/cli/cache.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { textTable, whole } from "../lib/cli/table.mjs";
-import { Book } from "../lib/tools/ledger.js";
+import { Book } from "../lib/tools/ledger_book.js";
 import { Loop, play } from "./live/loop.mjs";
 import { Provider } from "./live/provider.mjs";
 import { publicRecordings } from "./public.mjs";

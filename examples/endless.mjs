@@ -6,7 +6,8 @@
 // agent is real. With pi-ai, the summariser is one line:
 //   summarize: async (_, { prompt, ...request }) => textOf(await complete(model, user(prompt), request))
 import { Agent } from "@earendil-works/pi-agent-core";
-import { countTokens, createTransformContext, RollingMemory } from "pi-strata";
+import { countTokens, createTransformContext } from "pi-strata";
+import { RollingMemory } from "pi-strata/sessions";
 import { createScriptedModel, scriptedModel } from "./scripted/model.mjs";
 
 const QUESTIONS = 200;

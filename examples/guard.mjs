@@ -1,11 +1,6 @@
 // The context guard, as a function and in a worker's own loop: `node examples/guard.mjs`. No model is asked.
-import {
-  createContextGuard,
-  estimateTokens,
-  getContextWindow,
-  guardContext,
-  truncateToolResult,
-} from "pi-strata";
+import { estimateTokens, getContextWindow } from "pi-strata";
+import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
 
 const log = Array.from({ length: 4_000 }, (_, i) => `${i} GET /items/${i * 7} 200 in ${i % 90} ms`).join(
   "\n",

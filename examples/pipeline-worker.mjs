@@ -11,8 +11,8 @@ import {
   SimpleCompressor,
   SqliteProvider,
   StandardAssembler,
-  toOpenAIMessages,
-} from "pi-strata";
+} from "pi-strata/pipeline";
+import { toOpenAIMessages } from "pi-strata/sessions";
 
 const SYSTEM = "You are a helpful assistant in a chat.";
 const folder = mkdtempSync(join(tmpdir(), "pipeline-"));

@@ -5,7 +5,7 @@
 // agent with real tools.
 import { fileURLToPath } from "node:url";
 import { Agent } from "@earendil-works/pi-agent-core";
-import { ContextManager } from "pi-strata";
+import { ContextManager } from "pi-strata/sessions";
 import { createScriptedModel, scriptedModel } from "./scripted/model.mjs";
 import { createTools } from "./scripted/tools.mjs";
 

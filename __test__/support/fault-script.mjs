@@ -34,6 +34,10 @@ globalThis.FinalizationRegistry = class extends FinalizationRegistry {
   }
 };
 
+const guard = require("pi-strata/guard");
+const pipeline = require("pi-strata/pipeline");
+const sessions = require("pi-strata/sessions");
+const tokens = require("pi-strata/tokens");
 const strata = require("../../index.js");
 const { Batch } = require("../../lib/hook/snapshot.js");
 
@@ -103,15 +107,15 @@ async function guardAt(seed) {
   const messages = conversation(seed, { length: 30 });
   const options = { contextWindow: 700, reserveTokens: 0, maxToolResultChars: 300 };
   const sizes = { truncateHeadChars: 20, truncateTailChars: 20 };
-  const expected = await strata.createContextGuard({ ...options, ...sizes })(messages);
-  let guard;
+  const expected = await guard.createContextGuard({ ...options, ...sizes })(messages);
+  let guarded;
   const work = () => {
-    guard = strata.createContextGuard({ ...options, ...sizes });
-    return guard(messages);
+    guarded = guard.createContextGuard({ ...options, ...sizes });
+    return guarded(messages);
   };
   await atEveryStep(work, async ({ value }) => {
     assert.equal(value, messages);
-    assert.deepEqual(await guard(messages), expected);
+    assert.deepEqual(await guarded(messages), expected);
   });
 }
 
@@ -173,16 +177,16 @@ async function questionsAt(seed) {
     () => strata.countTokens([texts]),
     () => strata.countTokensAsync("text"),
     () => strata.countTokensAsync([texts]),
-    () => strata.fitsTokens("text", 9),
-    () => strata.getEncoding("cl100k_base").encode("text"),
-    () => strata.getEncoding("cl100k_base").decode([9]),
+    () => strata.isWithinTokenLimit("text", 9),
+    () => tokens.getEncoding("cl100k_base").encode("text"),
+    () => tokens.getEncoding("cl100k_base").decode([9]),
     () => strata.validate(conversation(seed, { length: 9 })),
     () => strata.repair(conversation(seed, { length: 9, noise: 2 })),
     () => strata.validateAsync(conversation(seed, { length: 9 })),
     () => strata.repairAsync(conversation(seed, { length: 9, noise: 2 })),
     () => strata.explain(conversation(seed, { length: 9 })),
-    () => strata.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
-    () => strata.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
+    () => guard.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
+    () => guard.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
     () => binding.clipText("text", 2),
     () => binding.estimateMessages(...batch, 1200),
     async () => (await binding.openSession(recorded)).message(0),
@@ -265,12 +269,12 @@ async function frontDoorsAt(seed) {
   // A door without a listener warns on the console.
   const onEvent = () => {};
   const sizes = { maxMessages: 6, maxCompressedMessages: 2 };
-  const open = () => new strata.ContextManager({ store: newFile(), ...sizes, onEvent });
+  const open = () => new sessions.ContextManager({ store: newFile(), ...sizes, onEvent });
   const manager = open();
   // A manager whose store could not be opened stays closed: that one is made anew, below.
   await manager.addMessage("s", said("the first"));
-  const memory = new strata.RollingMemory({ contextWindow: 200, onEvent });
-  const provider = new strata.SqliteProvider(newFile(), { onEvent });
+  const memory = new sessions.RollingMemory({ contextWindow: 200, onEvent });
+  const provider = new pipeline.SqliteProvider(newFile(), { onEvent });
   const messages = conversation(seed, { length: 20 });
   const recall = strata.createRecallTool(() => messages);
   const doors = [

@@ -5,9 +5,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import strata from "../../index.js";
-
-const { ContextManager, SqliteProvider } = strata;
+import { SqliteProvider } from "pi-strata/pipeline";
+import { ContextManager } from "pi-strata/sessions";
 
 /** Messages read at once: more than any test stores. */
 const ALL = 1_000_000;

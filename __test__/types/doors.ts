@@ -10,25 +10,25 @@ import type {
   AgentTool as Tool74,
 } from "pi-agent-core-0.74";
 import type { Agent as Agent87, AgentOptions as Options87, AgentTool as Tool87 } from "pi-agent-core-0.87";
+import { createRecallTool } from "pi-strata";
+import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
 import {
   type Assembler,
   type Compressor,
-  ContextManager,
-  createContextGuard,
-  createRecallTool,
-  fromOpenAIMessages,
-  guardContext,
   Pipeline,
   type Provider,
-  RollingMemory,
   SimpleCompressor,
   SqliteProvider,
   StandardAssembler,
+} from "pi-strata/pipeline";
+import {
+  ContextManager,
+  fromOpenAIMessages,
+  RollingMemory,
   type Summarize,
   toAgentMessages,
   toOpenAIMessages,
-  truncateToolResult,
-} from "pi-strata";
+} from "pi-strata/sessions";
 
 const guard = createContextGuard({
   contextWindow: () => 128_000,

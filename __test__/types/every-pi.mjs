@@ -14,7 +14,9 @@ const NAMES = ["pi-agent-core", "pi-ai"];
 
 const SOURCE = (scope) => `
 import type { Agent, AgentMessage, AgentOptions, AgentTool } from "${scope}/pi-agent-core";
-import { ContextManager, createContextGuard, createRecallTool, createTransformContext, transformContext } from "pi-strata";
+import { createRecallTool, createTransformContext, transformContext } from "pi-strata";
+import { createContextGuard } from "pi-strata/guard";
+import { ContextManager } from "pi-strata/sessions";
 type Hook = NonNullable<AgentOptions["transformContext"]>;
 export const hooks: Hook[] = [transformContext, createTransformContext(), createContextGuard({ contextWindow: 9000 })];
 export const tool: AgentTool = createRecallTool(() => []);

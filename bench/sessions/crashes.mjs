@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import sessions from "pi-strata/sessions";
 import { PostgresServer } from "../../__test__/support/postgres.mjs";
-import strata from "../../index.js";
 import { print } from "./print.mjs";
 
 const WRITER = fileURLToPath(new URL("crash-writer.mjs", import.meta.url));
@@ -121,7 +121,7 @@ export async function restarts(times) {
 }
 
 async function judge(name, store, accounts) {
-  const manager = await strata.ContextManager.open({ store });
+  const manager = await sessions.ContextManager.open({ store });
   const sum = { lost: 0, doubled: 0, resurrected: 0 };
   for (const [i, account] of accounts.entries()) {
     const stored = [];

@@ -5,11 +5,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import strata from "../../index.js";
+import { ContextManager, RollingMemory } from "pi-strata/sessions";
 import { message, text } from "./message.mjs";
 import { print, rate } from "./print.mjs";
-
-const { ContextManager, RollingMemory } = strata;
 
 const SESSIONS = 1000;
 export const MESSAGES = 1000;

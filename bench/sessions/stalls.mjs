@@ -4,11 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import strata from "../../index.js";
+import { ContextManager } from "pi-strata/sessions";
 import { text } from "./message.mjs";
 import { print } from "./print.mjs";
-
-const { ContextManager } = strata;
 
 const BYTES = 64 * 1024 * 1024;
 /** Sessions of as many messages as the manager keeps unless told otherwise, each of about 1 000 characters. */

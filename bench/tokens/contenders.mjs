@@ -4,10 +4,13 @@
 
 export const CONTENDERS = {
   "pi-strata": async (name) => {
-    const { default: strata } = await import("../../index.js");
-    const encoding = strata.getEncoding(name);
+    const [{ countTokens }, { getEncoding }] = await Promise.all([
+      import("pi-strata"),
+      import("pi-strata/tokens"),
+    ]);
+    const encoding = getEncoding(name);
     return {
-      count: name === "cl100k_base" ? strata.countTokens : (text) => encoding.countTokens(text),
+      count: name === "cl100k_base" ? countTokens : (text) => encoding.countTokens(text),
       encode: (text) => encoding.encode(text),
       typed: (text) => encoding.encodeTyped(text),
       decode: (tokens) => encoding.decode(tokens),

@@ -1,7 +1,8 @@
 // The conversation as the main process holds it: pi's Agent with the hook, and the rolling memory that begins a new
 // conversation before the window is full. Knows nothing of Electron: what the page shall show goes through `emit`.
 import { Agent } from "@earendil-works/pi-agent-core";
-import { createTransformContext, getContextWindow, RollingMemory } from "pi-strata";
+import { createTransformContext, getContextWindow } from "pi-strata";
+import { RollingMemory } from "pi-strata/sessions";
 
 /**
  * @param options.agent initial state and `streamFn` of the Agent

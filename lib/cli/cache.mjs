@@ -1,7 +1,7 @@
 // `pi-strata cache`: what a recorded session cost by its own usage, what the provider's cache missed and why, and what
 // each move of the hook cost and has brought.
 
-import { Book } from "../tools/ledger.js";
+import { Book } from "../tools/ledger_book.js";
 import { figureList, percent, textTable, whole } from "./table.mjs";
 
 /** Rows of a table that are printed; `--json` has them all. */

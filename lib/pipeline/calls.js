@@ -2,7 +2,7 @@
 // would refuse.
 "use strict";
 
-const { callsOf } = require("./openai_calls.js");
+const { callsOf } = require("../sessions/openai_calls.js");
 
 const isResult = ({ role }) => role === "tool" || role === "toolResult";
 

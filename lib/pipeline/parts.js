@@ -6,7 +6,7 @@ const { native } = require("../native/native.js");
 const { Reporter } = require("../hook/events.js");
 const { checkOptions, count, handler, show } = require("../hook/options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
-const { isMedia } = require("./openai_content.js");
+const { isMedia } = require("../sessions/openai_content.js");
 
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */

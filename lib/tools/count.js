@@ -41,22 +41,14 @@ function estimateTokens(input, { counting = "chars" } = {}) {
   return native().estimateMessages(numbers, strings, IMAGE_TOKENS);
 }
 
-function fitsTokens(input, limit, options) {
-  return within("fitsTokens", input, limit, options) !== false;
-}
-
 /** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */
 function isWithinTokenLimit(input, limit, options) {
   if (Array.isArray(input) && input.every((message) => typeof message?.content === "string")) {
     const total = require("../tokens/chat.js").countChatTokens(input, options);
-    checkLimit("isWithinTokenLimit", limit);
+    checkLimit(limit);
     return total <= limit && total;
   }
-  return within("isWithinTokenLimit", input, limit, options);
-}
-
-function within(call, input, limit, options) {
-  checkLimit(call, limit);
+  checkLimit(limit);
   if (typeof input === "string") return native().countWithin(input, limit, numberIn(options)) ?? false;
   let total = 0;
   for (const message of Array.isArray(input) ? input : [input]) {
@@ -66,9 +58,9 @@ function within(call, input, limit, options) {
   return total;
 }
 
-function checkLimit(call, limit) {
+function checkLimit(limit) {
   if (typeof limit === "number" && limit >= 0) return;
-  throw new TypeError(`${call}: limit is ${String(limit)}; it must be a number from 0 on`);
+  throw new TypeError(`isWithinTokenLimit: limit is ${String(limit)}; it must be a number from 0 on`);
 }
 
 function describe(input) {
@@ -82,4 +74,4 @@ function describe(input) {
   return batch;
 }
 
-module.exports = { estimateTokens, countTokens, countTokensAsync, fitsTokens, isWithinTokenLimit };
+module.exports = { estimateTokens, countTokens, countTokensAsync, isWithinTokenLimit };

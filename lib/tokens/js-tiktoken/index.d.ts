@@ -1,9 +1,9 @@
 // js-tiktoken's declarations over pi-strata's encoder. Names it does not know are taken as well: every string is a model
 // that `encodingForModel` looks up, and throws where there is none.
 
-import type { TiktokenEncoding as EveryEncoding, Tiktoken } from "../../../index.js";
+import type { TiktokenEncoding as EveryEncoding, Tiktoken } from "../index.js";
 
-export { Tiktoken, type TiktokenBPE } from "../../../index.js";
+export { Tiktoken, type TiktokenBPE } from "../index.js";
 
 /** js-tiktoken's encodings, and that of gpt-oss. */
 export type TiktokenEncoding = EveryEncoding;

@@ -1,0 +1,15 @@
+// `pi-strata/pipeline`: a provider, a compressor and an assembler, one after the other; each can be the host's own.
+"use strict";
+
+const { Pipeline, SimpleCompressor, StandardAssembler, pipelineConfigFromEnv } = require("./parts.js");
+const { PostgresProvider } = require("./postgres.js");
+const { SqliteProvider } = require("./provider.js");
+
+module.exports = {
+  Pipeline,
+  PostgresProvider,
+  SimpleCompressor,
+  SqliteProvider,
+  StandardAssembler,
+  pipelineConfigFromEnv,
+};

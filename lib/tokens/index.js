@@ -1,0 +1,15 @@
+// `pi-strata/tokens`: encodings, chats, and js-tiktoken's class.
+"use strict";
+
+const { countChatTokens, encodeChat } = require("./chat.js");
+const { encodingForModel, getEncoding, getEncodingNameForModel } = require("./encoding.js");
+const { Tiktoken } = require("./js-tiktoken/tiktoken.js");
+
+module.exports = {
+  Tiktoken,
+  countChatTokens,
+  encodeChat,
+  encodingForModel,
+  getEncoding,
+  getEncodingNameForModel,
+};
