@@ -11,4 +11,6 @@ extension satisfies Factory87;
 createExtension({ economy: "thrifty", marker: "en" }) satisfies ExtensionFactory;
 // @ts-expect-error an option that does not exist
 createExtension({ economies: "thrifty" });
-shrink([{ role: "user", content: "hi", mine: 1 }], 1000).then(([first]) => first?.mine satisfies number | undefined);
+shrink([{ role: "user", content: "hi", mine: 1 }], 1000).then(
+  ([first]) => first?.mine satisfies number | undefined,
+);
