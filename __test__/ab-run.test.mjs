@@ -2,7 +2,7 @@
 // needs are in the request: success, bill and statistics are checked against what that server knows.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -135,3 +135,27 @@ test("an arm whose extension does not work is no arm: the run ends, and says so"
   assert.match(stderr, /The arm balanced does not work, so nothing is compared: .*ERR_NATIVE_UNAVAILABLE/);
   assert.ok(!existsSync(join(folder, "off", "results.json")), "there is nothing to tell");
 });
+
+test("a provider whose calls cannot be metered is not gone on with", async () => {
+  const pi = join(folder, "pi");
+  mkdirSync(join(pi, "dist"), { recursive: true });
+  writeFileSync(join(pi, "package.json"), JSON.stringify({ version: "0.0.1", type: "module" }));
+  writeFileSync(join(pi, "dist", "cli.js"), UNMETERED);
+  const args = ["--margin", "0.1", "--languages", "sh", "--arms", "none", "--pi", join(pi, "dist", "cli.js")];
+  const server = { baseUrl: "http://127.0.0.1:9" };
+  const { code, stderr } = await startBench(server, { out: join(folder, "unmetered"), args }).ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /do not go through fetch, so they can be neither metered nor limited/);
+});
+
+/** A pi that answers without a call anybody could see. */
+const UNMETERED = `
+  import { createInterface } from "node:readline";
+  const say = (message) => console.log(JSON.stringify(message));
+  const model = { provider: "scripted", id: "scripted", cost: {} };
+  createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, type } = JSON.parse(line);
+    say({ type: "response", id, success: true, data: { model, pendingMessageCount: 0 } });
+    if (type === "prompt") say({ type: "message_end", message: { role: "assistant", stopReason: "stop", content: [] } });
+  }).on("close", () => process.exit());
+`;

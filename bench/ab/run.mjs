@@ -184,6 +184,12 @@ class ArmRun {
     if (type !== "message_end" || message.role !== "assistant" || this.#task === undefined) return;
     const { stopReason, errorMessage } = message;
     if (stopReason === "aborted") return;
+    if (stopReason !== "error" && readCalls(this.#files.callsFile).length === 0) {
+      this.#failure =
+        "this provider's calls do not go through fetch, so they can be neither metered nor limited";
+      this.#stop("failure");
+      return;
+    }
     this.#task.steps += 1;
     this.#task.error = stopReason === "error" ? (errorMessage ?? "an error without words") : undefined;
   }

@@ -16,7 +16,10 @@ export const APIS = {
   },
 };
 
-/** `{ system, pieces, text, results, hasTools }`; `pieces` are what a cache compares, in order. */
+/** The folder an agent of the experiment works in, as versions of pi tell it in one or another sentence. */
+const FOLDER = /[^\s<>"']*session-\d+-\w+[\\/]work/;
+
+/** `{ folder, pieces, text, results, hasTools }`; `pieces` are what a cache compares, in order. */
 function readAnthropic({ system, tools, messages }) {
   const results = new Map();
   for (const { content } of messages) {
@@ -46,7 +49,10 @@ function requestOf(system, tools, messages, results) {
     ...messages.map((m) => JSON.stringify(m, uncontrolled)),
   ];
   const hasTools = Array.isArray(tools) && tools.length > 0;
-  return { system, pieces, text: stringsIn(messages).join("\n"), results, hasTools };
+  const text = stringsIn(messages).join("\n");
+  // A summary is asked for without the agent's prompt, and belongs to no folder.
+  const folder = hasTools ? (FOLDER.exec(system) ?? FOLDER.exec(text))?.[0] : undefined;
+  return { folder, pieces, text, results, hasTools };
 }
 
 function stringsIn(value) {

@@ -20,10 +20,10 @@ export class ScriptedModel {
     this.#sessionFor = sessionFor;
   }
 
-  /** `{ text, calls: [{ id, name, arguments }] }` to a request: `{ system, text, results, hasTools }`. */
+  /** `{ text, calls: [{ id, name, arguments }] }` to a request: `{ folder, text, results, hasTools }`. */
   answer(request) {
     if (!request.hasTools) return { text: summaryOf(request.text), calls: [] };
-    const cwd = /Current working directory: (.+)/.exec(request.system)?.[1].trim();
+    const cwd = request.folder;
     const id = Array.from(request.text.matchAll(TASK), ([, name]) => name).at(-1);
     const task = this.#sessionFor(cwd)?.tasks.find((known) => known.id === id);
     if (task === undefined) return { text: "I do not know what to do.", calls: [] };

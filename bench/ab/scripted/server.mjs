@@ -31,7 +31,7 @@ export async function startScripted({ seed, languages, window = Number.POSITIVE_
   const model = new ScriptedModel(sessionFor);
   const books = new Books(window);
   const server = createServer(async (request, response) => {
-    const api = APIS[request.url];
+    const api = APIS[new URL(request.url, "http://localhost").pathname];
     if (api === undefined) return response.writeHead(404).end();
     const body = JSON.parse((await buffer(request)).toString("utf8"));
     const read = api.read(body);
@@ -70,8 +70,7 @@ class Books {
     this.#window = window;
   }
 
-  receive({ system, pieces, hasTools }, api) {
-    const cwd = /Current working directory: (.+)/.exec(system)?.[1].trim();
+  receive({ folder: cwd, pieces, hasTools }, api) {
     const sizes = pieces.map((piece) => Math.ceil(piece.length / UNITS_PER_TOKEN));
     const tokens = sum(sizes);
     const sent = { cwd, api, hasTools, tokens, isRefused: tokens > this.#window };
