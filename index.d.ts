@@ -1,4 +1,8 @@
-// `pi-strata`: the hook, explain, counting, recall, validate and repair, status. Lengths are UTF-16 code units (JavaScript's `.length`), sizes are tokens, times are ms.
+/**
+ * The hook, `explain`, counting, recall, `validate` and `repair`, `status`. Lengths are UTF-16 code units (JavaScript's
+ * `.length`), sizes are tokens, times are ms.
+ * @module pi-strata
+ */
 
 /** Anything shaped like a pi AgentMessage, of any pi version. Structural, so no pi package is imported. */
 export interface MessageLike {

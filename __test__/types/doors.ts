@@ -12,6 +12,7 @@ import type {
 import type { Agent as Agent87, AgentOptions as Options87, AgentTool as Tool87 } from "pi-agent-core-0.87";
 import { createRecallTool } from "pi-strata";
 import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
+import { type Ledger, ledger } from "pi-strata/ledger";
 import {
   type Assembler,
   type Compressor,
@@ -40,6 +41,11 @@ export const guards: [Options73, Options74, Pick<Options87, "transformContext">]
   { transformContext: guard },
   { transformContext: guard },
 ];
+
+export async function billed(messages: Message74[]): Promise<[Ledger, number]> {
+  const bill = await ledger(messages, { prices: { input: 3 }, economy: "thrifty" });
+  return [bill, bill.dollars.saved];
+}
 
 const recall = createRecallTool(() => []);
 export const tools: [Tool73, Tool74, Tool87] = [recall, recall, recall];

@@ -1,4 +1,8 @@
-// A live look at what the model sees. Sizes are the provider's tokens, estimated; dollars are for input.
+/**
+ * `pi-strata/inspector`: a live look at what the model sees. Sizes are the provider's tokens, estimated; dollars are for
+ * input.
+ * @module inspector
+ */
 
 import type { MessageLike, TransformContext, TransformContextOptions } from "../../index";
 

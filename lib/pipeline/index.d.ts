@@ -1,4 +1,8 @@
-// `pi-strata/pipeline`: provider, compressor and assembler for hosts that keep their own history.
+/**
+ * `pi-strata/pipeline`: provider, compressor and assembler for hosts that keep their own history.
+ * @module pipeline
+ */
+
 import type { PipelineMessage, PostgresOptions } from "../sessions/index.js";
 
 export type { MessageBlock, PipelineMessage, PostgresOptions } from "../sessions/index.js";

@@ -1,4 +1,8 @@
-// `pi-strata/sessions`: many sessions side by side, the endless conversation, and OpenAI's messages.
+/**
+ * `pi-strata/sessions`: many sessions side by side, the endless conversation, and OpenAI's messages.
+ * @module sessions
+ */
+
 import type { MessageLike } from "../../index.js";
 import type { Store, StoreEvent } from "./store/store.js";
 

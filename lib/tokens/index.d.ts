@@ -1,4 +1,8 @@
-// `pi-strata/tokens`: encodings with js-tiktoken's calls, and chats.
+/**
+ * `pi-strata/tokens`: encodings with js-tiktoken's calls, and chats.
+ * @module tokens
+ */
+
 import type { ChatMessage, CountOptions, TiktokenEncoding } from "../../index.js";
 
 export type { ChatMessage, CountOptions, TiktokenEncoding } from "../../index.js";

@@ -1,4 +1,8 @@
-// `pi-strata/guard`: a cap on tool results and a budget. Lengths are UTF-16 code units, sizes tokens.
+/**
+ * `pi-strata/guard`: a cap on tool results and a budget. Lengths are UTF-16 code units, sizes tokens.
+ * @module guard
+ */
+
 import type { MessageLike, TransformContext } from "../../index.js";
 
 export interface GuardOptions {

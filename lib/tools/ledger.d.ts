@@ -1,4 +1,8 @@
-// `pi-strata/ledger`: the bill of a transcript.
+/**
+ * `pi-strata/ledger`: the bill of a transcript.
+ * @module ledger
+ */
+
 import type { CacheMissCause, MessageLike, TransformContextOptions } from "../../index.js";
 
 /**
