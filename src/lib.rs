@@ -1,16 +1,7 @@
 //! pi-strata keeps an LLM agent's context small.
 //!
-//! Text goes in once, decisions come out. The rooms, each knowing only those above it:
-//!
-//! - [`cancel`]: how long work is asked to stop
-//! - [`text`]: UTF-16 lengths, lines and cuts
-//! - [`tokens`]: exact counts of every vocabulary, and the estimate made of them
-//! - [`contract`]: the table that both languages read
-//! - [`context`]: from a transcript to the plan of what is sent
-//! - [`replay`]: recorded sessions, read for the command line; it knows none of the others
-//! - [`sessions`]: conversations that are kept, and the only room that does I/O
-//! - `fault`: panics on demand, in builds made for that alone; every room may name it
-//! - `node`: the only room that knows Node, behind the feature of that name
+//! Text goes in once, decisions come out. The rooms, each knowing only those above it, are listed in `ARCHITECTURE.md`, and
+//! a test holds them to it.
 //!
 //! Two exceptions to what holds elsewhere: [`tokens`] holds the only `unsafe` outside `node` (its SIMD), and with its caches
 //! the only state that outlives a call. It is a crate of its own.
