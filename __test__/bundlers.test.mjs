@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { pack } from "../release/pack.mjs";
 
@@ -80,6 +80,30 @@ test("esbuild: the file is copied, with one loader named", async () => {
   await assertWorks("esbuild/main.cjs", { isWhole: true });
 });
 
+test("esbuild: an ES module finds the file beside it, and passes everything through without", async () => {
+  const esbuild = createRequire(import.meta.url).resolve("esbuild/bin/esbuild");
+  const args = ["main.mjs", "--bundle", "--platform=node", "--format=esm", "--loader:.node=copy"];
+  await run(esbuild, [...args, "--outfile=esbuild-module/main.mjs", "--log-level=warning"]);
+  await assertWorks("esbuild-module/main.mjs", { isWhole: true });
+  const alone = join(folder, "module-alone");
+  mkdirSync(alone);
+  cpSync(join(app, "esbuild-module/main.mjs"), join(alone, "main.mjs"));
+  await assertPassesThrough(join(alone, "main.mjs"));
+});
+
+/** The app of a bundle without its native file: the hook gives back what it got, and the error says what to do. */
+async function assertPassesThrough(bundle) {
+  const code = `
+    process.on("uncaughtException", (error) => console.log(JSON.stringify({ code: error.code, told: error.message })));
+    process.on("unhandledRejection", (error) => { throw error; });
+    await import(${JSON.stringify(pathToFileURL(bundle).href)});`;
+  writeFileSync(`${bundle}.start.mjs`, code);
+  const { code: found, told } = JSON.parse(await run(process.execPath, [`${bundle}.start.mjs`]));
+  // The hook has resolved by then: it is the count behind it that throws.
+  assert.equal(found, "ERR_NATIVE_UNAVAILABLE");
+  assert.match(told, /leave pi-strata outside the bundle/);
+}
+
 test("esbuild: a copied file that was cut short is refused, and does not kill the process", async () => {
   const home = join(folder, "cut");
   cpSync(join(app, "esbuild"), home, { recursive: true });
@@ -129,6 +153,24 @@ test("rollup: the package stays outside", async () => {
   });
   await bundle.write({ file: join(app, "rollup/main.mjs"), format: "es" });
   await assertWorks("rollup/main.mjs", { isWhole: false });
+});
+
+test("rollup: an ES module with all of it passes everything through, and says so", async () => {
+  const load = createRequire(import.meta.url);
+  const { rollup } = load(installed("rollup"));
+  const { nodeResolve } = load(installed("@rollup/plugin-node-resolve"));
+  const commonjs = load(installed("@rollup/plugin-commonjs"));
+  const json = load(installed("@rollup/plugin-json"));
+  const ignore = (id) => id.endsWith(".node") || id.startsWith("pi-strata-");
+  const plugins = [nodeResolve({ preferBuiltins: true }), (commonjs.default ?? commonjs)({ ignore })];
+  const bundle = await rollup({
+    input: join(app, "main.mjs"),
+    plugins: [...plugins, (json.default ?? json)()],
+    onwarn() {},
+  });
+  const home = join(folder, "rollup-alone");
+  await bundle.write({ file: join(home, "main.mjs"), format: "es", inlineDynamicImports: true });
+  await assertPassesThrough(join(home, "main.mjs"));
 });
 
 test("vite: a server build needs no line, as it leaves packages outside", async () => {

@@ -140,6 +140,8 @@ test("explain says what one call would do, in figures and as JSON", () => {
   assert.deepEqual([tokensBefore, tokensAfter], [replayed.tokensBefore, replayed.tokensAfter]);
   assert.match(ask("--call", "10").stdout, /^#3 toolResult read +1 +summarize +[\d,]+ +\S/m);
   assert.match(ask("--call", "1").stdout, /Nothing is edited\.\n$/);
+  const first = run(["explain", "--call", "1", EXAMPLE]).stdout;
+  assert.match(first, /^pays back +nothing could be removed now$/m);
   assert.equal(JSON.parse(ask("--json").stdout).call, 13);
 });
 
@@ -349,6 +351,12 @@ for (const [what, args, input, message] of [
     ["explain", "--call", "9", "-"],
     asPiFile(piSession(1)),
     /session has 2; name/,
+  ],
+  [
+    "a model nobody knows",
+    ["count", "--model", "gpt-99", "-"],
+    "x",
+    /^Unknown model "gpt-99": .* --encoding names it itself: o200k_base, /,
   ],
   ["two sessions", ["replay", "a", "b"], "", /too many arguments for 'replay'/],
   ["a wrong price", ["replay", "--price-read", "-1", "-"], "", /must be a number from 0 on/],

@@ -30,7 +30,7 @@ function checked(choose) {
   try {
     return choose();
   } catch (error) {
-    throw new UsageError(error.message);
+    throw new UsageError(error.message.replace("Name the encoding itself:", "--encoding names it itself:"));
   }
 }
 

@@ -3,9 +3,7 @@
 // inside a `try`: hence the long table.
 "use strict";
 
-const { readdirSync } = require("node:fs");
-const { createRequire } = require("node:module");
-const path = require("node:path");
+const { HERE, copied, createRequire, fs, isModuleBundle, path } = require("./here.js");
 const { platformKeys } = require("./platform.js");
 
 /** Loaders by platform; each adds what stood in its way to `missed`. */
@@ -123,21 +121,34 @@ const LOADERS = {
 /** The native functions; throws the error that tells most about why there are none. */
 function loadAddon() {
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
-  if (chosen) return requireFrom(__dirname)(chosen);
+  if (chosen) return requireFrom(HERE)(chosen);
   const missed = [];
   for (const key of platformKeys()) {
-    const addon = LOADERS[key]?.(missed) ?? (key in LOADERS ? undefined : ownBuild(key, missed));
+    const addon = LOADERS[key]?.(missed) ?? (key in LOADERS ? besideBundle : ownBuild)(key, missed);
     if (addon !== undefined) return addon;
   }
   throw missed.find((error) => !isNotFound(error)) ?? missed.at(-1);
 }
 
+/** What a bundle that has no `require` would find by it. */
+function besideBundle(key, missed) {
+  if (!isModuleBundle) return undefined;
+  for (const request of [...copied(`pi-strata.${key}`), `pi-strata-${key}`]) {
+    try {
+      return requireFrom(HERE)(request);
+    } catch (error) {
+      missed.push(error);
+    }
+  }
+  return undefined;
+}
+
 /** What was built from source for a platform that has no package. */
 function ownBuild(key, missed) {
-  const folder = path.join(__dirname, "..", "..");
-  const file = readdirSync(folder).find(
-    (name) => name.startsWith(`pi-strata.${key}`) && name.endsWith(".node"),
-  );
+  const folder = path.join(HERE, "..", "..");
+  const file = fs
+    .readdirSync(folder)
+    .find((name) => name.startsWith(`pi-strata.${key}`) && name.endsWith(".node"));
   if (file !== undefined) return requireFrom(folder)(path.join(folder, file));
   missed.push(new UnsupportedError(key));
   return undefined;

@@ -3,6 +3,7 @@
 "use strict";
 
 const { SUPPORTED } = require("./addon.js");
+const { HERE } = require("./here.js");
 const { platformKeys } = require("./platform.js");
 
 const FROM_SOURCE =
@@ -57,6 +58,12 @@ const ADVICE = [
       `machine: ${packageWanted()}.`,
   ],
   [
+    says(/^Dynamic require of|require is not defined/),
+    () =>
+      "A bundle as an ES module found no native file beside it: bundle as CommonJS with the file copied, or leave " +
+      "pi-strata outside the bundle.",
+  ],
+  [
     hasCode("MODULE_NOT_FOUND"),
     () => `npm left ${packageWanted()} out, as it sometimes does with optional dependencies. ${reinstall()}`,
   ],
@@ -76,7 +83,7 @@ function isUnsupported(error) {
 }
 
 function isInArchive() {
-  return /\.asar[\\/]/.test(__dirname);
+  return /\.asar[\\/]/.test(HERE);
 }
 
 function reinstall() {

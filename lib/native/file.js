@@ -3,10 +3,10 @@
 // file must be. Other systems refuse such a file themselves.
 "use strict";
 
-const { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } = require("node:fs");
-const { createRequire } = require("node:module");
-const path = require("node:path");
+const { HERE, copied, createRequire, fs, path } = require("./here.js");
 const { platformKeys } = require("./platform.js");
+
+const { closeSync, existsSync, fstatSync, openSync, readSync } = fs;
 
 /** Bytes of the ELF64 header, and where it says what stands at the file's end: the table of sections. */
 const HEADER_BYTES = 64;
@@ -30,10 +30,7 @@ function candidates() {
   const name = `pi-strata.${key}.node`;
   const packaged = path.join(`pi-strata-${key}`, name);
   const folders = module.paths ?? [];
-  const places = [
-    path.join(__dirname, "..", "..", name),
-    ...folders.map((folder) => path.join(folder, packaged)),
-  ];
+  const places = [path.join(HERE, "..", "..", name), ...folders.map((folder) => path.join(folder, packaged))];
   const found = [...places.filter((file) => existsSync(file)), ...copied(`pi-strata.${key}`)];
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) found.push(...resolved(chosen));
@@ -41,17 +38,9 @@ function candidates() {
   return found.length > 0 ? found : resolved(packaged);
 }
 
-/** What a bundler copied beside its bundle, under a name of its own making. */
-function copied(beginning) {
-  const isCopy = (name) => name.startsWith(beginning) && name.endsWith(".node");
-  return readdirSync(__dirname)
-    .filter(isCopy)
-    .map((name) => path.join(__dirname, name));
-}
-
 function resolved(request) {
   try {
-    return [createRequire(path.join(__dirname, "index.js")).resolve(request)];
+    return [createRequire(path.join(HERE, "index.js")).resolve(request)];
   } catch {
     return [];
   }

@@ -2,7 +2,9 @@
 // read from the program's file, so that nothing has to be started to find out.
 "use strict";
 
-const { closeSync, openSync, readSync } = require("node:fs");
+const { fs } = require("./here.js");
+
+const { closeSync, openSync, readSync } = fs;
 
 /** The keys of the packages that fit this machine, the preferred one first. */
 function platformKeys() {

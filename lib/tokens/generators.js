@@ -1,7 +1,6 @@
 // Long texts and long lists of tokens, a part at a time. Joined, the parts are what `encode` and `decode` give at once.
 "use strict";
 
-const { TextDecoder } = require("node:util");
 const { bytesOf, checked } = require("./ids.js");
 
 /** Characters encoded at once. */
