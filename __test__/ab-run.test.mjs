@@ -114,6 +114,10 @@ test("over OpenAI's API it is the same, and requests over the window are refused
     assert.ok(Math.abs(dollars - billed) < 1e-9);
     const written = calls.reduce((sum, { usage }) => sum + (usage?.cacheWrite ?? 0), 0);
     assert.equal(written, 0, "nothing is billed for writing here");
+    assert.ok(
+      calls.every((call) => call.seed === 7),
+      "the same seed in every request",
+    );
     for (const { task, isSolved } of records.filter((record) => record.arm === arm))
       assert.equal(
         isSolved,

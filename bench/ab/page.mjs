@@ -69,11 +69,15 @@ function comparisonTable(comparisons, { margin }) {
       whole(lost),
       signed(difference),
       `${signed(low)} to ${signed(high)}`,
-      pText(p),
+      `${pText(p)}${overSessions(comparison)}`,
       `${dollars.toFixed(2)}<small>of ${baselineDollars.toFixed(2)}</small>`,
     ];
   });
   return table(heads, rows);
+}
+
+function overSessions({ pBySessions: p }) {
+  return p === undefined ? "" : `<small>over sessions ${pText(p)}</small>`;
 }
 
 function armTable(arms) {

@@ -35,7 +35,7 @@ export async function startScripted({ seed, languages, window = Number.POSITIVE_
     if (api === undefined) return response.writeHead(404).end();
     const body = JSON.parse((await buffer(request)).toString("utf8"));
     const read = api.read(body);
-    const sent = books.receive(read, api.name);
+    const sent = books.receive({ ...read, seed: body.seed }, api.name);
     if (sent.isRefused) {
       response.writeHead(400, { "content-type": "application/json" });
       return response.end(JSON.stringify(api.refuse(sent.tokens, window)));
@@ -70,10 +70,10 @@ class Books {
     this.#window = window;
   }
 
-  receive({ folder: cwd, pieces, hasTools }, api) {
+  receive({ folder: cwd, pieces, hasTools, seed }, api) {
     const sizes = pieces.map((piece) => Math.ceil(piece.length / UNITS_PER_TOKEN));
     const tokens = sum(sizes);
-    const sent = { cwd, api, hasTools, tokens, isRefused: tokens > this.#window };
+    const sent = { cwd, api, hasTools, seed, tokens, isRefused: tokens > this.#window };
     if (sent.isRefused) {
       this.calls.push(sent);
       return sent;
@@ -85,14 +85,14 @@ class Books {
     return { ...sent, cacheRead };
   }
 
-  bill({ cwd, api, hasTools, tokens, cacheRead }, answer) {
+  bill({ cwd, api, hasTools, seed, tokens, cacheRead }, answer) {
     const output = Math.ceil(JSON.stringify(answer).length / UNITS_PER_TOKEN);
     const fresh = tokens - cacheRead;
     // OpenAI's caches cost nothing to write.
     const input = api === "openai-completions" ? fresh : Math.min(fresh, UNCACHED_TOKENS);
     const usage = { input, output, cacheRead, cacheWrite: fresh - input };
     const dollars = dollarsOf({ usage }, SCRIPTED_PRICES);
-    this.calls.push({ cwd, api, hasTools, tokens, usage, dollars });
+    this.calls.push({ cwd, api, hasTools, seed, tokens, usage, dollars });
     return usage;
   }
 }
