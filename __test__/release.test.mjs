@@ -128,3 +128,18 @@ test("the loader knows every platform package", () => {
     assert.ok(text.includes(`require("../../${file}")`) && text.includes(`require("${name}")`), name);
   }
 });
+
+test("one version everywhere", () => {
+  const text = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
+  const { version } = JSON.parse(text("package.json"));
+  for (const { manifest } of platforms()) assert.equal(manifest.version, version, manifest.name);
+  const lock = JSON.parse(text("package-lock.json"));
+  assert.deepEqual([lock.version, lock.packages[""].version], [version, version]);
+  const crates = ["Cargo.toml", "Cargo.lock"].flatMap((name) =>
+    Array.from(
+      text(name).matchAll(/(?:^\[workspace\.package\]|^name = "pi-strata(?:-tokens)?")\nversion = "(.*)"/gm),
+      ([, found]) => `${name} ${found}`,
+    ),
+  );
+  assert.deepEqual(crates, [`Cargo.toml ${version}`, `Cargo.lock ${version}`, `Cargo.lock ${version}`]);
+});
