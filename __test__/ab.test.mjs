@@ -10,7 +10,9 @@ import { after, test } from "node:test";
 import { orderOf } from "../bench/ab/arms.mjs";
 import { billOf, readCalls } from "../bench/ab/calls.mjs";
 import * as statistics from "../bench/ab/statistics.mjs";
+import { summarize } from "../bench/ab/summary.mjs";
 import { isSolved, languagesHere, sessionOf, writeProjects } from "../bench/ab/tasks/index.mjs";
+import { resultsText } from "../bench/ab/text.mjs";
 import { dollarsOf, usageOf } from "../bench/ab/usage.mjs";
 
 const { bySessions, mcNemar, pairedInterval, powerOf, tasksForEffect, tasksForMargin } = statistics;
@@ -119,6 +121,40 @@ test("each arm is as often at each place, and does not always follow the same on
     const before = new Set(orders.map((order) => order[order.indexOf(arm) - 1]));
     assert.ok(before.size >= 3);
   }
+});
+
+test("the verdict is that of the interval against the margin", () => {
+  // Of 100 tasks the baseline solves all; `lost` of them the arm does not.
+  const against = (lost, margin) => {
+    const bill = { dollars: 1, tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
+    const record = (arm, task) => ({
+      session: task % 6,
+      arm,
+      task: `t${task}`,
+      isSolved: arm === "none" || task >= lost,
+      bill,
+    });
+    const records = Array.from({ length: 200 }, (_, i) => record(i % 2 === 0 ? "none" : "thrifty", i >> 1));
+    const settings = { arms: ["none", "thrifty"], sessions: 1, languages: ["sh"], margin, effect: margin };
+    const results = summarize(settings, records);
+    return { comparison: results.comparisons[0], text: resultsText(results) };
+  };
+  const verdicts = [
+    [0, 0.1, "not worse", "Not worse by 10 points or more."],
+    [3, 0.02, "open", "Open: the interval reaches beyond the margin of 2 points."],
+    [8, 0.1, "worse", "Worse; whether by more than 10 points is open."],
+    [40, 0.1, "worse by more", "Worse by more than 10 points."],
+  ];
+  for (const [lost, margin, verdict, words] of verdicts) {
+    const { comparison, text } = against(lost, margin);
+    assert.deepEqual(
+      [comparison.lost, comparison.gained, comparison.pairs, comparison.dollars],
+      [lost, 0, 100, 100],
+    );
+    assert.equal(comparison.verdict, verdict, `${lost}: ${comparison.low} to ${comparison.high}`);
+    assert.ok(text.includes(words), text);
+  }
+  assert.equal(against(40, 0.1).comparison.pBySessions, 2 / 64);
 });
 
 const { here, missing } = languagesHere();

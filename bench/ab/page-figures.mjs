@@ -8,8 +8,9 @@ const ROW = 30;
 
 /** One line per comparison: the interval of the difference, and the margin. */
 export function forestPlot(comparisons, { margin }) {
-  const reach = Math.max(margin, ...comparisons.flatMap(({ low, high }) => [-low, high])) * 1.1;
-  const x = (share) => NAMES + ((share + reach) / (2 * reach)) * (WIDTH - NAMES - 20);
+  const left = Math.min(-margin, ...comparisons.map(({ low }) => low)) * 1.05;
+  const right = Math.max(margin / 2, ...comparisons.map(({ high }) => high)) * 1.05;
+  const x = (share) => NAMES + ((share - left) / (right - left)) * (WIDTH - NAMES - 20);
   const height = ROW * (comparisons.length + 1.6);
   const bottom = height - ROW * 0.9;
   const rows = comparisons.map(({ arm, baseline, difference, low, high }, i) => {

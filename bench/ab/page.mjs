@@ -69,7 +69,7 @@ function comparisonTable(comparisons, { margin }) {
       whole(lost),
       signed(difference),
       `${signed(low)} to ${signed(high)}`,
-      `${pText(p)}${overSessions(comparison)}`,
+      `${escaped(pText(p))}${overSessions(comparison)}`,
       `${dollars.toFixed(2)}<small>of ${baselineDollars.toFixed(2)}</small>`,
     ];
   });
@@ -77,7 +77,7 @@ function comparisonTable(comparisons, { margin }) {
 }
 
 function overSessions({ pBySessions: p }) {
-  return p === undefined ? "" : `<small>over sessions ${pText(p)}</small>`;
+  return p === undefined ? "" : `<small>${escaped(pText(p))} over sessions</small>`;
 }
 
 function armTable(arms) {
@@ -85,9 +85,9 @@ function armTable(arms) {
     "arm",
     "solved",
     "steps",
-    "prompt tokens",
-    "from cache",
-    "answered",
+    "prompt",
+    "cached",
+    "output",
     "dollars",
     "misses",
     "summaries",
@@ -115,11 +115,11 @@ function armTable(arms) {
         `${arm}<small>${escaped(says)}${note}</small>`,
         `${whole(solved)}<small>of ${whole(tasks)}</small>`,
         whole(steps),
-        whole(prompt),
+        `${whole(prompt / 1000)}k`,
         percent(prompt > 0 ? tokens.cacheRead / prompt : 0),
         whole(tokens.output),
         dollars.toFixed(2),
-        `${whole(misses)}<small>${whole(missedTokens)} tokens</small>`,
+        `${whole(misses)}<small>${whole(missedTokens / 1000)}k tokens</small>`,
         whole(summaries),
         whole(refused),
       ];
@@ -146,6 +146,8 @@ function terms({ margin, effect }) {
       "As billed: the provider's own usage of every call, summaries among them, at the prices pi has for the model, or what the provider itself says a call cost.",
     Misses:
       "Calls that found less of the prompt in the cache than the call before had sent, by 1,024 tokens or more, and the tokens that were missed.",
+    "Prompt, cached, output":
+      "Tokens of all requests, the share of them that was read from the provider's cache, and tokens of the answers.",
     Refused: "Requests the provider would not take, most of them longer than the window.",
     "Tasks of one session":
       "hang together: a loss early on is felt later. From six sessions on the test is made over whole sessions, too.",

@@ -124,7 +124,8 @@ function sessionSums(pairs) {
 function verdictOf({ low, high }, margin) {
   if (low > 0) return "better";
   if (low > -margin) return "not worse";
-  return high < -margin ? "worse" : "open";
+  if (high < -margin) return "worse by more";
+  return high < 0 ? "worse" : "open";
 }
 
 /** What a run of this size can show, before it begins. */

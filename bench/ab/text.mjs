@@ -24,9 +24,9 @@ export function resultsText({ arms, comparisons, settings }) {
       arm,
       `${solved} of ${tasks}`,
       whole(steps),
-      whole(prompt),
+      thousands(prompt),
       percent(prompt > 0 ? tokens.cacheRead / prompt : 0),
-      whole(tokens.output),
+      thousands(tokens.output),
       dollars.toFixed(2),
       whole(misses),
       whole(refused),
@@ -38,13 +38,17 @@ export function resultsText({ arms, comparisons, settings }) {
   ].join("\n\n");
 }
 
+function thousands(tokens) {
+  return `${whole(tokens / 1000)}k`;
+}
+
 function comparisonText(comparison, { margin, effect }) {
   const { arm, baseline, pairs, gained, lost, difference, low, high, p, pBySessions, needed } = comparison;
   const { differing, isAssumed, forEffect, forMargin } = needed;
   const seen = isAssumed ? "assumed" : "as seen";
   return [
     `${arm} against ${baseline}: ${signed(difference)} (95 % interval ${signed(low)} to ${signed(high)}) over ${pairs} tasks; only ${arm} solved ${gained}, only ${baseline} ${lost}.`,
-    `  McNemar, exact: p = ${pText(p)}${pBySessions === undefined ? "" : `; over whole sessions: p = ${pText(pBySessions)}`}. ${verdictText(comparison, margin)}`,
+    `  McNemar, exact: p ${equal(p)}${pBySessions === undefined ? "" : `; over whole sessions: p ${equal(pBySessions)}`}. ${verdictText(comparison, margin)}`,
     `  With ${percent(differing)} of the pairs differing (${seen}), a loss of ${points(effect)} takes ${whole(forEffect)} tasks, the margin ${whole(forMargin)}.`,
     `  Dollars over the same tasks: ${comparison.dollars.toFixed(2)} against ${comparison.baselineDollars.toFixed(2)}.`,
   ].join("\n");
@@ -54,7 +58,8 @@ function comparisonText(comparison, { margin, effect }) {
 export function verdictText({ verdict }, margin) {
   if (verdict === "better") return "Better.";
   if (verdict === "not worse") return `Not worse by ${points(margin)} or more.`;
-  if (verdict === "worse") return `Worse by more than ${points(margin)}.`;
+  if (verdict === "worse by more") return `Worse by more than ${points(margin)}.`;
+  if (verdict === "worse") return `Worse; whether by more than ${points(margin)} is open.`;
   return `Open: the interval reaches beyond the margin of ${points(margin)}.`;
 }
 
@@ -70,9 +75,14 @@ export function signed(share) {
   return `${share < 0 ? "−" : "+"}${text}`;
 }
 
+function equal(p) {
+  const text = pText(p);
+  return text.startsWith("<") ? text : `= ${text}`;
+}
+
 /** A p-value. */
 export function pText(p) {
-  return p < 0.0001 ? "below 0.0001" : p.toFixed(4);
+  return p < 0.0001 ? "< 0.0001" : p.toFixed(4);
 }
 
 function trimmed(number) {
