@@ -1,8 +1,11 @@
 // Both languages read one table: the numbers by which messages and plans cross the boundary, and the defaults.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import * as strata from "../index.js";
 
 const require = createRequire(import.meta.url);
@@ -22,6 +25,14 @@ test("the hook's defaults and the exported constants are the table's", () => {
     }
   }
   assert.equal(strata.KEEP_RECENT_TOOL_RESULTS, 6);
+});
+
+test("index.d.ts declares every option of the table, and no other", () => {
+  const file = fileURLToPath(new URL("../index.d.ts", import.meta.url));
+  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest);
+  const isOptions = ({ name }) => name?.text === "TransformContextOptions";
+  const declared = source.statements.find(isOptions).members.map(({ name }) => name.text);
+  assert.deepEqual(declared.toSorted(), Object.keys(contract.hookOptions).toSorted());
 });
 
 test("a number that stands for nothing is refused, never taken for something else", () => {

@@ -98,6 +98,17 @@ test("what the pages import and run is there", () => {
   }
 });
 
+test("a new layer and a new rule touch few files", () => {
+  const most = { layer: 10, "provider rule": 4 };
+  for (const [what, files] of Object.entries(most)) {
+    const [, recipe] = new RegExp(`^## How to add a ${what}\\n(.*?)^## `, "ms").exec(read("CONTRIBUTING.md"));
+    const named = new Set(
+      Array.from(recipe.matchAll(/`([\w/.*-]+\.(?:rs|mjs|json|d\.ts|md))`/g), ([, file]) => file),
+    );
+    assert.equal(named.size, files, `${what}: ${[...named].join(", ")}`);
+  }
+});
+
 test("what CONTRIBUTING.md names is there", () => {
   const { exports } = JSON.parse(read("package.json"));
   const text = read("CONTRIBUTING.md")
