@@ -104,7 +104,7 @@ function named(value) {
   return typeof value === "string" ? value.slice(0, MAX_NAME) : "?";
 }
 
-/** Numbers as pairs, the first of a run and one more than its last. */
+/** Ascending numbers as pairs, the first of a run and one more than its last. */
 function runs(numbers) {
   const found = [];
   for (const number of numbers) {
@@ -115,4 +115,4 @@ function runs(numbers) {
   return found;
 }
 
-module.exports = { Past };
+module.exports = { Past, runs };

@@ -3,6 +3,7 @@
 // of the conversation.
 
 import contract from "../../contract.js";
+import { runs } from "../../inspector/past.js";
 import native from "../../native/native.js";
 import counting from "../../tools/count.js";
 import { hitRate } from "./bill.mjs";
@@ -73,15 +74,4 @@ function messageColumns(session, scale) {
     tool: messages.map((message) => (message.role === "toolResult" ? String(message.toolName ?? "?") : "")),
     tokens: messages.map((message) => Math.round(scale * counting.countTokens(message))),
   };
-}
-
-/** Ascending numbers as pairs, the first of a run and one more than its last. */
-function runs(numbers) {
-  const found = [];
-  for (const number of numbers) {
-    const last = found.at(-1);
-    if (last?.[1] === number) last[1] += 1;
-    else found.push([number, number + 1]);
-  }
-  return found;
 }
