@@ -6,14 +6,14 @@ export const whole = (number) => (Math.round(number) + 0).toLocaleString("en-US"
 /** A share of 1 in percent, with one decimal. */
 export const percent = (share) => `${unsigned(100 * share)} %`;
 
-/** How much less `after` is than `before`, with the sign of the change; none where there is none to see. */
+/** The change from `before` to `after`, with the sign of the change; none where there is none to see. */
 export function change(before, after) {
   const percents = unsigned(before > 0 ? (100 * Math.abs(before - after)) / before : 0);
   const sign = after < before ? "−" : "+";
   return percents === "0.0" ? "0.0 %" : `${sign}${percents} %`;
 }
 
-/** How far two sums of dollars are apart, to the cent: of the two as they are written, so that all three agree. */
+/** The distance of two sums of dollars, to the cent: of the two as they are written, so that all three agree. */
 export const apart = (one, other) => Math.abs(Number(one.toFixed(2)) - Number(other.toFixed(2)));
 
 /** One decimal, and no minus before a zero. */

@@ -19,7 +19,7 @@ export class Recording {
   #messages = new Map();
   #kept = new Kept();
   #unitsRead = 0;
-  /** What was asked for of one stretch so far: its next call has that before it, too. */
+  /** The messages of one stretch that were asked for so far: its next call has them before it, too. */
   #opened = { stretch: undefined, end: 0, numbers: [], messages: [] };
 
   /** `file` is what the native `openSession` gives, or anything with the same properties. */
@@ -43,7 +43,7 @@ export class Recording {
     return this.#file.problems;
   }
 
-  /** How many messages there are; their numbers begin at 0. */
+  /** Number of messages; theirs begin at 0. */
   get length() {
     return this.#file.length;
   }
@@ -54,7 +54,7 @@ export class Recording {
     return { "on branches that were left": abandoned, "made by sub-agents": subAgents };
   }
 
-  /** What the model would have before it next. */
+  /** The messages that the model would have before it next. */
   get messages() {
     const { opening, from, to } = this.stretches.at(-1);
     return this.#all([...opening, ...range(from, to)]);

@@ -65,7 +65,7 @@ export function reportOf(call, messagesBefore, plan, { tokensBefore, tokensAfter
   };
 }
 
-/** What a whole replay amounts to, call by call: it keeps no report. */
+/** The sums of a whole replay, added call by call: it keeps no report. */
 export class Summary {
   #last;
   #sent = { before: 0, after: 0 };

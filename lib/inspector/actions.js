@@ -1,4 +1,4 @@
-// What became of each message between what a hook was given and what it gave back, told by the objects themselves.
+// The fate of each message between what a hook was given and what it gave back, told by the objects themselves.
 "use strict";
 
 const { cutMarker: CUT_MARKER } = require("../contract.js");

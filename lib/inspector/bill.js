@@ -1,4 +1,4 @@
-// What each answered call cost by its own usage, what it would have cost without the hook, and whether the provider's
+// The bill of each answered call: its cost by its own usage, its cost without the hook, and whether the provider's
 // cache helped; if it did not, why not.
 "use strict";
 

@@ -19,7 +19,7 @@ import type { MessageLike, TransformContext, TransformContextOptions } from "../
 export function createInspector(options?: InspectorOptions): Inspector;
 
 export interface InspectorOptions {
-  /** What the page is headed with. Default "pi-strata". */
+  /** The heading of the page. Default "pi-strata". */
   title?: string;
   /**
    * Dollars per million input tokens, plain, read from the cache and written to it, and seconds a cache entry lives. Where

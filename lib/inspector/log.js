@@ -1,4 +1,4 @@
-// What the inspector knows of the calls so far: columns of numbers as the report's page reads them, and weak references
+// The calls so far as the inspector knows them: columns of numbers as the report's page reads them, and weak references
 // to messages. Bounded, however long it runs.
 "use strict";
 
@@ -98,7 +98,7 @@ class CallLog {
     return { fresh, numbers, generation: this.generation };
   }
 
-  /** What became of each message at this call: changes begin, go on, or end. */
+  /** Notes the fate of each message at this call: changes begin, go on, or end. */
   #compare(call, numbers, list, edited) {
     const fresh = [];
     const found = actionsOf(list, edited);
@@ -157,7 +157,7 @@ class CallLog {
     this.#onChange();
   }
 
-  /** Where nobody tells of answers, the next call's transcript holds them. */
+  /** Without a host that tells of answers, the next call's transcript holds them. */
   #answerFrom(list, numbers, firstNew) {
     const answer = list.find(
       (message, i) => numbers[i] >= firstNew && message?.role === "assistant" && message.usage !== undefined,
@@ -214,7 +214,7 @@ class CallLog {
     return this.past.message(number);
   }
 
-  /** What was sent in its place at the last call, where that was something else. */
+  /** The message that was sent in its place at the last call, if it was another one. */
   sent(number) {
     return this.#sent.get(number);
   }

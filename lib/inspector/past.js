@@ -61,7 +61,7 @@ class Past {
     return this.length - 1;
   }
 
-  /** Whether this is the last stretch with more at its end. */
+  /** True if this is the last stretch with more at its end. */
   #goesOn(numbers) {
     const stretch = this.stretches.at(-1);
     if (stretch === undefined || numbers.length < this.#opening.length) return false;
@@ -85,12 +85,12 @@ class Past {
   }
 }
 
-/** Whether the number before `at` is one less than the one at it, or there is none after it. */
+/** True if the number before `at` is one less than the one at it, or there is none after it. */
 function isNext(numbers, at) {
   return at === numbers.length || numbers[at - 1] === numbers[at] - 1;
 }
 
-/** What tells a copy of a message from another message; undefined where nothing does. */
+/** The key that tells a copy of a message from another message; undefined where nothing does. */
 function keyOf(message) {
   const { role, timestamp, toolCallId } = message ?? {};
   if (timestamp === undefined && toolCallId === undefined) return undefined;

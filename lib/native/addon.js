@@ -130,7 +130,7 @@ function loadAddon() {
   throw missed.find((error) => !isNotFound(error)) ?? missed.at(-1);
 }
 
-/** What a bundle that has no `require` would find by it. */
+/** The file that a bundle without `require` finds by it. */
 function besideBundle(key, missed) {
   if (!isModuleBundle) return undefined;
   for (const request of [...copied(`pi-strata.${key}`), `pi-strata-${key}`]) {
@@ -143,7 +143,7 @@ function besideBundle(key, missed) {
   return undefined;
 }
 
-/** What was built from source for a platform that has no package. */
+/** The file that was built from source for a platform without a package. */
 function ownBuild(key, missed) {
   const folder = path.join(HERE, "..", "..");
   const file = fs

@@ -1,4 +1,4 @@
-// What to do when the native addon cannot be loaded, by what stood in its way. The systems say it in their own words,
+// Advice for when the native addon cannot be loaded, by what stood in its way. The systems say it in their own words,
 // so the words are looked for.
 "use strict";
 

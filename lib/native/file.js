@@ -61,7 +61,7 @@ function isCut(file) {
   }
 }
 
-/** How long a library with this header is; 0 where the header is of another kind. */
+/** The length of a library with this header; 0 where the header is of another kind. */
 function lengthByHeader(header) {
   if (header.readUInt32BE(0) !== MAGIC || header[4] !== CLASS_64) return 0;
   const table = Number(header.readBigUInt64LE(TABLE_OFFSET_AT));

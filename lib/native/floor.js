@@ -4,7 +4,7 @@
 /** The oldest major version of Node that all of the package runs on, as package.json's `engines` has it. */
 var FLOOR = 20;
 
-/** What to tell the user of a Node or an Electron that is too old; undefined where it is not. */
+/** The sentence for the user of a Node or an Electron that is too old; undefined where it is not. */
 function refusal() {
   var electron = process.versions.electron;
   if (parseInt(process.versions.node, 10) >= FLOOR) return undefined;

@@ -1,4 +1,4 @@
-// Which platform package this machine takes. On Linux that depends on the C library of the running program; it is
+// Finds the platform package of this machine. On Linux that depends on the C library of the running program; it is
 // read from the program's file, so that nothing has to be started to find out.
 "use strict";
 
@@ -22,7 +22,7 @@ function isMusl() {
   return hasMuslLoaded();
 }
 
-/** Where an ELF64 file says which loader runs it: the table of segments, and in it the segment that holds the name. */
+/** Offsets at which an ELF64 file names its loader: the table of segments, and in it the segment that holds the name. */
 const SEGMENTS_OFFSET_AT = 0x20;
 const SEGMENT_BYTES_AT = 0x36;
 const SEGMENT_COUNT_AT = 0x38;

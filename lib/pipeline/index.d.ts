@@ -7,7 +7,7 @@ import type { PipelineMessage, PostgresOptions } from "../sessions/index.js";
 
 export type { MessageBlock, PipelineMessage, PostgresOptions } from "../sessions/index.js";
 
-/** Where a chat's history comes from. */
+/** The source of a chat's history. */
 export interface Provider {
   /** The newest `limit` messages, oldest first. */
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
@@ -21,12 +21,12 @@ export interface Provider {
  */
 export type ChatId = number | string;
 
-/** What is kept of a history. */
+/** Chooses what is kept of a history. */
 export interface Compressor {
   compress(messages: PipelineMessage[]): PipelineMessage[] | Promise<PipelineMessage[]>;
 }
 
-/** How a request is put together. */
+/** Puts a request together. */
 export interface Assembler {
   assemble(system: string, history: PipelineMessage[], userMessage: string): PipelineMessage[];
 }
@@ -38,7 +38,7 @@ export interface CompressionEvent {
   max_chars_per_message: number;
 }
 
-/** What a stored history may tell; where nobody listens, a process warning says it once. */
+/** The events of a stored history; where nobody listens, a process warning says it once. */
 export type HistoryEvent =
   /** A damaged file was renamed when it was opened. */
   | { type: "database_set_aside"; message: string; path: string; setAside: string }

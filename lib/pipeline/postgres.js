@@ -142,7 +142,7 @@ function quoted(name) {
     .join(".");
 }
 
-/** What Postgres' text cannot hold, kept as JSON beside it. */
+/** The part that Postgres' text cannot hold, kept as JSON beside it. */
 function exact(row) {
   if (isStorable(row.text)) return row;
   const { content = row.text, ...more } = row.extra === undefined ? {} : JSON.parse(row.extra);

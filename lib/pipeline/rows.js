@@ -87,7 +87,7 @@ function checkCompression(method, fields) {
   return row;
 }
 
-/** Whether any database's text can hold it. */
+/** True if any database's text can hold it. */
 function isStorable(text) {
   return !text.includes("\0") && text.isWellFormed();
 }

@@ -95,7 +95,7 @@ class StoredHistory {
   /** Runs a job after all earlier ones. */
   async #run(job) {
     this.#checkOpen();
-    // What is appended from now on comes after this job.
+    // Messages appended from now on come after this job.
     this.#batch = undefined;
     const outcome = this.#last.then(job);
     this.#last = outcome.then(
@@ -126,7 +126,7 @@ class StoredHistory {
     this.#tell({ type: "rows_skipped", message, chatId, rows }, "ROWS_SKIPPED");
   }
 
-  /** What went wrong is nothing to be silent about, even where nobody listens. */
+  /** Tells what went wrong, by a process warning where nobody listens. */
   #tell(event, code) {
     if (this.#reporter.isListening) this.#reporter.emit(event);
     else if (code !== undefined) process.emitWarning(event.message, { code });

@@ -16,7 +16,7 @@ class Encoding {
   #own;
   #extended;
   #isStrict;
-  /** Whether every special token begins as OpenAI's do: then a text without that beginning has none. */
+  /** True if every special token begins as OpenAI's do: then a text without that beginning has none. */
   #isUsual;
   #texts;
 
@@ -159,7 +159,7 @@ function checkSpecial(special) {
   return { ...special };
 }
 
-/** Whether an argument names no special tokens of its own. */
+/** True if an argument names no special tokens of its own. */
 function namesNone(special) {
   return special === "all" || (Array.isArray(special) && special.length === 0);
 }

@@ -70,13 +70,13 @@ function fill(ids, list) {
       ids[at] = id;
     }
   } catch {
-    // What cannot be a number, as a bigint, is no token.
+    // A value that cannot be a number, such as a bigint, is no token.
   }
   return at;
 }
 
 /**
- * Whether the native side can have the array itself: what stands in it are whole numbers of 32 bits, and no other thread
+ * True if the native side can have the array itself: what stands in it are whole numbers of 32 bits, and no other thread
  * writes to it meanwhile. A short one is sooner copied than given a buffer of its own.
  */
 function isReady(tokens) {

@@ -60,7 +60,7 @@ export interface Encoding {
    * position.
    */
   decode(tokens: Iterable<number>): string;
-  /** How many tokens `encode(text)` has without special ones, without making them. */
+  /** Number of tokens of `encode(text)` without special ones; none is made. */
   countTokens(text: string): number;
   /** The lists of tokens of a long text, a part at a time; together they are those of `encode`. */
   encodeGenerator(
@@ -78,7 +78,7 @@ export interface Encoding {
   free(): void;
 }
 
-/** What js-tiktoken keeps ranks in; `pi-strata/js-tiktoken/ranks/*` export them. */
+/** The object in which js-tiktoken keeps ranks; `pi-strata/js-tiktoken/ranks/*` export them. */
 export interface TiktokenBPE {
   pat_str: string;
   special_tokens: Record<string, number>;

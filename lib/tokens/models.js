@@ -1,4 +1,4 @@
-// Which encoding OpenAI's models use, as tiktoken's own table (0.14) has it, and what to say of a name that is not in it.
+// The encodings of OpenAI's models, as tiktoken's own table (0.14) has them, and what to say of a name that is not in it.
 "use strict";
 
 /**
@@ -103,7 +103,7 @@ function checkEncoding(name) {
   );
 }
 
-/** What an error shows of a value. */
+/** A value as errors show it. */
 function shown(value) {
   return typeof value === "string" ? JSON.stringify(value.slice(0, 60)) : String(value);
 }

@@ -14,9 +14,9 @@ export interface GuardOptions {
   reserveTokens?: number;
   /** Only longer tool results are cut. UTF-16 code units, default 50 000. */
   maxToolResultChars?: number;
-  /** What stays of their beginning. UTF-16 code units, default 2000; less where both ends do not fit into the cap. */
+  /** The part of their beginning that stays. UTF-16 code units, default 2000; less where both ends do not fit into the cap. */
   truncateHeadChars?: number;
-  /** What stays of their end. UTF-16 code units, default 2000; less where both ends do not fit into the cap. */
+  /** The part of their end that stays. UTF-16 code units, default 2000; less where both ends do not fit into the cap. */
   truncateTailChars?: number;
   /** False hands everything back as it came. Default true. */
   enabled?: boolean;

@@ -38,7 +38,7 @@ export interface Ledger {
   /** Share of all prompt tokens that came from the cache. */
   hitRate: number;
   dollars: {
-    /** What was paid, answers included. */
+    /** Paid, answers included. */
     billed: number;
     /** The part of it that no `usage.cost` told: reckoned from prices, for instance on a subscription, which says 0. */
     estimated: number;
@@ -56,7 +56,7 @@ export interface Ledger {
     cause: CacheMissCause;
     /** Tokens that could have been read, and were not. */
     tokens: number;
-    /** What they cost beyond being read; undefined without a price. */
+    /** Their cost beyond being read; undefined without a price. */
     dollars?: number;
   }[];
   /** Every call at which the hook changed what it had sent before, oldest first. */
@@ -70,12 +70,12 @@ export interface Ledger {
     tokens: number;
     /** Tokens that had to be written anew for it. */
     rewritten: number;
-    /** What that cost, in dollars. */
+    /** The cost of that, in dollars. */
     cost: number;
-    /** What the tokens it took out would have cost from that call on, in dollars: all `saved` less all `cost` is `dollars.saved`. */
+    /** The cost that the tokens it took out would have had from that call on, in dollars: all `saved` less all `cost` is `dollars.saved`. */
     saved: number;
   }[];
-  /** How far off our predictions were, as shares of what was reported: half are within `median`, 95 of 100 within `p95`. */
+  /** Errors of our predictions, as shares of what was reported: half are within `median`, 95 of 100 within `p95`. */
   predicted: {
     prompt: { count: number; median: number; p95: number };
     cacheRead: { count: number; median: number; p95: number };

@@ -67,7 +67,7 @@ function createRecallTool(messages) {
   };
 }
 
-/** What the model asked for, made sound: a model writes numbers as text and handles with what stood around them. */
+/** The question of the model, made sound: a model writes numbers as text and handles with what stood around them. */
 function queryOf(params) {
   const { handle, offset, limit, pattern } = params ?? {};
   const text = String(handle ?? "").trim();

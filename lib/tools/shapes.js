@@ -98,7 +98,7 @@ function parsed(given) {
   }
 }
 
-/** What of the message changes: its one text, or the first of its text parts in place of all. */
+/** The fields of the message that change: its one text, or the first of its text parts in place of all. */
 function edited({ content, blocks }, cut) {
   const text = cut.find((block) => block?.type === "text")?.text ?? "";
   const changes = {};

@@ -1,4 +1,4 @@
-//! How a long text can be cut to its head and tail: a short table per text, made when its message is measured.
+//! Cuts of a long text to its head and tail: a short table per text, made when its message is measured.
 //!
 //! With the tables a request can be made to fit from facts alone. The texts themselves are gone by then.
 
@@ -12,7 +12,7 @@ pub const MIN_CUT_TOKENS: usize = 64;
 /// it must, and a cut of a small one saves little anyway.
 const FINE_FROM_TOKENS: usize = 1024;
 
-/// How often a cut that has too many tokens is tried again, each time shorter.
+/// Tries of a cut that has too many tokens, each shorter than the last.
 const MAX_TRIES: usize = 4;
 
 /// Position of a cut size in the common scale 64, 128, … 1024, 1448, 2048, 2896, … tokens.
@@ -46,9 +46,9 @@ impl Level {
 pub struct Cut {
     /// Position of the block among the message's text blocks.
     pub text_block: usize,
-    /// How much of its beginning stays.
+    /// Length of the beginning that stays.
     pub head: Utf16Len,
-    /// How much of its end stays.
+    /// Length of the end that stays.
     pub tail: Utf16Len,
     /// Tokens this cut saves.
     pub tokens_saved: usize,

@@ -5,7 +5,7 @@ use std::fmt;
 use bytemuck::cast_slice;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What the tool is called by which the model reads back what was shortened.
+/// Name of the tool by which the model reads back what was shortened.
 pub const RECALL_TOOL: &str = "recall";
 
 /// The handle of a tool result, the same for the same call and text. It reads as eight hexadecimal digits.

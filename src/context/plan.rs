@@ -10,7 +10,7 @@ use crate::context::cuts::Cut;
 pub use crate::contract::{Keep, Layer, Reason};
 use crate::tokens::estimate::Size;
 
-/// What happens to one message.
+/// The change to one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Its tool-result text is replaced by the shortened one.
@@ -47,15 +47,15 @@ pub struct KeptLines {
 pub struct Edit {
     /// Position of the message in the transcript.
     pub index: usize,
-    /// Which layer asked for it.
+    /// The layer that asked for it.
     pub layer: Layer,
-    /// What happens.
+    /// The change.
     pub action: Action,
     /// Why.
     pub reason: Reason,
     /// Tokens it saves against the unedited message.
     pub tokens_saved: usize,
-    /// How many of its images, the first ones, are left out by a marker each.
+    /// Number of its images, the first ones, that are left out by a marker each.
     pub images_out: u32,
 }
 

@@ -13,13 +13,13 @@ use crate::text::{Utf16Len, head, tail};
 
 /// Matches reported at once.
 const MAX_MATCHES: usize = 50;
-/// What is shown of a line on each side of a match, in bytes of UTF-8.
+/// Bytes of UTF-8 that are shown of a line on each side of a match.
 const CONTEXT_BYTES: usize = 200;
 /// Memory one compiled pattern may take: what a model writes by hand needs some kilobytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 const NEWLINE: u16 = b'\n' as u16;
 
-/// What the model asks for.
+/// The question of the model.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// First UTF-16 unit of the page, or where the search begins.
@@ -30,12 +30,12 @@ pub struct Query {
     pub pattern: Option<String>,
 }
 
-/// What the model gets.
+/// The answer to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The page or the matches.
     pub text: Vec<u16>,
-    /// Where to go on; `None` at the end.
+    /// Offset to go on at; `None` at the end.
     pub next: Option<Utf16Len>,
     /// Matches shown, if there was a pattern.
     pub matches: Option<usize>,
@@ -83,7 +83,7 @@ fn page(text: &[u16], query: &Query) -> Answer {
     Answer { text: answer, next: (left > 0).then_some(Utf16Len(end)), matches: None }
 }
 
-/// What stands from `offset` on, or one unit later where that is the second half of a surrogate pair.
+/// The text from `offset` on, or one unit later where that is the second half of a surrogate pair.
 fn from(text: &[u16], offset: Utf16Len) -> (usize, &[u16]) {
     let rest = tail(text, Utf16Len(text.len().saturating_sub(offset.0)));
     (text.len() - rest.len(), rest)

@@ -143,7 +143,7 @@ pub(super) enum Speech {
     },
     Prompt {
         answers: Vec<Id>,
-        /// Whether it says anything beside them.
+        /// True if it says anything beside them.
         says_more: bool,
     },
     Summary,

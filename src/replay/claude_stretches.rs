@@ -88,7 +88,7 @@ struct Item {
     recipe: Recipe,
     calls: Vec<Id>,
     answers: Option<Id>,
-    /// Whether it came in the stretch; else it opens it.
+    /// True if it came in the stretch; else it opens it.
     is_own: bool,
 }
 
@@ -99,7 +99,7 @@ struct Items {
     /// Position of each response's message.
     responses: HashMap<Id, usize>,
     summary: Option<Place>,
-    /// Whether the opening is over.
+    /// True if the opening is over.
     is_open: bool,
 }
 

@@ -11,7 +11,7 @@ pub(super) struct Element<'a> {
     pub(super) offset: u64,
     /// Its text, with blanks around it.
     pub(super) text: &'a [u8],
-    /// Whether the file ends within it.
+    /// True if the file ends within it.
     pub(super) is_cut: bool,
 }
 

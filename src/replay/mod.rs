@@ -138,7 +138,7 @@ impl<R: BufRead + Seek> Recording<R> {
         self.index.timeline.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -10,7 +10,7 @@ const PER_MILLION = 1e-6;
 /** Of these providers and models a cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
 
-/** Which of the two caches the provider of a recording has: "breakpoint", or "prefix" where nothing speaks for that. */
+/** The kind of cache that the provider of a recording has: "breakpoint", or "prefix" where nothing speaks for that. */
 export function cacheModelOf(recording) {
   const said = recording.calls.map(({ at }) => recording.message(at));
   const { api, provider, model } = said.find((answer) => answer.model !== undefined) ?? {};

@@ -1,4 +1,4 @@
-// What became of each message over the calls of a replay: the edits of every call's plan, gathered into stretches of
+// The fate of each message over the calls of a replay: the edits of every call's plan, gathered into stretches of
 // calls. Never any text.
 
 /** Follows a replay: `watch` is handed to it, `changes` is what it saw. */

@@ -60,7 +60,7 @@ function callColumns(reports, session, contextWindow) {
     stretch: session.calls.map(({ stretch }) => stretch),
     before: column((report) => report.tokensBefore),
     after: column((report) => report.tokensAfter),
-    /** What a call may hold before the schedule that decided it drops messages. */
+    /** Tokens that a call may hold before the schedule that decided it drops messages. */
     line: column((report) => Math.round(lines[report.schedule] * contextWindow)),
     reason: column((report) => report.reason),
     saved: Object.fromEntries(LAYERS.map((layer) => [layer, column((report) => report.saved[layer])])),

@@ -1,4 +1,5 @@
-// What the provider would have counted for any request at a recorded call: one linear estimate per call, learned from
+// Estimates the tokens of any request at a recorded call as the provider would have counted them: one linear estimate per
+// call, learned from
 // the recorded usage as the hook learns it.
 
 import counting from "../../tools/count.js";

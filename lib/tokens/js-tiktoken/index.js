@@ -1,4 +1,4 @@
-// What js-tiktoken exports, under its names and with its behaviour, for `"js-tiktoken"` to be an alias of this file.
+// The exports of js-tiktoken, under its names and with its behaviour, for `"js-tiktoken"` to be an alias of this file.
 "use strict";
 
 const { checkEncoding, encodingForName } = require("../models.js");

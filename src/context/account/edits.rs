@@ -1,4 +1,4 @@
-//! What may be done to an account: edits, which go on to later forms, and trials, which are taken back.
+//! Changes to an account: edits, which go on to later forms, and trials, which are taken back.
 
 use std::sync::Arc;
 

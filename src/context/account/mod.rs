@@ -16,7 +16,7 @@ use crate::context::plan::{Edit, Layer, Plan, Reason};
 use crate::context::transcript::{Body, Link, Message, Transcript};
 use crate::tokens::estimate::Size;
 
-/// What a conversation opens with.
+/// The opening of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Opening {
     #[default]
@@ -133,7 +133,7 @@ impl Account {
         }
     }
 
-    /// How many messages were taken in.
+    /// Number of messages taken in.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -163,7 +163,7 @@ impl Account {
         self.rows.get(index).map(|row| &*row.message)
     }
 
-    /// How the message at `index` is sent; a message that is not there is not sent.
+    /// The form in which the message at `index` is sent; a message that is not there is not sent.
     #[must_use]
     pub fn form(&self, index: usize) -> Form {
         self.rows.get(index).map_or(Form::Gone, Row::form)
@@ -217,7 +217,7 @@ impl Account {
         &self.thinkers
     }
 
-    /// What the conversation opens with: the first of what a provider sees as turns, unless that is a reply.
+    /// The opening of the conversation: the first of what a provider sees as turns, unless that is a reply.
     #[must_use]
     pub fn opening(&self) -> Option<usize> {
         if let Opening::At(index) = self.opening { Some(index) } else { None }
@@ -254,7 +254,7 @@ impl Account {
         }
     }
 
-    /// Whether the message at `index` was read back in the open turn: it is there because the model asked for it.
+    /// Returns `true` if the message at `index` was read back in the open turn: it is there because the model asked for it.
     #[must_use]
     pub fn is_recalled_now(&self, index: usize) -> bool {
         let is_open = self.last_user.is_none_or(|last| index > last);
@@ -262,7 +262,7 @@ impl Account {
         result.is_some_and(|result| result.is_recalled)
     }
 
-    /// Where the last group opens: the newest message that is sent and no system one, with its call.
+    /// The index at which the last group opens: the newest message that is sent and no system one, with its call.
     #[must_use]
     pub fn last_group(&self) -> usize {
         let is_turn = |row: &Row| !row.message.is_system() && row.message.tokens > 0 && !row.is_orphan();

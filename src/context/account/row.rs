@@ -7,7 +7,7 @@ use crate::context::plan::{Action, KeptLines, Layer, Reason};
 use crate::context::transcript::{Body, Message};
 use crate::tokens::estimate::Size;
 
-/// How a message is sent. An edit only ever goes on to a later form.
+/// The form in which a message is sent. An edit only ever goes on to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// As it came.
@@ -23,7 +23,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Whether `later` takes more away.
+    /// Returns `true` if `later` takes more away.
     #[must_use]
     pub(super) fn precedes(self, later: Self) -> bool {
         let rank = |form| match form {
@@ -49,20 +49,20 @@ pub struct Row {
     pub group: usize,
     /// Its position among the calls of the message it answers.
     pub call: usize,
-    /// How it is sent, and by which rule of which layer where it is not whole.
+    /// Its form, and the rule and layer behind it where it is not whole.
     pub edit: Mark,
     /// The lines that stay, where it was ever cut by line.
     pub kept_lines: Option<Arc<KeptLines>>,
     /// So many of its images, the first ones, are left out.
     pub(super) images_out: u32,
-    /// Whether the sliding window passed it by: then it is not sent, whatever its form.
+    /// True if the sliding window passed it by: then it is not sent, whatever its form.
     pub(super) is_slid: bool,
     pub(super) next_in_group: Option<usize>,
     pub(super) newest_in_group: usize,
 }
 
 impl Row {
-    /// How the message is sent.
+    /// The form in which the message is sent.
     #[must_use]
     pub fn form(&self) -> Form {
         if self.is_slid { Form::Gone } else { self.edit.0 }
@@ -92,7 +92,7 @@ impl Row {
         if self.form() == Form::Gone { 0 } else { self.images_out }
     }
 
-    /// How many images are sent of it, and how many characters those take.
+    /// The images that are sent of it, and their characters.
     #[must_use]
     pub fn images(&self) -> ImageSize {
         self.images_as(self.form())
@@ -117,7 +117,7 @@ impl Row {
         Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
     }
 
-    /// What brings the message into its form; `None` where it is sent as it came.
+    /// The action that brings the message into its form; `None` where it is sent as it came.
     #[must_use]
     pub fn action(&self) -> Option<Action> {
         match self.form() {
@@ -127,19 +127,19 @@ impl Row {
         }
     }
 
-    /// Whether it is a tool result that answers no call.
+    /// Returns `true` if it is a tool result that answers no call.
     #[must_use]
     pub fn is_orphan(&self) -> bool {
         self.edit.2 == Reason::OrphanResult
     }
 
-    /// Whether a provider sees it as a turn.
+    /// Returns `true` if a provider sees it as a turn.
     #[must_use]
     pub fn is_turn(&self) -> bool {
         self.message.is_turn() && !self.is_orphan()
     }
 
-    /// Whether it opens a group: it is no result of another message.
+    /// Returns `true` if it opens a group: it is no result of another message.
     #[must_use]
     pub fn opens_group(&self, index: usize) -> bool {
         self.group == index
@@ -149,13 +149,13 @@ impl Row {
 /// Images of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImageSize {
-    /// How many.
+    /// Their number.
     pub count: usize,
     /// Characters they take.
     pub chars: usize,
 }
 
-/// What a row adds to the sums.
+/// The share of a row in the sums.
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
     pub(super) size: Size,
@@ -202,7 +202,7 @@ impl Message {
         }
     }
 
-    /// What brings it into this form; `None` where it is sent as it came.
+    /// The action that brings it into this form; `None` where it is sent as it came.
     #[must_use]
     pub fn action(&self, form: Form) -> Option<Action> {
         match form {

@@ -17,7 +17,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// How many there are.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len

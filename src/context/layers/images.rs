@@ -29,7 +29,7 @@ const fn megabytes(count: usize, megabytes: usize) -> ImageSize {
     ImageSize { count, chars: megabytes * 1024 * 1024 / 8 * 7 }
 }
 
-/// What the provider of the newest answer takes.
+/// The limits of the provider of the newest answer.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     let newest = account.rows().newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
@@ -56,7 +56,7 @@ pub fn omit_old(account: &mut Account, limits: &Limits) {
     }
 }
 
-/// Whether a request would hold more than the provider takes, and some of it may go.
+/// Returns `true` if a request would hold more than the provider takes, and some of it may go.
 #[must_use]
 pub fn is_over(account: &Account, limits: &Limits) -> bool {
     exceeds(account.images(), provider_limits(account, limits))

@@ -16,7 +16,7 @@ use crate::contract::{
 /// Most of the window that is kept free for the answer: a reserve made for large windows leaves small ones their room.
 pub const MAX_RESERVE_SHARE: f64 = 0.25;
 
-/// How much the layers may take, as the host set it.
+/// Limits of the layers, as the host set them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// The model's context window in tokens.
@@ -31,9 +31,9 @@ pub struct Limits {
     pub keep_recent_images: usize,
     /// Newest messages that are never dropped by the window.
     pub keep_recent_messages: usize,
-    /// Which turns may lose their thinking.
+    /// Turns that may lose their thinking.
     pub thinking_scope: ThinkingScope,
-    /// Whether layer 4 may act.
+    /// Permission for layer 4 to act.
     pub overflow: Overflow,
     /// Tokens of the window kept free for the answer.
     pub reserve_tokens: f64,
@@ -41,7 +41,7 @@ pub struct Limits {
     pub max_prompt_tokens: f64,
 }
 
-/// Which turns may lose their thinking.
+/// Turns that may lose their thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingScope {
     /// Every turn.
@@ -50,7 +50,7 @@ pub enum ThinkingScope {
     ClosedTurns,
 }
 
-/// What happens when the window is passed although all the layers acted.
+/// The answer to a request over the window although all the layers acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// Shrink on until it fits.

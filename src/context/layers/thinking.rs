@@ -28,7 +28,7 @@ pub fn old_before(account: &Account, limits: &Limits) -> usize {
     keeps.last().unwrap_or(account.len()).min(end)
 }
 
-/// Whether the thinking of the message at `index` may go, old as it is: the step under way keeps its own, and so does
+/// Returns `true` if the thinking of the message at `index` may go, old as it is. The step under way keeps its own, and so does
 /// what a provider would refuse without it.
 #[must_use]
 pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {

@@ -16,7 +16,7 @@ pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     rows.since(start).map(|(_, row)| row.group).min().unwrap_or(start)
 }
 
-/// Whether the group that opens at `index` may go: it is there, and nothing protects it.
+/// Returns `true` if the group that opens at `index` may go: it is there, and nothing protects it.
 #[must_use]
 pub fn is_droppable(account: &Account, index: usize) -> bool {
     is_removable(account, index) && !account.group(index).any(|member| account.is_recalled_now(member))
@@ -29,7 +29,7 @@ pub fn is_removable(account: &Account, index: usize) -> bool {
     is_there && !account.is_protected(index)
 }
 
-/// How far the window has slid. From call to call it goes on where it stood, in either direction.
+/// The position of the window. From call to call it goes on where it stood, in either direction.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// The groups passed by, oldest first.

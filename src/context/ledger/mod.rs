@@ -37,11 +37,11 @@ pub struct Book {
 pub struct Options<'a> {
     /// The schedule.
     pub mode: Mode,
-    /// What it weighs.
+    /// The weights of the schedule.
     pub policy: &'a Policy,
-    /// What the layers may do.
+    /// Limits of the layers.
     pub limits: &'a Limits,
-    /// What the host says it sends beside the messages.
+    /// Tokens that the host says it sends beside the messages.
     pub overhead_tokens: Option<f64>,
 }
 
@@ -50,7 +50,7 @@ pub struct Options<'a> {
 pub(crate) struct Call {
     /// Position of the answer in its list.
     pub(crate) index: usize,
-    /// Which of the sources answered.
+    /// The source that answered, by its position.
     pub(crate) source: usize,
     pub(crate) usage: Usage,
     pub(crate) raw: Size,
@@ -64,13 +64,13 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// What its tokens cost, of the prices of all sources.
+    /// The prices of its tokens, of those of all sources.
     fn tariff(&self, tariffs: &[Option<Tariff>]) -> Option<Tariff> {
         let listed = tariffs.get(self.source).copied().flatten();
         listed.map(|tariff| tariff.at(self.sight.prompt.unwrap_or(0.0)))
     }
 
-    /// Whether its report can be set against what stands before it.
+    /// Returns `true` if its report can be set against what stands before it.
     pub(crate) fn is_comparable(&self) -> bool {
         self.sight.prompt.is_some() && !self.sight.is_stale
     }
@@ -138,7 +138,7 @@ impl Book {
         });
     }
 
-    /// What it all came to. `prices` are the host's, for every model; without them those that were billed count, then
+    /// The report of all calls. `prices` are the host's, for every model; without them those that were billed count, then
     /// those that are listed.
     #[must_use]
     pub fn report(&self, prices: Option<Tariff>) -> Report {

@@ -1,4 +1,4 @@
-//! What each move of the hook cost and has brought since.
+//! Costs of each move of the hook, and its savings since.
 //!
 //! A move takes tokens out of this request and of every later one: that is what it brings, at the price those would have
 //! had there (read where the cache held, written where it did not). It makes the provider write anew what stands after
@@ -21,19 +21,19 @@ pub struct Move {
     pub call: usize,
     /// Position of its answer in its list.
     pub index: usize,
-    /// What the sticky schedule went by; `None` where the layers were recomputed.
+    /// The verdict that the sticky schedule went by; `None` where the layers were recomputed.
     pub verdict: Option<Verdict>,
     /// Tokens it took out of the request.
     pub tokens: f64,
     /// Tokens that had to be written anew for it.
     pub rewritten: f64,
-    /// What that cost, in dollars.
+    /// Its cost in dollars.
     pub cost: f64,
-    /// What the tokens it took out would have cost, from this call on, in dollars.
+    /// Dollars that the tokens it took out would have cost from this call on.
     pub saved: f64,
 }
 
-/// What the hook did to the bill of one call, in dollars.
+/// Changes that the hook made to the bill of one call, in dollars.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effect {
     pub(super) saved: f64,
@@ -122,7 +122,7 @@ pub(super) fn moves(
     (settle(moves, calls, &rates), effects)
 }
 
-/// What a token would have cost that was left out, in dollars.
+/// The price that a token would have had that was left out, in dollars.
 fn price(tariff: Tariff, call: &Call, held: bool) -> f64 {
     if held {
         tariff.read

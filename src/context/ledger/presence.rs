@@ -1,4 +1,4 @@
-//! Whether the hook was at work at a call: a transcript does not say, but the sizes that were reported do.
+//! Finds the calls at which the hook was at work: a transcript does not say, but the sizes that were reported do.
 //!
 //! Where the hook would have taken something out, the next prompt is smaller by just that, or it is not.
 
@@ -31,7 +31,7 @@ pub(super) fn presence(calls: &[Call]) -> Vec<bool> {
     told.into_iter().map(|known| known.unwrap_or(true)).collect()
 }
 
-/// What the step from one report to the next tells; `was` is what is known of the first.
+/// Compares the step from one report to the next with what the hook would have done; `was` is what is known of the first.
 fn compare(last: &Call, was: Option<bool>, call: &Call) -> Option<bool> {
     let (before, now) = (last.sight.prompt?, call.sight.prompt?);
     let size_of = |call: &Call, is_edited: bool| if is_edited { call.sent } else { call.raw };

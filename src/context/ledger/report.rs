@@ -1,4 +1,4 @@
-//! What a book comes to: sums, misses, and how well the calls were predicted.
+//! The report of a book: sums, misses, and how well the calls were predicted.
 
 use super::Call;
 use super::moves::{Effect, Move, moves};
@@ -10,7 +10,7 @@ use crate::context::transcript::Usage;
 /// Reports before an estimate can be held to anything.
 const REPORTS_TO_TEACH: usize = 2;
 
-/// What a conversation came to. Dollars, and the provider's tokens as reported.
+/// The bill of a conversation. Dollars, and the provider's tokens as reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// All calls, failed ones too.
@@ -31,19 +31,19 @@ pub struct Report {
     pub cache_write: f64,
     /// Tokens of all answers.
     pub output: f64,
-    /// What was paid.
+    /// Paid.
     pub billed: f64,
     /// The part of it that no bill tells and that was reckoned from prices.
     pub estimated: f64,
-    /// What would have been paid more without the hook; less than nothing where it cost more than it brought.
+    /// Paid more without the hook; below zero where it cost more than it brought.
     pub saved: f64,
     /// Every miss, oldest first.
     pub misses: Vec<Missed>,
     /// Every move, oldest first.
     pub moves: Vec<Move>,
-    /// How far the estimates of the prompts were off, as shares of what was reported.
+    /// Errors of the estimated prompts, as shares of what was reported.
     pub prompt_error: Quantiles,
-    /// How far the cache reads to be expected were off where nothing was missed, as shares of the larger of both.
+    /// Errors of the expected cache reads where nothing was missed, as shares of the larger of both.
     pub read_error: Quantiles,
 }
 
@@ -58,14 +58,14 @@ pub struct Missed {
     pub cause: Cause,
     /// Tokens that could have been read, and were not.
     pub tokens: f64,
-    /// What they cost beyond being read; `None` without a price.
+    /// Their cost beyond being read; `None` without a price.
     pub dollars: Option<f64>,
 }
 
 /// Of a list of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Quantiles {
-    /// How many there are.
+    /// Their number.
     pub count: usize,
     /// Half are at most this.
     pub median: f64,
@@ -138,7 +138,7 @@ impl Report {
     }
 }
 
-/// What the transcript says a call cost; nothing and absurd sums are no bills.
+/// The cost of a call as the transcript says it; nothing and absurd sums are no bills.
 fn billed(usage: &Usage, prompt: f64) -> Option<f64> {
     let most = MAX_PRICE * (prompt + usage.output.unwrap_or(0.0));
     let is_believed = |dollars: &f64| *dollars > 0.0 && *dollars <= most;
@@ -147,7 +147,7 @@ fn billed(usage: &Usage, prompt: f64) -> Option<f64> {
     usage.cost_total.filter(is_believed).or(Some(sum).filter(is_believed))
 }
 
-/// What its tokens cost by price.
+/// The cost of its tokens by price.
 fn reckoned(usage: &Usage, prompt: f64, tariff: Tariff) -> f64 {
     let read = usage.cache_read.unwrap_or(0.0).min(prompt);
     let written = usage.cache_write.unwrap_or(0.0).min(prompt - read);

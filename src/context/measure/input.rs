@@ -40,9 +40,9 @@ pub enum RawRole<'a> {
         provider: &'a [u16],
         /// Model id.
         model: &'a [u16],
-        /// What the provider reported.
+        /// Usage as the provider reported it.
         usage: Usage,
-        /// Whether one of its texts carries the id the provider gave it.
+        /// True if one of its texts carries the id the provider gave it.
         has_text_id: bool,
     },
     /// `toolResult`
@@ -67,7 +67,7 @@ pub enum Part<'a> {
     Text(&'a [u16]),
     /// A thinking block.
     Thinking {
-        /// What was thought.
+        /// Its text.
         text: &'a [u16],
         /// Its signature if that is short, else empty.
         signature: &'a [u16],
@@ -80,7 +80,7 @@ pub enum Part<'a> {
         name: &'a [u16],
         /// Its arguments as JSON.
         arguments: &'a [u16],
-        /// Whether a thought signature came with it.
+        /// True if a thought signature came with it.
         is_signed: bool,
     },
     /// An image.
@@ -138,7 +138,7 @@ impl<'a> Raw<'a> {
 }
 
 impl Part<'_> {
-    /// Whether a provider accepts a message that holds this block alone.
+    /// Returns `true` if a provider accepts a message that holds this block alone.
     pub(super) fn stands_alone(&self) -> bool {
         match self {
             Self::Text(text) => !is_blank(text),

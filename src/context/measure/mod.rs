@@ -35,7 +35,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     Message { cuts: cuts(raw, rules), images: images(raw, rules), ..message(raw, body, tokens, traits) }
 }
 
-/// How its texts can be cut: what tools answered, unless the host excluded the tool, and what people or the host said.
+/// Cuts of its texts: what tools answered, unless the host excluded the tool, and what people or the host said.
 fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
     let is_cuttable = match raw.role {
         RawRole::ToolResult { tool_name, .. } => !rules.exclude_tools.contains(&text(tool_name)),
@@ -80,7 +80,7 @@ fn message(raw: &Raw<'_>, body: Body, tokens: usize, traits: Traits) -> Message 
     }
 }
 
-/// What only that role has. `shorten` makes the summary of a tool result of its text, call id and marker.
+/// The fields that only that role has. `shorten` makes the summary of a tool result of its text, call id and marker.
 fn body(
     raw: &Raw<'_>,
     counts: Counts,

@@ -1,19 +1,19 @@
-//! What measuring depends on besides the message: how texts are counted and how long tool results are made shorter.
+//! Settings of the measurement: how texts are counted and how long tool results are made shorter.
 
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::contract::IMAGE_TOKENS;
 use crate::tokens::{Tokenizer, estimate::by_length};
 
-/// What measuring depends on besides the message.
+/// Settings of the measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// How long tool results are made shorter.
+    /// The way to make long tool results shorter.
     pub shortening: Shortening,
     /// The language of the marker line, where the message brings no marker of its own.
     pub marker: MarkerLanguage,
-    /// Whether a marker ends with the handle by which the original can be recalled.
+    /// True if a marker ends with the handle by which the original can be recalled.
     pub names_handle: bool,
-    /// How texts are counted.
+    /// The way to count texts.
     pub counting: Counting,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<Box<str>>,
@@ -21,7 +21,7 @@ pub struct Rules {
     pub image_tokens: usize,
 }
 
-/// How the tokens of a text are found.
+/// Ways to find the tokens of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counting {
     /// Exactly, by an encoding.

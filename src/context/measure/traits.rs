@@ -1,4 +1,4 @@
-//! What a message is about: the identifiers and lines of its texts, what its calls act on, and the layout of a long
+//! Finds what a message is about: the identifiers and lines of its texts, what its calls act on, and the layout of a long
 //! tool result.
 
 use super::input::{Part, Raw, RawRole};

@@ -8,9 +8,9 @@ use crate::text::Utf16Len;
 pub struct Cap {
     /// Only longer texts are cut.
     pub max_len: Utf16Len,
-    /// How much of the beginning stays.
+    /// Length of the beginning that stays.
     pub head: Utf16Len,
-    /// How much of the end stays.
+    /// Length of the end that stays.
     pub tail: Utf16Len,
 }
 

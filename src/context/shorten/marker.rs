@@ -34,7 +34,7 @@ impl MarkerLanguage {
         marker.encode_utf16().collect()
     }
 
-    /// What stands where an image was.
+    /// The marker of an image that was left out.
     #[must_use]
     pub fn image(self) -> Vec<u16> {
         let marker = match self {
@@ -44,7 +44,7 @@ impl MarkerLanguage {
         marker.encode_utf16().collect()
     }
 
-    /// What a marker ends with where the model can ask for the original by this handle.
+    /// The end of a marker where the model can ask for the original by this handle.
     #[must_use]
     pub fn handle(self, handle: Handle) -> Vec<u16> {
         let ending = match self {

@@ -10,7 +10,7 @@ pub use self::cap::Cap;
 pub use self::marker::MarkerLanguage;
 pub use self::summary::LineSummary;
 
-/// How a long tool result is made shorter.
+/// Ways to make a long tool result shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shortening {
     /// First and last lines around a marker: the hook's summary.

@@ -67,7 +67,7 @@ impl LineSummary {
         (summary.len() < text.len()).then_some(summary)
     }
 
-    /// Whether `text` is such a summary that came back: its marker says that the original was longer.
+    /// Returns `true` if `text` is such a summary that came back: its marker says that the original was longer.
     fn is_summary(&self, text: &[u16]) -> bool {
         let most = self.head_lines + self.tail_lines + 1;
         let mut lines = text.split(|&unit| unit == NEWLINE);

@@ -27,7 +27,7 @@ const SEQUENCE_KIND: u64 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identifier(u64);
 
-/// What an identifier looks like; it tells how likely it is to be used again.
+/// The look of an identifier; it tells how likely it is to be used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Lowercase letters only: a word of the language.
@@ -58,7 +58,7 @@ impl Identifier {
         is_taken.then_some(Self((hash & !(LONG_BIT | KIND_BITS)) | SEQUENCE_KIND))
     }
 
-    /// What it looks like.
+    /// Its look.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.0 & KIND_BITS {
@@ -69,7 +69,7 @@ impl Identifier {
         }
     }
 
-    /// Whether it is longer than anybody types from memory.
+    /// Returns `true` if it is longer than anybody types from memory.
     #[must_use]
     pub fn is_long(self) -> bool {
         self.0 & LONG_BIT != 0

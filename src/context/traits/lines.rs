@@ -18,7 +18,7 @@ const ARROW: u16 = '→' as u16;
 const BAR: u16 = b'|' as u16;
 const COLON: u16 = b':' as u16;
 
-/// What a line begins with that names a module its file uses, in the languages agents write.
+/// Beginnings of lines that name a module their file uses, in the languages agents write.
 const IMPORTS: [&str; 8] =
     ["import ", "from ", "use ", "pub use ", "using ", "alias ", "require", "#include"];
 const IMPORT_BIT: u64 = 1;
@@ -38,7 +38,7 @@ impl Line {
         })
     }
 
-    /// Whether it names a module that its file uses: work elsewhere in a file often has to add to those lines.
+    /// Returns `true` if it names a module that its file uses: work elsewhere in a file often has to add to those lines.
     #[must_use]
     pub fn is_import(self) -> bool {
         self.0 & IMPORT_BIT != 0
@@ -95,7 +95,7 @@ pub struct Layout {
 pub struct Gap {
     /// Of each.
     pub tokens: u32,
-    /// What the first or the last says beyond that.
+    /// Tokens that the first or the last says beyond that.
     pub once: u32,
 }
 
@@ -169,7 +169,7 @@ impl Layout {
         self.gap.tokens
     }
 
-    /// What the markers of a result say once, in tokens.
+    /// Tokens that the markers of a result say once.
     #[must_use]
     pub fn first_gap_tokens(&self) -> u32 {
         self.gap.once

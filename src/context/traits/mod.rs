@@ -1,4 +1,4 @@
-//! What a message is about, as plain data: the identifiers and lines it shows, what its tool calls act on, and a hash of
+//! The subjects of a message as plain data: the identifiers and lines it shows, what its tool calls act on, and a hash of
 //! its text. Made once, when a message is measured. Nothing here knows of roles or decides.
 
 pub mod identifiers;
@@ -27,7 +27,7 @@ pub struct Traits {
     pub kept_lines: Option<Box<[Line]>>,
     /// A long tool result line by line; `None` for other messages, and where no cut between lines makes sense.
     pub layout: Option<Layout>,
-    /// What its tool calls act on, in the order of the calls.
+    /// Targets of its tool calls, in the order of the calls.
     pub targets: Box<[Target]>,
     /// Hash of a tool result's text; 0 for other messages and for texts too short to be worth comparing.
     pub text: u64,

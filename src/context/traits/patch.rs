@@ -6,12 +6,12 @@ const END: &str = "*** End Patch";
 const FILES: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
 const MOVE: &str = "*** Move to: ";
 
-/// What a patch does to one file.
+/// The changes of a patch to one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FilePatch<'a> {
     /// The file's path, as the patch names it.
     pub(super) path: &'a str,
-    /// Where it moves to.
+    /// The path it moves to.
     pub(super) moved_to: Option<&'a str>,
     /// The lines it expects to find: those that stay and those that go.
     pub(super) old: Vec<&'a str>,

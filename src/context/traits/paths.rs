@@ -66,13 +66,13 @@ impl Path {
         &self.endings
     }
 
-    /// Whether it begins at a root.
+    /// Returns `true` if it begins at a root.
     #[must_use]
     pub fn is_absolute(&self) -> bool {
         self.is_absolute
     }
 
-    /// Whether it is something to read, such as a Markdown file, not code.
+    /// Returns `true` if it is something to read, such as a Markdown file, not code.
     #[must_use]
     pub fn is_document(&self) -> bool {
         self.is_document

@@ -1,4 +1,4 @@
-//! What a shell command reads or moves: the files that `cat`, `sed -n`, `nl`, `head`, `tail`, `bat` and `rg -n` print.
+//! The files that a shell command reads or moves: those that `cat`, `sed -n`, `nl`, `head`, `tail`, `bat` and `rg -n` print.
 //!
 //! It is no shell: quotes are undone, pipes and `&&` separate commands, `cd` is followed; variables, substitutions and
 //! globs name no file.
@@ -10,9 +10,9 @@ pub(super) struct Named {
     pub(super) path: String,
     /// The folder that a `cd` before it led to.
     pub(super) folder: Option<String>,
-    /// Whether the command prints all of it.
+    /// True if the command prints all of it.
     pub(super) is_whole: bool,
-    /// Where it moves to.
+    /// The path it moves to.
     pub(super) moved_to: Option<String>,
 }
 
@@ -69,7 +69,7 @@ fn moved(words: &[&str], folder: Option<&str>) -> Option<Named> {
 /// The files that a program prints, and whether all of them.
 fn printed<'a>(program: &str, words: &[&'a str]) -> (Vec<&'a str>, bool) {
     let program = program.rsplit('/').next().unwrap_or_default();
-    // How many words after the options are no files, and which options take a word.
+    // The words after the options that are no files, and the options that take a word.
     let (skipped, valued, is_whole): (usize, &[&str], bool) = match program {
         "cat" | "bat" | "batcat" => (0, &["-r", "--line-range"], true),
         "nl" => (0, &["-b", "-w", "-s", "-v"], true),
@@ -102,7 +102,7 @@ fn is_numbered(word: &str) -> bool {
     word == "--line-number" || (word.starts_with('-') && !word.starts_with("--") && word.contains('n'))
 }
 
-/// Whether a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
+/// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
 fn is_path(word: &str) -> bool {
     !word.is_empty() && !word.contains(['$', '*', '?', '`', '(', '{']) && word != "." && word != "/dev/null"
 }

@@ -1,4 +1,4 @@
-//! What a tool call acts on: which files, and whether it changes them; or which command it runs.
+//! The target of a tool call: the files it reads or changes, or the command it runs.
 //!
 //! Tools are known by the shape of their arguments, not by name, so that any host's tools are understood alike. A shell
 //! command that prints a file is a read of it, a patch is an edit.
@@ -10,7 +10,7 @@ use super::lines::{self, Line};
 use super::paths::Path;
 use super::{patch, shell};
 
-/// What one call acts on.
+/// The target of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Equal for calls that ask the same of the same tool.
@@ -22,7 +22,7 @@ pub struct Target {
 /// A file named by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it is.
+    /// Its place.
     pub path: Path,
     /// False where only a part of it was asked for.
     pub is_whole: bool,
@@ -133,7 +133,7 @@ impl Target {
         self.files.iter().map(of_file).sum()
     }
 
-    /// Whether it changes a file.
+    /// Returns `true` if it changes a file.
     #[must_use]
     pub fn is_change(&self) -> bool {
         self.files.iter().any(|file| file.change.is_some())

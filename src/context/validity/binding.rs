@@ -19,7 +19,7 @@ type Version = (u32, u32);
 /// More digits are a date.
 const MAX_VERSION_DIGITS: usize = 2;
 
-/// Whether thinking made by this model is bound to what stands before it.
+/// Returns `true` if thinking made by this model is bound to what stands before it.
 ///
 /// ```
 /// use pi_strata::context::transcript::Source;
@@ -53,7 +53,7 @@ pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
     bound_thinkers(account, behind).filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
 }
 
-/// Whether the open turn holds thinking that a change of anything before it would cost.
+/// Returns `true` if the open turn holds thinking that a change of anything before it would cost.
 ///
 /// The model that thought last is the one that is asked next: what another one thought is not held against it.
 #[must_use]

@@ -24,7 +24,7 @@ pub enum Mend {
     Edit {
         /// Positions of the blocks left out.
         blocks: Vec<usize>,
-        /// Whether its texts are rewritten.
+        /// True if its texts are rewritten.
         is_rewritten: bool,
     },
 }
