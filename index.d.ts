@@ -158,7 +158,7 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * How sticky weighs the bill against memory: it sets the high and the low water. Default "balanced"; try others
+   * The weight of memory against the bill under sticky: it sets the high and the low water. Default "balanced"; try others
    * with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty";
@@ -278,13 +278,13 @@ export interface Explanation {
     removableTokens: number;
     /** Paid since the last batch for carrying them, in input tokens. */
     carriedCost: number;
-    /** What rewriting the rest would cost, in input tokens; the frontier moves when `carriedCost` reaches it. */
+    /** The cost of rewriting the rest, in input tokens; the frontier moves when `carriedCost` reaches it. */
     rewriteCost: number;
     /** Calls after which a batch has paid for itself: as worked out, else as expected; Infinity where it never has. */
     paybackCalls: number;
     /** Calls expected before the cache is lost anyway, as the session's calls came so far: a batch that needs more waits. */
     expectedCalls: number;
-    /** Whether nothing is left in the provider's cache, so that a move is free. */
+    /** True if nothing is left in the provider's cache, so that a move is free. */
     cacheCold: boolean;
   };
   edits: {
@@ -296,7 +296,7 @@ export interface Explanation {
     ranges?: [number, number][];
     /** For `keepLines`: how many lines stay for which reason, in words. */
     kept?: { lines: number; why: string }[];
-    /** How many of its images, the first ones, are left out, whatever else is done. */
+    /** Number of its images, the first ones, that are left out, whatever else is done. */
     images?: number;
     reason: string;
     tokensSaved: number;
@@ -374,7 +374,7 @@ export interface ChatMessage {
 }
 
 /**
- * What a provider would refuse in `messages`, oldest message first; empty if nothing.
+ * Finds what a provider would refuse in `messages`, oldest message first; empty if nothing.
  *
  * `api` is pi's name of the wire, such as "anthropic-messages"; without it, that of the newest assistant message
  * decides. Some rules exist on one wire only. What two requests have to do with each other cannot be seen here.
@@ -414,7 +414,7 @@ export interface Problem {
   index: number;
   /** The rule, such as "orphan-result" or "unanswered-call". */
   rule: string;
-  /** What the provider answers. Never text of the conversation. */
+  /** The answer of the provider. Never text of the conversation. */
   message: string;
 }
 
@@ -422,7 +422,7 @@ export interface Problem {
 export function getContextWindow(model?: { contextWindow?: number }): number;
 
 /**
- * Whether the native addon is loaded; if not, what is wrong and how to mend it. Never throws.
+ * Tells whether the native addon is loaded; if not, what is wrong and how to mend it. Never throws.
  * @example const { native, error, hint } = status(); if (!native) console.error(`${error}. ${hint}`);
  */
 export function status(): {
@@ -430,9 +430,9 @@ export function status(): {
   version: string;
   /** System and processor, such as "linux-x64". */
   platform: string;
-  /** What the system said when the file was loaded, in one line. Only where `native` is false. */
+  /** The words of the system when the file was loaded, in one line. Only where `native` is false. */
   error?: string;
-  /** What to do about it. Only where `native` is false. */
+  /** Advice for that. Only where `native` is false. */
   hint?: string;
   /** The package that holds this machine's native file. Only where `native` is false; absent where there is none. */
   package?: string;

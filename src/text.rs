@@ -92,7 +92,7 @@ pub fn clip_middle_chars(text: &str, max: usize) -> String {
     text.chars().take(kept_head).chain(['…']).chain(text.chars().skip(len - kept_tail)).collect()
 }
 
-/// How much of the beginning and of the end stands around an ellipsis, of `len` in all.
+/// Lengths of the beginning and the end around an ellipsis, of `len` in all.
 fn around_ellipsis(len: usize) -> (usize, usize) {
     let head = len * 7 / 10;
     (head, len.saturating_sub(head + 1))
@@ -107,7 +107,7 @@ fn splits_pair(text: &[u16], at: usize) -> bool {
     matches!((unit(at.checked_sub(1)), unit(Some(at))), (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)))
 }
 
-/// How many lines `text` has: one more than its newlines.
+/// Number of lines of `text`: one more than its newlines.
 #[must_use]
 pub fn line_count(text: &[u16]) -> usize {
     text.iter().filter(|&&unit| unit == NEWLINE).count() + 1

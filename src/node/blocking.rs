@@ -12,7 +12,7 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::cancel::Cancel;
 
-/// What an exported function returns for work on a worker thread: a promise, in JavaScript.
+/// The return value of an exported function that works on a worker thread: a promise, in JavaScript.
 pub(super) type Promise<T> = AsyncTask<Blocking<T>>;
 
 type Work<T> = Box<dyn FnOnce(&Cancel) -> Result<T> + Send>;

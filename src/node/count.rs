@@ -18,7 +18,7 @@ pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
     guarded(|| Ok(tokenizer(encoding)?.count_utf16(&units(&text)?) as u32))
 }
 
-/// Tokens of messages, described as `lib/snapshot.js` does.
+/// Tokens of messages, described as `lib/hook/snapshot.js` does.
 #[napi]
 pub fn count_messages(
     numbers: Float64ArraySlice<'_>,

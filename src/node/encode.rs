@@ -1,5 +1,5 @@
 //! Tokens of strings and strings of tokens for JavaScript, by any encoding. Numbers cross in an array JavaScript keeps, so
-//! that nothing is allocated there for short texts; `lib/encoding.js` is the other side, special tokens in texts are its.
+//! that nothing is allocated there for short texts; `lib/tokens/encoding.js` is the other side, special tokens in texts are its.
 
 use std::cell::Cell;
 
@@ -97,7 +97,7 @@ pub fn decode_bytes<'env>(
     guarded(|| decode_with(&tokens, count, encoding, |bytes| env.create_string_latin1(bytes)))
 }
 
-/// What `make` makes of the bytes of the first `count` tokens.
+/// The result of `make` for the bytes of the first `count` tokens.
 fn decode_with<'env>(
     tokens: &[u32],
     count: u32,

@@ -1,4 +1,4 @@
-//! What a call from Node fails with: a stable code, which JavaScript reads as `error.code`, and one sentence.
+//! The failure of a call from Node: a stable code, which JavaScript reads as `error.code`, and one sentence.
 
 use napi::bindgen_prelude::JsError;
 use napi::{Error, Status};
@@ -6,7 +6,7 @@ use napi::{Error, Status};
 use crate::cancel::Cancelled;
 use crate::sessions::sqlite;
 
-/// What an exported function returns.
+/// The return value of an exported function.
 pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 /// Why a call failed; the text never holds anything of a conversation.
@@ -21,7 +21,7 @@ pub struct Failure {
 pub enum Code {
     /// A defect here, a caught panic among them; nothing of the caller's was changed.
     Internal,
-    /// What was handed in makes no sense.
+    /// The input makes no sense.
     InvalidInput,
     /// The caller asked the work to stop.
     Cancelled,
@@ -71,21 +71,21 @@ impl From<Error> for Failure {
     }
 }
 
-/// How an exported function throws it.
+/// The form in which an exported function throws it.
 impl From<Failure> for JsError<Code> {
     fn from(failure: Failure) -> Self {
         Self::from(Error::new(failure.code, failure.message))
     }
 }
 
-/// What is left of it where napi's own error type is asked for: the sentence.
+/// The part that is left where napi's own error type is asked for: the sentence.
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         Self::new(Status::GenericFailure, failure.message)
     }
 }
 
-/// What a caught panic becomes.
+/// The value that a caught panic becomes.
 pub(super) trait FromPanic {
     /// The error, without the panic's own text.
     fn from_panic() -> Self;

@@ -15,18 +15,18 @@ use crate::context::shorten::Shortening;
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 
-/// The guard's options, already checked by `lib/guard.js`.
+/// The guard's options, already checked by `lib/tools/guard.js`.
 #[napi(object)]
 pub struct GuardOptions {
     /// Only longer tool results are cut; UTF-16 code units.
     pub max_tool_result_chars: u32,
-    /// What stays of the beginning.
+    /// The part of the beginning that stays.
     pub truncate_head_chars: u32,
-    /// What stays of the end.
+    /// The part of the end that stays.
     pub truncate_tail_chars: u32,
     /// Tokens of the window kept free for the answer.
     pub reserve_tokens: f64,
-    /// Whether tokens are estimated by length.
+    /// True if tokens are estimated by length.
     pub counts_chars: bool,
 }
 

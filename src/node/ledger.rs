@@ -18,7 +18,7 @@ const PER_MILLION: f64 = 1e-6;
 #[derive(Default)]
 pub struct LedgerBook(pub(super) Arc<Mutex<Book>>);
 
-/// What the host says of its model.
+/// The terms that the host names for its model.
 #[napi(object)]
 pub struct LedgerTerms {
     /// Its window.
@@ -46,7 +46,7 @@ pub struct LedgerPrices {
     pub output: f64,
 }
 
-/// What a conversation came to: tokens as reported, dollars.
+/// The bill of a conversation: tokens as reported, dollars.
 #[napi(object)]
 pub struct LedgerReport {
     /// All calls.
@@ -94,7 +94,7 @@ pub struct LedgerMiss {
     pub cause: String,
     /// Tokens that were not read.
     pub tokens: f64,
-    /// What that cost; nothing without a price.
+    /// Its cost; nothing without a price.
     pub dollars: Option<f64>,
 }
 
@@ -120,7 +120,7 @@ pub struct LedgerMove {
 /// Shares of what was reported.
 #[napi(object)]
 pub struct LedgerErrors {
-    /// How many.
+    /// Their number.
     pub count: f64,
     /// Half are at most this.
     pub median: f64,
@@ -136,7 +136,7 @@ impl LedgerBook {
         guarded(|| Ok(Self::default()))
     }
 
-    /// What it all came to.
+    /// The report of all calls.
     #[napi(ts_return_type = "Promise<LedgerReport>")]
     pub fn report(
         &self,

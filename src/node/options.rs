@@ -1,6 +1,6 @@
 //! What JavaScript sets a hook's engine by, turned into what the core is set by.
 //!
-//! `lib/options.js` has checked every option and filled in every default. Here only names are turned into values, and
+//! `lib/hook/options.js` has checked every option and filled in every default. Here only names are turned into values, and
 //! a name without one is an error.
 
 use napi_derive::napi;
@@ -17,7 +17,7 @@ use crate::contract::CACHE_TTL_SECONDS;
 use crate::text::Utf16Len;
 use crate::tokens::Tokenizer;
 
-/// The hook's options, already checked by `lib/options.js`.
+/// The hook's options, already checked by `lib/hook/options.js`.
 #[napi(object)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of the host's options")]
 pub struct EngineOptions {

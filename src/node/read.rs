@@ -1,6 +1,6 @@
 //! From JavaScript's flat description of messages to the core's `Raw` messages.
 //!
-//! `lib/snapshot.js` writes one row of numbers and strings per message; this file is its reader, and the two must
+//! `lib/hook/snapshot.js` writes one row of numbers and strings per message; this file is its reader, and the two must
 //! agree. Texts cross once, as UTF-16 into one arena: that is a plain copy for V8's two-byte strings and a widening
 //! one for its one-byte strings, where UTF-8 would transcode.
 
@@ -21,7 +21,7 @@ use crate::fault;
 const ROWS_START: usize = 1;
 /// How many numbers the usage of an assistant message takes: before all others of its own.
 const USAGE_NUMBERS: usize = 10;
-/// What is told of a message in one number, as `lib/snapshot.js` writes it.
+/// What is told of a message in one number, as `lib/hook/snapshot.js` writes it.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
 /// Room made before the strings are read; more is made as they come.

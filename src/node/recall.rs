@@ -13,7 +13,7 @@ use crate::context::measure::RawRole;
 use crate::context::recall::{Query, read};
 use crate::text::Utf16Len;
 
-/// What the model asks for, already made sound by `lib/recall.js`.
+/// The question of the model, already made sound by `lib/tools/recall.js`.
 #[napi(object)]
 pub struct RecallQuery {
     /// The handle in the marker, or the id of the call.
@@ -26,7 +26,7 @@ pub struct RecallQuery {
     pub pattern: Option<String>,
 }
 
-/// What was found in one batch of messages.
+/// The finds in one batch of messages.
 #[napi(object)]
 pub struct Recalled {
     /// The answer, if one of the messages has the handle.
@@ -44,7 +44,7 @@ pub struct Found {
     pub tool_name: String,
     /// Length of the whole result in UTF-16 units.
     pub chars: f64,
-    /// Where to go on; nothing at the end.
+    /// Offset to go on at; nothing at the end.
     pub next: Option<f64>,
     /// Matches shown, if there was a pattern.
     pub matches: Option<u32>,

@@ -1,5 +1,5 @@
 //! Sessions for JavaScript: the SQLite store, and the decisions about what any store holds. What goes in and comes out
-//! are texts of JSON in the shapes of `lib/store/store.d.ts`; the work is done on a worker thread, unless its name says now.
+//! are texts of JSON in the shapes of `lib/sessions/store/store.d.ts`; the work is done on a worker thread, unless its name says now.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

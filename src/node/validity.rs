@@ -19,24 +19,24 @@ pub struct Problem {
     pub index: u32,
     /// The rule.
     pub rule: String,
-    /// What the provider says about it.
+    /// The words of the provider about it.
     pub message: String,
 }
 
-/// What is done to a message to mend a transcript.
+/// The change of a message that mends a transcript.
 #[napi(object)]
 pub struct MendedMessage {
     /// Its position.
     pub index: u32,
-    /// Whether it is left out.
+    /// True if it is left out.
     pub is_dropped: bool,
     /// Positions of its blocks that are left out.
     pub blocks: Vec<u32>,
-    /// Whether half surrogate pairs in its texts are replaced.
+    /// True if half surrogate pairs in its texts are replaced.
     pub is_rewritten: bool,
 }
 
-/// What a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message.
+/// The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message.
 #[napi]
 pub fn problems(
     numbers: Float64ArraySlice<'_>,
@@ -59,7 +59,7 @@ pub fn problems_async(
     })
 }
 
-/// What mends a transcript.
+/// The changes that mend a transcript.
 #[napi]
 pub fn mends(
     numbers: Float64ArraySlice<'_>,

@@ -1,4 +1,4 @@
-//! A plan as one flat array of numbers, which `lib/plan.js` reads back: a single copy, whatever its size.
+//! A plan as one flat array of numbers, which `lib/hook/plan.js` reads back: a single copy, whatever its size.
 //!
 //! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts, number of messages, images left out`, each cut as
 //! `text block, head, tail`, or as `first line, line after the last, why they stay` where lines are kept.

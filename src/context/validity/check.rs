@@ -67,7 +67,7 @@ impl<'a> View<'a> {
         calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| &**id).collect()
     }
 
-    /// What is wrong inside single messages.
+    /// The problems inside single messages.
     fn contents(&self) -> impl Iterator<Item = Problem> {
         let sent = self.messages.iter().enumerate().filter(|(_, message)| message.is_sent);
         sent.flat_map(|(index, message)| {
@@ -190,7 +190,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What an orphan is told apart by: the nearest assistant message before it and the results since.
+/// The context by which an orphan is told apart: the nearest assistant message before it and the results since.
 #[derive(Default)]
 struct Nearest<'a> {
     calls: HashSet<&'a str>,

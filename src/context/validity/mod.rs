@@ -111,7 +111,7 @@ impl Rule {
         }
     }
 
-    /// What the provider answers, in its words as far as they do not vary; never text of the conversation.
+    /// The answer of the provider, in its words as far as they do not vary; never text of the conversation.
     #[must_use]
     pub const fn says(self, family: Family) -> &'static str {
         match (self, family) {

@@ -15,7 +15,7 @@ use crate::context::transcript::Transcript;
 /// Stands for a text whose lone surrogates were replaced: it is neither blank nor broken.
 const REPLACED: &[u16] = &[0xFFFD];
 
-/// What is done to one message.
+/// The change of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mend {
     /// It is left out.
@@ -29,7 +29,7 @@ pub enum Mend {
     },
 }
 
-/// What makes these messages valid, by index; nothing where they are.
+/// The changes that make these messages valid, by index; nothing where they are.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -219,7 +219,7 @@ impl View<'_> {
     }
 }
 
-/// Which problems go first; `None` for those that are left alone.
+/// The stage of a problem, the first ones first; `None` for those that are left alone.
 const fn stage(rule: Rule) -> Option<u8> {
     match rule {
         Rule::EmptyMessage

@@ -1,4 +1,4 @@
-//! What goes into the store and comes out of it, in the shape JavaScript writes and reads (`lib/store/store.d.ts`).
+//! What goes into the store and comes out of it, in the shape JavaScript writes and reads (`lib/sessions/store/store.d.ts`).
 
 use std::collections::BTreeMap;
 
