@@ -27,7 +27,7 @@ const OPTIONS = {
   window: { type: "string", default: "64000" },
   margin: { type: "string" },
   effect: { type: "string" },
-  "max-dollars": { type: "string", default: "5" },
+  "max-dollars": { type: "string" },
   "max-steps": { type: "string", default: "40" },
   out: { type: "string" },
   pi: { type: "string" },
@@ -38,6 +38,9 @@ const OPTIONS = {
   scripted: { type: "boolean", default: false },
   plan: { type: "boolean", default: false },
 };
+
+/** Dollars a run may spend where nothing is said; a script's are none. */
+const USUAL_DOLLARS = "5";
 
 /** Exit codes: a mistake of the user's, and a run that stopped at its limit. */
 const MISTAKE = 2;
@@ -146,7 +149,8 @@ function pricesOf({ prices, scripted }) {
 
 function flagsOf(args) {
   try {
-    return parseArgs({ args, options: OPTIONS }).values;
+    const { values } = parseArgs({ args, options: OPTIONS });
+    return { "max-dollars": values.scripted ? "1000000" : USUAL_DOLLARS, ...values };
   } catch (error) {
     throw new UsageError(error.message);
   }

@@ -19,7 +19,7 @@ export const APIS = {
 /** The folder an agent of the experiment works in, as versions of pi tell it in one or another sentence. */
 const FOLDER = /[^\s<>"']*session-\d+-\w+[\\/]work/;
 
-/** `{ folder, pieces, text, results, hasTools }`; `pieces` are what a cache compares, in order. */
+/** `{ folder, pieces, text, results, tools, hasTools }`; `pieces` are what a cache compares, in order. */
 function readAnthropic({ system, tools, messages }) {
   const results = new Map();
   for (const { content } of messages) {
@@ -48,11 +48,12 @@ function requestOf(system, tools, messages, results) {
     JSON.stringify([system, tools ?? []], uncontrolled),
     ...messages.map((m) => JSON.stringify(m, uncontrolled)),
   ];
-  const hasTools = Array.isArray(tools) && tools.length > 0;
+  const names = new Set((tools ?? []).map((tool) => tool.name ?? tool.function?.name));
+  const hasTools = names.size > 0;
   const text = stringsIn(messages).join("\n");
   // A summary is asked for without the agent's prompt, and belongs to no folder.
   const folder = hasTools ? (FOLDER.exec(system) ?? FOLDER.exec(text))?.[0] : undefined;
-  return { folder, pieces, text, results, hasTools };
+  return { folder, pieces, text, results, tools: names, hasTools };
 }
 
 function stringsIn(value) {

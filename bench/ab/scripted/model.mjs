@@ -6,6 +6,8 @@ const TRIES = 2;
 
 const TASK = /Task ((?:js|py|sh)-\d+), in the folder/g;
 const RULE = /House rule \d+\/\d+:[^\n]*?multiple of \d+\./g;
+/** What the tool prints, cut, with the handle by which the rest can be read. */
+const PRINTED = /^step 0: depot[\s\S]*handle: ([0-9a-f]{8})/;
 const LOST_RESULT = "No result provided";
 
 /** `sessionFor(cwd)` is the session of `tasks/index.mjs` whose repositories are there. */
@@ -20,7 +22,7 @@ export class ScriptedModel {
     this.#sessionFor = sessionFor;
   }
 
-  /** `{ text, calls: [{ id, name, arguments }] }` to a request: `{ folder, text, results, hasTools }`. */
+  /** `{ text, calls: [{ id, name, arguments }] }` to a request: `{ folder, text, results, tools, hasTools }`. */
   answer(request) {
     if (!request.hasTools) return { text: summaryOf(request.text), calls: [] };
     const cwd = request.folder;
@@ -37,10 +39,10 @@ export class ScriptedModel {
     return `call_${this.#calls}`;
   }
 
-  #next(key, task, { text, results }, cwd) {
+  #next(key, task, { text, results, tools }, cwd) {
     let progress = this.#progress.get(key);
     if (progress === undefined) {
-      progress = { open: looks(task), looked: new Map(), writes: 0 };
+      progress = { open: looks(task), looked: new Map(), recalled: new Set(), writes: 0 };
       this.#progress.set(key, progress);
     }
     if (progress.writes > 0) return this.#rewrite(progress, results);
@@ -51,6 +53,8 @@ export class ScriptedModel {
       progress.looked.set(again.from, (progress.looked.get(again.from) ?? 0) + 1);
       return [reading(task, again.from)];
     }
+    const recall = tools.has("recall") ? recalling(lacking, results, progress.recalled) : undefined;
+    if (recall !== undefined) return [recall];
     this.decisions.push({ cwd, task: task.id, hadAll: lacking.length === 0 });
     return this.#write(progress, solution(task, lacking.length === 0));
   }
@@ -68,6 +72,17 @@ export class ScriptedModel {
     const isLost = outcome === undefined || outcome.includes(LOST_RESULT);
     return isLost && progress.writes <= TRIES ? this.#write(progress, progress.written) : undefined;
   }
+}
+
+/** Where the hook's extension offers to read back what it cut, the model asks for the line a tool printed once. */
+function recalling(lacking, results, recalled) {
+  const need = lacking.find(({ isPrinted }) => isPrinted);
+  if (need === undefined) return undefined;
+  const handles = Array.from(results.values(), (text) => PRINTED.exec(text)?.[1]);
+  const handle = handles.find((one) => one !== undefined && !recalled.has(one));
+  if (handle === undefined) return undefined;
+  recalled.add(handle);
+  return { name: "recall", arguments: { handle, pattern: need.line.replace(/\d+$/, "") } };
 }
 
 /** Long texts that a summary leaves out, as real ones do: it keeps the task at hand and what the user laid down. */

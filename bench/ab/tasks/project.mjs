@@ -199,7 +199,7 @@ function tasksOf(context) {
       kind: "key, printed now",
       request: `Run "${language.interpreter} ${tool}" once, without a pipe or a redirection: it prints the keys of all modules between its messages, and does so once only. Add pricing_key(), without a parameter, to ${path("pricing")}: the key of pricing. Later tasks need the other keys; write none of them into a file now.`,
       runs: [`${language.interpreter} ${tool}`],
-      needs: [{ line: keyLine("pricing", facts) }],
+      needs: [{ line: keyLine("pricing", facts), isPrinted: true }],
       ...constant("pricing_key", "pricing", facts.keys.pricing),
     },
     renameTask(context, path),
@@ -219,7 +219,7 @@ function tasksOf(context) {
     {
       kind: "key, printed before",
       request: `Add shipping_key(), without a parameter, to ${path("shipping")}: the key of shipping that ${tool} printed when you ran it. It prints the keys once only.`,
-      needs: [{ line: keyLine("shipping", facts) }],
+      needs: [{ line: keyLine("shipping", facts), isPrinted: true }],
       ...constant("shipping_key", "shipping", facts.keys.shipping),
     },
   ];
