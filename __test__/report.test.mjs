@@ -163,6 +163,7 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
   const last = String(data.calls.before.length - 1);
   assert.equal(await chart.locator(".u-series").first().locator(".u-value").textContent(), last);
 
+  await page.click("#compare > summary");
   const borders = await page
     .locator(".chart .u-marker")
     .evaluateAll((marks) => marks.map((mark) => getComputedStyle(mark).border));
@@ -176,14 +177,13 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
   await page.click("#theme");
   assert.notEqual(await background(), before);
 
-  const headline = page.locator(".headline");
-  assert.match(await headline.textContent(), /fewer tokens are sent, .*costs \$\d.* instead of \$\d/);
-  const said = (await headline.textContent()).match(/(?<=\$)\d+\.\d\d/g);
-  const [cheap, dear, saved] = said.map((sum) => Math.round(100 * sum));
-  assert.equal(dear - cheap, saved, "as written");
-  assert.match(await page.locator(".tiles").textContent(), /with everyCall.*without compression/s);
-  await page.click("#model-breakpoint");
-  assert.equal(await page.getAttribute("#model-breakpoint", "aria-pressed"), "true");
+  const hero = page.locator(".hero");
+  assert.match(await hero.textContent(), /breakpoint cache, at \$5\.00 per million tokens of input/);
+  assert.match(await page.locator(".tiles").textContent(), /with the hook.*without the hook/s);
+  await page.click("#model-prefix");
+  assert.equal(await page.getAttribute("#model-prefix", "aria-pressed"), "true");
+  assert.match(await hero.textContent(), /prefix cache, at/);
+  assert.equal(await page.getAttribute("#compare", "open"), "", "as it was");
   await page.click("#language");
   assert.equal(await page.getAttribute("html", "lang"), "zh");
   assert.match(await page.textContent("body"), /每次调用的 token/);
@@ -195,13 +195,61 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
 pageTest("each large drop is marked, with why it came", { locale: "en-US" }, async (page) => {
   await page.goto(pathToFileURL(report).href);
   const drops = await page.locator(".drops li").allTextContents();
-  assert.ok(drops.length > 0 && drops.length <= 8);
+  assert.ok(drops.length > 0 && drops.length <= 5);
   for (const drop of drops) assert.match(drop, /^Call \d+: [\d,]+ tokens less \(\S.*\)$/);
+});
+
+pageTest("the saving is the largest thing, and edits beyond five come on demand", {}, async (page) => {
+  await page.goto(pathToFileURL(report).href);
+  const sizes = await page
+    .locator("body *:visible")
+    .evaluateAll((all) =>
+      all.map((each) => [Number.parseFloat(getComputedStyle(each).fontSize), each.className]),
+    );
+  const [[most, name], [next]] = sizes.toSorted(([a], [b]) => b - a);
+  assert.equal(name, "figure");
+  assert.ok(most > 2 * next, `${most} and ${next}`);
+  const shown = page.locator(".prose tbody tr:visible");
+  assert.equal(await shown.count(), 5);
+  await page.click("#edits > summary");
+  assert.ok((await shown.count()) > 5);
+  assert.equal(await page.locator(".policies").isVisible(), false);
+});
+
+pageTest(
+  "the saving is told in dollars, where the session could have been had without",
+  { locale: "en-US" },
+  async (page) => {
+    const path = join(folder, "over.html");
+    const heroAt = async (overflows) => {
+      const [none, ...others] = data.costs.policies;
+      const policies = [{ ...none, overflows }, ...others];
+      writeFileSync(path, await reportHtml({ ...data, costs: { ...data.costs, policies } }));
+      await page.goto(pathToFileURL(path).href);
+      return page.locator(".hero").textContent();
+    };
+    const told = await heroAt(0);
+    assert.match(told, /^[−+][\d.]+ %\$/);
+    const [difference, after, before] = told.match(/(?<=\$)\d+\.\d\d/g).map((sum) => Math.round(100 * sum));
+    assert.equal(Math.abs(before - after), difference, "as written");
+    assert.match(await heroAt(3), /^\$[\d.]+is what .*3 calls would not fit the window/);
+  },
+);
+
+pageTest("each kind has a colour of its own", {}, async (page) => {
+  await page.goto(pathToFileURL(report).href);
+  const colors = await page
+    .locator(".chart >> nth=0 >> .u-marker, .legend i")
+    .evaluateAll((all) =>
+      all.map((each) => getComputedStyle(each)).map((style) => style.borderColor + style.backgroundColor),
+    );
+  assert.equal(new Set(colors).size, colors.length, colors.join("\n"));
 });
 
 pageTest("nothing is cut on paper, and colours that mean something stay", {}, async (page) => {
   await page.setViewportSize({ width: 1600, height: 900 });
   await page.goto(pathToFileURL(report).href);
+  await page.click("#compare > summary");
   const widths = () =>
     page.locator("canvas").evaluateAll((all) => all.map((canvas) => canvas.getBoundingClientRect().width));
   assert.ok((await widths()).every((width) => width > 1000));
@@ -220,6 +268,7 @@ pageTest("nothing is cut on paper, and colours that mean something stay", {}, as
 pageTest("on a narrow screen every column is there, and nothing is wider than it", {}, async (page) => {
   await page.setViewportSize({ width: 420, height: 900 });
   await page.goto(pathToFileURL(report).href);
+  await page.click("#compare > summary");
   const cells = page.locator(".policies tbody tr").first().locator("td");
   assert.equal(await cells.count(), 6);
   for (const cell of await cells.all()) assert.equal(await cell.isVisible(), true);

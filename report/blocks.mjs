@@ -6,7 +6,7 @@ import { fateOf, legendItem, statesAt } from "./map.mjs";
 
 const KIND_COLORS = {
   system: "green",
-  user: "blue",
+  user: "sky",
   assistant: "purple",
   toolResult: "orange",
   summary: "yellow",

@@ -4,8 +4,6 @@ import uPlot from "uplot";
 import { color, dollars, el, whole } from "./dom.mjs";
 
 const HEIGHT = 300;
-/** Strokes apart in hue and lightness, also for the colour-blind (after Okabe and Ito). */
-const STROKES = ["orange", "blue", "green", "purple", "yellow"];
 /** A numbered mark on a chart, in CSS pixels. */
 const MARK_RADIUS = 8;
 
@@ -21,10 +19,10 @@ export function tokensChart({ calls, contextWindow }, words, drops) {
       calls.line,
     ],
     series: [
-      line(words.raw, "orange", whole),
+      line(words.raw, "soft", whole),
       line(words.sent, "blue", whole),
       { ...line(words.window, "red", whole), dash: [8, 4] },
-      { ...line(words.line, "green", whole), dash: [3, 3], paths: uPlot.paths.stepped({ align: -1 }) },
+      { ...line(words.line, "teal", whole), dash: [3, 3], paths: uPlot.paths.stepped({ align: -1 }) },
     ],
     words,
     format: thousands,
@@ -32,12 +30,12 @@ export function tokensChart({ calls, contextWindow }, words, drops) {
   });
 }
 
-/** Dollars of `policies` (`{ name, series }`); `isTotal` adds the calls up, `model` is the cache model. */
+/** Dollars of `policies` (`{ name, series, stroke }`); `isTotal` adds the calls up, `model` is the cache model. */
 export function dollarsChart({ calls, policies }, words, { isTotal, model }) {
   return chart({
     label: words.dollarsTitle,
     data: [calls, ...policies.map(({ series }) => (isTotal ? runningSums(series[model]) : series[model]))],
-    series: policies.map(({ name }, i) => line(name, STROKES[i], dollars)),
+    series: policies.map(({ name, stroke }) => line(name, stroke, dollars)),
     words,
     format: cents,
     marks: [],

@@ -3,7 +3,7 @@
 import { el, whole } from "./dom.mjs";
 
 /** As many are marked on the chart; the largest ones. */
-const MOST_DROPS = 8;
+const MOST_DROPS = 5;
 /** Less than this share of the window is no drop. */
 const LEAST_SHARE = 0.02;
 

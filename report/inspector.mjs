@@ -154,7 +154,7 @@ function tiles({ contextWindow }, words) {
     tile(
       words.paid,
       dollars(sum("paid")),
-      saved >= 0 ? words.saved(dollars(saved)) : words.spent(dollars(-saved)),
+      saved >= 0 ? words.savedSoFar(dollars(saved)) : words.spent(dollars(-saved)),
     ),
   ];
 }

@@ -3,12 +3,12 @@
 
 import plotStyle from "uplot/dist/uPlot.min.css";
 import { dollarsChart, tokensChart } from "./charts.mjs";
-import { apart, change, dollars, el, percent, whole } from "./dom.mjs";
+import { apart, change, dollars, el, whole } from "./dom.mjs";
 import { dropList, dropsIn } from "./drops.mjs";
 import { messageMap } from "./map.mjs";
 import ownStyle from "./page.css";
 import { Screen } from "./screen.mjs";
-import { nameOf, policyTable, toolTable } from "./tables.mjs";
+import { editTables, nameOf, policyTable } from "./tables.mjs";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("report");
@@ -18,7 +18,10 @@ const view = {
   isTotal: true,
   model: data.cache,
   lines: new Set(data.costs.policies.map(({ name }) => name)),
+  open: new Set(),
 };
+/** Of the settings that the page is not about. */
+const OTHER_STROKES = ["pink", "yellow", "text"];
 let drawn = [];
 
 document.head.append(el("style", {}, plotStyle, ownStyle));
@@ -33,12 +36,11 @@ function render() {
   document.documentElement.lang = screen.language;
   const drops = dropsIn(data, words);
   const tokens = tokensChart(data, words, drops);
-  const shown = data.costs.policies.filter(({ name }) => view.lines.has(name));
-  const named = shown.map((policy) => ({ ...policy, name: nameOf(policy.name, words) }));
-  const cost = dollarsChart({ calls: data.costs.calls, policies: named }, words, view);
   const map = messageMap(data, words);
-  drawn = [tokens, cost, map];
-  const { title, format, messages, calls, prices } = data;
+  const compared = comparison(words);
+  drawn = [tokens, map, compared.chart];
+  const { title, format, messages, calls } = data;
+  const [edits, moreEdits] = editTables(data, words);
   page.replaceChildren(
     el(
       "header",
@@ -47,88 +49,113 @@ function render() {
       el("p", {}, words.subtitle(format, whole(messages.role.length), whole(calls.before.length))),
       el("nav", {}, ...screen.buttons(words)),
     ),
-    headline(words),
+    hero(words),
     tiles(words),
     ...unplayed(words),
     section(words.tokensTitle, words.tokensHelp, tokens.holder, ...dropList(drops, words)),
-    section(
-      words.dollarsTitle,
-      words.dollarsHelp(prices),
-      choice("isTotal", [
-        [true, words.total],
-        [false, words.perCall],
-      ]),
-      choice("model", [
-        ["prefix", words.prefix],
-        ["breakpoint", words.breakpoint],
-      ]),
-      cost.holder,
-      lineChoice(words),
-      policyTable(data, words),
-    ),
+    section(words.editsTitle, words.editsHelp, edits, ...folded("edits", words.more, moreEdits)),
     section(words.mapTitle, words.mapHelp, map.holder),
-    section(words.toolsTitle, undefined, toolTable(data, words)),
+    ...folded("compare", words.compare, ...compared.parts),
   );
 }
 
 function section(title, help, ...parts) {
-  const lead = help === undefined ? [] : [el("p", { class: "help" }, help)];
-  return el("section", {}, el("h2", {}, title), ...lead, ...parts);
+  return el("section", {}, el("h2", {}, title), el("p", { class: "help" }, help), ...parts);
 }
 
-/** What was saved, in words and dollars. */
-function headline(words) {
-  const dear = none.dollars[view.model];
-  const cheap = ours.dollars[view.model];
-  const said = words.headline({
-    policy: nameOf(ours.name, words),
-    fewer: ours.tokens <= none.tokens,
-    tokens: percent(Math.abs(1 - ours.tokens / Math.max(1, none.tokens))),
-    cheaper: cheap <= dear,
-    dollars: dollars(apart(dear, cheap)),
-    before: dollars(dear),
-    after: dollars(cheap),
-    cache: words[view.model],
-  });
-  // A number and its percent sign stay together.
-  return el("p", { class: "headline" }, said.replaceAll(" %", "\u00a0%"));
+/** What is shown on demand, under a line that says what it is; nothing where there is nothing. */
+function folded(key, title, ...parts) {
+  const shown = parts.filter((part) => part !== undefined);
+  if (shown.length === 0) return [];
+  const ontoggle = ({ target }) => view.open[target.open ? "add" : "delete"](key);
+  return [el("details", { id: key, ontoggle, open: view.open.has(key) }, el("summary", {}, title), ...shown)];
+}
+
+/** What was saved, as large as anything on the page, and what it is reckoned by. */
+function hero(words) {
+  const [dear, cheap] = [none.dollars[view.model], ours.dollars[view.model]];
+  const known = { before: dollars(dear), after: dollars(cheap), dollars: dollars(apart(dear, cheap)) };
+  const prices = [data.prices.input, data.prices.read, data.prices.write].map(dollars);
+  // What no provider would have taken was never to be paid.
+  const [figure, said] =
+    none.overflows > 0
+      ? [dollars(cheap), words.notToBeHad(whole(none.overflows))]
+      : [change(dear, cheap), cheap <= dear ? words.saved(known) : words.dearer(known)];
+  return el(
+    "div",
+    { class: "hero" },
+    el("p", { class: "figure" }, figure),
+    el(
+      "div",
+      {},
+      el("p", { class: "said" }, said),
+      el("p", { class: "help" }, words.terms(words[view.model], ...prices, data.prices.ttlSeconds)),
+    ),
+  );
 }
 
 /** The figures at a glance: what was sent against what it would have been without us. */
 function tiles(words) {
-  const pairs = [
-    [words.tokensSent, whole(ours.tokens), whole(none.tokens), change(none.tokens, ours.tokens)],
-    [words.largestCall, whole(ours.peak), whole(none.peak), change(none.peak, ours.peak)],
-    [
-      words.overflows,
-      whole(ours.overflows),
-      whole(none.overflows),
-      words.ofWindow(whole(data.contextWindow)),
-    ],
-    [
-      words.cost,
-      dollars(ours.dollars[view.model]),
-      dollars(none.dollars[view.model]),
-      change(none.dollars[view.model], ours.dollars[view.model]),
-    ],
-  ];
-  const figure = (name, value) => el("dd", {}, el("b", {}, value), ` ${name}`);
-  const tile = ([name, after, before, note]) =>
+  const tile = (name, after, before, note) =>
     el(
       "div",
       {},
       el("dt", {}, name),
-      figure(words.with(nameOf(ours.name, words)), after),
-      figure(words.without, before),
+      el("dd", {}, el("b", {}, whole(after)), ` ${words.withHook}`),
+      el("dd", {}, `${whole(before)} ${words.raw}`),
       el("dd", { class: "note" }, note),
     );
-  return el("dl", { class: "tiles" }, ...pairs.map(tile));
+  return el(
+    "dl",
+    { class: "tiles" },
+    tile(words.tokensSent, ours.tokens, none.tokens, change(none.tokens, ours.tokens)),
+    tile(words.largestCall, ours.peak, none.peak, change(none.peak, ours.peak)),
+    tile(words.overflows, ours.overflows, none.overflows, words.ofWindow(whole(data.contextWindow))),
+  );
 }
 
 /** What the recording holds and is not shown here. */
 function unplayed(words) {
   const told = Object.entries(data.unplayed).filter(([, calls]) => calls > 0);
   return told.map(([which, calls]) => el("p", { class: "help" }, words.unplayed[which](whole(calls))));
+}
+
+/** Our other settings, in dollars. */
+function comparison(words) {
+  const shown = data.costs.policies.filter(({ name }) => view.lines.has(name));
+  const named = shown.map((policy) => ({
+    ...policy,
+    name: nameOf(policy.name, words),
+    stroke: strokeOf(policy),
+  }));
+  const chart = dollarsChart({ calls: data.costs.calls, policies: named }, words, view);
+  const help = (text) => el("p", { class: "help" }, text);
+  return {
+    chart,
+    parts: [
+      help(words.policiesHelp),
+      choice("model", [
+        ["prefix", words.prefix],
+        ["breakpoint", words.breakpoint],
+      ]),
+      choice("isTotal", [
+        [true, words.total],
+        [false, words.perCall],
+      ]),
+      help(words.cachesHelp),
+      chart.holder,
+      lineChoice(words),
+      policyTable(data, words),
+    ],
+  };
+}
+
+/** The hook and none keep the colours that they have above; the others have their own. */
+function strokeOf(policy) {
+  if (policy === none) return "soft";
+  if (policy === ours) return "blue";
+  const others = data.costs.policies.filter((other) => other !== none && other !== ours);
+  return OTHER_STROKES[others.indexOf(policy) % OTHER_STROKES.length];
 }
 
 /** Buttons of which one is pressed; they set a field of the view. */

@@ -3,15 +3,18 @@
 
 import { color, el, whole } from "./dom.mjs";
 
-const ACTION_COLORS = {
-  summarize: "orange",
-  keepLines: "orange",
-  omitImages: "orange",
+/** Kinds of edits and of messages that nothing was done to, each in a colour that means nothing else on the page. */
+const COLORS = {
+  user: "sky",
+  kept: "kept",
+  replaced: "replaced",
+  later: "later",
+  shortened: "orange",
+  omitImages: "green",
   stripThinking: "purple",
   drop: "gone",
-  truncate: "yellow",
 };
-const KEPT_COLORS = { user: "blue", kept: "kept", replaced: "replaced", later: "later" };
+const SHORTENING = ["summarize", "keepLines", "truncate"];
 /** Largest and smallest cell in CSS pixels, and the height the map should stay under. */
 const MAX_CELL = 14;
 const MIN_CELL = 4;
@@ -74,10 +77,10 @@ export function messageMap(data, words) {
     context.clearRect(0, 0, canvas.width, canvas.height);
     const { cell, columns } = view;
     const size = cell - 1;
-    for (const [state, name] of Object.entries({ ...ACTION_COLORS, ...KEPT_COLORS })) {
+    for (const [state, name] of Object.entries(COLORS)) {
       context.fillStyle = color(name);
       for (const [index, found] of view.states.entries()) {
-        if (found.state !== state) continue;
+        if (kindOf(found.state) !== state) continue;
         context.fillRect((index % columns) * cell, Math.floor(index / columns) * cell, size, size);
       }
     }
@@ -176,10 +179,14 @@ function range(from, to) {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
+function kindOf(state) {
+  return SHORTENING.includes(state) ? "shortened" : state;
+}
+
 function legendOf(states, words) {
   const counts = new Map();
-  for (const { state } of states) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return Object.entries({ ...KEPT_COLORS, ...ACTION_COLORS })
+  for (const { state } of states) counts.set(kindOf(state), (counts.get(kindOf(state)) ?? 0) + 1);
+  return Object.entries(COLORS)
     .filter(([state]) => counts.has(state))
     .map(([state, name]) => legendItem(name, `${words[state]} ${whole(counts.get(state))}`));
 }

@@ -1,10 +1,11 @@
-// The report's tables: the policies side by side, and the biggest tool results.
+// The report's tables: the policies side by side, and the largest edits.
 
 import { dollars, percent, table, whole } from "./dom.mjs";
 import { fateOf } from "./map.mjs";
 
-/** Rows of the table of tool results. */
-const BIGGEST = 25;
+/** Edits that are shown at once, and on demand. */
+const FIRST = 5;
+const MOST = 25;
 
 export function policyTable({ costs }, words) {
   const heads = [
@@ -33,20 +34,22 @@ export function nameOf(policy, words) {
   return words.policies[policy] ?? policy;
 }
 
-export function toolTable(data, words) {
-  const { tool, tokens } = data.messages;
-  const results = tool.flatMap((name, index) => (name === "" ? [] : [index]));
-  const all = results.reduce((sum, index) => sum + tokens[index], 0);
-  const last = new Map(data.changes.map((change) => [change[0], change]));
-  const rows = results
-    .toSorted((a, b) => tokens[b] - tokens[a])
-    .slice(0, BIGGEST)
-    .map((index) => [
-      tool[index],
-      `#${whole(index + 1)}`,
-      whole(tokens[index]),
-      percent(tokens[index] / Math.max(1, all)),
-      last.has(index) ? fateOf(last.get(index), words) : words.kept,
-    ]);
-  return table([words.tool, words.message, words.tokens, words.share, words.fate], rows, "prose");
+/** The messages that an edit took most out of: a table of the first ones, and one of more if there are more. */
+export function editTables(data, words) {
+  const { role, tool, tokens } = data.messages;
+  const largest = new Map();
+  for (const change of data.changes) {
+    const [index, , , , saved] = change;
+    if (saved > (largest.get(index)?.[4] ?? 0)) largest.set(index, change);
+  }
+  const rows = Array.from(largest.values())
+    .sort((a, b) => b[4] - a[4])
+    .slice(0, MOST)
+    .map((change) => {
+      const [index] = change;
+      const what = tool[index] === "" ? (words.kinds[role[index]] ?? role[index]) : tool[index];
+      return [`#${whole(index + 1)} ${what}`, whole(tokens[index]), fateOf(change, words)];
+    });
+  const tableOf = (shown) => table([words.message, words.tokens, words.fate], shown, "prose");
+  return [tableOf(rows.slice(0, FIRST)), rows.length > FIRST ? tableOf(rows.slice(FIRST)) : undefined];
 }

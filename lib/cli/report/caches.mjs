@@ -10,12 +10,14 @@ const PER_MILLION = 1e-6;
 /** Of these providers and models a cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
 
-/** The kind of cache that the provider of a recording has: "breakpoint", or "prefix" where nothing speaks for that. */
+/** The kind of cache that the provider of most recorded answers has: "prefix" where nothing speaks for the other. */
 export function cacheModelOf(recording) {
-  const said = recording.calls.map(({ at }) => recording.message(at));
-  const { api, provider, model } = said.find((answer) => answer.model !== undefined) ?? {};
-  const isBreakpoint = WITH_BREAKPOINTS.test([recording.format, api, provider, model].join(" "));
-  return isBreakpoint ? "breakpoint" : "prefix";
+  const said = recording.calls
+    .map(({ at }) => recording.message(at))
+    .filter(({ model }) => model !== undefined)
+    .map(({ api, provider, model }) => WITH_BREAKPOINTS.test([api, provider, model].join(" ")));
+  if (said.length === 0) return WITH_BREAKPOINTS.test(recording.format) ? "breakpoint" : "prefix";
+  return said.filter(Boolean).length * 2 > said.length ? "breakpoint" : "prefix";
 }
 
 /** The longest common run of unchanged messages with the previous request is read. */
