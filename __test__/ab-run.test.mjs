@@ -100,7 +100,7 @@ test("over OpenAI's API it is the same, and requests over the window are refused
   const bench = startBench(server, {
     out,
     api: "openai-completions",
-    args: [...args, "--arms", "none,balanced", "--window", String(window)],
+    args: [...args, "--arms", "none,balanced", "--context-window", String(window)],
   });
   const { code, stderr } = await bench.ended;
   server.close();

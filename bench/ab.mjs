@@ -24,7 +24,7 @@ const OPTIONS = {
   sessions: { type: "string", default: "2" },
   languages: { type: "string" },
   seed: { type: "string", default: "1" },
-  window: { type: "string", default: "64000" },
+  "context-window": { type: "string", default: "64000" },
   margin: { type: "string" },
   effect: { type: "string" },
   "max-dollars": { type: "string" },
@@ -135,7 +135,7 @@ function settingsOf(flags) {
     sessions: numberOf(flags, "sessions"),
     languages: here,
     seed: numberOf(flags, "seed"),
-    window: numberOf(flags, "window"),
+    window: numberOf(flags, "context-window"),
     maxSteps: numberOf(flags, "max-steps"),
     ...(isOwnServer && { api: flags.api, prices: pricesOf(flags) }),
   };

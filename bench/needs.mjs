@@ -16,6 +16,8 @@ import { uncompacted } from "./economy/uncompacted.mjs";
 import { addNeeds, emptyNeeds, needsUnder, Session, sharesOf } from "./needs/measure.mjs";
 import { publicRecordings } from "./public.mjs";
 
+/** Tokens; of another window the name of the file says the size. */
+const CONTEXT_WINDOW = 200_000;
 const RESULTS = new URL("results/", import.meta.url);
 
 const ALL = { ...POLICIES, "compacted as recorded": recordedCompactions };
@@ -29,10 +31,13 @@ diff    lines the last diff removes or replaces, in the request when edited`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { window: { type: "string", default: "200000" }, each: { type: "boolean" } },
+  options: {
+    "context-window": { type: "string", default: String(CONTEXT_WINDOW) },
+    each: { type: "boolean" },
+  },
 });
 const isPublic = positionals.length === 0;
-const contextWindow = Number(values.window);
+const contextWindow = Number(values["context-window"]);
 
 const files = isPublic ? await publicRecordings() : (await Promise.all(positionals.map(filesIn))).flat();
 const bar = progressBar(files.length * Object.keys(ALL).length);
@@ -69,8 +74,9 @@ for (const name of [...new Set(rows.map(({ session }) => session))]) {
 console.log(`\n${LEGEND}`);
 if (isPublic) {
   await mkdir(RESULTS, { recursive: true });
+  const size = contextWindow === CONTEXT_WINDOW ? "" : `-${contextWindow}`;
   await writeFile(
-    new URL("needs-public.json", RESULTS),
+    new URL(`needs-public${size}.json`, RESULTS),
     `${JSON.stringify({ contextWindow, rows }, null, 1)}\n`,
   );
 }
