@@ -60,7 +60,7 @@ export declare class HistoryStore {
 export declare class LedgerBook {
   /** A book without calls. */
   constructor()
-  /** What it all came to. */
+  /** The report of all calls. */
   report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<LedgerReport>
 }
 
@@ -126,13 +126,16 @@ export interface CachePrices {
   ttlSeconds?: number
 }
 
+/** Whether a text is Chinese; nothing where it has no letter. */
+export declare function chinese(text: string): boolean | null
+
 /** Pairs with their texts clipped, from the longest form to the shortest. */
 export declare function clippedPairs(given: string): string
 
 /** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
 export declare function clipText(text: string, max: number): string
 
-/** Tokens of messages, described as `lib/snapshot.js` does. */
+/** Tokens of messages, described as `lib/hook/snapshot.js` does. */
 export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): number
 
 /** `countMessages` off the main thread. */
@@ -173,7 +176,7 @@ export declare function encode(text: string, tokens: Uint32Array, encoding: numb
 /** The encoding of a name, as the other functions want it; none for a name there is not. */
 export declare function encodingNumber(name: string): number | null
 
-/** The hook's options, already checked by `lib/options.js`. */
+/** The hook's options, already checked by `lib/hook/options.js`. */
 export interface EngineOptions {
   /** Share of the window above which it slides. */
   contextRatio: number
@@ -238,7 +241,7 @@ export interface Found {
   toolName: string
   /** Length of the whole result in UTF-16 units. */
   chars: number
-  /** Where to go on; nothing at the end. */
+  /** Offset to go on at; nothing at the end. */
   next?: number
   /** Matches shown, if there was a pattern. */
   matches?: number
@@ -247,17 +250,17 @@ export interface Found {
 /** Indices of the rows that go with those at `indices`: calls and their results together. */
 export declare function groupsOf(request: string): Promise<string>
 
-/** The guard's options, already checked by `lib/guard.js`. */
+/** The guard's options, already checked by `lib/tools/guard.js`. */
 export interface GuardOptions {
   /** Only longer tool results are cut; UTF-16 code units. */
   maxToolResultChars: number
-  /** What stays of the beginning. */
+  /** The part of the beginning that stays. */
   truncateHeadChars: number
-  /** What stays of the end. */
+  /** The part of the end that stays. */
   truncateTailChars: number
   /** Tokens of the window kept free for the answer. */
   reserveTokens: number
-  /** Whether tokens are estimated by length. */
+  /** True if tokens are estimated by length. */
   countsChars: boolean
 }
 
@@ -293,7 +296,7 @@ export interface HistoryRows {
 
 /** Shares of what was reported. */
 export interface LedgerErrors {
-  /** How many. */
+  /** Their number. */
   count: number
   /** Half are at most this. */
   median: number
@@ -311,7 +314,7 @@ export interface LedgerMiss {
   cause: string
   /** Tokens that were not read. */
   tokens: number
-  /** What that cost; nothing without a price. */
+  /** Its cost; nothing without a price. */
   dollars?: number
 }
 
@@ -345,7 +348,7 @@ export interface LedgerPrices {
   output: number
 }
 
-/** What a conversation came to: tokens as reported, dollars. */
+/** The bill of a conversation: tokens as reported, dollars. */
 export interface LedgerReport {
   /** All calls. */
   calls: number
@@ -381,7 +384,7 @@ export interface LedgerReport {
   readError: LedgerErrors
 }
 
-/** What the host says of its model. */
+/** The terms that the host names for its model. */
 export interface LedgerTerms {
   /** Its window. */
   contextWindow: number
@@ -403,19 +406,19 @@ export interface LineProblem {
   message: string
 }
 
-/** What is done to a message to mend a transcript. */
+/** The change of a message that mends a transcript. */
 export interface MendedMessage {
   /** Its position. */
   index: number
-  /** Whether it is left out. */
+  /** True if it is left out. */
   isDropped: boolean
   /** Positions of its blocks that are left out. */
   blocks: Array<number>
-  /** Whether half surrogate pairs in its texts are replaced. */
+  /** True if half surrogate pairs in its texts are replaced. */
   isRewritten: boolean
 }
 
-/** What mends a transcript. */
+/** The changes that mend a transcript. */
 export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
 
 /** `mends` off the main thread. */
@@ -460,11 +463,11 @@ export interface Problem {
   index: number
   /** The rule. */
   rule: string
-  /** What the provider says about it. */
+  /** The words of the provider about it. */
   message: string
 }
 
-/** What a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
+/** The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
 export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
 
 /** `problems` off the main thread. */
@@ -476,7 +479,7 @@ export declare function readPairs(answer: string): string
 /** Looks a handle, or the id of the call itself, up among tool results. */
 export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery, flag?: CancelFlag | undefined | null): Promise<Recalled>
 
-/** What was found in one batch of messages. */
+/** The finds in one batch of messages. */
 export interface Recalled {
   /** The answer, if one of the messages has the handle. */
   found?: Found
@@ -484,7 +487,7 @@ export interface Recalled {
   handles: Array<string>
 }
 
-/** What the model asks for, already made sound by `lib/recall.js`. */
+/** The question of the model, already made sound by `lib/tools/recall.js`. */
 export interface RecallQuery {
   /** The handle in the marker, or the id of the call. */
   handle: string

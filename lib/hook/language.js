@@ -1,20 +1,20 @@
 // Which language the marker lines are in where the host leaves that to the conversation.
 "use strict";
 
+const { native } = require("../native/native.js");
+
 /** What is looked at of the message, in UTF-16 code units: more would not change what it is written in. */
 const LOOKED_AT_CHARS = 4000;
 
 /**
  * "zh" or "en" for "auto", else what was asked for. It is told by what the conversation begins with, so that it stays the
- * same while the conversation grows: by the first message of the user's, or a summary that stands before it. Chinese where a
- * tenth of its letters is: file names and code are Latin in every conversation.
+ * same while the conversation grows: by the first message of the user's, or a summary that stands before it; "zh" without a
+ * letter.
  */
 function markerOfTranscript(wanted, messages) {
   if (wanted !== "auto") return wanted;
   const text = openingText(messages);
-  const chinese = text.match(/\p{Script=Han}/gu)?.length ?? 0;
-  const letters = text.match(/\p{L}/gu)?.length ?? 0;
-  return chinese * 10 > letters || letters === 0 ? "zh" : "en";
+  return (native().chinese(text) ?? true) ? "zh" : "en";
 }
 
 function openingText(messages) {

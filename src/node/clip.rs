@@ -1,4 +1,4 @@
-//! Cutting single texts of the pipeline.
+//! Questions about single texts: the language they are in, and their beginning.
 
 use napi::JsString;
 use napi::bindgen_prelude::Utf16String;
@@ -7,10 +7,19 @@ use napi_derive::napi;
 use super::count::units;
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::text::{Utf16Len, clip};
+use crate::text::{Utf16Len, clip, is_chinese};
 
 /// A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer.
 #[napi]
 pub fn clip_text(text: JsString<'_>, max: u32) -> Result<Utf16String> {
     guarded(|| Ok(Utf16String::from(clip(&units(&text)?, Utf16Len(max as usize)))))
+}
+
+/// Whether a text is Chinese; nothing where it has no letter.
+#[napi]
+pub fn chinese(text: JsString<'_>) -> Result<Option<bool>> {
+    guarded(|| {
+        let text = units(&text)?;
+        Ok(is_chinese(char::decode_utf16(text).flatten()))
+    })
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::text::is_chinese;
+
 /// The language of what rules write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -16,17 +18,12 @@ pub enum Language {
 }
 
 impl Language {
-    /// Chinese where a tenth of the letters is Chinese: file names and code are Latin in every conversation.
+    /// Itself, or for `Auto` the language that the texts are in; English without a letter.
     pub(super) fn or_that_of<'a>(self, texts: impl Iterator<Item = &'a String>) -> Self {
         if self != Self::Auto {
             return self;
         }
-        let (mut chinese, mut letters) = (0usize, 0usize);
-        for character in texts.flat_map(|text| text.chars()) {
-            chinese += usize::from(matches!(character, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}'));
-            letters += usize::from(character.is_alphabetic());
-        }
-        if chinese * 10 > letters { Self::Zh } else { Self::En }
+        if is_chinese(texts.flat_map(|text| text.chars())) == Some(true) { Self::Zh } else { Self::En }
     }
 }
 
