@@ -92,28 +92,6 @@ export declare class SessionStore {
   apply(operations: string): Promise<string>
   /** Commits operations here, after all that is on its way, for a process that is about to end. Waits as long as it takes. */
   applyLast(operations: string): string
-  /** Appends here, in memory, a message whose id is new. */
-  appendNew(namespace: string, key: string, id: string, body: string): AppendedMessage
-  /** Answers a short request here. */
-  askNow(request: string): string
-  /** Changes when another process has written. */
-  foreignWrites(): number
-}
-
-/** A session after a message was appended to it, and the message's place. */
-export interface AppendedMessage {
-  /** Number of the session. */
-  session: number
-  /** As the store counts them. */
-  version: number
-  /** As the store counts them. */
-  revision: number
-  /** ms since 1970. */
-  createdAt: number
-  /** ms since 1970. */
-  updatedAt: number
-  /** Of the message. */
-  seq: number
 }
 
 /** Prices of a provider's prompt cache relative to input, and its time to live. */
@@ -436,9 +414,6 @@ export declare function pairsPrompt(request: string): Promise<string>
 /** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
 
-/** `plan_compression` here, for messages of some KB. */
-export declare function planCompressionNow(request: string): string
-
 /** What a plan is asked for with. */
 export interface PlanRequest {
   /** The model's window in tokens. */
@@ -522,6 +497,15 @@ export declare function specialTokens(encoding: number): string
 
 /** Where a conversation is cut, and the rounds before that. */
 export declare function splitRounds(request: string): string
+
+/** The outcomes of operations, from the rows that Postgres answered to each of their statements. */
+export declare function storeOutcomes(operations: string, rows: string): string
+
+/** The statement that answers a question in Postgres, and its values; `null` where there is nothing to look for. */
+export declare function storeQuestion(question: string): string
+
+/** The statements that commit operations in Postgres, as JSON: `[statement, values]` for each. */
+export declare function storeScript(operations: string): string
 
 /** The summary of rows that are let go, by the host's answer or by rules. */
 export declare function summariseSession(request: string): Promise<string>

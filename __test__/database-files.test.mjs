@@ -121,14 +121,16 @@ for (const [name, open] of Object.entries(doors)) {
       },
     );
 
-    test("a read-only disk is called that", needsDisks, () => {
-      const { written } = trial(smallDisk, name, "readOnlyDisk");
+    test("a read-only disk is read, and called that", needsDisks, () => {
+      const { read, written } = trial(smallDisk, name, "readOnlyDisk");
+      assert.deepEqual(read, ["before"]);
       assert.equal(written.code, "ERR_DATABASE_READ_ONLY");
       assert.match(written.message, /make the file and its folder writable/);
     });
 
-    test("a read-only file is called that", { skip: process.platform === "win32" }, () => {
-      const { written } = trial(() => [], name, "readOnlyFile");
+    test("a read-only file is read, and called that", { skip: process.platform === "win32" }, () => {
+      const { read, written } = trial(() => [], name, "readOnlyFile");
+      assert.deepEqual(read, ["before"]);
       assert.equal(written.code, "ERR_DATABASE_READ_ONLY");
     });
   });

@@ -91,7 +91,7 @@ describe("OpenAI's messages", () => {
       toolCalls: [{ id: "1", name: "ls", arguments: {} }],
     });
     await manager.addMessage("s", { role: "tool", content: LONG, toolCallId: "1" });
-    const messages = manager.getMessages("s");
+    const messages = await manager.getMessages("s");
     const { messages: next } = await guardContext(messages, options);
     assert.equal(next[0], messages[0]);
     assert.ok(next[1].content.length < 4100 && next[1].id === messages[1].id);

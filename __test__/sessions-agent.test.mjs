@@ -33,7 +33,7 @@ test("an agent's messages come into the session by themselves, and back", async 
   const detach = manager.attach(agent, "s");
   await agent.prompt("What is this?");
   detach();
-  const messages = manager.getMessages("s");
+  const messages = await manager.getMessages("s");
   assert.deepEqual(
     messages.map(({ role }) => role),
     ["user", "assistant", "tool", "assistant", "tool", "assistant"],
@@ -59,7 +59,7 @@ test("an agent's messages come into the session by themselves, and back", async 
   );
   agent.state.messages = back;
   await agent.prompt("And now?");
-  assert.equal(manager.getMessages("s").length, 6, "detached");
+  assert.equal((await manager.getMessages("s")).length, 6, "detached");
 });
 
 test("what cannot be sent is not made: orphan results, a summary at the beginning", () => {
@@ -94,11 +94,11 @@ test("a session that is compressed while an agent works stays whole, and the age
   });
   const events = [];
   const manager = new ContextManager({ onEvent: (event) => events.push(event) });
-  manager.getOrCreateContext("s", "You work.");
+  await manager.getOrCreateContext("s", "You work.");
   manager.attach(agent, "s");
   await agent.prompt("Read both files many times.");
   assert.ok(events.length >= 3 && events.every(({ type }) => type === "compressed"), JSON.stringify(events));
-  const messages = manager.getMessages("s", false);
+  const messages = await manager.getMessages("s", false);
   assert.ok(messages.length <= 51, `${messages.length} messages`);
   assert.match(messages[0].content, /1\. Read both files many times\./);
   assert.match(messages[0].content, /Tools used: read ×\d+/);

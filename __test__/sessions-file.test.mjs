@@ -19,7 +19,7 @@ const newFile = () => join(folder, `${++files}.db`);
 async function addAll(manager, id, messages) {
   for (const message of messages) await manager.addMessage(id, message);
 }
-const contents = (manager, id) => manager.getMessages(id).map(({ content }) => content);
+const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
 
 const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 
@@ -27,18 +27,18 @@ describe("a file", () => {
   test("holds everything when it is opened again", async () => {
     const store = newFile();
     const first = new ContextManager({ store });
-    first.getOrCreateContext("s", "Be brief.");
+    await first.getOrCreateContext("s", "Be brief.");
     first.setMetadata("s", { goal: "ship", planId: "p1" });
     await addAll(first, "s", [calls("1", "ls"), result("1", "a\0b \ud800", true), ...numbered(60)]);
-    const [messages, stats] = [first.getMessages("s"), first.getStats("s")];
+    const [messages, stats] = [await first.getMessages("s"), await first.getStats("s")];
     await first.close();
     const again = new ContextManager({ store });
-    assert.deepEqual(again.getMessages("s"), messages);
-    assert.deepEqual(again.getStats("s"), stats);
-    const { metadata } = again.getOrCreateContext("s", "Another prompt changes nothing.");
+    assert.deepEqual(await again.getMessages("s"), messages);
+    assert.deepEqual(await again.getStats("s"), stats);
+    const { metadata } = await again.getOrCreateContext("s", "Another prompt changes nothing.");
     assert.deepEqual([metadata.goal, metadata.planId], ["ship", "p1"]);
-    assert.deepEqual(again.getMessages("s"), messages);
-    const [hit] = again.search('"message 0"');
+    assert.deepEqual(await again.getMessages("s"), messages);
+    const [hit] = await again.search('"message 0"');
     assert.deepEqual(
       [hit.message.content, hit.isCurrent],
       ["message 0", false],
@@ -76,7 +76,7 @@ describe("a file", () => {
     await exited;
     const acknowledged = output.slice(0, output.lastIndexOf("\n")).split("\n").length;
     const manager = new ContextManager({ store, maxMessages: 1_000_000 });
-    const stored = contents(manager, "s");
+    const stored = await contents(manager, "s");
     assert.ok(acknowledged > 100 && stored.length >= acknowledged, `${stored.length} of ${acknowledged}`);
     assert.deepEqual(
       stored,
@@ -95,7 +95,7 @@ describe("a file", () => {
     for (const child of children) child.stdout.resume();
     for (let n = 0; n < 100; n += 1) await manager.addMessage("s", user(`here ${n}`));
     assert.deepEqual(await Promise.all(ends), [0, 0]);
-    const stored = contents(manager, "s");
+    const stored = await contents(manager, "s");
     assert.equal(stored.length, 301);
     for (const { pid } of [...children, { pid: "here" }]) {
       const own = stored.filter((content) => content.startsWith(`${pid} `));
@@ -112,10 +112,10 @@ describe("a file", () => {
     const store = newFile();
     const [one, two] = [new ContextManager({ store }), new ContextManager({ store })];
     await addAll(one, "s", numbered(30));
-    assert.equal(two.getMessages("s").length, 30);
+    assert.equal((await two.getMessages("s")).length, 30);
     const results = await Promise.all([one.compressContext("s"), two.compressContext("s")]);
     assert.deepEqual(results.map(({ by }) => by).sort(), ["none", "rules"]);
-    for (const manager of [one, two]) assert.equal(manager.getMessages("s").length, 21);
+    for (const manager of [one, two]) assert.equal((await manager.getMessages("s")).length, 21);
     await Promise.all([one.close(), two.close()]);
   });
 
@@ -151,8 +151,8 @@ describe("a file", () => {
     await manager.close();
     await Promise.all(adding);
     const again = new ContextManager({ store });
-    assert.equal(again.getMessages("s").length, 3000);
-    assert.equal(again.getOrCreateContext("s").metadata.goal, "last");
+    assert.equal((await again.getMessages("s")).length, 3000);
+    assert.equal((await again.getOrCreateContext("s")).metadata.goal, "last");
     await again.close();
   });
 });

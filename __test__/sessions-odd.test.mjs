@@ -50,19 +50,19 @@ for (const [name, [options, skip]] of Object.entries(STORES)) {
       const given = await options();
       const writer = new ContextManager(given);
       for (const id of IDS) {
-        await writer.loadContext(id, PROMPT);
+        await writer.getOrCreateContext(id, PROMPT);
         await writer.addMessage(id, { role: "user", content: said(id) });
         await writer.setMetadata(id, { goal: GOAL });
       }
       const reader = given.store === undefined ? writer : new ContextManager(given);
       for (const id of IDS) {
-        const { messages, metadata } = await reader.loadContext(id);
+        const { messages, metadata } = await reader.getOrCreateContext(id);
         assert.deepEqual(
           messages.map(({ content }) => content),
           [PROMPT, said(id)],
         );
         assert.equal(metadata.goal, GOAL);
-        const [hit, ...others] = await reader.searchAsync("said", { sessionId: id });
+        const [hit, ...others] = await reader.search("said", { sessionId: id });
         assert.deepEqual([hit.sessionId, hit.message.content, others], [id, said(id), []]);
       }
       const listed = [];
@@ -80,7 +80,7 @@ for (const [name, [options, skip]] of Object.entries(STORES)) {
       assert.deepEqual(await linesOf(copy), lines);
       assert.deepEqual((await copy.import(lines)).skipped, IDS);
       await Promise.all(IDS.map((id) => reader.clearContext(id)));
-      assert.deepEqual([(await reader.list()).sessions, await reader.searchAsync("said")], [[], []]);
+      assert.deepEqual([(await reader.list()).sessions, await reader.search("said")], [[], []]);
       await Promise.all([writer, reader, copy].map((manager) => manager.close()));
     });
 
@@ -121,9 +121,9 @@ test("a summary with half a surrogate pair is mended and compresses", async () =
     summarize: async () => `what was done ${half}`,
   });
   for (let i = 0; i < 9; i += 1) await manager.addMessage("s", { role: "user", content: `message ${i}` });
-  const { compressions } = manager.getStats("s");
+  const { compressions } = await manager.getStats("s");
   assert.ok(compressions > 0);
-  const texts = manager.getMessages("s").map(({ content }) => content);
+  const texts = (await manager.getMessages("s")).map(({ content }) => content);
   assert.ok(texts.some((text) => text.includes("what was done \ufffd")) && !texts.join().includes(half));
   await manager.close();
 });

@@ -26,22 +26,21 @@ describe("ContextManager on Postgres", {
 
   test("what one adds another finds, searches and lists", async () => {
     await withManagers(2, {}, async ([planner, evaluator]) => {
-      await planner.loadContext("task", "You plan.");
-      await evaluator.loadContext("task", "You evaluate.");
+      await planner.getOrCreateContext("task", "You plan.");
+      await evaluator.getOrCreateContext("task", "You evaluate.");
       await planner.addMessage("task", user("请修复数据库 timeout"));
       await planner.setMetadata("task", { goal: "ship" });
       await evaluator.setMetadata("task", { planId: "7" });
-      const { messages, metadata } = await evaluator.loadContext("task");
+      const { messages, metadata } = await evaluator.getOrCreateContext("task");
       assert.deepEqual(contents(messages), ["You plan.", "请修复数据库 timeout"]);
       assert.deepEqual([metadata.goal, metadata.planId], ["ship", "7"]);
-      const [hit] = await evaluator.searchAsync("数据库 time");
+      const [hit] = await evaluator.search("数据库 time");
       assert.deepEqual([hit.sessionId, hit.message.content], ["task", "请修复数据库 timeout"]);
       const { sessions } = await planner.list();
       assert.deepEqual(
         sessions.map(({ sessionId }) => sessionId),
         ["task"],
       );
-      assert.throws(() => planner.search("x"), { code: "ERR_NOT_LOADED" });
     });
   });
 
@@ -51,10 +50,10 @@ describe("ContextManager on Postgres", {
         for (let n = 0; n < 60; n += 1) await manager.addMessage("shared", user(`${who} ${n}`));
       });
       await Promise.all(adding);
-      const [a, b] = await Promise.all(managers.map((manager) => manager.loadContext("shared")));
+      const [a, b] = await Promise.all(managers.map((manager) => manager.getOrCreateContext("shared")));
       assert.deepEqual(a.messages, b.messages);
       assert.ok(a.messages.length <= 21, `${a.messages.length} messages`);
-      const { compressions } = managers[0].getStats("shared");
+      const { compressions } = await managers[0].getStats("shared");
       assert.ok(compressions > 0);
       const lines = [];
       for await (const line of managers[0].export("shared")) lines.push(line);
@@ -69,15 +68,15 @@ describe("ContextManager on Postgres", {
 
   test("what is cleared stays gone", async () => {
     await withManagers(2, {}, async ([mine, yours]) => {
-      await mine.loadContext("c", "You are A.");
+      await mine.getOrCreateContext("c", "You are A.");
       await mine.addMessage("c", user("card 4111"));
-      await yours.loadContext("c");
+      await yours.getOrCreateContext("c");
       await mine.clearContext("c");
-      await mine.loadContext("c", "You are B.");
+      await mine.getOrCreateContext("c", "You are B.");
       await mine.addMessage("c", user("hello"));
-      const { messages } = await yours.loadContext("c");
+      const { messages } = await yours.getOrCreateContext("c");
       assert.deepEqual(contents(messages), ["You are B.", "hello"]);
-      assert.deepEqual(await yours.searchAsync("card"), []);
+      assert.deepEqual(await yours.search("card"), []);
     });
   });
 
@@ -86,10 +85,10 @@ describe("ContextManager on Postgres", {
       const b = new ContextManager({ store: new PostgresStore(store), namespace: "b" });
       await a.addMessage("s", user("of a"));
       await b.addMessage("s", user("of b"));
-      assert.deepEqual(contents((await b.loadContext("s")).messages), ["of b"]);
-      assert.deepEqual(await b.searchAsync("of a"), []);
+      assert.deepEqual(contents((await b.getOrCreateContext("s")).messages), ["of b"]);
+      assert.deepEqual(await b.search("of a"), []);
       await b.clearContext("s");
-      assert.deepEqual(contents((await a.loadContext("s")).messages), ["of a"]);
+      assert.deepEqual(contents((await a.getOrCreateContext("s")).messages), ["of a"]);
       await b.close();
     });
   });

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "pi-strata-products-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = () => join(folder, `${++files}.db`);
-const contents = (manager, id) => manager.getMessages(id).map(({ content }) => content);
+const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
 async function addAll(manager, id, messages) {
   for (const message of messages) await manager.addMessage(id, message);
 }
@@ -24,7 +24,7 @@ for (const [kind, options] of [
   describe(kind, () => {
     test("asking a model keeps question and answer, or neither", async () => {
       const manager = await ContextManager.open(options());
-      manager.getOrCreateContext("s", "Be brief.");
+      await manager.getOrCreateContext("s", "Be brief.");
       const asked = [];
       const complete = async (messages, { sessionId }) => {
         asked.push([sessionId, ...messages.map(({ content }) => content)]);
@@ -43,7 +43,7 @@ for (const [kind, options] of [
         manager.ask("s", "four?", async () => 7),
         /complete must return/,
       );
-      assert.equal(contents(manager, "s").length, 5);
+      assert.equal((await contents(manager, "s")).length, 5);
       await manager.close();
     });
 
@@ -85,10 +85,10 @@ for (const [kind, options] of [
     test("messages are deleted for good, a call with its results", async () => {
       const manager = new ContextManager(options());
       await addAll(manager, "s", [user("card 4111"), calls("1", "ls"), result("1", "fine"), says("done")]);
-      const [card, call] = manager.getMessages("s");
+      const [card, call] = await manager.getMessages("s");
       assert.equal((await manager.deleteMessages("s", [card.id, call.id, "unknown"])).length, 4);
-      assert.deepEqual(contents(manager, "s"), ["done"]);
-      assert.deepEqual(await manager.searchAsync("4111"), []);
+      assert.deepEqual(await contents(manager, "s"), ["done"]);
+      assert.deepEqual(await manager.search("4111"), []);
       await assert.rejects(manager.deleteMessages("s", "x"), TypeError);
       await manager.close();
     });
@@ -106,15 +106,18 @@ for (const [kind, options] of [
         sessions: 1,
         messages: 1,
       });
-      assert.deepEqual(manager.listSessions(), ["new"]);
-      assert.deepEqual([contents(manager, "old"), contents(manager, "new")], [[], ["b"]]);
+      assert.deepEqual(
+        (await manager.list()).sessions.map(({ sessionId }) => sessionId),
+        ["new"],
+      );
+      assert.deepEqual([await contents(manager, "old"), await contents(manager, "new")], [[], ["b"]]);
       await assert.rejects(manager.prune({}), TypeError);
       await manager.close();
     });
 
     test("a session goes out as lines and comes in as it was", async () => {
       const from = new ContextManager(options());
-      from.getOrCreateContext("s \ud800", "Be brief.");
+      await from.getOrCreateContext("s \ud800", "Be brief.");
       await from.setMetadata("s \ud800", { goal: "ship" });
       await addAll(from, "s \ud800", [
         calls("1", "ls"),
@@ -132,12 +135,12 @@ for (const [kind, options] of [
       const pieces = text.match(/.{1,37}/gsu).map((piece) => Buffer.from(piece));
       const done = await to.import(pieces);
       assert.deepEqual([done.sessions, done.skipped], [1, ["t"]]);
-      assert.deepEqual(to.getMessages("s \ud800"), from.getMessages("s \ud800"));
-      assert.deepEqual(to.getStats("s \ud800"), from.getStats("s \ud800"));
-      assert.equal(to.getOrCreateContext("s \ud800").metadata.goal, "ship");
-      assert.deepEqual(contents(to, "t"), ["was here before"]);
+      assert.deepEqual(await to.getMessages("s \ud800"), await from.getMessages("s \ud800"));
+      assert.deepEqual(await to.getStats("s \ud800"), await from.getStats("s \ud800"));
+      assert.equal((await to.getOrCreateContext("s \ud800")).metadata.goal, "ship");
+      assert.deepEqual(await contents(to, "t"), ["was here before"]);
       await to.addMessage("s \ud800", user("next"));
-      assert.equal(to.getMessages("s \ud800").at(-1).content, "next");
+      assert.equal((await to.getMessages("s \ud800")).at(-1).content, "next");
       for (const [bad, line] of [
         ["{}\n", 1],
         [`${lines[0]}nonsense`, 2],
@@ -151,9 +154,9 @@ for (const [kind, options] of [
     test("tokens bound a session beside messages", async () => {
       const manager = new ContextManager({ ...options(), maxTokens: 2000 });
       for (let n = 0; n < 40; n += 1) await manager.addMessage("s", user(`${n} ${"word ".repeat(200)}`));
-      const { tokens, messages, compressions } = manager.getStats("s");
+      const { tokens, messages, compressions } = await manager.getStats("s");
       assert.ok(tokens <= 2000 && messages < 12 && compressions > 5, JSON.stringify({ tokens, messages }));
-      assert.match(contents(manager, "s").at(-1), /^39 /);
+      assert.match((await contents(manager, "s")).at(-1), /^39 /);
       assert.throws(() => new ContextManager({ maxTokens: 100, maxCompressedTokens: 100 }), TypeError);
       await manager.close();
     });
@@ -167,17 +170,17 @@ for (const [kind, options] of [
       ];
       await manager.addMessage("s", { role: "user", content: blocks });
       await manager.addMessage("s", { role: "user", content: blocks.slice(0, 1) });
-      const [shown, plain] = manager.getMessages("s");
+      const [shown, plain] = await manager.getMessages("s");
       assert.deepEqual(
         [shown.content, shown.blocks, plain.blocks],
         ["What is this?\n[image]", blocks, undefined],
       );
       assert.deepEqual(toAgentMessages([shown])[0].content, blocks);
-      assert.ok(manager.getStats("s").tokens > 1200);
+      assert.ok((await manager.getStats("s")).tokens > 1200);
       await manager.close();
       if (given.store === undefined) return;
       const again = new ContextManager(given);
-      assert.deepEqual(again.getMessages("s"), [shown, plain]);
+      assert.deepEqual(await again.getMessages("s"), [shown, plain]);
       await again.close();
     });
 
@@ -186,7 +189,7 @@ for (const [kind, options] of [
       await manager.addMessage("s", user("hello"));
       await manager.setSystemPrompt("s", "You are A.");
       await manager.setSystemPrompt("s", "You are B.");
-      assert.deepEqual(contents(manager, "s"), ["You are B.", "hello"]);
+      assert.deepEqual(await contents(manager, "s"), ["You are B.", "hello"]);
       await assert.rejects(manager.setSystemPrompt("s"), TypeError);
       await manager.close();
     });
@@ -194,7 +197,7 @@ for (const [kind, options] of [
     test("a message of one id is kept once", async () => {
       const manager = new ContextManager(options());
       for (let n = 0; n < 3; n += 1) await manager.addMessage("s", { ...user("a"), id: "request-1" });
-      assert.deepEqual(contents(manager, "s"), ["a"]);
+      assert.deepEqual(await contents(manager, "s"), ["a"]);
       await manager.close();
     });
   });
@@ -204,35 +207,42 @@ test("namespaces never meet", async () => {
   const store = newFile();
   const [one, two] = ["one", "two"].map((namespace) => new ContextManager({ store, namespace }));
   await Promise.all([one.addMessage("s", user("secret of one")), two.addMessage("s", user("secret of two"))]);
-  assert.deepEqual([contents(one, "s"), contents(two, "s")], [["secret of one"], ["secret of two"]]);
-  assert.equal((await one.searchAsync("secret")).length, 1);
+  assert.deepEqual(
+    [await contents(one, "s"), await contents(two, "s")],
+    [["secret of one"], ["secret of two"]],
+  );
+  assert.equal((await one.search("secret")).length, 1);
   await one.clearContext("s");
-  assert.deepEqual([one.listSessions(), two.listSessions()], [[], ["s"]]);
+  assert.deepEqual(
+    [
+      (await one.list()).sessions.map(({ sessionId }) => sessionId),
+      (await two.list()).sessions.map(({ sessionId }) => sessionId),
+    ],
+    [[], ["s"]],
+  );
   assert.throws(() => new ContextManager({ namespace: "a\0b" }), TypeError);
   await Promise.all([one.close(), two.close()]);
 });
 
-test("a store of one's own needs no answers at once", async () => {
+test("a store of one's own takes the place of any other", async () => {
   const { SqliteStore } = await import("../lib/sessions/store/sqlite.js");
   const inner = new SqliteStore(newFile());
   const methods = ["open", "apply", "load", "stamp", "read", "list", "search", "prune", "close"];
   const store = { engine: "mine", parallel: 3 };
   for (const method of methods) store[method] = (...given) => inner[method](...given);
   const manager = new ContextManager({ store });
-  assert.throws(() => manager.getMessages("s"), { code: "ERR_NOT_LOADED", message: /await loadContext/ });
-  await manager.loadContext("s", "Be brief.");
+  await manager.getOrCreateContext("s", "Be brief.");
   await Promise.all(Array.from({ length: 60 }, (_, n) => manager.addMessage("s", user(`m ${n}`))));
-  assert.ok(manager.getMessages("s").length <= 50);
+  assert.ok((await manager.getMessages("s")).length <= 50);
   const other = new ContextManager({ store: inner });
-  assert.deepEqual(other.getMessages("s"), manager.getMessages("s"));
+  assert.deepEqual(await other.getMessages("s"), await manager.getMessages("s"));
   await other.addMessage("s", user("from elsewhere"));
-  assert.equal((await manager.loadContext("s")).messages.at(-1).content, "from elsewhere");
+  assert.equal((await manager.getOrCreateContext("s")).messages.at(-1).content, "from elsewhere");
   await other.addMessage("s", user("again"));
   await manager.addMessage("s", user("own"));
-  assert.deepEqual(contents(manager, "s").slice(-3), ["from elsewhere", "again", "own"]);
-  assert.throws(() => manager.search("m"), { code: "ERR_NOT_LOADED", message: /searchAsync/ });
-  assert.equal((await manager.searchAsync("elsewhere")).length, 1);
+  assert.deepEqual((await contents(manager, "s")).slice(-3), ["from elsewhere", "again", "own"]);
+  assert.equal((await manager.search("elsewhere")).length, 1);
   await manager.clearContext("s");
-  assert.deepEqual(contents(manager, "s"), []);
+  assert.deepEqual(await contents(manager, "s"), []);
   await manager.close();
 });

@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), "pi-strata-truth-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = () => join(folder, `${++files}.db`);
-const contents = (manager, id) => manager.getMessages(id).map(({ content }) => content);
+const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
 const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 async function addAll(manager, id, messages) {
   for (const message of messages) await manager.addMessage(id, message);
@@ -38,26 +38,30 @@ for (const [kind, options] of [
   describe(kind, () => {
     test("a cleared session does not come back", async () => {
       const manager = new ContextManager(options());
-      manager.getOrCreateContext("c", "You are A.");
+      await manager.getOrCreateContext("c", "You are A.");
       await manager.addMessage("c", user("card 4111"));
       const cleared = manager.clearContext("c");
-      assert.deepEqual([manager.search("4111"), manager.listSessions()], [[], []], "before it is stored");
-      manager.getOrCreateContext("c", "You are B.");
+      assert.deepEqual(
+        [await manager.search("4111"), (await manager.list()).sessions.map(({ sessionId }) => sessionId)],
+        [[], []],
+        "before it is stored",
+      );
+      await manager.getOrCreateContext("c", "You are B.");
       await manager.addMessage("c", user("hello"));
-      assert.deepEqual(contents(manager, "c"), ["You are B.", "hello"]);
+      assert.deepEqual(await contents(manager, "c"), ["You are B.", "hello"]);
       await cleared;
-      assert.deepEqual(contents(manager, "c"), ["You are B.", "hello"]);
-      assert.deepEqual(manager.search("4111"), []);
+      assert.deepEqual(await contents(manager, "c"), ["You are B.", "hello"]);
+      assert.deepEqual(await manager.search("4111"), []);
       await manager.close();
     });
 
     test("a message that is added again is there once", async () => {
       const manager = new ContextManager(options());
       await addAll(manager, "s", numbered(2));
-      const [first] = manager.getMessages("s");
+      const [first] = await manager.getMessages("s");
       await Promise.all([manager.addMessage("s", first), manager.addMessage("s", first)]);
-      assert.deepEqual(contents(manager, "s"), ["message 0", "message 1"]);
-      assert.equal((await manager.loadContext("s")).messages.length, 2);
+      assert.deepEqual(await contents(manager, "s"), ["message 0", "message 1"]);
+      assert.equal((await manager.getOrCreateContext("s")).messages.length, 2);
       await manager.close();
     });
 
@@ -67,9 +71,12 @@ for (const [kind, options] of [
       const cleared = manager.clearContext("c");
       const later = manager.addMessage("c", user("after"));
       await Promise.all([before, cleared, later]);
-      assert.deepEqual(contents(manager, "c"), ["after"]);
+      assert.deepEqual(await contents(manager, "c"), ["after"]);
       await manager.clearContext("c");
-      assert.deepEqual([manager.listSessions(), manager.getStats("c")], [[], undefined]);
+      assert.deepEqual(
+        [(await manager.list()).sessions.map(({ sessionId }) => sessionId), await manager.getStats("c")],
+        [[], undefined],
+      );
       await manager.close();
     });
 
@@ -84,7 +91,9 @@ for (const [kind, options] of [
       test(`${name} does not stop compression`, async () => {
         const manager = new ContextManager(options());
         await addAll(manager, "s", [...opening, ...numbered(600)]);
-        assert.ok(manager.getStats("s").messages <= 50 && manager.getStats("s").compressions > 10);
+        assert.ok(
+          (await manager.getStats("s")).messages <= 50 && (await manager.getStats("s")).compressions > 10,
+        );
         await manager.close();
       });
     }
@@ -93,7 +102,7 @@ for (const [kind, options] of [
       const manager = new ContextManager(options());
       for (let n = 0; n < 300; n += 1)
         await manager.addMessage("s", { role: "system", content: `rule ${n}` });
-      const messages = contents(manager, "s");
+      const messages = await contents(manager, "s");
       assert.ok(messages.length <= 50, `${messages.length} messages`);
       assert.deepEqual([messages[0], messages.at(-1)], ["rule 0", "rule 299"]);
       await manager.close();
@@ -106,13 +115,13 @@ for (const [kind, options] of [
       const compressing = manager.compressContext("s");
       const set = manager.setMetadata("s", { goal: "ship" });
       await Promise.all([compressing, set]);
-      assert.equal(manager.getStats("s").compressions, 1);
-      const { compressions } = manager.getStats("s");
+      assert.equal((await manager.getStats("s")).compressions, 1);
+      const { compressions } = await manager.getStats("s");
       await manager.close();
       if (given.store === undefined) return;
       const again = new ContextManager(given);
-      assert.equal(again.getStats("s").compressions, compressions);
-      assert.equal(again.getOrCreateContext("s").metadata.goal, "ship");
+      assert.equal((await again.getStats("s")).compressions, compressions);
+      assert.equal((await again.getOrCreateContext("s")).metadata.goal, "ship");
       await again.close();
     });
 
@@ -127,7 +136,7 @@ for (const [kind, options] of [
       await assert.rejects(manager.addMessage("s", user("late")), { code: "ERR_CLOSED" });
       if (given.store === undefined) return;
       const again = new ContextManager({ ...given, maxMessages: 100 });
-      assert.equal(again.getMessages("s").length, 60);
+      assert.equal((await again.getMessages("s")).length, 60);
       await again.close();
     });
 
@@ -135,7 +144,10 @@ for (const [kind, options] of [
       const manager = new ContextManager(options());
       await addAll(manager, "s", numbered(50));
       await Promise.all(numbered(40, 50).map((message) => manager.addMessage("s", message)));
-      assert.ok(manager.getStats("s").messages <= 50, `${manager.getStats("s").messages} messages`);
+      assert.ok(
+        (await manager.getStats("s")).messages <= 50,
+        `${(await manager.getStats("s")).messages} messages`,
+      );
       await manager.close();
     });
 
@@ -144,7 +156,7 @@ for (const [kind, options] of [
       const given = { ...calls("1", "ls"), content: "x" };
       await manager.addMessage("s", given);
       given.toolCalls[0].arguments.command = "changed";
-      const [{ toolCalls }] = manager.getMessages("s");
+      const [{ toolCalls }] = await manager.getMessages("s");
       assert.equal(toolCalls[0].arguments.command, "ls");
       assert.throws(() => (toolCalls[0].arguments.command = "changed"), TypeError);
       assert.throws(() => toolCalls.push(1), TypeError);
@@ -155,8 +167,8 @@ for (const [kind, options] of [
       const manager = new ContextManager(options());
       await manager.addMessage("s", user("a ".repeat(25_000)));
       await manager.addMessage("s", user("a".repeat(50_000)));
-      assert.equal((await manager.searchAsync("a".repeat(500))).length, 1);
-      assert.equal((await manager.searchAsync("a ".repeat(500))).length, 2);
+      assert.equal((await manager.search("a".repeat(500))).length, 1);
+      assert.equal((await manager.search("a ".repeat(500))).length, 2);
       await manager.close();
     });
 
@@ -165,7 +177,7 @@ for (const [kind, options] of [
         const manager = new ContextManager({ ...options(), ...language });
         await addAll(manager, "s", messages);
         await manager.compressContext("s");
-        const [summary] = contents(manager, "s");
+        const [summary] = await contents(manager, "s");
         await manager.close();
         return summary;
       };
@@ -200,7 +212,7 @@ test("a session that was cleared as the process ended is gone", () => {
   const store = newFile();
   run(
     `const manager = new ContextManager({ store });
-     manager.getOrCreateContext("c", "You are A.");
+     await manager.getOrCreateContext("c", "You are A.");
      await manager.addMessage("c", { role: "user", content: "card 4111" });
      manager.clearContext("c");
      process.exit(0);`,
@@ -208,7 +220,7 @@ test("a session that was cleared as the process ended is gone", () => {
   );
   const { stdout } = run(
     `const manager = new ContextManager({ store });
-     console.log(JSON.stringify([manager.listSessions(), manager.getMessages("c"), manager.search("4111")]));
+     console.log(JSON.stringify([(await manager.list()).sessions.map(({ sessionId }) => sessionId), await manager.getMessages("c"), await manager.search("4111")]));
      await manager.close();`,
     store,
   );
@@ -225,7 +237,7 @@ test("a session that was cleared as the process ended, while others wrote to it,
     const store = newFile();
     run(
       `const manager = new ContextManager({ store, maxMessages: 5000 });
-       await manager.loadContext("c");
+       await manager.getOrCreateContext("c");
        const said = "card 4111 ".repeat(200);
        for (let n = 0; n < 3000; n += 1) manager.addMessage(n % 3 === 0 ? "c" : "other", { role: "user", content: said });
        ${wait}
@@ -235,7 +247,7 @@ test("a session that was cleared as the process ended, while others wrote to it,
     );
     const { stdout } = run(
       `const manager = new ContextManager({ store });
-       console.log(JSON.stringify([manager.getMessages("c"), manager.search("4111", { sessionId: "c" }).length]));
+       console.log(JSON.stringify([await manager.getMessages("c"), (await manager.search("4111", { sessionId: "c" })).length]));
        await manager.close();`,
       store,
     );
@@ -248,7 +260,7 @@ test("a search of much that was added in memory keeps nobody from adding", async
   const held = [];
   for (let n = 0; n < 20_000; n += 1)
     await manager.addMessage(`s ${n % 50}`, user(`message ${n} ${"word ".repeat(40)}`));
-  const searching = manager.searchAsync("message 19999");
+  const searching = manager.search("message 19999");
   let isOver = false;
   searching.finally(() => (isOver = true));
   for (let n = 0; !isOver; n += 1) {
@@ -257,7 +269,7 @@ test("a search of much that was added in memory keeps nobody from adding", async
     await new Promise(setImmediate);
   }
   assert.equal((await searching).length, 1);
-  const own = contents(manager, "s 0").filter((content) => content.startsWith("meanwhile"));
+  const own = (await contents(manager, "s 0")).filter((content) => content.startsWith("meanwhile"));
   assert.deepEqual(
     own,
     held.map((n) => `meanwhile ${n}`),
@@ -268,16 +280,19 @@ test("a search of much that was added in memory keeps nobody from adding", async
 test("two users of a file set different fields, and one prompt", async () => {
   const store = newFile();
   const [one, two] = [new ContextManager({ store }), new ContextManager({ store })];
-  one.getOrCreateContext("s");
-  two.getOrCreateContext("s");
+  await one.getOrCreateContext("s");
+  await two.getOrCreateContext("s");
   await Promise.all([one.setMetadata("s", { goal: "ship" }), two.setMetadata("s", { planId: "p1" })]);
-  await Promise.all([one.loadContext("s", "You are A."), two.loadContext("s", "You are B.")]);
+  await Promise.all([
+    one.getOrCreateContext("s", "You are A."),
+    two.getOrCreateContext("s", "You are B."),
+  ]);
   for (const manager of [one, two]) {
-    const { messages, metadata } = await manager.loadContext("s");
+    const { messages, metadata } = await manager.getOrCreateContext("s");
     assert.deepEqual([metadata.goal, metadata.planId], ["ship", "p1"]);
     assert.equal(messages.filter(({ role }) => role === "system").length, 1);
   }
-  assert.deepEqual(one.getMessages("s"), two.getMessages("s"));
+  assert.deepEqual(await one.getMessages("s"), await two.getMessages("s"));
   await Promise.all([one.close(), two.close()]);
 });
 
@@ -322,7 +337,7 @@ describe("what fails is said", () => {
     writeFileSync(store, bytes);
     const { stdout, stderr } = run(
       `const manager = await ContextManager.open({ store, maxMessages: 5000 });
-       console.log(manager.getMessages("s").length, manager.search("1999").length);
+       console.log((await manager.getMessages("s")).length, (await manager.search("1999")).length);
        await manager.close();`,
       store,
     );
@@ -342,10 +357,10 @@ test("limits under which every message would set off a compression are refused",
   manager.setMaxCompressedMessages(4);
   manager.setMaxMessages(10);
   await addAll(manager, "s", numbered(40));
-  assert.ok(manager.getStats("s").compressions < 10);
+  assert.ok((await manager.getStats("s")).compressions < 10);
   await manager.close();
   const small = new ContextManager({ maxMessages: 10 });
   await addAll(small, "s", [...numbered(40), says("x")]);
-  assert.ok(small.getStats("s").messages <= 10);
+  assert.ok((await small.getStats("s")).messages <= 10);
   await small.close();
 });

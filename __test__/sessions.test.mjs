@@ -20,7 +20,7 @@ const newFile = () => join(folder, `${++files}.db`);
 async function addAll(manager, id, messages) {
   for (const message of messages) await manager.addMessage(id, message);
 }
-const contents = (manager, id) => manager.getMessages(id).map(({ content }) => content);
+const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
 
 /** No result without its call before it, no call left without its results. */
 function assertPaired(messages) {
@@ -54,12 +54,12 @@ for (const [kind, options] of [
     test("50 messages stay, the 51st makes 20 and a summary of them", async () => {
       const events = [];
       const manager = new ContextManager({ ...options(), onEvent: (event) => events.push(event) });
-      manager.getOrCreateContext("s", "Be brief.");
+      await manager.getOrCreateContext("s", "Be brief.");
       await addAll(manager, "s", numbered(49));
-      assert.equal(manager.getMessages("s").length, 50);
+      assert.equal((await manager.getMessages("s")).length, 50);
       assert.deepEqual(events, []);
       await manager.addMessage("s", user("message 49"));
-      const messages = manager.getMessages("s");
+      const messages = await manager.getMessages("s");
       assert.equal(messages.length, 22);
       assert.equal(messages[0].content, "Be brief.");
       assert.equal(messages[1].role, "assistant");
@@ -71,10 +71,10 @@ for (const [kind, options] of [
         messages.slice(2).map(({ content }) => content),
         numbered(20, 30).map(({ content }) => content),
       );
-      assert.deepEqual(manager.getMessages("s", false), messages.slice(1));
+      assert.deepEqual(await manager.getMessages("s", false), messages.slice(1));
       const { tokensSaved, ...event } = events[0];
       assert.deepEqual(event, { type: "compressed", sessionId: "s", before: 51, after: 22, by: "rules" });
-      const stats = manager.getStats("s");
+      const stats = await manager.getStats("s");
       assert.deepEqual(stats, { messages: 22, tokens: countTokens(messages), compressions: 1, tokensSaved });
       await manager.close();
     });
@@ -90,8 +90,8 @@ for (const [kind, options] of [
             await manager.addMessage("s", { role: "assistant", content: `${n}`, toolCalls });
             for (const id of ids) await manager.addMessage("s", result(id, "fine"));
           }
-          assertPaired(manager.getMessages("s"));
-          assert.ok(manager.getMessages("s").length <= 12 + 5);
+          assertPaired(await manager.getMessages("s"));
+          assert.ok((await manager.getMessages("s")).length <= 12 + 5);
           await manager.close();
         }),
         { numRuns: 15 },
@@ -106,7 +106,7 @@ for (const [kind, options] of [
         result("1", "error: no", true),
       ]);
       await addAll(manager, "s", numbered(60));
-      const summaries = contents(manager, "s").filter((content) => content.includes(LABEL));
+      const summaries = (await contents(manager, "s")).filter((content) => content.includes(LABEL));
       assert.equal(summaries.length, 1);
       assert.equal(summaries[0].split(LABEL).length, 2);
       assert.match(summaries[0], /1\. Fix src\/lib\.rs\n/);
@@ -116,7 +116,7 @@ for (const [kind, options] of [
       );
       const [, counted] = / (\d+) messages compressed/.exec(summaries[0]);
       assert.equal(
-        Number(counted) + manager.getMessages("s").length - 1,
+        Number(counted) + (await manager.getMessages("s")).length - 1,
         63,
         "every message is counted once",
       );
@@ -143,10 +143,13 @@ for (const [kind, options] of [
       for (const asked of ["goal", "steps", "decisions", "problems", "message 3"])
         assert.ok(request.prompt.includes(asked), asked);
       assert.equal(second.messages[0].content, `${LABEL} goal: part 1`, "it is handed its last summary");
-      assert.equal(contents(manager, "s")[0], `${LABEL} goal: part ${requests.length}`);
+      assert.equal((await contents(manager, "s"))[0], `${LABEL} goal: part ${requests.length}`);
       const rules = await manager.compressContext("s", async () => "");
       assert.equal(rules.by, "rules");
-      assert.match(contents(manager, "s")[0], new RegExp(`Earlier summary: goal: part ${requests.length}$`));
+      assert.match(
+        (await contents(manager, "s"))[0],
+        new RegExp(`Earlier summary: goal: part ${requests.length}$`),
+      );
       await manager.close();
     });
 
@@ -176,7 +179,7 @@ for (const [kind, options] of [
       const manager = new ContextManager(options());
       await addAll(manager, "s", numbered(30));
       assert.equal((await manager.compressContext("s", async () => "x".repeat(1e7))).by, "ai");
-      assert.ok(contents(manager, "s")[0].length < 10_000);
+      assert.ok((await contents(manager, "s"))[0].length < 10_000);
       await addAll(manager, "s", numbered(10));
       const { summarize, asked, answer } = slowSummarizer();
       const slow = manager.compressContext("s", summarize);
@@ -185,7 +188,7 @@ for (const [kind, options] of [
       manager.clearContext("s");
       answer("late");
       assert.equal((await slow).by, "none");
-      assert.deepEqual(manager.getMessages("s"), []);
+      assert.deepEqual(await manager.getMessages("s"), []);
       await manager.close();
     });
 
@@ -198,7 +201,7 @@ for (const [kind, options] of [
       await manager.addMessage("s", user("meanwhile"));
       answer("four");
       await slow;
-      assert.deepEqual(contents(manager, "s"), [`${LABEL} four`, "message 4", "meanwhile"]);
+      assert.deepEqual(await contents(manager, "s"), [`${LABEL} four`, "message 4", "meanwhile"]);
       await manager.close();
     });
 
@@ -220,10 +223,13 @@ for (const [kind, options] of [
       for (const [n, id] of ids.entries())
         await manager.addMessage(id, user(`${n} \0 \ud800 ${id.slice(0, 9)}`));
       for (const [n, id] of ids.entries())
-        assert.deepEqual(contents(manager, id), [`${n} \0 \ud800 ${id.slice(0, 9)}`]);
-      assert.deepEqual(manager.listSessions(), ids);
-      assert.deepEqual(manager.getMessages("unknown"), []);
-      assert.equal(manager.getStats("unknown"), undefined);
+        assert.deepEqual(await contents(manager, id), [`${n} \0 \ud800 ${id.slice(0, 9)}`]);
+      assert.deepEqual(
+        (await manager.list()).sessions.map(({ sessionId }) => sessionId),
+        ids,
+      );
+      assert.deepEqual(await manager.getMessages("unknown"), []);
+      assert.equal(await manager.getStats("unknown"), undefined);
       await manager.close();
     });
 
@@ -242,13 +248,13 @@ for (const [kind, options] of [
       ]) {
         await assert.rejects(manager.addMessage("s", message), TypeError);
       }
-      assert.throws(() => manager.getMessages(7), TypeError);
+      await assert.rejects(manager.getMessages(7), TypeError);
       assert.throws(() => manager.setMaxMessages(0), TypeError);
       assert.throws(() => manager.setMaxCompressedMessages(-1), TypeError);
       await assert.rejects(manager.ask("s", "a", "b"), TypeError);
-      assert.deepEqual(manager.getMessages("s"), []);
+      assert.deepEqual(await manager.getMessages("s"), []);
       await manager.close();
-      assert.throws(() => manager.getMessages("s"), { code: "ERR_CLOSED" });
+      await assert.rejects(manager.getMessages("s"), { code: "ERR_CLOSED" });
     });
 
     test("words, parts of Chinese sentences and accents are found", async () => {
@@ -258,15 +264,21 @@ for (const [kind, options] of [
         says("The connection timed out in src/main.rs"),
       ]);
       await addAll(manager, "b", [user("Café 数据 connection")]);
-      const found = (query, search) => manager.search(query, search).map(({ message }) => message.content);
-      assert.deepEqual(found("数据库"), ["请修复数据库连接超时的错误"]);
-      assert.deepEqual(found("connect"), ["Café 数据 connection", "The connection timed out in src/main.rs"]);
-      assert.deepEqual(found("connect", { sessionId: "a" }), ["The connection timed out in src/main.rs"]);
-      assert.deepEqual(found("connect", { limit: 1 }), ["Café 数据 connection"]);
-      assert.deepEqual(found("CAFE 数"), ["Café 数据 connection"]);
-      assert.deepEqual(found("nection"), []);
-      assert.deepEqual(found('" * ('), []);
-      assert.equal(manager.search("Café")[0].sessionId, "b");
+      const found = async (query, search) =>
+        (await manager.search(query, search)).map(({ message }) => message.content);
+      assert.deepEqual(await found("数据库"), ["请修复数据库连接超时的错误"]);
+      assert.deepEqual(await found("connect"), [
+        "Café 数据 connection",
+        "The connection timed out in src/main.rs",
+      ]);
+      assert.deepEqual(await found("connect", { sessionId: "a" }), [
+        "The connection timed out in src/main.rs",
+      ]);
+      assert.deepEqual(await found("connect", { limit: 1 }), ["Café 数据 connection"]);
+      assert.deepEqual(await found("CAFE 数"), ["Café 数据 connection"]);
+      assert.deepEqual(await found("nection"), []);
+      assert.deepEqual(await found('" * ('), []);
+      assert.equal((await manager.search("Café"))[0].sessionId, "b");
       await manager.close();
     });
   });
@@ -287,7 +299,7 @@ test("memory and file find the same", async () => {
       for (const options of [{}, { store: newFile() }]) {
         const manager = new ContextManager(options);
         await addAll(manager, "s", texts.map(user));
-        hits.push(manager.search(words.join(" ")).map(({ message }) => message.content));
+        hits.push((await manager.search(words.join(" "))).map(({ message }) => message.content));
         await manager.close();
       }
       assert.deepEqual(hits[0], hits[1]);
@@ -311,18 +323,21 @@ test("bounds and metadata can be set at any time", async () => {
   manager.setMaxCompressedMessages(1);
   manager.setMaxMessages(4);
   await addAll(manager, "s", numbered(5));
-  assert.equal(manager.getMessages("s").length, 2);
+  assert.equal((await manager.getMessages("s")).length, 2);
   manager.setMaxMessages(50);
   await addAll(manager, "s", numbered(40));
-  assert.equal(manager.getMessages("s").length, 42);
-  const { metadata } = manager.getOrCreateContext("s");
+  assert.equal((await manager.getMessages("s")).length, 42);
+  const { metadata } = await manager.getOrCreateContext("s");
   assert.deepEqual(Object.keys(metadata), ["createdAt", "updatedAt"]);
   for (const time of Object.values(metadata)) assert.equal(new Date(time).toISOString(), time);
   manager.setMetadata("s", { goal: "ship", planId: "p1" });
   manager.setMetadata("s", { planId: "p2" });
-  const { goal, planId } = manager.getOrCreateContext("s").metadata;
+  const { goal, planId } = (await manager.getOrCreateContext("s")).metadata;
   assert.deepEqual([goal, planId], ["ship", "p2"]);
   manager.clearContext("s");
-  assert.deepEqual([manager.listSessions(), manager.getStats("s")], [[], undefined]);
+  assert.deepEqual(
+    [(await manager.list()).sessions.map(({ sessionId }) => sessionId), await manager.getStats("s")],
+    [[], undefined],
+  );
   await manager.close();
 });

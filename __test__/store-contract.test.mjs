@@ -1,10 +1,11 @@
-// The contract of a store, on all three: in memory, in a file, and on a real Postgres server.
+// The contract of a store, on all there are: in memory, in a file, on a real Postgres server, and on the example of one's own.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { storeContract } from "pi-strata/store-contract";
+import { storeContract } from "../examples/own-store/contract.mjs";
+import { LinesStore } from "../examples/own-store/lines-store.mjs";
 import { PostgresServer } from "./support/postgres.mjs";
 
 const require = createRequire(import.meta.url);
@@ -21,6 +22,11 @@ describe("SQLite in memory", () => {
 describe("SQLite in a file", () => {
   const open = (place) => new SqliteStore(join(folder, `${place}.db`));
   for (const { name, run } of storeContract({ open })) test(name, run);
+});
+
+describe("a store of one's own", () => {
+  const open = (place) => new LinesStore(join(folder, `${place}.jsonl`));
+  for (const { name, run } of storeContract({ open, isShared: false })) test(name, run);
 });
 
 const server = await PostgresServer.start();

@@ -61,7 +61,7 @@ test("a file whose folder comes later is opened then", {
   writeFileSync(join(folder, "mounted later", "sessions.db"), "");
   await patiently(() => manager.addMessage("s", user("late")));
   assert.deepEqual(
-    manager.getMessages("s").map(({ content }) => content),
+    (await manager.getMessages("s")).map(({ content }) => content),
     ["late"],
   );
   await manager.close();
@@ -82,7 +82,7 @@ describe("Postgres", { skip: server === undefined && "there is no Postgres for t
     assert.ok(!JSON.stringify(events).includes(PASSWORD));
     await server.query("CREATE DATABASE made_later");
     await patiently(() => manager.addMessage("s", user("late")));
-    const { messages } = await manager.loadContext("s");
+    const { messages } = await manager.getOrCreateContext("s");
     assert.deepEqual(
       messages.map(({ content }) => content),
       ["late"],

@@ -35,7 +35,7 @@ async function doors() {
   const recalled = await strata.createRecallTool(() => messages).execute("t", { handle: "c0", pattern: "line 7" });
   return [
     (await provider.getHistory(1, 9))[0].content,
-    manager.search("话")[0].sessionId,
+    (await manager.search("话"))[0].sessionId,
     dropped > 0,
     rolledOver,
     recalled.details.found,

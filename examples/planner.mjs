@@ -18,16 +18,18 @@ const manager = new ContextManager({
   onEvent: ({ type, before, after, by }) =>
     console.log(`  (${type}: ${before} → ${after} messages, by ${by})`),
 });
-manager.getOrCreateContext(SESSION, "Three components share this session: planner, executor, evaluator.");
+await manager.getOrCreateContext(
+  SESSION,
+  "Three components share this session: planner, executor, evaluator.",
+);
 manager.setMetadata(SESSION, { goal: GOAL });
 await manager.addMessage(SESSION, { role: "user", content: GOAL });
 
 /** What the session knows, in one text: all that a component can decide by. */
-const known = () =>
-  manager
-    .getMessages(SESSION)
-    .map(({ content }) => content)
-    .join("\n");
+async function known() {
+  const messages = await manager.getMessages(SESSION);
+  return messages.map(({ content }) => content).join("\n");
+}
 
 async function say(who, text) {
   console.log(`${who}: ${text}`);
@@ -36,7 +38,9 @@ async function say(who, text) {
 
 /** Plans to read the first file that has not failed yet. */
 async function plan() {
-  const failed = new Set(Array.from(known().matchAll(/Cannot read (\S+): ENOENT/g), ([, file]) => file));
+  const failed = new Set(
+    Array.from((await known()).matchAll(/Cannot read (\S+): ENOENT/g), ([, file]) => file),
+  );
   const file = failed.has("VERSION.txt") ? "package.json" : "VERSION.txt";
   const planId = `plan-${file}`;
   manager.setMetadata(SESSION, { planId });
@@ -61,7 +65,7 @@ async function execute(file) {
 
 /** Content as soon as the session shows a version. */
 async function evaluate() {
-  const version = /"version": "([^"]+)"/.exec(known())?.[1];
+  const version = /"version": "([^"]+)"/.exec(await known())?.[1];
   await say("evaluator", version ? `done: the version is ${version}` : "not done: plan again");
   return version !== undefined;
 }
@@ -72,7 +76,7 @@ for (let round = 1; round <= 3; round += 1) {
   if (await evaluate()) break;
 }
 
-const { metadata, messages } = manager.getOrCreateContext(SESSION);
-console.log("\nThe session in the end:", metadata, manager.getStats(SESSION));
+const { metadata, messages } = await manager.getOrCreateContext(SESSION);
+console.log("\nThe session in the end:", metadata, await manager.getStats(SESSION));
 console.log(messages.find(({ content }) => content.startsWith("[上下文总结]"))?.content);
 await manager.close();

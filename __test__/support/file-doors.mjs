@@ -18,7 +18,7 @@ export const doors = {
     const manager = new ContextManager({ store, maxMessages: ALL, onEvent });
     return {
       append: (content) => manager.addMessage("s", { role: "user", content }),
-      read: async () => manager.getMessages("s").map(({ content }) => content),
+      read: async () => (await manager.getMessages("s")).map(({ content }) => content),
       close: () => manager.close(),
     };
   },

@@ -101,7 +101,7 @@ parts[0].getHistory({}, 2);
 
 /** What a session keeps goes into an agent as it is, whatever the pi version. */
 export async function sessions(old: Agent73, middle: Agent74, young: Agent87, manager: ContextManager) {
-  const { messages } = await manager.loadContext("s", "Be brief.");
+  const { messages } = await manager.getOrCreateContext("s", "Be brief.");
   old.state.messages = toAgentMessages(messages, old.state.model);
   middle.state.messages = toAgentMessages(messages, middle.state.model);
   young.state.messages = toAgentMessages(messages, young.state.model);

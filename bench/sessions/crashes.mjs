@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import sessions from "pi-strata/sessions";
+import sessions from "../../lib/sessions/index.js";
 import { PostgresServer } from "../../__test__/support/postgres.mjs";
 import { print } from "./print.mjs";
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { ContextManager, RollingMemory } from "pi-strata/sessions";
+import { ContextManager, RollingMemory } from "../../lib/sessions/index.js";
 import { message, text } from "./message.mjs";
 import { print, rate } from "./print.mjs";
 
@@ -42,13 +42,13 @@ export async function inMemory(maxMessages, name) {
     for (let n = 0; n < MESSAGES; n += 1) {
       for (let session = 0; session < SESSIONS; session += 1) {
         await manager.addMessage(`session ${session}`, message(n));
-        manager.getMessages(`session ${session}`);
+        await manager.getMessages(`session ${session}`);
       }
     }
   });
   print(`${name}: addMessage + getMessages`, perSecond(2 * SESSIONS * MESSAGES, adding));
   const bytes = (usedBytes() - before) / SESSIONS;
-  const kept = manager.getMessages("session 0").length;
+  const kept = (await manager.getMessages("session 0")).length;
   print(`${name}: memory per session of ${kept} messages`, `${(bytes / 1024).toFixed(1)} KB`);
   const searching = await timed(() => manager.search("修复 module_3", { limit: 20 }));
   print(`${name}: one search over all sessions`, shown(searching));
@@ -68,19 +68,19 @@ export async function inFile() {
     for (let n = 0; n < FILE_MESSAGES / 10; n += 1) await manager.addMessage(id(n), message(n));
   });
   print("file: messages added one after the other", perSecond(FILE_MESSAGES / 10, alone));
-  const reading = await timed(() => {
-    for (let n = 0; n < FILE_MESSAGES; n += 1) manager.getMessages(id(n));
+  const reading = await timed(async () => {
+    for (let n = 0; n < FILE_MESSAGES; n += 1) await manager.getMessages(id(n));
   });
   print("file: getMessages, looking for other processes' writes", perSecond(FILE_MESSAGES, reading));
-  const searching = await timed(() => {
-    for (let n = 0; n < SEARCHES; n += 1) manager.search(`第 module_${n % 97} 错误`);
+  const searching = await timed(async () => {
+    for (let n = 0; n < SEARCHES; n += 1) await manager.search(`第 module_${n % 97} 错误`);
   });
   print("file: one search over 55 000 messages", shown(searching, SEARCHES));
   await manager.close();
   print("file: bytes per message, with its index", Math.round(statSync(store).size / (FILE_MESSAGES * 1.1)));
-  const opening = await timed(() => {
+  const opening = await timed(async () => {
     const again = new ContextManager({ store });
-    again.getMessages(id(0));
+    await again.getMessages(id(0));
     return again.close();
   });
   print("file: opened, checked, one session read", shown(opening));

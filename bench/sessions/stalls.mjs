@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { ContextManager } from "pi-strata/sessions";
+import { ContextManager } from "../../lib/sessions/index.js";
 import { text } from "./message.mjs";
 import { print } from "./print.mjs";
 
@@ -67,14 +67,14 @@ export async function stalls() {
   const CASES = {
     "opened on the worker": (manager) => manager.list({ limit: 1 }),
     "opened at once and one session read": (manager) => manager.getMessages(any()),
-    "one session read on the worker": (manager) => manager.loadContext(any()),
+    "one session read on the worker": (manager) => manager.getOrCreateContext(any()),
     "one session read at once": (manager) => manager.getMessages(any()),
     "one session read at once during a search": async (manager) => {
-      const searching = manager.searchAsync("module 错误 第", { limit: 100 });
-      manager.getMessages(any());
+      const searching = await manager.search("module 错误 第", { limit: 100 });
+      await manager.getMessages(any());
       await searching;
     },
-    "a search for a common word": (manager) => manager.searchAsync("module", { limit: 20 }),
+    "a search for a common word": (manager) => manager.search("module", { limit: 20 }),
     "a list of 100 sessions": (manager) => manager.list({ limit: 100 }),
     "a message added": (manager) => manager.addMessage(any(), { role: "user", content: "one more" }),
     "a message added and the session compressed": async (manager) => {
@@ -93,8 +93,8 @@ export async function stalls() {
       const manager = new ContextManager({ store });
       if (!name.startsWith("opened")) {
         await manager.list({ limit: 1 });
-        await manager.loadContext(any());
-        manager.getMessages(any());
+        await manager.getOrCreateContext(any());
+        await manager.getMessages(any());
       }
       const longest = await longestTurn(() => work(manager));
       for (const unit of Object.keys(least)) least[unit] = Math.min(least[unit], longest[unit]);

@@ -13,6 +13,8 @@ const MAX_MESSAGES = 12;
 const MAX_CHARS_PER_MESSAGE = 4_000;
 /** Messages read beyond those the compressor keeps: so that it, not the reading, decides what is left out. */
 const HISTORY_MARGIN = 38;
+/** Chats whose newest cut is known. */
+const KNOWN_CHATS = 10_000;
 
 const atLeastOne = {
   allowed: "a whole number from 1 on",
@@ -38,6 +40,7 @@ class SimpleCompressor {
   }
 
   compress(messages) {
+    checkMessages("SimpleCompressor.compress", messages);
     const start = tailStart(messages, this.maxMessages);
     const newest = withWholeCalls(start > 0 ? messages.slice(start) : messages);
     if (!newest.some((message) => this.#isLong(message))) return newest;
@@ -69,6 +72,8 @@ class Pipeline {
   #assembler;
   #historyLimit;
   #reporter;
+  /** The newest cut that was recorded of each chat. */
+  #cuts = new Map();
 
   constructor(options) {
     const { provider, compressor, assembler, historyLimit, onEvent } = checkOptions("Pipeline", options, {
@@ -91,12 +96,14 @@ class Pipeline {
   /** The request for the newest message of a chat. */
   async prepare(chatId, system, userMessage) {
     const history = await this.#provider.getHistory(chatId, this.#historyLimit);
+    checkMessages("Pipeline: what provider.getHistory returned", history);
     const compressed = await this.#compressor.compress(history);
+    checkMessages("Pipeline: what compressor.compress returned", compressed);
     if (isCut(history, compressed)) this.#record(chatId, history, compressed);
     return this.#assembler.assemble(system, compressed, userMessage);
   }
 
-  /** Bookkeeping: the task neither waits for it nor fails with it. */
+  /** Bookkeeping: the task neither waits for it nor fails with it. A cut that stays as it was is told once. */
   async #record(chatId, history, compressed) {
     const { maxMessages = 0, maxCharsPerMessage = 0 } = this.#compressor;
     const row = {
@@ -105,6 +112,11 @@ class Pipeline {
       max_messages: maxMessages,
       max_chars_per_message: maxCharsPerMessage,
     };
+    const cut = JSON.stringify(row);
+    if (this.#cuts.get(chatId) === cut) return;
+    this.#cuts.delete(chatId);
+    this.#cuts.set(chatId, cut);
+    if (this.#cuts.size > KNOWN_CHATS) this.#cuts.delete(this.#cuts.keys().next().value);
     try {
       await this.#provider.recordCompression?.(row, chatId);
     } catch (error) {
@@ -114,6 +126,12 @@ class Pipeline {
       else process.emitWarning(message, { code });
     }
   }
+}
+
+function checkMessages(method, messages) {
+  const isMessage = (message) => typeof message === "object" && message !== null;
+  if (Array.isArray(messages) && messages.every(isMessage)) return;
+  throw new TypeError(`${method}: messages is ${show(messages)}; it must be an array of messages`);
 }
 
 function isCut(before, after) {

@@ -3,7 +3,7 @@
 
 const { DatabaseError } = require("../native/database-error.js");
 const { PostgresConnection, checkConnection } = require("../sessions/store/postgres_connection.js");
-const { createTable } = require("../sessions/store/postgres_schema.js");
+const { makeTables } = require("../sessions/store/postgres_schema.js");
 const { isStorable, storable } = require("./rows.js");
 const { StoredHistory } = require("./stored.js");
 
@@ -124,7 +124,7 @@ class PostgresHistory {
   async #columnsOf(part, table) {
     const known = this.#columns.get(part);
     if (known !== undefined) return known;
-    await createTable(this.#connection, part, table);
+    await makeTables(this.#connection, part, table);
     const { rows } = await this.#connection.read(
       "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
       [table],

@@ -4,11 +4,11 @@
 
 const { withCode } = require("../native/database-error.js");
 const { native } = require("../native/native.js");
-const { frozen, newId } = require("./conversation.js");
+const { frozen, newId, written } = require("./conversation.js");
 const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
 
-/** UTF-16 units of messages that are looked at here: well under a ms, where the way to a worker takes a tenth of one. */
-const SHORT_UNITS = 16 * 1024;
+/** UTF-16 units of messages written as JSON before the event loop gets its turn: less than a ms. */
+const TURN_UNITS = 128 * 1024;
 
 /**
  * `{ effect, operation, by, tokensSaved, failure }` of a compression that is worked out; undefined where there is nothing
@@ -17,10 +17,7 @@ const SHORT_UNITS = 16 * 1024;
 async function compressionOf(session, summarize, limits, signal) {
   const rows = session.rows.slice();
   const { prompt, stamp, digest } = session;
-  const bodies = rows.map(rowOf);
-  const units = bodies.reduce((sum, { body }) => sum + body.length, 0);
-  const plan = await ask(units <= SHORT_UNITS ? "planCompressionNow" : "planCompression", {
-    rows: bodies,
+  const plan = await askAbout("planCompression", rows, {
     keep: limits.maxCompressedMessages,
     keepTokens: limits.maxCompressedTokens,
     hasPrompt: prompt !== undefined,
@@ -37,13 +34,8 @@ async function compressionOf(session, summarize, limits, signal) {
     const messages = middle.map(({ message }) => message);
     const request = { timeoutMs: limits.summarizeTimeoutMs, signal };
     const answered = await callSummarizer(summarize, messages, plan.prompt, request);
-    const asked = {
-      digest,
-      answer: answered.text,
-      rows: plan.letGo.map((index) => bodies[index]),
-      language: limits.language,
-    };
-    return { made: await ask("summariseSession", asked), failure: answered.failure };
+    const asked = { digest, answer: answered.text, language: limits.language };
+    return { made: await askAbout("summariseSession", middle, asked), failure: answered.failure };
   }
 
   const letGo = middle.map(({ message }) => message.id);
@@ -61,7 +53,7 @@ async function compressionOf(session, summarize, limits, signal) {
       session: stamp?.session ?? 0,
       revision: stamp?.revision ?? 0,
       letGo,
-      summary: { id: summary.id, body: JSON.stringify(summary) },
+      summary: { id: summary.id, body: written(summary) },
       digest: next,
       tokensSaved,
     },
@@ -71,14 +63,21 @@ async function compressionOf(session, summarize, limits, signal) {
   };
 }
 
-function rowOf({ message, isSummary }) {
-  return { body: JSON.stringify(message), isSummary };
+/** What the core says about rows of a session, on a worker. */
+async function askAbout(name, rows, request) {
+  const parts = [];
+  let units = 0;
+  for (const { message, isSummary } of rows) {
+    const part = `{"body":${written(message)},"isSummary":${isSummary}}`;
+    parts.push(part);
+    units += part.length;
+    if (units > TURN_UNITS) {
+      units = 0;
+      await new Promise(setImmediate);
+    }
+  }
+  const rest = JSON.stringify(request).slice(1);
+  return JSON.parse(await withCode(native()[name](`{"rows":[${parts.join(",")}],${rest}`)));
 }
 
-/** The answer of a native function that takes and gives JSON. */
-async function ask(name, request) {
-  const answer = native()[name](JSON.stringify(request));
-  return JSON.parse(typeof answer === "string" ? answer : await withCode(answer));
-}
-
-module.exports = { ask, compressionOf, rowOf };
+module.exports = { askAbout, compressionOf };

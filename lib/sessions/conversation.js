@@ -32,6 +32,8 @@ function checkMessage(message) {
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
   if (id !== undefined) checkId(id);
+  if (timestamp !== undefined && !(typeof timestamp === "string" && Date.parse(timestamp) > 0 - MAX_TIME_MS))
+    throw new TypeError(`message.timestamp must be a date as ISO 8601 writes it, not ${show(timestamp)}`);
   const isText = typeof content === "string";
   if (!isText && !(Array.isArray(content) && content.length > 0))
     throw new TypeError(`message.content must be a string or an array of blocks, not ${typeof content}`);
@@ -40,7 +42,7 @@ function checkMessage(message) {
     id: id ?? newId(),
     role,
     content: isText ? content : plainText(content),
-    timestamp: typeof timestamp === "string" ? timestamp : new Date().toISOString(),
+    timestamp: timestamp ?? new Date().toISOString(),
   };
   const given = isText ? blocks : content;
   if (given !== undefined) addBlocks(copy, given);
@@ -87,10 +89,31 @@ function isBlock(block) {
 /** What comes back from a store is the same as what was added: a copy through JSON. */
 function jsonCopy(name, value) {
   try {
-    return frozen(JSON.parse(JSON.stringify(value)));
+    return frozen(JSON.parse(jsonText(value)));
   } catch {
     throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
   }
+}
+
+/** Stands for -0 until the text is written, which JSON can say and JSON.stringify does not. */
+const MINUS_ZERO = `-0 ${randomBytes(9).toString("base64url")}`;
+
+/** JSON that says -0, too. */
+function jsonText(value) {
+  let hasMinusZero = false;
+  const text = JSON.stringify(value, (_, inner) => {
+    if (!Object.is(inner, -0)) return inner;
+    hasMinusZero = true;
+    return MINUS_ZERO;
+  });
+  return hasMinusZero ? text.replaceAll(JSON.stringify(MINUS_ZERO), "-0") : text;
+}
+
+/** A message as JSON. Most have no place for a -0, and are written faster. */
+function written(message) {
+  const { toolCalls, original, agentFields } = message;
+  const isText = [toolCalls, original, agentFields].every((value) => value === undefined);
+  return isText ? JSON.stringify(message) : jsonText(message);
 }
 
 /** The value, frozen throughout. What comes from JSON has no cycles and a bounded depth. */
@@ -102,6 +125,11 @@ function frozen(value) {
     open.push(...Object.values(next).filter((inner) => typeof inner === "object" && inner !== null));
   }
   return value;
+}
+
+/** The text as every database can hold it. */
+function storable(text) {
+  return isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " ");
 }
 
 /** True of text that every database can hold. */
@@ -126,8 +154,16 @@ function answerOf(answer) {
 function readCall(call) {
   const named = call?.function ?? call;
   const given = named?.arguments;
-  const text = typeof given === "string" ? given : json(given ?? {});
+  const text = typeof given === "string" ? given : argumentsText(given ?? {});
   return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
+}
+
+function argumentsText(given) {
+  try {
+    return jsonText(given);
+  } catch {
+    return json(given);
+  }
 }
 
 /** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. */
@@ -237,14 +273,8 @@ function callBlock({ id, name, arguments: text }) {
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const given = isObject ? value : { value };
-  const argumentsText = JSON.stringify(given) === text ? undefined : text;
-  return {
-    type: "toolCall",
-    id,
-    name,
-    arguments: given,
-    ...(argumentsText !== undefined && { argumentsText }),
-  };
+  const isAsGiven = jsonText(given) === text;
+  return { type: "toolCall", id, name, arguments: given, ...(!isAsGiven && { argumentsText: text }) };
 }
 
 function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provider = UNKNOWN, id = UNKNOWN }) {
@@ -260,7 +290,10 @@ module.exports = {
   checkMessage,
   frozen,
   isPlain,
+  jsonText,
   newId,
+  storable,
+  written,
   readCall,
   fromAgentMessage,
   toAgentMessages,

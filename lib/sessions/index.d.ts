@@ -180,13 +180,12 @@ export interface SearchHit {
  * A message is safe from the death of the process as soon as `addMessage` resolves, and what was cleared as soon as
  * `clearContext` does; several processes may use one store and see what the others do. Any string is a session id.
  *
- * Methods that return a value at once read a file or memory here if the session is not known yet; on a server they
- * throw `ERR_NOT_LOADED` until `loadContext` was awaited, and then tell what was loaded and done here since. Those that
- * return a promise work on every store and leave this thread alone.
+ * What reads or writes returns a promise, on every store alike, and works on another thread. What is asked for shows in
+ * every later call of this manager, stored or not.
  * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
  *   store that cannot be used, and `ERR_CLOSED` after `close()`.
  * @example const manager = new ContextManager({ store: "sessions.db" });
- *   manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
+ *   await manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
  *   await manager.addMessage("task-1", { role: "user", content: "Ship it" });
  */
 export class ContextManager {
@@ -200,17 +199,18 @@ export class ContextManager {
   static open(options?: ContextManagerOptions): Promise<ContextManager>;
   /** The store is opened off this thread, and what fails then is said by the first call that needs it. */
   constructor(options?: ContextManagerOptions);
-  /** The session, made if there is none. A system prompt is taken only where the session has none yet. */
-  getOrCreateContext(sessionId: string, systemPrompt?: string): ConversationContext;
-  /** The same, read off this thread; resolves when a session or prompt that was made is stored. */
-  loadContext(sessionId: string, systemPrompt?: string): Promise<ConversationContext>;
+  /**
+   * The session, made if there is none; resolves when it is stored. A system prompt is taken only where the session has
+   * none yet.
+   */
+  getOrCreateContext(sessionId: string, systemPrompt?: string): Promise<ConversationContext>;
   /**
    * Adds a message, and compresses the session if it has too much now. Resolves when both are done and stored; rejects
    * if the message is not stored. A system message that opens a session is its prompt.
    */
   addMessage(sessionId: string, message: NewConversationMessage): Promise<void>;
   /** The messages of a session, with or without its system prompt; none for an unknown session. They are deeply frozen. */
-  getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
+  getMessages(sessionId: string, includeSystem?: boolean): Promise<ConversationMessage[]>;
   /** Compresses now. `by` is "none" where there is nothing to let go, or somebody else has just done it. */
   compressContext(
     sessionId: string,
@@ -218,13 +218,11 @@ export class ContextManager {
   ): Promise<{ before: number; after: number; by: "ai" | "rules" | "none" }>;
   /**
    * Forgets a session and all it ever had, words and bytes, for good. Holds at once for every later call; resolves when
-   * the store has done it.
+   * no byte of it is left in the store. Other sessions go on meanwhile.
    */
   clearContext(sessionId: string): Promise<void>;
   /** Sets the system prompt, whatever it was. Resolves when that is stored. */
   setSystemPrompt(sessionId: string, systemPrompt: string): Promise<void>;
-  /** Ids of all sessions, the oldest first. */
-  listSessions(): string[];
   /**
    * Sessions, one page: "created" the oldest first (default), "updated" the last changed first. `cursor` is what the page
    * before gave; without one in the answer it was the last. Default limit 100.
@@ -239,10 +237,10 @@ export class ContextManager {
     sessions: { sessionId: string; messages: number; metadata: ConversationContext["metadata"] }[];
     cursor?: string;
   }>;
-  /** Tokens are cl100k, exact. */
+  /** Tokens are cl100k, exact. Undefined for an unknown session. */
   getStats(
     sessionId: string,
-  ): { messages: number; tokens: number; compressions: number; tokensSaved: number } | undefined;
+  ): Promise<{ messages: number; tokens: number; compressions: number; tokensSaved: number } | undefined>;
   /** Sets each field by itself, null removes it. Shows at once; resolves when it is stored. */
   setMetadata(sessionId: string, metadata: { goal?: string | null; planId?: string | null }): Promise<void>;
   /** @throws TypeError where that leaves no room above `maxCompressedMessages`: lower that first. */
@@ -253,12 +251,10 @@ export class ContextManager {
    * The newest messages that hold every part of the query: words by their beginning, Chinese and Japanese by any part
    * of a sentence, without case and accents. In a file this finds what sessions let go, too. Default limit 20.
    */
-  search(query: string, options?: { sessionId?: string; limit?: number }): SearchHit[];
-  /** The same off this thread, on every store. */
-  searchAsync(query: string, options?: { sessionId?: string; limit?: number }): Promise<SearchHit[]>;
+  search(query: string, options?: { sessionId?: string; limit?: number }): Promise<SearchHit[]>;
   /**
    * Deletes messages for good, those let go too; a call goes with its results. Resolves with the ids that are gone.
-   * @example await manager.deleteMessages("s", (await manager.searchAsync("4111")).map(({ message }) => message.id!))
+   * @example await manager.deleteMessages("s", (await manager.search("4111")).map(({ message }) => message.id!))
    */
   deleteMessages(sessionId: string, ids: string[]): Promise<string[]>;
   /**
@@ -318,8 +314,15 @@ export type {
 } from "./store/store.js";
 
 /**
+ * The words of a text as every search compares them: lower case, without accents, each Chinese or Japanese character a word,
+ * one space between. For a store of one's own.
+ * @example searchForm("Café: 数据") // "cafe 数 据"
+ */
+export function searchForm(text: string): string;
+
+/**
  * Sessions in Postgres, for `ContextManager`'s `store`; the connection string alone makes one too. Its tables, of the
- * names `strata_…`, are made and migrated when it is opened (`pi-strata/postgres.sql`).
+ * names `strata_…`, are made when it is opened (`pi-strata/postgres.sql`).
  * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER where the package pg is missing
  * @example new ContextManager({ store: new PostgresStore({ pool }), namespace: tenant })
  */
@@ -347,7 +350,7 @@ export type AgentMessageLike =
  * Provider-neutral messages as AgentMessages. An answer of a tool without its call is left out, a summary becomes a
  * user message: a provider would refuse them. `model` is what assistant messages are said to come from. Images, sections
  * and arguments come back as they were; arguments that no object can hold exactly keep their text beside them.
- * @example agent.state.messages = toAgentMessages(manager.getMessages("task-1", false), agent.state.model)
+ * @example agent.state.messages = toAgentMessages(await manager.getMessages("task-1", false), agent.state.model)
  */
 export function toAgentMessages(
   messages: ConversationMessage[],

@@ -6,11 +6,13 @@ const { ContextManager } = require("./manager.js");
 const { fromOpenAIMessages, toOpenAIMessages } = require("./openai.js");
 const { RollingMemory } = require("./rolling.js");
 const { PostgresStore } = require("./store/postgres.js");
+const { searchForm } = require("./store/sql.js");
 
 module.exports = {
   ContextManager,
   PostgresStore,
   RollingMemory,
+  searchForm,
   fromAgentMessage,
   toAgentMessages,
   fromOpenAIMessages,

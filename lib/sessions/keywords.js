@@ -11,23 +11,65 @@ const CHUNK_UNITS = 256;
 const TURN_UNITS = 4096;
 /** Units looked at of each text: enough to know what it is about. */
 const TEXT_UNITS = 4096;
-/** Longest keyword, units; what is longer is a hash or a path. */
+/** Longest keyword, units. */
 const WORD_UNITS = 40;
 /** Where a chunk may end without cutting a word. */
 const BREAKS = [" ", "\n", "，", "。", "、"];
 
-/** Keywords that stand for an answer. */
-const KEYWORDS = 8;
+/** Keywords that stand for an answer, and how many of them may be facts. */
+const KEYWORDS = 12;
+const FACTS = 8;
+/** Longest fact, UTF-16 units; what is longer is a hash or a blob. */
+const FACT_UNITS = 120;
+/** Words as they are written, with what stands in and around them; Chinese and other letters end them. */
+const WRITTEN = /[!-~$€£\u00c0-\u024f]+/gu;
+const AROUND = /^["'`([{<*,;:!?]+|["'`)\]}>*.,;:!?]+$/g;
+/**
+ * What no other word of the conversation can stand for: addresses and paths, names of files, numbers with what is written
+ * around them, identifiers.
+ */
+const FACT = /:\/\/|\w\/\w|^[~.]*\/\w|\w\.[a-z][a-z\d]{0,7}$|\d|\w_\w|[a-z][A-Z]/;
+const NAME = /^\p{Lu}\p{Ll}/u;
+const ABBREVIATION = /^(?:[A-Za-z]\.)+[A-Za-z]?$/;
 
 let segmenter;
 
-/** Rounds or pairs with keywords in place of the answer, and their questions as in `clipped`. */
+/**
+ * Rounds or pairs with keywords in place of the answer, and their questions as in `clipped`: the facts in the answer, then
+ * the words it is about.
+ */
 async function keywordPairs(pairs, clipped) {
-  const keywords = await keywordsOf(
+  const words = await keywordsOf(
     pairs.map(({ q, a }) => `${q}\n${a}`),
     KEYWORDS,
   );
-  return clipped.map(({ q }, index) => ({ q, a: keywords[index].join(", ") }));
+  return clipped.map(({ q }, index) => {
+    const facts = factsOf(pairs[index].a).filter((fact) => !q.includes(fact));
+    const said = facts.join(" ").toLowerCase();
+    const rest = words[index].filter((word) => !said.includes(word));
+    return { q, a: [...facts, ...rest].slice(0, KEYWORDS).join(", ") };
+  });
+}
+
+/** Addresses, paths, identifiers, numbers and names in a text: each once, in the order they come. */
+function factsOf(text) {
+  const facts = new Set();
+  let name = "";
+  let isWithinSentence = false;
+  for (const { 0: written, index } of text.slice(0, TEXT_UNITS).matchAll(WRITTEN)) {
+    const word = written.replace(AROUND, "");
+    const isName = isWithinSentence && NAME.test(word);
+    // The next part of a name takes the place of the parts before it.
+    if (isName) facts.delete(name);
+    name = isName ? `${name} ${word}`.trim() : "";
+    if (isName || isFact(word)) facts.add(name || word);
+    isWithinSentence = !/[.!?]["')]*$/.test(written) && text[index + written.length] === " ";
+  }
+  return [...facts].slice(0, FACTS);
+}
+
+function isFact(word) {
+  return word.length <= FACT_UNITS && FACT.test(word) && !ABBREVIATION.test(word);
 }
 
 /** Fewest texts of which "most" means something. */
@@ -89,4 +131,4 @@ function isTelling(word) {
   return word.length > 1 && word.length <= WORD_UNITS && !STOP_WORDS.has(word) && !/^[\d.,]+$/.test(word);
 }
 
-module.exports = { keywordPairs, keywordsOf };
+module.exports = { factsOf, keywordPairs, keywordsOf };

@@ -3,15 +3,15 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { count, oneOf, positive } = require("../hook/options.js");
+const { checkOptions, count, oneOf, positive, text } = require("../hook/options.js");
 const { storeOf } = require("./store/index.js");
 const { Opening } = require("./store/opening.js");
 const { WriteQueue } = require("./store/queue.js");
-const { ask, compressionOf, rowOf } = require("./compression.js");
-const { answerOf, checkMessage, fromAgentMessage, isPlain } = require("./conversation.js");
+const { askAbout, compressionOf } = require("./compression.js");
+const { answerOf, checkMessage, fromAgentMessage, isPlain, storable, written } = require("./conversation.js");
 const { atLeastOne, check, checkLimits, checkManagerOptions, name } = require("./limits.js");
 const { Notices } = require("./notices.js");
-const { Sessions } = require("./sessions.js");
+const { Sessions, keyOf } = require("./sessions.js");
 const { exportSessions, hitsOf, importSessions, listed } = require("./transfer.js");
 
 /** Messages a search finds, sessions on a page of a list, where no limit is asked for. */
@@ -79,13 +79,11 @@ class ContextManager {
 
   getOrCreateContext(sessionId, systemPrompt) {
     checkPrompt(systemPrompt);
-    const session = this.#find(sessionId) ?? this.#sessions.blank(sessionId);
-    this.#create(session, systemPrompt);
-    return session.context;
+    keyOf(sessionId);
+    return this.#report(this.#getOrCreate(sessionId, systemPrompt));
   }
 
-  async loadContext(sessionId, systemPrompt) {
-    checkPrompt(systemPrompt);
+  async #getOrCreate(sessionId, systemPrompt) {
     const session = await this.#load(sessionId);
     await this.#create(session, systemPrompt);
     return session.context;
@@ -96,7 +94,7 @@ class ContextManager {
     const needsPrompt = systemPrompt !== undefined && !session.hasSystem;
     if (session.exists && !needsPrompt) return undefined;
     const prompt = needsPrompt ? checkMessage({ role: "system", content: systemPrompt }) : undefined;
-    return this.#report(this.#setFields(session, {}, prompt, true));
+    return this.#setFields(session, {}, prompt, true);
   }
 
   async addMessage(sessionId, message) {
@@ -107,7 +105,7 @@ class ContextManager {
     if (!isPrompt || !(await this.#addPrompt(session, checked))) await this.#append(session, checked, isNew);
     if (this.#closing.signal.aborted) return;
     if (session.isStale || !session.isLoaded) await this.#sessions.refresh(session);
-    while (this.#isOver(session)) {
+    while (await this.#isOver(session)) {
       const { by } = await this.#compressOnce(session, this.#options.summarize);
       if (by === "none") return;
     }
@@ -116,21 +114,18 @@ class ContextManager {
   /** A system message that opens a session is its prompt. False where another process was quicker. */
   async #addPrompt(session, message) {
     const { prompt } = await this.#setFields(session, {}, message, true);
-    return prompt === undefined || prompt === JSON.stringify(message);
+    return prompt === undefined || prompt === written(message);
   }
 
   async #append(session, message, isNew) {
     const effect = (view) => view.add(message, isNew);
-    const entry = { id: message.id, body: JSON.stringify(message), text: message.content, isNew };
-    if (!this.#store.forgets && !isPlain(entry.text))
-      entry.text = entry.text.toWellFormed().replaceAll("\0", " ");
+    const entry = { id: message.id, body: written(message), text: storable(message.content) };
     const undo = (view) => view.remove([message.id]);
     await this.#write(session, effect, { kind: "append", messages: [entry] }, undo);
   }
 
-  getMessages(sessionId, includeSystem = true) {
-    const session = this.#find(sessionId);
-    if (session === undefined) return [];
+  async getMessages(sessionId, includeSystem = true) {
+    const session = await this.#load(sessionId);
     return includeSystem ? session.messages : session.messages.filter(({ role }) => role !== "system");
   }
 
@@ -149,7 +144,7 @@ class ContextManager {
     const clearing = this.#settle(session, effect, written).finally(() => {
       session.clears -= 1;
     });
-    return this.#report(clearing.then(() => this.#sessions.dropIfIdle(session)));
+    return this.#report(clearing.then(() => {}));
   }
 
   async setSystemPrompt(sessionId, systemPrompt) {
@@ -171,24 +166,25 @@ class ContextManager {
     return this.#report(this.#setFields(this.#touch(sessionId), fields, undefined, false));
   }
 
-  listSessions() {
+  async list(query) {
     this.#assertOpen();
-    return this.#sessions.ids();
-  }
-
-  async list({ namespace = this.#options.namespace, order = "created", limit = LIST_LIMIT, cursor } = {}) {
-    this.#assertOpen();
-    check("list", "namespace", namespace, name);
-    check("list", "order", order, oneOf("created", "updated"));
-    check("list", "limit", limit, atLeastOne);
+    const table = {
+      namespace: [this.#options.namespace, name],
+      order: ["created", oneOf("created", "updated")],
+      limit: [LIST_LIMIT, atLeastOne],
+      cursor: [undefined, text],
+    };
+    const asked = checkOptions("list", query, table);
     await this.#opening.ready();
-    return listed(await this.#store.list({ namespace, order, limit, cursor }));
+    await this.#queue.settled();
+    return listed(await this.#store.list(asked));
   }
 
-  getStats(sessionId) {
-    const session = this.#find(sessionId);
-    if (session === undefined) return undefined;
-    const { count: messages, tokens, compressions, tokensSaved } = session;
+  async getStats(sessionId) {
+    const session = await this.#load(sessionId);
+    if (!session.exists) return undefined;
+    const tokens = await session.tokens();
+    const { count: messages, compressions, tokensSaved } = session;
     return { messages, tokens, compressions, tokensSaved };
   }
 
@@ -200,30 +196,17 @@ class ContextManager {
     this.#setLimit("maxCompressedMessages", n);
   }
 
-  search(query, options) {
-    this.#assertOpen();
-    const asked = this.#searchQuery(query, options);
-    return this.#hits(this.#sessions.syncStore("search").search(asked));
-  }
-
-  async searchAsync(query, options) {
-    this.#assertOpen();
-    const asked = this.#searchQuery(query, options);
-    await this.#opening.ready();
-    return this.#hits(await this.#store.search(asked));
-  }
-
   /** What was cleared is not found any more, even where the store has not heard of it. */
-  #hits(found) {
-    return hitsOf(found).filter(({ sessionId, message }) => this.#sessions.mayShow(sessionId, message.id));
-  }
-
-  #searchQuery(query, { sessionId, limit = SEARCH_LIMIT } = {}) {
+  async search(query, options) {
+    this.#assertOpen();
     if (typeof query !== "string") throw new TypeError(`search: query must be a string, not ${typeof query}`);
-    check("search", "limit", limit, count);
+    const table = { sessionId: [undefined, text], limit: [SEARCH_LIMIT, count] };
+    const { sessionId, limit } = checkOptions("search", options, table);
+    const key = sessionId === undefined ? undefined : keyOf(sessionId);
+    await this.#opening.ready();
     const phrases = native().searchPhrases(query);
-    const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
-    return { namespace: this.#options.namespace, key, phrases, limit };
+    const found = await this.#store.search({ namespace: this.#options.namespace, key, phrases, limit });
+    return hitsOf(found).filter(({ sessionId, message }) => this.#sessions.mayShow(sessionId, message.id));
   }
 
   async deleteMessages(sessionId, ids) {
@@ -233,7 +216,7 @@ class ContextManager {
     const wanted = new Set(ids);
     const rows = session.rows.slice();
     const indices = rows.flatMap(({ message }, index) => (wanted.has(message.id) ? [index] : []));
-    for (const index of await ask("groupsOf", { rows: rows.map(rowOf), indices })) {
+    for (const index of await askAbout("groupsOf", rows, { indices })) {
       wanted.add(rows[index].message.id);
     }
     const all = [...wanted];
@@ -241,11 +224,12 @@ class ContextManager {
     return all;
   }
 
-  async prune({ maxAgeDays } = {}) {
+  async prune(options) {
     this.#assertOpen();
-    check("prune", "maxAgeDays", maxAgeDays, positive);
+    const { maxAgeDays } = checkOptions("prune", options, { maxAgeDays: [undefined, positive] });
+    if (maxAgeDays === undefined) throw new TypeError("prune: option maxAgeDays is missing");
     await this.#opening.ready();
-    await this.#queue.drained();
+    await this.#queue.settled();
     const pruned = await this.#store.prune(this.#options.namespace, Date.now() - maxAgeDays * DAY_MS);
     this.#sessions.distrust();
     return pruned;
@@ -255,8 +239,8 @@ class ContextManager {
   async *export(sessionId) {
     this.#assertOpen();
     await this.#opening.ready();
-    await this.#queue.drained();
-    const key = sessionId === undefined ? undefined : this.#sessions.keyOf(sessionId);
+    await this.#queue.settled();
+    const key = sessionId === undefined ? undefined : keyOf(sessionId);
     yield* exportSessions(this.#store, this.#options.namespace, key);
   }
 
@@ -274,7 +258,7 @@ class ContextManager {
     const question = checkMessage({ role: "user", content: text });
     await this.addMessage(sessionId, question);
     try {
-      const answer = await complete(this.getMessages(sessionId), { sessionId, signal });
+      const answer = await complete(await this.getMessages(sessionId), { sessionId, signal });
       const message = answerOf(answer);
       await this.addMessage(sessionId, message);
       return message.content;
@@ -286,7 +270,7 @@ class ContextManager {
 
   /** Adds to the session what an Agent says, does and gets from its tools. Returns what ends this. */
   attach(agent, sessionId) {
-    this.#sessions.keyOf(sessionId);
+    keyOf(sessionId);
     return agent.subscribe((event) => {
       if (event?.type !== "message_end" || event.message?.role === "system") return;
       const message = fromAgentMessage(event.message);
@@ -318,11 +302,6 @@ class ContextManager {
     this.#options[name] = n;
   }
 
-  #find(sessionId) {
-    this.#assertOpen();
-    return this.#sessions.find(sessionId);
-  }
-
   async #load(sessionId) {
     this.#assertOpen();
     return this.#sessions.load(sessionId);
@@ -336,7 +315,7 @@ class ContextManager {
 
   #setFields(session, fields, prompt, ifAbsent) {
     const effect = (view) => view.set(fields, ifAbsent ? (view.prompt ?? prompt) : prompt);
-    const body = prompt && { prompt: JSON.stringify(prompt), promptIfAbsent: ifAbsent };
+    const body = prompt && { prompt: written(prompt), promptIfAbsent: ifAbsent };
     return this.#write(session, effect, { kind: "fields", fields, ...body });
   }
 
@@ -361,9 +340,9 @@ class ContextManager {
     }
   }
 
-  #isOver(session) {
+  async #isOver(session) {
     const { maxMessages, maxTokens } = this.#options;
-    return session.count > maxMessages || (maxTokens !== undefined && session.tokens > maxTokens);
+    return session.count > maxMessages || (maxTokens !== undefined && (await session.tokens()) > maxTokens);
   }
 
   #compressOnce(session, summarize) {

@@ -4,7 +4,16 @@
 "use strict";
 
 const { countTokensAsync } = require("../tools/count.js");
-const { amount, checkOptions, count, handler, orFunction, positive, ratio } = require("../hook/options.js");
+const {
+  amount,
+  atLeastOne,
+  checkOptions,
+  count,
+  handler,
+  orFunction,
+  positive,
+  ratio,
+} = require("../hook/options.js");
 const { Gauge, withoutReport } = require("./gauge.js");
 const { keywordPairs } = require("./keywords.js");
 const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");
@@ -29,7 +38,7 @@ const OPTIONS = {
   postCheckRatio: [0.8, ratio],
   overflowRatio: [0.8, ratio],
   keepMessages: [2, count],
-  maxPairs: [15, count],
+  maxPairs: [15, atLeastOne],
   timeoutMs: [30_000, positive],
   onEvent: [undefined, handler],
 };

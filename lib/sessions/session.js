@@ -2,8 +2,14 @@
 // to the store shows at once; what the store answers tells whether somebody else has changed the session meanwhile.
 "use strict";
 
-const { countTokens } = require("../tools/count.js");
+const { countTokens, countTokensAsync } = require("../tools/count.js");
 const { frozen, readCall } = require("./conversation.js");
+
+/** UTF-16 units counted before the event loop gets its turn, about a ms; and what a message costs beside its text. */
+const TURN_UNITS = 16 * 1024;
+const UNITS_BESIDE = 256;
+/** Units of a message that is counted on a worker. */
+const LONG_UNITS = 16 * 1024;
 
 const counted = new WeakMap();
 
@@ -27,8 +33,6 @@ class Session {
   inFlight = [];
   /** How many clears of it are on their way to the store. */
   clears = 0;
-  /** State of the store's foreign writes when this was last compared. */
-  generation = undefined;
   #loadedIds = undefined;
   #createdAt = Date.now();
   #updatedAt = this.#createdAt;
@@ -50,8 +54,19 @@ class Session {
     return this.rows.length + (this.prompt === undefined ? 0 : 1);
   }
 
-  get tokens() {
-    return this.messages.reduce((sum, message) => sum + tokensOf(message), 0);
+  /** Tokens of all messages; counting many lets others have their turn. */
+  async tokens() {
+    let tokens = 0;
+    let units = 0;
+    for (const message of this.messages) {
+      if (!counted.has(message)) units += message.content.length + UNITS_BESIDE;
+      tokens += message.content.length > LONG_UNITS ? await longTokensOf(message) : tokensOf(message);
+      if (units > TURN_UNITS) {
+        units = 0;
+        await new Promise(setImmediate);
+      }
+    }
+    return tokens;
   }
 
   get hasSystem() {
@@ -193,6 +208,12 @@ function tokensOf(message) {
     counted.set(message, tokens);
   }
   return tokens;
+}
+
+/** The same on a worker. */
+async function longTokensOf(message) {
+  if (!counted.has(message)) counted.set(message, await countTokensAsync(countable(message)));
+  return counted.get(message);
 }
 
 /** A message as the counting knows it. */

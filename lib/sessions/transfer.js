@@ -2,7 +2,7 @@
 // too. Whole sessions are imported, or not at all.
 "use strict";
 
-const { frozen } = require("./conversation.js");
+const { frozen, jsonText, storable, written } = require("./conversation.js");
 
 const FORMAT = "pi-strata-session";
 const VERSION = 1;
@@ -87,7 +87,7 @@ async function* exportSession(store, namespace, key) {
 }
 
 function line(value) {
-  return `${JSON.stringify(value)}\n`;
+  return `${jsonText(value)}\n`;
 }
 
 /** Operations that import what `chunks` of text say, session by session; throws a TypeError that names the line. */
@@ -162,8 +162,8 @@ function messageOf({ message, seq, place, isLive, isSummary }, number) {
     [seq, place].every((at) => Number.isSafeInteger(at) && at > 0) &&
     [isLive, isSummary].every((flag) => typeof flag === "boolean");
   if (!isSound) throw refused(number, "it is no message of a session");
-  const text = isSummary ? "" : message.content;
-  return { id: message.id, body: JSON.stringify(message), text, seq, place, isLive, isSummary };
+  const text = isSummary ? "" : storable(message.content);
+  return { id: message.id, body: written(message), text, seq, place, isLive, isSummary };
 }
 
 function refused(number, why) {

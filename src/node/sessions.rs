@@ -1,5 +1,5 @@
 //! Sessions for JavaScript: the SQLite store, and the decisions about what any store holds. What goes in and comes out
-//! are texts of JSON in the shapes of `lib/sessions/store/store.d.ts`; the work is done on a worker thread, unless its name says now.
+//! are texts of JSON in the shapes of `lib/sessions/store/store.d.ts`; the work is done on a worker thread.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use napi_derive::napi;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
@@ -17,20 +18,22 @@ use crate::sessions::message::Said;
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
 use crate::sessions::sqlite;
-use crate::sessions::store::{ListQuery, NewMessage, Operation, Page, SearchQuery, Store, When, check_place};
+use crate::sessions::store::{self, Answer, Dialect, Operation, Question, Store, check_place};
 use crate::sessions::summary::{LetGo, Summary, summarise};
 
 /// What is asked of the store.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", untagged)]
 enum Request {
+    Question(Question),
+    Work(Work),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Work {
     Open,
-    Apply(Vec<Operation>),
-    Load(String, String),
-    Stamp(String, String),
-    Read(String, String, Page),
-    List(ListQuery),
-    Search(SearchQuery),
+    Erase,
     Prune(String, i64),
     Close,
 }
@@ -43,7 +46,7 @@ pub struct SessionStore {
     batches: Arc<Mutex<VecDeque<Arc<Batch>>>>,
 }
 
-/// Changes on their way: done by the worker, or before by somebody who cannot wait for it.
+/// Changes on their way: done by the worker, or before by a process that ends.
 struct Batch(Mutex<Progress>);
 
 enum Progress {
@@ -69,23 +72,6 @@ impl Batch {
     }
 }
 
-/// A session after a message was appended to it, and the message's place.
-#[napi(object)]
-pub struct AppendedMessage {
-    /// Number of the session.
-    pub session: f64,
-    /// As the store counts them.
-    pub version: f64,
-    /// As the store counts them.
-    pub revision: f64,
-    /// ms since 1970.
-    pub created_at: f64,
-    /// ms since 1970.
-    pub updated_at: f64,
-    /// Of the message.
-    pub seq: f64,
-}
-
 fn apply(store: &Store, operations: &str) -> Result<String> {
     written(store.apply(&parsed::<Vec<Operation>>(operations)?))
 }
@@ -106,7 +92,7 @@ impl SessionStore {
     pub fn ask(&self, request: String) -> Result<Promise<String>> {
         guarded(|| {
             let store = self.store.clone();
-            Ok(task(move || answer(&store, parsed(&request)?, When::Later)))
+            Ok(task(move || answer(&store, parsed(&request)?)))
         })
     }
 
@@ -133,58 +119,46 @@ impl SessionStore {
             for batch in batches {
                 batch.run(&self.store);
             }
-            apply(&self.store, &operations)
+            let outcomes = apply(&self.store, &operations)?;
+            self.store.erase()?;
+            Ok(outcomes)
         })
-    }
-
-    /// Appends here, in memory, a message whose id is new.
-    #[napi]
-    pub fn append_new(
-        &self,
-        namespace: String,
-        key: String,
-        id: String,
-        body: String,
-    ) -> Result<AppendedMessage> {
-        guarded(|| {
-            let (stamp, seq) = self.store.append_new(&namespace, &key, NewMessage { id, body })?;
-            Ok(AppendedMessage {
-                session: stamp.session as f64,
-                version: stamp.version as f64,
-                revision: stamp.revision as f64,
-                created_at: stamp.created_at as f64,
-                updated_at: stamp.updated_at as f64,
-                seq: seq as f64,
-            })
-        })
-    }
-
-    /// Answers a short request here.
-    #[napi]
-    pub fn ask_now(&self, request: String) -> Result<String> {
-        guarded(|| answer(&self.store, parsed(&request)?, When::Now))
-    }
-
-    /// Changes when another process has written.
-    #[napi]
-    pub fn foreign_writes(&self) -> Result<f64> {
-        guarded(|| Ok(self.store.foreign_writes()? as f64))
     }
 }
 
-fn answer(store: &Store, request: Request, when: When) -> Result<String> {
-    let reading = store.reading(when);
+fn answer(store: &Store, request: Request) -> Result<String> {
     match request {
-        Request::Open => written(store.open()),
-        Request::Apply(operations) => written(store.apply_now(&operations)),
-        Request::Load(namespace, key) => written(reading.load(&namespace, &key)),
-        Request::Stamp(namespace, key) => written(reading.stamp(&namespace, &key)),
-        Request::Read(namespace, key, page) => written(reading.page(&namespace, &key, &page)),
-        Request::List(query) => written(reading.list(&query)),
-        Request::Search(query) => written(reading.search(&query)),
-        Request::Prune(namespace, before) => written(store.prune(&namespace, before)),
-        Request::Close => written(store.close()),
+        Request::Question(question) => {
+            let rows = store.ask(&question)?;
+            let rows: Vec<_> = rows.iter().map(|Answer(row)| row.get()).collect();
+            Ok(format!("[{}]", rows.join(",")))
+        }
+        Request::Work(Work::Open) => written(store.open()),
+        Request::Work(Work::Erase) => written(store.erase()),
+        Request::Work(Work::Prune(namespace, before)) => written(store.prune(&namespace, before)),
+        Request::Work(Work::Close) => written(store.close()),
     }
+}
+
+/// The statements that commit operations in Postgres, as JSON: `[statement, values]` for each.
+#[napi]
+pub fn store_script(operations: String) -> Result<String> {
+    guarded(|| json(&store::script(Dialect::Postgres, &parsed::<Vec<Operation>>(&operations)?)))
+}
+
+/// The outcomes of operations, from the rows that Postgres answered to each of their statements.
+#[napi]
+pub fn store_outcomes(operations: String, rows: String) -> Result<String> {
+    guarded(|| {
+        let operations: Vec<Operation> = parsed(&operations)?;
+        written(store::outcomes(Dialect::Postgres, &operations, &parsed::<Vec<Vec<Answer>>>(&rows)?))
+    })
+}
+
+/// The statement that answers a question in Postgres, and its values; `null` where there is nothing to look for.
+#[napi]
+pub fn store_question(question: String) -> Result<String> {
+    guarded(|| written(store::asked(Dialect::Postgres, &parsed(&question)?)))
 }
 
 fn written<T: Serialize>(answer: std::result::Result<T, sqlite::Error>) -> Result<String> {
@@ -208,7 +182,7 @@ pub(super) fn refused(error: &serde_json::Error) -> Failure {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
-    body: String,
+    body: Box<RawValue>,
     #[serde(default)]
     is_summary: bool,
 }
@@ -248,15 +222,9 @@ pub fn plan_compression(request: String) -> Result<Promise<String>> {
     guarded(|| Ok(task(move || plan(&request))))
 }
 
-/// `plan_compression` here, for messages of some KB.
-#[napi]
-pub fn plan_compression_now(request: String) -> Result<String> {
-    guarded(|| plan(&request))
-}
-
 fn plan(request: &str) -> Result<String> {
     let request: PlanRequest = parsed(request)?;
-    let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(&row.body)).collect();
+    let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(row.body.get())).collect();
     let keep = Keep { messages: request.keep, tokens: request.keep_tokens, has_prompt: request.has_prompt };
     let indices = let_go(&messages, &keep);
     let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
@@ -304,7 +272,7 @@ pub fn summarise_session(request: String) -> Result<Promise<String>> {
             let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
             let messages: Vec<_> = rows
                 .iter()
-                .map(|row| LetGo { said: Said::from_json(&row.body), is_summary: row.is_summary })
+                .map(|row| LetGo { said: Said::from_json(row.body.get()), is_summary: row.is_summary })
                 .collect();
             json(&Made::from(summarise(&digest, answer.as_deref(), &messages, language)))
         }))
@@ -323,7 +291,7 @@ pub fn groups_of(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
             let GroupsRequest { rows, indices } = parsed(&request)?;
-            let messages: Vec<_> = rows.iter().map(|row| Said::from_json(&row.body)).collect();
+            let messages: Vec<_> = rows.iter().map(|row| Said::from_json(row.body.get())).collect();
             json(&with_groups(&messages, &indices))
         }))
     })

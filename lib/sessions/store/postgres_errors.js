@@ -48,7 +48,7 @@ const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 /** States in which the server is not there: trying again later may help. 08: connection, 53300: too many clients. */
 const UNAVAILABLE = ["08", "53300", "57P"];
 /** What goes away if the transaction is run again at once. */
-const CONFLICTS = ["40001", "40P01"];
+const CONFLICTS = ["40001", "40P01", "23505"];
 
 /** Codes of Node's sockets and resolver. */
 const NETWORK = /^E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL|NOENT|ACCES)/;

@@ -16,6 +16,8 @@ class WriteQueue {
   #store;
   #opening;
   #lanes;
+  /** Clears that are committed, and whose messages are being erased. */
+  #erasing = new Set();
   /** Writes under way that hold even if the process ends now. */
   #last = 0;
 
@@ -27,13 +29,6 @@ class WriteQueue {
 
   /** Resolves with the outcome once it is stored. */
   write(operation) {
-    // In memory nothing waits for a disk: a worker would only cost the way there, but where much is to be deleted.
-    const { forgets, sync } = this.#store;
-    const isNear = forgets && sync !== undefined && operation.kind !== "clear";
-    return isNear ? this.#writeHere(operation) : this.#enqueue(operation);
-  }
-
-  #enqueue(operation) {
     return new Promise((resolve, reject) => {
       const lane = this.#lanes[laneOf(operation.key, this.#lanes.length)];
       lane.waiting.push({ operation, resolve, reject });
@@ -41,23 +36,10 @@ class WriteQueue {
     });
   }
 
-  async #writeHere(operation) {
-    const [lane] = this.#lanes;
-    if (lane.running !== undefined) return this.#enqueue(operation);
-    try {
-      return this.#store.sync.apply([operation])[0];
-    } catch (error) {
-      // A search on a worker indexes what is new.
-      if (error?.code !== "ERR_DATABASE_LOCKED") throw error;
-      return this.#enqueue(operation);
-    }
-  }
-
   /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
   async writeAtLast(operation) {
-    const { sync } = this.#store;
     const written = this.write(operation);
-    if (sync?.applyLast === undefined || this.#store.forgets) return written;
+    if (this.#store.applyLast === undefined || this.#store.forgets) return written;
     this.#last += 1;
     if (this.#last === 1) process.once("exit", this.#finish);
     try {
@@ -71,15 +53,21 @@ class WriteQueue {
   #finish = () => {
     const [lane] = this.#lanes;
     try {
-      this.#store.sync.applyLast(lane.waiting.map((write) => write.operation));
+      this.#store.applyLast(lane.waiting.map((write) => write.operation));
     } catch {
       // Nobody is left to be told.
     }
   };
 
   /** Resolves when all that was written so far is stored, or was refused. */
-  async drained() {
+  async settled() {
     await Promise.all(this.#lanes.map((lane) => lane.running));
+  }
+
+  /** The same, and what was cleared is erased. */
+  async drained() {
+    await this.settled();
+    await Promise.allSettled(this.#erasing);
   }
 
   async #run(lane) {
@@ -94,7 +82,9 @@ class WriteQueue {
     try {
       await this.#opening.ready();
       const outcomes = await this.#store.apply(batch.map(({ operation }) => operation));
-      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]);
+      for (const [index, { operation, resolve }] of batch.entries()) {
+        resolve(this.#erased(operation, outcomes[index]));
+      }
     } catch (error) {
       if (batch.length > 1 && MAY_BE_ONES_OWN.has(error?.code)) {
         for (const write of batch) await this.#commit([write]);
@@ -102,6 +92,14 @@ class WriteQueue {
         for (const { reject } of batch) reject(error);
       }
     }
+  }
+
+  /** The outcome: of a clear, once nothing of the session is left, for which no other write waits. */
+  #erased({ kind }, outcome) {
+    if (kind !== "clear" || !outcome.applied || this.#store.erase === undefined) return outcome;
+    const erasing = this.#store.erase().then(() => outcome);
+    this.#erasing.add(erasing);
+    return erasing.finally(() => this.#erasing.delete(erasing));
   }
 }
 

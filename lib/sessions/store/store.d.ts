@@ -21,18 +21,17 @@ export interface Store {
   readonly parallel?: number;
   /** Whether what a session lets go is deleted instead of kept for search. Default false; the in-memory store does. */
   readonly forgets?: boolean;
-  /** Answers at once, where the store can: then the manager's synchronous methods work on every session. */
-  readonly sync?: SyncStore;
 
   /**
-   * Opens what is there or makes it; called before anything else, and again only where it rejected. Migrates an older schema in a transaction under
-   * a lock; refuses a newer one (`ERR_DATABASE_VERSION`).
+   * Opens what is there or makes it; called before anything else, and again only where it rejected. Refuses what a newer
+   * release made (`ERR_DATABASE_VERSION`).
    * @param report takes events for the host: reconnecting, a damaged file salvaged. Never throws.
    */
   open(report: (event: StoreEvent) => void): Promise<void>;
 
   /**
-   * Commits all operations in one transaction, in the order given, or none. The answer has one outcome for each.
+   * Commits all operations in one transaction, in the order given, or none. The answer has one outcome for each, in the
+   * same order; none of no operations. Rejects for a `kind` that it does not know, before it changes anything.
    *
    * Resolves only when the store would give the changes back after a crash of this process and, where it has one, of
    * its server. Rejects when nothing was stored. Where a store cannot know (the connection broke during the commit) it
@@ -40,6 +39,18 @@ export interface Store {
    * summary; it must not repeat a "clear", which could take what came after it: it rejects with `ERR_STORE_UNCERTAIN`.
    */
   apply(operations: StoreOperation[]): Promise<StoreOutcome[]>;
+
+  /**
+   * `apply` at once, for a process that ends: after all that is under way, and however long that takes. Without it, a
+   * session may be there again that its host cleared just before the process ended.
+   */
+  applyLast?(operations: StoreOperation[]): void;
+
+  /**
+   * Resolves when nothing is left of the sessions that were cleared, where "clear" itself does not see to that. No write
+   * waits for it, and it holds none up.
+   */
+  erase?(): Promise<void>;
 
   /** A session as it is now, in one snapshot; undefined if there is none. */
   load(namespace: string, key: string): Promise<StoredSession | undefined>;
@@ -64,39 +75,26 @@ export interface Store {
   list(query: ListQuery): Promise<{ sessions: ListedSession[]; cursor?: string }>;
 
   /**
-   * Messages whose words hold every phrase, the newest appended first. Words, case and accents are the affair of
-   * `native().searchForm`, which makes of a text its words in lower case without accents, each Chinese or Japanese
-   * character a word, all with one space between. A phrase, in the same form, is in a text if the words follow each other
-   * there, the last of them as a beginning. So `(" " + form).includes(" " + phrase)` says it all. No phrases: no hits.
-   * Summaries are not found: they are stored without text.
+   * Messages whose words hold every phrase, the newest appended first, over all sessions of the namespace or in that of
+   * `key`; those let go too. Phrases come in the form that `searchForm`, which pi-strata exports, gives a text: its words in
+   * lower case without accents, each Chinese or Japanese character a word, one space between. A phrase is in a text if the
+   * words follow each other there, the last of them as a beginning: `(" " + searchForm(text)).includes(" " + phrase)`.
+   * No phrases: no hits. Summaries are not found: they come without text.
    */
   search(query: SearchQuery): Promise<StoreHit[]>;
 
   /**
-   * Forgets for good the sessions of a namespace that nothing was done to since `before` (ms since 1970), and of the
-   * others the messages let go that were appended before. What a session still keeps stays.
+   * Forgets for good the sessions of a namespace whose `updatedAt` is below `before` (ms since 1970), and of the others the
+   * messages let go whose `at` is. What a session still keeps stays. The answer counts the sessions that are gone, and all
+   * messages that are: those of these sessions, summaries and let go ones included, and the others' let go ones.
    */
   prune(namespace: string, before: number): Promise<{ sessions: number; messages: number }>;
 
-  /** Closes when what is under way is done. Closing twice does nothing; every other call rejects afterwards. */
-  close(): Promise<void>;
-}
-
-/** The same answers at once; for short work only. */
-export interface SyncStore {
-  /** As `apply`, but gives up at once with `ERR_DATABASE_LOCKED` where another process holds the lock. */
-  apply(operations: StoreOperation[]): StoreOutcome[];
   /**
-   * Commits what is under way in `Store.apply`, then these, however long that takes: the process ends after it, and a
-   * session that its host cleared just before must not be there afterwards.
+   * Closes when what is under way is done. Closing twice does nothing; every other call rejects afterwards, with the code
+   * `ERR_DATABASE_CLOSED`.
    */
-  applyLast?(operations: StoreOperation[]): void;
-  load(namespace: string, key: string): StoredSession | undefined;
-  stamp(namespace: string, key: string): Stamp | undefined;
-  list(query: ListQuery): { sessions: ListedSession[]; cursor?: string };
-  search(query: SearchQuery): StoreHit[];
-  /** Changes whenever another process or connection has written: while it stays, no stamp has to be asked for. */
-  foreignWrites(): number;
+  close(): Promise<void>;
 }
 
 /**
@@ -139,17 +137,16 @@ export interface NewMessage {
   id: string;
   body: string;
   text: string;
-  /** The id was made for this message: no other has it, and a store need not look. */
-  isNew?: boolean;
 }
 
 /**
  * What became of one operation. `applied` is false for a "compress" whose revision was not the session's, for a
- * "clear", "compress" or "delete" of a session that is not there, and for an "import" of one that is; `stamp` is then what the session is now, if it is.
+ * "clear", "compress" or "delete" of a session that is not there, and for an "import" of one that is; `stamp` is then what
+ * the session is now, if it is: `{ applied: false }` is the whole answer where it is not.
  */
 export interface StoreOutcome {
   applied: boolean;
-  /** The session after this operation; undefined if there is none. */
+  /** The session after this operation. Absent, not undefined or null, where there is none: so after every "clear". */
   stamp?: Stamp;
   /** Of "append": the place in the session of each message, ascending. */
   seqs?: number[];

@@ -85,10 +85,10 @@ impl History {
     pub fn open(location: &str, tables: Tables) -> Result<(Self, Option<std::path::PathBuf>), Error> {
         let create = tables.create();
         let wanted = tables.wanted();
-        let opened =
-            sqlite::open(location, &sqlite::Schema { tables: &wanted, create: &create, joins_others: true })?;
+        let (set_up, version) = (|_: &rusqlite::Connection| Ok(()), None);
+        let schema = sqlite::Schema { tables: &wanted, create: &create, set_up, version, joins_others: true };
+        let opened = sqlite::open(location, &schema)?;
         let connection = opened.connection;
-        tables.migrate(&connection)?;
         let columns = Columns::of(&connection, &tables.history)?;
         Ok((Self { connection, tables, columns }, opened.set_aside))
     }
@@ -344,31 +344,6 @@ mod tests {
                 "{given}"
             );
         }
-    }
-
-    #[test]
-    fn the_tables_of_an_older_release_get_their_columns() {
-        let file = File::new("older");
-        let old = Connection::open(&file.0).expect("opens");
-        old.pragma_update(None, "application_id", sqlite::APPLICATION_ID).expect("marks");
-        old.execute_batch(
-            "CREATE TABLE history(id INTEGER PRIMARY KEY AUTOINCREMENT, chat_id INTEGER NOT NULL, role TEXT NOT NULL,
-                text TEXT NOT NULL, created_at TEXT NOT NULL);
-             CREATE TABLE events(id INTEGER PRIMARY KEY AUTOINCREMENT, type TEXT NOT NULL, payload TEXT NOT NULL,
-                created_at TEXT NOT NULL);
-             INSERT INTO history(chat_id, role, text, created_at) VALUES (5, 'user', 'before', '');",
-        )
-        .expect("creates");
-        let history = open(file.location());
-        let extra = Some("{}".to_owned());
-        history.append(&[NewRow { extra: extra.clone(), ..row(5, "after") }]).expect("stores");
-        assert_eq!(texts(&history, 5, 9), ["before", "after"]);
-        assert_eq!(newest(&history, 5, 1).rows.first().and_then(|row| row.extra.clone()), extra);
-        history.record("k", Some(&ChatId::Number(5)), "{}").expect("stores");
-        let event: (i64, String) = old
-            .query_row("SELECT chat_id, event_type FROM events", [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .expect("is there");
-        assert_eq!(event, (5, "k".to_owned()));
     }
 
     #[test]

@@ -1,14 +1,9 @@
-//! The tables of a history, under the names a host gave them: what must be there, what is made, what older releases
-//! lacked.
+//! The tables of a history, under the names a host gave them: what must be there, and what is made.
 
-use crate::sessions::sqlite::{APPLICATION_ID, Error, rusqlite};
+use crate::sessions::sqlite::{Error, rusqlite};
 
-/// The statements, by part; the package publishes the same file.
+/// The statements, by part.
 const SQL: &str = include_str!("tables.sql");
-/// The columns of the tables that releases before 0.2 made.
-const OLD_HISTORY: [&str; 5] = ["id", "chat_id", "role", "text", "created_at"];
-const OLD_EVENTS: [&str; 4] = ["id", "type", "payload", "created_at"];
-
 /// The names of the tables: letters, digits and `_`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
@@ -37,41 +32,6 @@ impl Tables {
 
     pub(super) fn create_events(&self) -> String {
         self.named(part("events"))
-    }
-
-    /// Gives the tables of an older release, and no others, their newer columns.
-    ///
-    /// # Errors
-    /// Locked, full, damaged. A file that may only be read stays as it is.
-    pub(super) fn migrate(&self, connection: &rusqlite::Connection) -> Result<(), Error> {
-        if self.outdated(connection)?.is_empty() || connection.is_readonly("main")? {
-            return Ok(());
-        }
-        let transaction =
-            rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
-        // Another process may have been faster.
-        for name in self.outdated(&transaction)? {
-            transaction.execute_batch(&self.named(part(name)))?;
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// The parts of the SQL that tables made here still need.
-    fn outdated(&self, connection: &rusqlite::Connection) -> Result<Vec<&'static str>, Error> {
-        let application_id: i32 =
-            connection.query_row("SELECT application_id FROM pragma_application_id", [], |row| row.get(0))?;
-        if application_id != APPLICATION_ID {
-            return Ok(Vec::new());
-        }
-        let mut parts = Vec::new();
-        if Columns::of(connection, &self.history)?.are(&OLD_HISTORY) {
-            parts.push("history 2");
-        }
-        if Columns::of(connection, &self.events)?.are(&OLD_EVENTS) {
-            parts.push("events 2");
-        }
-        Ok(parts)
     }
 
     fn named(&self, sql: &str) -> String {
@@ -104,10 +64,6 @@ impl Columns {
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    fn are(&self, names: &[&str]) -> bool {
-        self.0 == names
     }
 }
 

@@ -1,5 +1,5 @@
--- The tables of a pipeline in SQLite, under names a host may choose. Each line `-- @name` begins a part: what a new file
--- gets, and what a file of an older release of pi-strata gets besides. Tables that a host made stay as they are.
+-- The tables of a pipeline in SQLite, under names a host may choose. Each line `-- @name` begins a part. Tables that a host
+-- made stay as they are.
 
 -- @history
 CREATE TABLE IF NOT EXISTS "history" (
@@ -22,10 +22,3 @@ CREATE TABLE IF NOT EXISTS "events" (
   payload TEXT NOT NULL,
   created_at TEXT NOT NULL
 );
-
--- @history 2
-ALTER TABLE "history" ADD COLUMN extra TEXT;
-
--- @events 2
-ALTER TABLE "events" RENAME COLUMN type TO event_type;
-ALTER TABLE "events" ADD COLUMN chat_id;

@@ -70,6 +70,19 @@ pub(super) fn copy_to_read(path: &Path) -> Result<PathBuf, Error> {
     Ok(copy)
 }
 
+/// Whether changes stand beside the file that are not in it yet.
+pub(super) fn has_log(path: &Path) -> bool {
+    fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
+}
+
+/// The name by which `SQLite` opens a file that nobody changes.
+pub(super) fn immutable_uri(path: &Path) -> Result<String, Error> {
+    let path = path.to_str().ok_or(Kind::BadPath)?;
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23").replace('\\', "/");
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    Ok(format!("file:{slash}{path}?immutable=1"))
+}
+
 /// Removes a copy and what was made beside it.
 pub(super) fn remove_all(path: &Path) {
     for name in

@@ -41,6 +41,10 @@ pub struct Schema<'a> {
     pub tables: &'a [(&'a str, &'a [&'a str])],
     /// Makes what is not there yet: `CREATE … IF NOT EXISTS` only.
     pub create: &'a str,
+    /// Gives a connection what the tables ask of it.
+    pub set_up: fn(&Connection) -> Result<(), rusqlite::Error>,
+    /// Of the tables, as the file says it (`user_version`); a newer one is refused.
+    pub version: Option<i32>,
     /// Whether the tables may live in a database that another program made.
     pub joins_others: bool,
 }
@@ -144,19 +148,62 @@ fn read_only_if_readable(error: Error, path: &Path) -> Error {
     if error.kind() == Kind::CannotOpen && is_readable { Kind::ReadOnly.into() } else { error }
 }
 
+/// A connection that only reads, to a file that was opened before.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_reader(location: &str, schema: &Schema<'_>) -> Result<Connection, Error> {
+    let path = file::absolute(location)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut reader = Connection::open_with_flags(&path, flags)?;
+    if reader.is_readonly("main")? && !can_read(&reader)? {
+        reader = open_immutable(&path)?;
+    }
+    reader.busy_timeout(BUSY_TIMEOUT)?;
+    reader.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    (schema.set_up)(&reader)?;
+    reader.pragma_update(None, "query_only", true)?;
+    Ok(reader)
+}
+
 fn attempt(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Connection, Error> {
     file::create_private(path)?;
     // The path is absolute, so it can never be taken for a `file:` URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    if connection.is_readonly("main")? && !can_read(&connection)? {
+        connection = open_immutable(path)?;
+    }
     prepare(&connection, schema, busy_timeout)?;
     Ok(connection)
+}
+
+/// False of a file with a log of its own, where nothing may be written beside it.
+fn can_read(connection: &Connection) -> Result<bool, Error> {
+    match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(Error::from) {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.kind(), Kind::CannotOpen | Kind::ReadOnly) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file that nobody can write to, without the log that cannot be made beside it.
+fn open_immutable(path: &Path) -> Result<Connection, Error> {
+    // What stands in the log alone would be missing.
+    if file::has_log(path) {
+        return Err(Kind::ReadOnly.into());
+    }
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Ok(Connection::open_with_flags(file::immutable_uri(path)?, flags)?)
 }
 
 fn prepare(connection: &Connection, schema: &Schema<'_>, busy_timeout: Duration) -> Result<(), Error> {
     connection.busy_timeout(busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    (schema.set_up)(connection)?;
     if connection.is_readonly("main")? {
+        check_version(connection, schema)?;
         return match absent(connection, schema)? {
             None => Ok(()),
             Some(_) => Err(Kind::ReadOnly.into()),
@@ -179,8 +226,16 @@ fn use_write_ahead_log(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+fn check_version(connection: &Connection, schema: &Schema<'_>) -> Result<(), Error> {
+    let Some(known) = schema.version else { return Ok(()) };
+    let version: i32 =
+        connection.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
+    if version > known { Err(Kind::Version.into()) } else { Ok(()) }
+}
+
 /// In one transaction, so that of two processes one creates and the other finds.
 fn create_tables(connection: &Connection, schema: &Schema<'_>) -> Result<(), Error> {
+    check_version(connection, schema)?;
     if absent(connection, schema)?.is_none() {
         return Ok(());
     }
@@ -203,6 +258,9 @@ fn create_tables(connection: &Connection, schema: &Schema<'_>) -> Result<(), Err
         return Err(Error::foreign(format!("its table {missing} has other columns")));
     }
     created?;
+    if let Some(version) = schema.version {
+        transaction.pragma_update(None, "user_version", version)?;
+    }
     transaction.commit()?;
     Ok(())
 }

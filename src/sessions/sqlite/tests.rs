@@ -7,6 +7,8 @@ use super::*;
 const SCHEMA: Schema = Schema {
     tables: &[("note", &["id", "text"])],
     create: "CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)",
+    set_up: |_| Ok(()),
+    version: None,
     joins_others: false,
 };
 const SOON: Duration = Duration::from_millis(50);

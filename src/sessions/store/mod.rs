@@ -1,76 +1,60 @@
-//! Sessions in SQLite: rows in order, those a session has let go beside those it keeps, and an index of their words.
-//! What was committed survives the death of the process. Nothing here decides what a session may let go, and bodies are
-//! looked into for their words alone.
+//! Sessions in a database: the statements that change and read them, the same for `SQLite` and Postgres, and `SQLite` to run
+//! them. What was committed survives the death of the process. Nothing here decides what a session may let go, and bodies
+//! are looked into for their words alone. Postgres is spoken to by JavaScript, which has the driver.
 //!
 //! In a file, writing and reading have connections of their own, so that a reader never waits for a writer, here or in
-//! another process, and one who cannot wait never for one who reads long. In memory there is one connection, and words are
-//! indexed when somebody searches.
+//! another process. In memory there is one connection.
 
-mod change;
-mod migrate;
-mod pending;
-mod read;
+mod dialect;
+mod erase;
 mod rows;
-mod words;
-mod write;
+mod script;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use serde_json::value::RawValue;
 
-use self::pending::{Name, Pending};
-
+pub use self::dialect::Dialect;
 pub use self::rows::{
-    Change, Hit, ImportedMessage, ImportedState, ListQuery, Listed, NewMessage, Operation, Order, Outcome,
-    Page, Pruned, SearchQuery, Sessions, Stamp, Stored, StoredMessage, SummaryRow,
+    Answer, Change, ImportedMessage, ImportedState, ListQuery, NewMessage, Operation, Order, Outcome, Page,
+    Pruned, Question, SearchQuery, Stamp, SummaryRow,
 };
-use crate::sessions::sqlite::rusqlite::{self, OpenFlags, Transaction, TransactionBehavior};
+pub use self::script::{Asked, Step, Value, asked, outcomes, script, words_of};
+use crate::fault;
+use crate::sessions::sqlite::rusqlite::functions::FunctionFlags;
+use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior, params_from_iter};
 use crate::sessions::sqlite::{
     self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, open_unchecked, replace_damaged,
 };
 
-/// The tables of a new file.
-const CREATE: &str = include_str!("tables.sql");
+const TABLES: &[(&str, &[&str])] = &[
+    ("strata_session", &["number", "namespace", "key", "prompt", "fields", "digest", "version", "revision"]),
+    (
+        "strata_message",
+        &["number", "namespace", "session", "id", "seq", "place", "is_live", "is_summary", "body"],
+    ),
+    ("strata_cleared", &["session", "bulk"]),
+];
 
-const SCHEMA: Schema = Schema {
-    tables: &[
-        ("session_schema", &["version"]),
-        (
-            "sessions",
-            &["number", "namespace", "key", "prompt", "fields", "digest", "version", "revision", "last_seq"],
-        ),
-        ("messages", &["row", "session", "id", "seq", "place", "live", "summary", "at", "body"]),
-        ("message_words", &["words"]),
-    ],
-    create: CREATE,
+const IN_MEMORY_SCHEMA: Schema = Schema {
+    tables: TABLES,
+    create: include_str!("tables.sql"),
+    set_up: add_functions,
+    version: Some(1),
     joins_others: false,
 };
-
-/// How long a caller that cannot wait waits for a writer, here or in another process: the most that Node's main thread is to
-/// be held.
-const SOON: Duration = Duration::from_millis(4);
+const FILE_SCHEMA: Schema =
+    Schema { create: concat!(include_str!("tables.sql"), include_str!("words.sql")), ..IN_MEMORY_SCHEMA };
 
 /// Sessions in one file or in memory. Opened by the first use.
 #[derive(Debug)]
 pub struct Store {
     location: String,
     writer: Mutex<Slot>,
-    /// For those who cannot wait, and for those who can.
-    readers: [Mutex<Option<Connection>>; 2],
-    /// Changes when a damaged file was replaced.
-    generation: AtomicI64,
-    /// The foreign writes that were last seen.
-    seen: AtomicI64,
+    reader: Mutex<Option<Connection>>,
     /// Of a damaged file, until it was told.
     replaced: Mutex<Replaced>,
-    /// In memory: the newest row whose words are indexed.
-    indexed: AtomicI64,
-    /// In memory: the number of the next row.
-    next_row: AtomicI64,
-    /// In memory: what was appended and is not in the tables yet. Locked after the writer.
-    pending: Mutex<Pending>,
 }
 
 #[derive(Debug)]
@@ -97,22 +81,21 @@ impl Store {
         Self {
             location: location.to_owned(),
             writer: Mutex::new(Slot::Unopened),
-            readers: [Mutex::new(None), Mutex::new(None)],
-            generation: AtomicI64::new(0),
-            seen: AtomicI64::new(0),
+            reader: Mutex::new(None),
             replaced: Mutex::new(Replaced::default()),
-            indexed: AtomicI64::new(0),
-            next_row: AtomicI64::new(1),
-            pending: Mutex::new(Pending::default()),
         }
     }
 
-    /// Opens or makes the file, looks at every page, and replaces it with what can be read of it where one is damaged.
+    /// Opens or makes the file, looks at every page of one of up to 64 MB, replaces it with what can be read of it where one
+    /// is damaged, and erases what is left of sessions that were cleared.
     ///
     /// # Errors
     /// As [`sqlite::open`].
     pub fn open(&self) -> Result<Replaced, Error> {
-        self.open_now()?;
+        match self.open_slot(&mut self.writer.lock()) {
+            Err(error) if error.kind() == Kind::Corrupt => self.replace()?,
+            outcome => outcome?,
+        }
         if self.is_in_memory() {
             return Ok(Replaced::default());
         }
@@ -122,15 +105,8 @@ impl Store {
             Err(error) if error.kind() == Kind::Corrupt => self.replace()?,
             outcome => outcome?,
         }
+        self.erase()?;
         Ok(std::mem::take(&mut *self.replaced.lock()))
-    }
-
-    /// Opens the file without looking at its pages.
-    ///
-    /// # Errors
-    /// As [`sqlite::open`].
-    pub fn open_now(&self) -> Result<(), Error> {
-        self.open_slot(&mut self.writer.lock())
     }
 
     fn open_slot(&self, writer: &mut Slot) -> Result<(), Error> {
@@ -139,28 +115,17 @@ impl Store {
             Slot::Closed => return Err(Kind::Closed.into()),
             Slot::Unopened => {}
         }
-        let opened = open_unchecked(&self.location, &SCHEMA, BUSY_TIMEOUT)?;
+        let opened = open_unchecked(&self.location, self.schema(), BUSY_TIMEOUT)?;
         self.take(writer, opened)
-    }
-
-    /// The writer for a caller that cannot wait.
-    fn writer_now(&self) -> Result<MutexGuard<'_, Slot>, Error> {
-        let mut writer = self.writer.try_lock_for(SOON).ok_or(Kind::Locked)?;
-        self.open_slot(&mut writer)?;
-        Ok(writer)
     }
 
     fn take(&self, writer: &mut Slot, opened: Opened) -> Result<(), Error> {
         let Opened { connection, set_aside, .. } = opened;
         if let Some(aside) = &set_aside {
-            let salvaged = migrate::after_salvage(aside, &connection)?;
+            let salvaged = after_salvage(&connection)?;
             *self.replaced.lock() = Replaced { moved_to: Some(aside.display().to_string()), salvaged };
         }
-        migrate::to_newest(&connection)?;
-        if self.is_in_memory() {
-            // A session's rows are found by their ids too, and a list of what fits in memory is soon sorted.
-            connection.execute_batch("DROP INDEX messages_in_order; DROP INDEX sessions_by_update")?;
-        } else if !connection.is_readonly("main")? {
+        if !self.is_in_memory() && !connection.is_readonly("main")? {
             connection.pragma_update(None, "secure_delete", true)?;
         }
         *writer = Slot::Open(connection);
@@ -170,44 +135,25 @@ impl Store {
     fn replace(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
         *writer = Slot::Unopened;
-        for reader in &self.readers {
-            *reader.lock() = None;
-        }
-        let opened = replace_damaged(&self.location, &SCHEMA, BUSY_TIMEOUT)?;
-        self.generation.fetch_add(1, Ordering::Relaxed);
+        *self.reader.lock() = None;
+        let opened = replace_damaged(&self.location, self.schema(), BUSY_TIMEOUT)?;
         self.take(&mut writer, opened)
     }
 
     fn connect(&self) -> Result<Connection, Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let reader = Connection::open_with_flags(std::path::absolute(&self.location)?, flags)?;
-        reader.busy_timeout(BUSY_TIMEOUT)?;
-        reader.pragma_update(None, "query_only", true)?;
-        Ok(reader)
+        sqlite::open_reader(&self.location, self.schema())
     }
 
     fn is_in_memory(&self) -> bool {
         self.location == IN_MEMORY
     }
 
-    /// A number that changes when another process has written. Never waits: what is being written here is looked past.
-    ///
-    /// # Errors
-    /// [`Kind`] says which.
-    pub fn foreign_writes(&self) -> Result<i64, Error> {
-        let writer = if self.is_in_memory() { None } else { self.writer.try_lock() };
-        let Some(writer) = writer else { return Ok(self.seen.load(Ordering::Relaxed)) };
-        let version: i64 = match &*writer {
-            Slot::Unopened => 0,
-            Slot::Closed => return Err(Kind::Closed.into()),
-            // The writer's own commits do not count.
-            Slot::Open(writer) => {
-                writer.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?
-            }
-        };
-        let seen = version + (self.generation.load(Ordering::Relaxed) << 32);
-        self.seen.store(seen, Ordering::Relaxed);
-        Ok(seen)
+    fn schema(&self) -> &'static Schema<'static> {
+        if self.is_in_memory() { &IN_MEMORY_SCHEMA } else { &FILE_SCHEMA }
+    }
+
+    fn dialect(&self) -> Dialect {
+        if self.is_in_memory() { Dialect::Memory } else { Dialect::File }
     }
 
     /// Closes the file, after what is being written. Closing twice does nothing.
@@ -215,107 +161,94 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which.
     pub fn close(&self) -> Result<(), Error> {
-        let mut writer = self.writer.lock();
-        let slot = std::mem::replace(&mut *writer, Slot::Closed);
-        let connection = if let Slot::Open(connection) = slot { Some(connection) } else { None };
-        let readers = self.readers.iter().filter_map(|reader| reader.lock().take());
-        for connection in readers.chain(connection) {
+        let slot = std::mem::replace(&mut *self.writer.lock(), Slot::Closed);
+        let writer = if let Slot::Open(connection) = slot { Some(connection) } else { None };
+        let reader = self.reader.lock().take();
+        for connection in [reader, writer].into_iter().flatten() {
             connection.close().map_err(|(_, error)| error)?;
         }
         Ok(())
     }
 
-    /// Runs `work` on the writer's connection, in a transaction of its own, after what waits of the sessions that
-    /// `operations` name; of all without.
-    fn write<T>(
-        &self,
-        operations: Option<&[Operation]>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.open_now()?;
-        let writer = self.writer.lock();
-        self.settle(&writer, operations.map(names_of).as_deref())?;
-        transact(&writer, work)
-    }
-
-    /// `write` for a caller that cannot wait.
-    fn write_now<T>(
-        &self,
-        operations: &[Operation],
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let writer = self.writer_now()?;
-        self.settle(&writer, Some(&names_of(operations)))?;
-        connection_of(&writer)?.busy_timeout(SOON)?;
-        let outcome = transact(&writer, work);
-        connection_of(&writer)?.busy_timeout(BUSY_TIMEOUT)?;
-        outcome
-    }
-
-    /// To read with: for a caller that cannot wait, or for one that can.
-    #[must_use]
-    pub fn reading(&self, when: When) -> Reading<'_> {
-        let [now, later] = &self.readers;
-        Reading { store: self, reader: if when == When::Now { now } else { later } }
-    }
-}
-
-/// Whether a caller can wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// It holds Node's main thread.
-    Now,
-    /// It has a thread of its own.
-    Later,
-}
-
-/// Reads a store, one snapshot for each question.
-#[derive(Debug)]
-pub struct Reading<'a> {
-    store: &'a Store,
-    reader: &'a Mutex<Option<Connection>>,
-}
-
-impl Reading<'_> {
-    /// Runs `work`, about the session named or about all, on the connection, in one snapshot. Does not wait for what is being
-    /// written.
-    fn read<T>(
-        &self,
-        named: Option<Name<'_>>,
-        work: impl FnOnce(&Connection) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let Self { store, reader } = self;
-        if store.is_in_memory() {
-            store.open_now()?;
-            let writer = store.writer.lock();
-            store.settle(&writer, named.as_ref().map(std::slice::from_ref))?;
-            return work(connection_of(&writer)?);
+    /// Commits all operations or none; one outcome for each. Sessions that are cleared are gone; what is left of them in a
+    /// file is for [`Store::erase`].
+    ///
+    /// # Errors
+    /// [`Kind`] says which; nothing is changed then.
+    pub fn apply(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
+        let steps = script(self.dialect(), operations);
+        let outcomes = self.write(|transaction| {
+            let rows = steps.iter().map(|Step(sql, values)| answers(transaction, sql, values));
+            outcomes(self.dialect(), operations, &rows.collect::<Result<Vec<_>, _>>()?)
+        })?;
+        if operations.iter().any(|(_, _, change)| matches!(change, Change::Delete { .. })) {
+            self.checkpoint();
         }
-        let mut reader = reader.lock();
+        Ok(outcomes)
+    }
+
+    /// Answers a question from one snapshot, in rows of JSON. Does not wait for what is being written.
+    ///
+    /// # Errors
+    /// [`Kind`] says which.
+    pub fn ask(&self, question: &Question) -> Result<Vec<Answer>, Error> {
+        let Some(Asked(sql, values)) = asked(self.dialect(), question)? else { return Ok(Vec::new()) };
+        if self.is_in_memory() {
+            let mut writer = self.writer.lock();
+            self.open_slot(&mut writer)?;
+            return answers(connection_of(&writer)?, &sql, &values);
+        }
+        let mut reader = self.reader.lock();
         if reader.is_none() {
             drop(reader);
-            store.open_now()?;
+            self.open_slot(&mut self.writer.lock())?;
             reader = self.reader.lock();
-            *reader = Some(store.connect()?);
+            *reader = Some(self.connect()?);
         }
-        let snapshot = reader.as_ref().ok_or(Kind::Closed)?.unchecked_transaction()?;
-        work(&snapshot)
+        answers(reader.as_ref().ok_or(Kind::Closed)?, &sql, &values)
+    }
+
+    /// Runs `work` on the writer's connection, in a transaction of its own.
+    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let mut writer = self.writer.lock();
+        self.open_slot(&mut writer)?;
+        // A transaction that takes the write lock at once: waiting for it later could fail half-way.
+        let transaction =
+            Transaction::new_unchecked(connection_of(&writer)?, TransactionBehavior::Immediate)?;
+        let done = work(&transaction)?;
+        fault::step();
+        transaction.commit()?;
+        // Whoever has waited longest comes next.
+        MutexGuard::unlock_fair(writer);
+        Ok(done)
+    }
+
+    /// Takes the log into the file and empties it, so that nothing of what was deleted stays on disk. Where another
+    /// process reads just now, its own end or the next checkpoint does that.
+    fn checkpoint(&self) {
+        if !self.is_in_memory()
+            && let Ok(writer) = connection_of(&self.writer.lock())
+        {
+            let _ = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
     }
 }
 
-fn names_of(operations: &[Operation]) -> Vec<Name<'_>> {
-    operations.iter().map(|(namespace, key, _)| (namespace.as_str(), key.as_str())).collect()
-}
-
-fn transact<T>(
-    writer: &MutexGuard<'_, Slot>,
-    work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let transaction = Transaction::new_unchecked(connection_of(writer)?, TransactionBehavior::Immediate)?;
-    let done = work(&transaction)?;
-    crate::fault::step();
-    transaction.commit()?;
-    Ok(done)
+/// The rows of a statement; none of one that gives none.
+fn answers(connection: &Connection, sql: &str, values: &[Value]) -> Result<Vec<Answer>, Error> {
+    fault::step();
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut answers = Vec::new();
+    while let Some(row) = rows.next()? {
+        let json = match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            // A damaged row may hold anything.
+            value => value.as_str().map_err(|_| Kind::Corrupt)?.to_owned(),
+        };
+        answers.push(Answer(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?));
+    }
+    Ok(answers)
 }
 
 fn connection_of<'a>(slot: &'a MutexGuard<'_, Slot>) -> Result<&'a Connection, Error> {
@@ -323,6 +256,33 @@ fn connection_of<'a>(slot: &'a MutexGuard<'_, Slot>) -> Result<&'a Connection, E
         Slot::Open(connection) => Ok(connection),
         Slot::Unopened | Slot::Closed => Err(Kind::Closed.into()),
     }
+}
+
+/// `words_of(body)`: what `tables.sql` and a search in memory ask for.
+fn add_functions(connection: &Connection) -> Result<(), rusqlite::Error> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("words_of", 1, flags, |context| {
+        Ok(words_of(None, context.get_raw(0).as_str().unwrap_or_default()))
+    })
+}
+
+/// Makes whole what was salvaged table by table: sessions for messages that lost theirs, but not for those of cleared ones.
+/// Says how many messages there are.
+fn after_salvage(connection: &Connection) -> Result<u64, Error> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    transaction.execute_batch(
+        "UPDATE strata_message SET namespace = coalesce(
+             (SELECT namespace FROM strata_session s WHERE s.number = strata_message.session), namespace);
+         INSERT OR IGNORE INTO strata_session(number, namespace, key, created_at, updated_at, version, last_seq)
+         SELECT session, max(namespace), '\"recovered session ' || session || '\"', min(at), max(at), 1, max(seq)
+         FROM strata_message m
+         WHERE session NOT IN (SELECT number FROM strata_session) AND session NOT IN (SELECT session FROM strata_cleared)
+         GROUP BY session",
+    )?;
+    let salvaged =
+        transaction.query_row("SELECT count(*) FROM strata_message", [], |row| row.get::<_, i64>(0))?;
+    transaction.commit()?;
+    Ok(u64::try_from(salvaged).unwrap_or(0))
 }
 
 /// Whether a path can be that of a store, as far as that shows without opening it.
@@ -339,18 +299,6 @@ pub fn check_place(location: &str) -> Result<(), Error> {
     let path = std::path::absolute(location)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     if path.is_dir() || !folder.is_dir() { Err(Kind::CannotOpen.into()) } else { Ok(()) }
-}
-
-/// ms since 1970.
-fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn is_there(connection: &Connection, table: &str, column: &str) -> Result<bool, rusqlite::Error> {
-    connection
-        .prepare_cached("SELECT count(*) > 0 FROM pragma_table_info(?1) WHERE name = ?2")?
-        .query_row([table, column], |row| row.get(0))
 }
 
 #[cfg(test)]

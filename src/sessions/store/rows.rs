@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::sessions::sqlite::{Error, Kind};
 
 /// One change to one session: namespace, key, change.
 pub type Operation = (String, String, Change);
@@ -67,6 +70,9 @@ pub struct NewMessage {
     pub id: String,
     /// The message as JSON.
     pub body: String,
+    /// What can be searched; that of the body, if none is given.
+    #[serde(default)]
+    pub text: Option<String>,
 }
 
 /// The summary of a compression.
@@ -86,6 +92,9 @@ pub struct ImportedMessage {
     pub id: String,
     /// The message as JSON.
     pub body: String,
+    /// What can be searched; that of the body, if none is given.
+    #[serde(default)]
+    pub text: Option<String>,
     /// Order of appending.
     pub seq: i64,
     /// Order among those kept.
@@ -97,7 +106,7 @@ pub struct ImportedMessage {
 }
 
 /// A session but for its messages.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportedState {
     /// The system prompt.
@@ -113,7 +122,7 @@ pub struct ImportedState {
 }
 
 /// Tells one state of a session from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stamp {
     /// Never given to another session.
@@ -145,45 +154,60 @@ pub struct Outcome {
     pub prompt: Option<String>,
 }
 
-/// A session with what it keeps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Stored {
-    /// Its state.
-    pub stamp: Stamp,
-    /// The system prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
-    /// By name.
-    pub fields: BTreeMap<String, String>,
-    /// Of the messages let go.
-    pub digest: String,
-    /// How often.
-    pub compressions: i64,
-    /// By all of them.
-    pub tokens_saved: i64,
-    /// In order.
-    pub messages: Vec<StoredMessage>,
+/// A row of a statement's answer, in JSON.
+#[derive(Debug, Deserialize)]
+pub struct Answer(pub Box<RawValue>);
+
+/// What a change says of its session.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Stamped {
+    pub(super) stamp: Option<Stamp>,
+    pub(super) prompt: Option<String>,
 }
 
-/// A message in the store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Deserialize)]
+struct Named {
+    namespace: String,
+    key: String,
+    stamp: Stamp,
+}
+
+impl Answer {
+    fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
+        serde_json::from_str(self.0.get()).map_err(|_| Kind::Other.into())
+    }
+
+    pub(super) fn stamped(&self) -> Result<Stamped, Error> {
+        self.read()
+    }
+
+    pub(super) fn named(&self) -> Result<((String, String), Stamp), Error> {
+        self.read().map(|Named { namespace, key, stamp }| ((namespace, key), stamp))
+    }
+
+    pub(super) fn number(&self) -> Result<i64, Error> {
+        self.read()
+    }
+}
+
+/// What is asked of a store; namespace and key name a session.
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StoredMessage {
-    /// Unique in its session.
-    pub id: String,
-    /// Order of appending.
-    pub seq: i64,
-    /// Order among those kept.
-    pub place: i64,
-    /// Whether the session keeps it.
-    pub is_live: bool,
-    /// Whether it is a summary.
-    pub is_summary: bool,
-    /// As JSON.
-    pub body: String,
-    /// ms since 1970.
-    pub at: i64,
+pub enum Question {
+    /// The session with what it keeps: its state, then its messages.
+    Load(String, String),
+    /// Its stamp alone.
+    Stamp(String, String),
+    /// Its messages, those let go too.
+    Read(String, String, Page),
+    /// Sessions.
+    List(ListQuery),
+    /// Messages by their words, the newest first.
+    Search(SearchQuery),
+    /// Of a server: some sessions of a namespace that nothing was done to since then are forgotten; how many at most.
+    PruneSessions(String, i64, i64),
+    /// Of a server: the same of messages that others let go.
+    PruneLetGo(String, i64, i64),
 }
 
 /// A page of a session's messages.
@@ -193,7 +217,7 @@ pub struct Page {
     pub after: Option<i64>,
     /// How many.
     pub limit: i64,
-    /// The last ones instead of the first.
+    /// The last ones, the newest first, instead of the first.
     #[serde(default)]
     pub newest: bool,
 }
@@ -221,32 +245,6 @@ pub struct ListQuery {
     pub cursor: Option<String>,
 }
 
-/// Sessions, and where to go on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Sessions {
-    /// In order.
-    pub sessions: Vec<Listed>,
-    /// `None` at the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<String>,
-}
-
-/// A session in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Listed {
-    /// Its key.
-    pub key: String,
-    /// ms since 1970.
-    pub created_at: i64,
-    /// ms since 1970.
-    pub updated_at: i64,
-    /// Those it keeps.
-    pub messages: i64,
-    /// By name.
-    pub fields: BTreeMap<String, String>,
-}
-
 /// What to search.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SearchQuery {
@@ -258,20 +256,6 @@ pub struct SearchQuery {
     pub phrases: Vec<String>,
     /// How many messages.
     pub limit: i64,
-}
-
-/// A message that was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Hit {
-    /// Its session.
-    pub key: String,
-    /// Its id.
-    pub id: String,
-    /// As JSON.
-    pub body: String,
-    /// Whether the session still keeps it.
-    pub is_live: bool,
 }
 
 /// What retention took.

@@ -1,12 +1,11 @@
 // Small parts that the cases of the contract are written with.
-"use strict";
-
 /** A session of the default namespace, by a key as the manager writes it. */
 const session = (name, namespace = "") => ({ namespace, key: JSON.stringify(name) });
 
 /** A message as the manager hands it to a store. */
 function message(id, text = `text of ${id}`) {
-  return { id, body: JSON.stringify({ role: "user", content: text }), text };
+  const searched = text.toWellFormed().replaceAll("\0", " ");
+  return { id, body: JSON.stringify({ role: "user", content: text }), text: searched };
 }
 
 const append = (where, ...messages) => ({ ...where, kind: "append", messages });
@@ -33,4 +32,4 @@ const load = (store, { namespace, key }) => store.load(namespace, key);
 const idsOf = (stored) => stored?.messages.map(({ id }) => id);
 const one = async (store, operation) => (await store.apply([operation]))[0];
 
-module.exports = { append, clear, compress, fields, idsOf, load, message, one, remove, session };
+export { append, clear, compress, fields, idsOf, load, message, one, remove, session };

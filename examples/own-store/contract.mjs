@@ -1,11 +1,9 @@
-// What every store of sessions must do, as cases any test runner can run: against a host's own store, and here against
-// SQLite in memory, SQLite in a file and Postgres. Looks at a store through its interface (store.d.ts) alone.
-"use strict";
-
-const assert = require("node:assert/strict");
-const changes = require("./contract_changes.js");
-const reading = require("./contract_reading.js");
-const sharing = require("./contract_sharing.js");
+// What every store of sessions must do, as cases any test runner can run: against a host's own store, here against a file of JSON
+// lines, and in the tests against SQLite and Postgres. Looks at a store through its interface (lib/sessions/store/store.d.ts) alone.
+import assert from "node:assert/strict";
+import { changes } from "./contract-changes.mjs";
+import { reading } from "./contract-reading.mjs";
+import * as sharing from "./contract-sharing.mjs";
 
 let places = 0;
 
@@ -15,7 +13,7 @@ let places = 0;
  * `open(place)` gives a store, not opened yet, on a place of that name: empty the first time, with what was stored there
  * the next. `keeps: false` says that nothing outlives the store object, `isShared: false` that only one may be open.
  */
-function storeContract({ open, keeps = true, isShared = keeps }) {
+export function storeContract({ open, keeps = true, isShared = keeps }) {
   const cases = [
     ...changes,
     ...reading,
@@ -42,5 +40,3 @@ async function withStores(make, run) {
     await Promise.all(opened.map((store) => store.close()));
   }
 }
-
-module.exports = { storeContract };

@@ -1,9 +1,5 @@
 // The contract's cases about reading: pages, lists, searches, exports coming back, and what is forgotten by age.
-"use strict";
-
-const parts = require("./contract_parts.js");
-
-const { append, clear, compress, idsOf, load, message, one, session } = parts;
+import { append, clear, compress, idsOf, load, message, one, session } from "./contract-parts.mjs";
 
 const seqsOf = (messages) => messages.map(({ seq }) => seq);
 
@@ -19,7 +15,7 @@ async function pages(store, query, between = () => {}) {
   }
 }
 
-module.exports = [
+export const reading = [
   {
     name: "reads pages in the order of appending, the newest too",
     run: async (store, _, assert) => {

@@ -1,11 +1,18 @@
 // The contract's cases about changes: each does what it says, in order, once, and says truthfully what came of it.
-"use strict";
+import {
+  append,
+  clear,
+  compress,
+  fields,
+  idsOf,
+  load,
+  message,
+  one,
+  remove,
+  session,
+} from "./contract-parts.mjs";
 
-const parts = require("./contract_parts.js");
-
-const { append, clear, compress, fields, idsOf, load, message, one, remove, session } = parts;
-
-module.exports = [
+export const changes = [
   {
     name: "appends in order and numbers without a gap",
     run: async (store, _, assert) => {

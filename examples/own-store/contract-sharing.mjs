@@ -1,9 +1,5 @@
 // The contract's cases about more than one store object on one place: one after the other, and at the same time.
-"use strict";
-
-const parts = require("./contract_parts.js");
-
-const { append, clear, compress, fields, idsOf, load, message, one, session } = parts;
+import { append, clear, compress, fields, idsOf, load, message, one, session } from "./contract-parts.mjs";
 
 const keeping = [
   {
@@ -153,4 +149,4 @@ const shared = [
   },
 ];
 
-module.exports = { keeping, shared };
+export { keeping, shared };

@@ -1,0 +1,189 @@
+//! Erases what is gone already but still stands in the file: messages of cleared sessions and their words, and what
+//! retention takes. In transactions of some ms, with pauses, so that nobody here or in another process has to wait.
+
+use std::time::{Duration, Instant};
+
+use super::rows::Pruned;
+use super::{Store, Transaction};
+use crate::fault;
+use crate::sessions::sqlite::rusqlite::{OptionalExtension as _, params, params_from_iter};
+use crate::sessions::sqlite::{Error, Kind};
+
+/// How long one transaction goes on: others notice no more than a slow disk.
+const SLICE: Duration = Duration::from_millis(20);
+/// Rows deleted between two looks at the clock.
+const ROWS: i64 = 64;
+/// Rows looked at between two looks at the clock, where few are to be deleted.
+const LOOKED_AT: i64 = 2048;
+/// Pages of the index of words that are merged between two looks at the clock.
+const MERGED_PAGES: i64 = 64;
+/// To take a message's words out of the index, one by one and for good, takes about this many times as long as to write it
+/// anew without them (`cargo test --release --lib what_is_cleared_is_erased -- --nocapture`).
+const REWRITING_GAIN: i64 = 8;
+/// Sessions taken from the list at once by retention.
+const SESSIONS: i64 = 1000;
+
+/// What one transaction has done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Slice {
+    rows: i64,
+    is_last: bool,
+}
+
+impl Store {
+    /// Erases what is left of cleared sessions. Says how many messages that were.
+    ///
+    /// # Errors
+    /// [`Kind`](crate::sessions::sqlite::Kind) says which; the next call or the next opening goes on.
+    pub fn erase(&self) -> Result<i64, Error> {
+        if self.is_read_only()? {
+            return Ok(0);
+        }
+        self.in_slices(erase_some)
+    }
+
+    /// Forgets sessions that nothing was done to since `before`, and what others let go before that.
+    ///
+    /// # Errors
+    /// [`Kind`](crate::sessions::sqlite::Kind) says which; what was taken until then is gone.
+    pub fn prune(&self, namespace: &str, before: i64) -> Result<Pruned, Error> {
+        let statements = self.dialect().statements();
+        let mut messages = 0;
+        let sessions = self.in_slices(|transaction| {
+            let old = params![namespace, before, SESSIONS];
+            let mut its = transaction.prepare_cached(&statements.count_old)?;
+            messages += its.query_row(old, |row| row.get::<_, i64>(0))?;
+            let rows = transaction.prepare_cached(&statements.prune_sessions)?.execute(old)?;
+            let rows = count_of(rows);
+            Ok(Slice { rows, is_last: rows < SESSIONS })
+        })?;
+        let mut next = 0;
+        let let_go = self.in_slices(|transaction| {
+            let looked_at = next;
+            let mut gone = transaction.prepare_cached(&statements.prune_let_go)?;
+            let rows =
+                count_of(gone.execute(params![namespace, before, looked_at, looked_at + LOOKED_AT])?);
+            next += LOOKED_AT;
+            let newest: Option<i64> =
+                transaction.query_row("SELECT max(number) FROM strata_message", [], |row| row.get(0))?;
+            Ok(Slice { rows, is_last: newest.is_none_or(|newest| next >= newest) })
+        })?;
+        self.erase()?;
+        Ok(Pruned { sessions, messages: messages + let_go })
+    }
+
+    /// Repeats `work` to its end, each time for [`SLICE`], and says how many rows it was about.
+    fn in_slices(
+        &self,
+        mut work: impl FnMut(&Transaction<'_>) -> Result<Slice, Error>,
+    ) -> Result<i64, Error> {
+        let mut rows = 0;
+        loop {
+            let started = Instant::now();
+            let slice = self.write(|transaction| {
+                let mut rows = 0;
+                loop {
+                    fault::step();
+                    let part = work(transaction)?;
+                    rows += part.rows;
+                    if part.is_last || started.elapsed() >= SLICE {
+                        return Ok(Slice { rows, is_last: part.is_last });
+                    }
+                }
+            });
+            match slice {
+                // Others write without a pause; this can wait.
+                Err(error) if error.kind() == Kind::Locked => continue,
+                outcome => {
+                    let slice = outcome?;
+                    rows += slice.rows;
+                    if slice.is_last {
+                        break;
+                    }
+                }
+            }
+            // Who waits in another process looks again at times of its own.
+            std::thread::sleep(started.elapsed() / 2);
+        }
+        if rows > 0 {
+            self.checkpoint();
+        }
+        Ok(rows)
+    }
+
+    fn is_read_only(&self) -> Result<bool, Error> {
+        let mut writer = self.writer.lock();
+        self.open_slot(&mut writer)?;
+        Ok(super::connection_of(&writer)?.is_readonly("main")?)
+    }
+}
+
+fn count_of(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}
+
+fn erase_some(transaction: &Transaction<'_>) -> Result<Slice, Error> {
+    let next = transaction
+        .prepare_cached("SELECT session, bulk FROM strata_cleared ORDER BY session LIMIT 1")?
+        .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<bool>>(1)?)))
+        .optional()?;
+    let Some((session, bulk)) = next else { return Ok(Slice { rows: 0, is_last: true }) };
+    let bulk = match bulk {
+        Some(bulk) => bulk,
+        None => is_bulk(transaction, session)?,
+    };
+    let rows = if bulk {
+        secure_words(transaction, false)?;
+        let rows = delete_some(transaction, session)?;
+        secure_words(transaction, true)?;
+        rows
+    } else {
+        delete_some(transaction, session)?
+    };
+    if rows < ROWS && (!bulk || is_merged(transaction)?) {
+        transaction.prepare_cached("DELETE FROM strata_cleared WHERE session = ?1")?.execute([session])?;
+    }
+    Ok(Slice { rows, is_last: false })
+}
+
+/// Whether the session is so much of all that the index of words is better written anew.
+fn is_bulk(transaction: &Transaction<'_>, session: i64) -> Result<bool, Error> {
+    let count = |sql, values: &[i64]| -> Result<i64, Error> {
+        Ok(transaction.prepare_cached(sql)?.query_row(params_from_iter(values), |row| row.get(0))?)
+    };
+    // In memory there is no such index.
+    let has_index = count("SELECT count(*) FROM sqlite_schema WHERE name = 'strata_words'", &[])? > 0;
+    let its = count("SELECT count(*) FROM strata_message WHERE session = ?1", &[session])?;
+    let all = count("SELECT count(*) FROM strata_message", &[])?;
+    let bulk = has_index && its > ROWS && its.saturating_mul(REWRITING_GAIN) > all;
+    transaction
+        .prepare_cached("UPDATE strata_cleared SET bulk = ?2 WHERE session = ?1")?
+        .execute(params![session, bulk])?;
+    Ok(bulk)
+}
+
+fn delete_some(transaction: &Transaction<'_>, session: i64) -> Result<i64, Error> {
+    let mut gone = transaction.prepare_cached(
+        "DELETE FROM strata_message WHERE number IN (SELECT number FROM strata_message WHERE session = ?1 LIMIT ?2)",
+    )?;
+    Ok(count_of(gone.execute([session, ROWS])?))
+}
+
+/// Whether words are taken out of the index for good when they are deleted, or noted as deleted until it is written anew.
+fn secure_words(transaction: &Transaction<'_>, is_secure: bool) -> Result<(), Error> {
+    transaction
+        .prepare_cached("INSERT INTO strata_words(strata_words, rank) VALUES ('secure-delete', ?1)")?
+        .execute([is_secure])?;
+    Ok(())
+}
+
+/// Writes some of the index anew; true if nothing was left to do.
+fn is_merged(transaction: &Transaction<'_>) -> Result<bool, Error> {
+    let changes = || transaction.query_row("SELECT total_changes()", [], |row| row.get::<_, i64>(0));
+    let before = changes()?;
+    transaction
+        .prepare_cached("INSERT INTO strata_words(strata_words, rank) VALUES ('merge', ?1)")?
+        .execute([-MERGED_PAGES])?;
+    // FTS5's own way to tell: a merge that had nothing to do changes less than two rows.
+    Ok(changes()? - before < 2)
+}
