@@ -210,16 +210,17 @@ async function sessionFileAt() {
   const ask = async (request) => JSON.parse(await store.ask(JSON.stringify(request)));
   const body = (text) => JSON.stringify({ role: "user", content: text });
   const append = (text) => ["", "s", { append: { messages: [{ id: text, body: body(text) }] } }];
-  const ids = async () => ((await ask({ load: ["", "s"] }))?.messages ?? []).map(({ id }) => id);
+  const apply = async (...operations) => JSON.parse(await store.apply(JSON.stringify(operations)));
+  const ids = async () => (await ask({ load: ["", "s"] })).slice(1).map(({ id }) => id);
   await ask("open");
   let writes = 0;
   await atEveryStep(
-    () => ask({ apply: [append(`a${writes}`), append(`b${writes}`)] }),
+    () => apply(append(`a${writes}`), append(`b${writes}`)),
     async (outcome) => {
       assertPlainError(outcome);
       assert.equal((await ids()).length % 2, 0, "both or none");
       writes += 1;
-      await ask({ apply: [append(`a${writes}`), append(`b${writes}`)] });
+      await apply(append(`a${writes}`), append(`b${writes}`));
       assert.deepEqual((await ids()).slice(-2), [`a${writes}`, `b${writes}`]);
     },
   );
@@ -228,10 +229,16 @@ async function sessionFileAt() {
     () => ask({ list: { namespace: "", order: "created", limit: 5 } }),
     () => ask({ search: { namespace: "", phrases: ["a1"], limit: 5 } }),
     () => ask({ read: ["", "s", { limit: 5, newest: true }] }),
-    () => store.askNow(JSON.stringify({ stamp: ["", "s"] })),
-    () => store.foreignWrites(),
+    () => ask({ stamp: ["", "s"] }),
+    () => ask({ prune: ["", 1] }),
+    () => store.applyLast(JSON.stringify([["", "none", { clear: {} }]])),
+    () => binding.storeScript(JSON.stringify([append("c")])),
+    () => binding.storeQuestion(JSON.stringify({ stamp: ["", "s"] })),
+    () => binding.storeOutcomes("[]", "[]"),
   ];
   for (const read of reads) await atEveryStep(read, assertPlainError);
+  await apply(["", "s", { clear: {} }]);
+  await atEveryStep(() => ask("erase"), assertPlainError);
   await atEveryStep(() => new binding.SessionStore(newFile()), assertPlainError);
   await atEveryStep(() => new binding.SessionStore(newFile()).ask('"open"'), assertPlainError);
   await atEveryStep(() => ask("close"), assertPlainError);

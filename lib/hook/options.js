@@ -149,6 +149,14 @@ function show(value) {
   return Array.isArray(value) ? "an array" : "an object";
 }
 
+/** Throws a TypeError that names the argument, unless it is an array of objects. */
+function checkMessages(method, messages, name = "messages") {
+  const isObject = (message) => typeof message === "object" && message !== null;
+  if (Array.isArray(messages) && messages.every(isObject)) return;
+  const said = Array.isArray(messages) ? "an array with something else in it" : show(messages);
+  throw new TypeError(`${method}: ${name} is ${said}; it must be an array of messages`);
+}
+
 /** A model's context window in tokens; 200 000 where it names none. */
 function getContextWindow(model) {
   return model?.contextWindow ?? CONTEXT_WINDOW;
@@ -202,6 +210,7 @@ module.exports = {
   thrownBy,
   checkOptions,
   checkHookOptions,
+  checkMessages,
   completeCache,
   positive,
   ratio,

@@ -4,7 +4,7 @@
 
 const { native } = require("../native/native.js");
 const { Reporter } = require("../hook/events.js");
-const { checkOptions, count, handler, show } = require("../hook/options.js");
+const { checkMessages, checkOptions, count, handler, show } = require("../hook/options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
 const { isMedia } = require("../sessions/openai_content.js");
 
@@ -60,6 +60,7 @@ class SimpleCompressor {
 
 class StandardAssembler {
   assemble(system, history, userMessage) {
+    checkMessages("StandardAssembler.assemble", history, "history");
     const prompt = system ? [{ role: "system", content: system }] : [];
     return [...prompt, ...history, { role: "user", content: userMessage }];
   }
@@ -96,9 +97,9 @@ class Pipeline {
   /** The request for the newest message of a chat. */
   async prepare(chatId, system, userMessage) {
     const history = await this.#provider.getHistory(chatId, this.#historyLimit);
-    checkMessages("Pipeline: what provider.getHistory returned", history);
+    checkMessages("Pipeline", history, "what provider.getHistory returned");
     const compressed = await this.#compressor.compress(history);
-    checkMessages("Pipeline: what compressor.compress returned", compressed);
+    checkMessages("Pipeline", compressed, "what compressor.compress returned");
     if (isCut(history, compressed)) this.#record(chatId, history, compressed);
     return this.#assembler.assemble(system, compressed, userMessage);
   }
@@ -128,12 +129,6 @@ class Pipeline {
   }
 }
 
-function checkMessages(method, messages) {
-  const isMessage = (message) => typeof message === "object" && message !== null;
-  if (Array.isArray(messages) && messages.every(isMessage)) return;
-  throw new TypeError(`${method}: messages is ${show(messages)}; it must be an array of messages`);
-}
-
 function isCut(before, after) {
   const isOther = ({ content, toolCalls }, i) =>
     content !== after[i].content || toolCalls !== after[i].toolCalls;
@@ -141,6 +136,8 @@ function isCut(before, after) {
 }
 
 function pipelineConfigFromEnv(env = process.env) {
+  if (typeof env !== "object" || env === null)
+    throw new TypeError(`pipelineConfigFromEnv: env is ${show(env)}; it must be an object`);
   return {
     maxMessages: numberFrom(env, "TG_HISTORY_WINDOW", MAX_MESSAGES),
     maxCharsPerMessage: numberFrom(env, "MAX_CHARS_PER_MESSAGE", MAX_CHARS_PER_MESSAGE),

@@ -3,6 +3,7 @@
 "use strict";
 
 const { randomBytes } = require("node:crypto");
+const { checkMessages } = require("../hook/options.js");
 const { json } = require("../hook/snapshot.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { plainText } = require("./text.js");
@@ -240,6 +241,11 @@ function callsOf(content) {
  * assistant messages are said to come from.
  */
 function toAgentMessages(messages, model = {}) {
+  checkMessages("toAgentMessages", messages);
+  if (messages.some(({ content }) => typeof content !== "string"))
+    throw new TypeError("toAgentMessages: messages must be a session's, with a string as content");
+  if (typeof model !== "object" || model === null)
+    throw new TypeError(`toAgentMessages: model must be an object, not ${show(model)}`);
   const toolNames = new Map();
   return messages.flatMap((message) => {
     const timestamp = Date.parse(message.timestamp) || Date.now();

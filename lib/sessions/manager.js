@@ -155,6 +155,8 @@ class ContextManager {
   }
 
   setMetadata(sessionId, metadata = {}) {
+    if (typeof metadata !== "object" || metadata === null)
+      throw new TypeError(`setMetadata: metadata must be an object, not ${String(metadata)}`);
     const fields = {};
     for (const name of FIELDS) {
       const value = metadata[name];
@@ -246,6 +248,8 @@ class ContextManager {
 
   async import(lines) {
     this.#assertOpen();
+    if (!isText(lines))
+      throw new TypeError("import: lines must be text, or chunks of text or bytes one by one");
     await this.#opening.ready();
     const imported = await importSessions(this.#queue, this.#options.namespace, lines);
     this.#sessions.distrust();
@@ -271,6 +275,8 @@ class ContextManager {
   /** Adds to the session what an Agent says, does and gets from its tools. Returns what ends this. */
   attach(agent, sessionId) {
     keyOf(sessionId);
+    if (typeof agent?.subscribe !== "function")
+      throw new TypeError("attach: agent must be an Agent, with the method subscribe");
     return agent.subscribe((event) => {
       if (event?.type !== "message_end" || event.message?.role === "system") return;
       const message = fromAgentMessage(event.message);
@@ -384,6 +390,12 @@ class ContextManager {
     work.catch((error) => this.#notices.failed("storeFailed", error));
     return work;
   }
+}
+
+/** Text, or what can be read one chunk after the other. */
+function isText(lines) {
+  const isIterable = (method) => typeof lines?.[method] === "function";
+  return typeof lines === "string" || isIterable(Symbol.iterator) || isIterable(Symbol.asyncIterator);
 }
 
 function checkPrompt(systemPrompt) {

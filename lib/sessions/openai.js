@@ -3,7 +3,7 @@
 "use strict";
 
 const { isDeepStrictEqual } = require("node:util");
-const { show } = require("../hook/options.js");
+const { checkMessages, show } = require("../hook/options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
@@ -23,6 +23,7 @@ const IMAGES_ONLY = "(see attached image)";
 const imagesLabel = (toolCallId) => `Images in the result of call ${toolCallId}:`;
 
 function toOpenAIMessages(messages) {
+  checkMessages("toOpenAIMessages", messages);
   const unsentCalls = new Set();
   const converted = [];
   let images = [];
@@ -130,6 +131,7 @@ function isSame(a, b) {
 }
 
 function fromOpenAIMessages(messages) {
+  if (!Array.isArray(messages)) checkMessages("fromOpenAIMessages", messages);
   for (const [index, message] of messages.entries()) {
     const role = message?.role;
     if (ROLES.has(role)) continue;

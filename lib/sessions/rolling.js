@@ -7,6 +7,7 @@ const { countTokensAsync } = require("../tools/count.js");
 const {
   amount,
   atLeastOne,
+  checkMessages,
   checkOptions,
   count,
   handler,
@@ -79,11 +80,13 @@ class RollingMemory {
   }
 
   needsContextSummarization(messages, pendingUserMessage) {
+    checkMessages("needsContextSummarization", messages);
     const list = withQuestion(messages, pendingUserMessage);
     return this.#verdict(this.#gauge.tokensNow(list), pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
+    checkMessages("getMessagesForSummarization", messages);
     const { rounds } = this.#split(messages, this.#options.keepMessages);
     return { messages: rounds.flatMap(conversationOf), history: this.history };
   }

@@ -113,6 +113,8 @@ async function* linesOf(chunks) {
   let rest = "";
   const decoder = new TextDecoder();
   for await (const chunk of typeof chunks === "string" ? [chunks] : chunks) {
+    if (typeof chunk !== "string" && !ArrayBuffer.isView(chunk))
+      throw new TypeError(`import: a chunk of lines must be text or bytes, not ${typeof chunk}`);
     rest += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
     const lines = rest.split("\n");
     rest = lines.pop();

@@ -1,0 +1,151 @@
+// What hosts hand over by mistake is named, whichever door it comes to; and what they hand over rightly comes back the same.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import * as pipeline from "pi-strata/pipeline";
+import * as sessions from "pi-strata/sessions";
+
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-arguments-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const ODD = [
+  undefined,
+  null,
+  -1,
+  Number.NaN,
+  "x",
+  true,
+  {},
+  [],
+  [null],
+  [1],
+  [{}],
+  [{ role: "user" }],
+  () => {},
+  Symbol("odd"),
+  1n,
+  new Date(0),
+  { foo: 1 },
+];
+/** What V8 says of code that did not look. */
+const UNNAMED = /is not a function|is not iterable|reading '|Cannot (?:read|convert|destructure)|circular/;
+const onEvent = () => {};
+const DOORS = {
+  ContextManager: () => new sessions.ContextManager({ onEvent }),
+  RollingMemory: () => new sessions.RollingMemory({ contextWindow: 1000, onEvent }),
+  SimpleCompressor: () => new pipeline.SimpleCompressor(),
+  StandardAssembler: () => new pipeline.StandardAssembler(),
+  SqliteProvider: () => new pipeline.SqliteProvider(":memory:"),
+};
+
+function methodsOf(door) {
+  const prototypes = [Object.getPrototypeOf(door), Object.getPrototypeOf(Object.getPrototypeOf(door))];
+  return prototypes
+    .filter((prototype) => prototype !== Object.prototype)
+    .flatMap((prototype) => Object.entries(Object.getOwnPropertyDescriptors(prototype)))
+    .filter(([name, { value }]) => typeof value === "function" && !["constructor", "close"].includes(name))
+    .map(([name]) => name);
+}
+
+async function assertNamed(what, work) {
+  try {
+    const answer = work();
+    if (typeof answer?.next === "function") for await (const _ of answer) break;
+    else await answer;
+  } catch (error) {
+    assert.doesNotMatch(String(error?.message), UNNAMED, what);
+  }
+}
+
+for (const [name, make] of Object.entries(DOORS)) {
+  test(`${name} names what is wrong with an argument`, async () => {
+    const door = make();
+    for (const method of methodsOf(door)) {
+      for (const first of ODD) {
+        for (const second of ODD) await assertNamed(`${name}.${method}`, () => door[method](first, second));
+      }
+    }
+    await door.close?.();
+  });
+}
+
+test("functions and constructors name it, too", async () => {
+  for (const [name, door] of Object.entries({ ...sessions, ...pipeline })) {
+    if (typeof door !== "function") continue;
+    for (const first of ODD) {
+      for (const second of ODD) {
+        await assertNamed(name, () => (/^[A-Z]/.test(name) ? new door(first, second) : door(first, second)));
+      }
+    }
+  }
+});
+
+test("options that do not exist, and values that say nothing, are refused", async () => {
+  const manager = new sessions.ContextManager();
+  await assert.rejects(manager.list({ foo: 1 }), /list: there is no option foo/);
+  await assert.rejects(manager.search("a", { foo: 1 }), /search: there is no option foo/);
+  await assert.rejects(manager.prune({}), /maxAgeDays is missing/);
+  const said = { role: "user", content: "a" };
+  await assert.rejects(manager.addMessage("s", { ...said, timestamp: "yesterday" }), /message\.timestamp/);
+  await manager.addMessage("s", { ...said, timestamp: "2026-01-01T00:00:00.000Z" });
+  assert.throws(
+    () => new sessions.RollingMemory({ contextWindow: 1000, maxPairs: 0 }),
+    /maxPairs is 0; it must be a whole number from 1 on/,
+  );
+  await manager.close();
+});
+
+test("-0 in the arguments of a call comes back as -0, from memory, a file and an export", async () => {
+  const call = { id: "1", name: "move", arguments: { by: -0, list: [-0, 0], text: "-0" } };
+  const said = { role: "assistant", content: "", toolCalls: [call] };
+  for (const options of [{}, { store: join(folder, "zero.db") }]) {
+    const manager = new sessions.ContextManager(options);
+    await manager.addMessage("s", said);
+    const reader = options.store === undefined ? manager : new sessions.ContextManager(options);
+    const [kept] = await reader.getMessages("s");
+    assert.deepEqual(kept.toolCalls[0].arguments, call.arguments, "deepEqual tells -0 from 0");
+    const [back] = sessions.toAgentMessages([kept]);
+    assert.deepEqual(back.content[0].arguments, call.arguments);
+    const lines = [];
+    for await (const line of reader.export()) lines.push(line);
+    const copy = new sessions.ContextManager();
+    await copy.import(lines);
+    assert.deepEqual((await copy.getMessages("s"))[0].toolCalls[0].arguments, call.arguments);
+    await Promise.all([manager.close(), reader.close(), copy.close()]);
+  }
+});
+
+test("keywords keep numbers, paths, identifiers and names", async () => {
+  const answer = `I restarted the server on port 5432 and checked /var/log/postgres/main.log afterwards. ${"It was slow. ".repeat(400)}`;
+  const more = "Then Ada Lovelace set maxPairs to 15 in src/main.rs, ";
+  const memory = new sessions.RollingMemory({ contextWindow: 900, onEvent });
+  const messages = Array.from({ length: 12 }, (_, n) => [
+    { role: "user", content: `question ${n}` },
+    { role: "assistant", content: `${more}${answer}` },
+  ]).flat();
+  const { history } = await memory.afterReply(messages);
+  const { a } = history.at(-1);
+  for (const fact of ["5432", "/var/log/postgres/main.log", "Ada Lovelace", "maxPairs", "15", "src/main.rs"])
+    assert.ok(a.includes(fact), `${fact} in ${a}`);
+});
+
+test("a pipeline records a cut once, as long as it stays the same", async () => {
+  const rows = [];
+  const history = Array.from({ length: 50 }, (_, n) => ({ role: "user", content: `${n}` }));
+  const provider = { getHistory: async () => history, recordCompression: async (row) => rows.push(row) };
+  const steady = new pipeline.Pipeline({ provider });
+  for (let turn = 0; turn < 5; turn += 1) await steady.prepare(1, "s", "u");
+  assert.equal(rows.length, 1);
+  await steady.prepare(2, "s", "u");
+  history.pop();
+  await steady.prepare(1, "s", "u");
+  assert.deepEqual(
+    rows.map((row) => row.original_count),
+    [50, 50, 49],
+  );
+  history.length = 3;
+  await steady.prepare(1, "s", "u");
+  assert.equal(rows.length, 3, "nothing was cut");
+});
