@@ -129,7 +129,7 @@ test("the loader knows every platform package", () => {
   }
 });
 
-test("one version everywhere", () => {
+test("one version everywhere, and the changelog has a dated section for it", () => {
   const text = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
   const { version } = JSON.parse(text("package.json"));
   for (const { manifest } of platforms()) assert.equal(manifest.version, version, manifest.name);
@@ -142,4 +142,6 @@ test("one version everywhere", () => {
     ),
   );
   assert.deepEqual(crates, [`Cargo.toml ${version}`, `Cargo.lock ${version}`, `Cargo.lock ${version}`]);
+  const section = new RegExp(`^## ${version.replaceAll(".", "\\.")} \\(\\d{4}-\\d\\d-\\d\\d\\)$`, "m");
+  assert.match(text("CHANGELOG.md"), section);
 });
