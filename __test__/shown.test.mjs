@@ -1,0 +1,118 @@
+// Whatever is shown of a recorded session is a word or a number: the command line's tables, the report, the inspector and
+// the panel in pi, over every recording at hand. More are taken from ~/.cache/strata-sessions where there are any.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createTransformContext } from "../index.js";
+import { loadSession } from "../lib/cli/session.mjs";
+import { createInspector } from "../lib/inspector/index.js";
+import { panelText } from "../pi-extension/panel.mjs";
+import { pageTest } from "./support/browser.mjs";
+import { EXAMPLE, RECORDING } from "./support/recording.mjs";
+
+const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
+const MORE = join(homedir(), ".cache/strata-sessions");
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-shown-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const more = existsSync(MORE)
+  ? readdirSync(MORE, { recursive: true }).flatMap((name) =>
+      name.endsWith(".jsonl") ? [join(MORE, name)] : [],
+    )
+  : [];
+const sessions = Array.from(new Set([EXAMPLE, RECORDING, ...more]));
+
+/** What a value that was not there, or a sum that could not be made, looks like. */
+const NOTHING = /undefined|NaN(?![a-z])|[-−]0(?:\.0+)?(?![\d.])|Infinity|\[object|\bnull\b/;
+
+function assertWords(text, what) {
+  const at = text.search(NOTHING);
+  assert.equal(at, -1, `${what}: …${text.slice(Math.max(0, at - 80), at + 40)}…`);
+}
+
+/** Calls at the beginning, in the middle and at the end. */
+const someOf = (calls) =>
+  [0, 1, 0.25, 0.5, 0.75, 1].map((share, i) => calls[i === 1 ? 1 : Math.round(share * (calls.length - 1))]);
+
+for (const file of sessions) {
+  const name = basename(file);
+  const page = join(folder, `${name}.html`);
+
+  test(`the tables of ${name}`, async () => {
+    const { calls } = await loadSession(file);
+    const commands = [
+      ["replay", "--html", page, file],
+      ["replay", "--context-window", "64000", "--schedule", "everyCall", file],
+      ["cache", file],
+      ...someOf(calls).map(({ number }) => ["explain", "--call", String(number), file]),
+    ];
+    for (const args of commands) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8" });
+      assert.equal(status, 0, stderr);
+      assertWords(stdout, args.join(" "));
+    }
+  });
+
+  test(`pi's panel over ${name}`, async () => {
+    const session = await loadSession(file);
+    const options = { contextWindow: () => 200_000, marker: "en" };
+    const hook = createTransformContext(options);
+    const rest = { calls: { count: 1, tokensSaved: 0 }, note: "", dollars: 0, warmed: [], problems: [] };
+    for (const call of someOf(session.calls)) {
+      const messages = session.messagesBefore(call);
+      const panel = await panelText({ messages, sent: await hook(messages) }, options, rest);
+      assertWords(panel, `call ${call.number}`);
+    }
+  });
+
+  for (const locale of ["en-US", "zh-CN"]) {
+    pageTest(`the report of ${name}, ${locale}`, { locale }, async (tab) => {
+      await tab.goto(pathToFileURL(page).href);
+      for (const summary of await tab.locator("summary").all()) await summary.click();
+      const read = async () => assertWords(await tab.locator("main").textContent(), locale);
+      await read();
+      for (const button of ["#model-prefix", "#model-breakpoint", "#isTotal-false"]) {
+        await tab.click(button);
+        await read();
+      }
+      await tab.locator(".map canvas").focus();
+      for (const key of ["ArrowRight", "ArrowDown", "ArrowDown", "ArrowRight"]) {
+        await tab.keyboard.press(key);
+        await read();
+      }
+      await tab.locator(".chart").first().focus();
+      for (const key of ["Home", "ArrowRight", "End"]) {
+        await tab.keyboard.press(key);
+        await read();
+      }
+    });
+
+    const may = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale };
+    pageTest(`the inspector over ${name}, ${locale}`, may, async (tab) => {
+      const session = await loadSession(file);
+      const inspector = createInspector({ title: name });
+      const hook = inspector.createTransformContext({ contextWindow: 200_000, marker: "en" });
+      try {
+        await tab.goto(await inspector.open());
+        for (const call of someOf(session.calls)) {
+          await hook(session.messagesBefore(call));
+          inspector.answered({ type: "message_end", message: session.message(call.at) });
+          await tab.waitForTimeout(300);
+          assertWords(await tab.locator("main").textContent(), `call ${call.number}`);
+        }
+        await tab.locator(".map canvas").focus();
+        for (const key of ["ArrowRight", "ArrowRight", "ArrowRight"]) {
+          await tab.keyboard.press(key);
+          assertWords(await tab.locator(".tip").textContent(), key);
+        }
+      } finally {
+        await inspector.close();
+      }
+    });
+  }
+}
