@@ -283,10 +283,7 @@ test("two users of a file set different fields, and one prompt", async () => {
   await one.getOrCreateContext("s");
   await two.getOrCreateContext("s");
   await Promise.all([one.setMetadata("s", { goal: "ship" }), two.setMetadata("s", { planId: "p1" })]);
-  await Promise.all([
-    one.getOrCreateContext("s", "You are A."),
-    two.getOrCreateContext("s", "You are B."),
-  ]);
+  await Promise.all([one.getOrCreateContext("s", "You are A."), two.getOrCreateContext("s", "You are B.")]);
   for (const manager of [one, two]) {
     const { messages, metadata } = await manager.getOrCreateContext("s");
     assert.deepEqual([metadata.goal, metadata.planId], ["ship", "p1"]);

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { guardContext, truncateToolResult } from "../lib/tools/guard.js";
-import { SqliteProvider } from "../lib/pipeline/index.js";
 import { createRecallTool } from "../index.js";
+import { SqliteProvider } from "../lib/pipeline/index.js";
+import { guardContext, truncateToolResult } from "../lib/tools/guard.js";
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const CHATS = 1_000;

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import sessions from "../../lib/sessions/index.js";
 import { PostgresServer } from "../../__test__/support/postgres.mjs";
+import sessions from "../../lib/sessions/index.js";
 import { print } from "./print.mjs";
 
 const WRITER = fileURLToPath(new URL("crash-writer.mjs", import.meta.url));

@@ -63,7 +63,7 @@ async function compressionOf(session, summarize, limits, signal) {
   };
 }
 
-/** What the core says about rows of a session, on a worker. */
+/** Asks the core about rows of a session, on a worker. */
 async function askAbout(name, rows, request) {
   const parts = [];
   let units = 0;

@@ -8,14 +8,14 @@ const { json } = require("../hook/snapshot.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { plainText } = require("./text.js");
 
-/** What opens a summary in a session. */
+/** The opening of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";
 
 /** Stands for the name of a tool whose call is not in the list. */
 const UNKNOWN = "unknown";
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
 
-/** What begins the ids of messages added here: unlike any other process's. */
+/** The beginning of the ids of messages added here: unlike any other process's. */
 let ownPrefix;
 let idsMade = 0;
 /** Longest id a host may give, UTF-16 units: a store keeps an index of them. */
@@ -56,7 +56,7 @@ function checkId(id) {
     throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
 }
 
-/** What only some messages have. */
+/** Fields that only some messages have. */
 function addRest(copy, { toolCalls, toolCallId, isError, original, agentFields }) {
   if (toolCalls !== undefined) {
     if (!Array.isArray(toolCalls)) throw new TypeError("message.toolCalls must be an array");
@@ -87,7 +87,7 @@ function isBlock(block) {
   return type === "image" && typeof data === "string" && typeof mimeType === "string";
 }
 
-/** What comes back from a store is the same as what was added: a copy through JSON. */
+/** A copy through JSON, so that a message from a store is the same as the one that was added. */
 function jsonCopy(name, value) {
   try {
     return frozen(JSON.parse(jsonText(value)));
@@ -219,7 +219,7 @@ function systemText({ content, sections }) {
   return [plainText(content), ...named].filter((text) => text !== "").join("\n\n");
 }
 
-/** What pi needs to get its own system message back. */
+/** The fields that pi needs to get its own system message back. */
 function agentFieldsOf({ content, sections, toolsAdded, toolsRemoved }) {
   if ([sections, toolsAdded, toolsRemoved].every((field) => field === undefined)) return {};
   return { agentFields: { content, sections, toolsAdded, toolsRemoved } };

@@ -1,4 +1,4 @@
-// How much of its window a conversation takes: its messages as cl100k counts them, what is sent beside them, or what the
+// The share of its window that a conversation takes: its messages as cl100k counts them, what is sent beside them, or what the
 // provider itself reported, whichever is more. What stands beside the messages (system prompt, tools) is learned from the
 // reports and kept from one conversation to the next.
 "use strict";

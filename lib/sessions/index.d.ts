@@ -17,7 +17,7 @@ export interface PipelineMessage {
   /** Of a tool's answer: the call it answers. */
   toolCallId?: string;
   isError?: boolean;
-  /** What OpenAI's message said beyond this; `toOpenAIMessages` gives it back. */
+  /** The part of OpenAI's message beyond this; `toOpenAIMessages` gives it back. */
   original?: object;
 }
 
@@ -50,7 +50,7 @@ export interface OpenAIMessage {
   tool_call_id?: string;
 }
 
-/** What a message says beside text. `data` is base64. */
+/** A part of a message. `data` is base64. */
 export type ContentBlock = { type: "text"; text: string } | { type: "image"; data: string; mimeType: string };
 
 /** A message of any provider: its words, with images, tool calls and their results beside them. */
@@ -58,7 +58,7 @@ export interface ConversationMessage {
   role: "system" | "user" | "assistant" | "tool";
   /** The words alone; an image stands in them as `[image]`. */
   content: string;
-  /** What is said, in order, where there is an image in it. */
+  /** The parts in order, where there is an image among them. */
   blocks?: ContentBlock[];
   /**
    * Unique in its session, at most 128 UTF-16 code units; made when the message is added, where it is left out. Added twice
@@ -73,9 +73,9 @@ export interface ConversationMessage {
   toolCallId?: string;
   /** Of a tool's answer: whether it says that the tool failed. */
   isError?: boolean;
-  /** What another format said beyond this one, to be given back to it. */
+  /** The part of another format beyond this one, to be given back to it. */
   original?: object;
-  /** What pi's own system message said beyond its words: `content`, `sections`, tools. */
+  /** The part of pi's own system message beyond its words: `content`, `sections`, tools. */
   agentFields?: object;
 }
 
@@ -104,7 +104,7 @@ export type Summarize = (
 
 export interface ContextManagerOptions {
   /**
-   * Where sessions are kept: the path of an SQLite file, `postgres://user@host/database`, or a store of your own. Left
+   * The place of the sessions: the path of an SQLite file, `postgres://user@host/database`, or a store of your own. Left
    * out: in memory only.
    */
   store?: string | Store;
@@ -121,11 +121,11 @@ export interface ContextManagerOptions {
   maxTokens?: number;
   /** Tokens that the messages kept by a compression may have. Default half of `maxTokens`. */
   maxCompressedTokens?: number;
-  /** What rules write in. Default "auto": the language of the conversation. */
+  /** The language that rules write in. Default "auto": the language of the conversation. */
   language?: "zh" | "en" | "auto";
   /** Makes the summaries. Left out: rules do. */
   summarize?: Summarize;
-  /** How long a summariser may take, ms. Default 30 000. */
+  /** Longest time of a summariser, ms. Default 30 000. */
   summarizeTimeoutMs?: number;
   /** Longest prompt for the summariser, cl100k tokens. Default 16 000, at least 400. */
   summarizeTokens?: number;
@@ -180,7 +180,7 @@ export interface SearchHit {
  * A message is safe from the death of the process as soon as `addMessage` resolves, and what was cleared as soon as
  * `clearContext` does; several processes may use one store and see what the others do. Any string is a session id.
  *
- * What reads or writes returns a promise, on every store alike, and works on another thread. What is asked for shows in
+ * Methods that read or write return a promise, on every store alike, and works on another thread. What is asked for shows in
  * every later call of this manager, stored or not.
  * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
  *   store that cannot be used, and `ERR_CLOSED` after `close()`.
@@ -330,7 +330,7 @@ export const PostgresStore: new (
   options: string | (PostgresOptions & { onEvent?: (event: StoreEvent) => void }),
 ) => PostgresStore;
 
-/** What `new PostgresStore()` makes. */
+/** The object that `new PostgresStore()` makes. */
 export interface PostgresStore extends Store {
   readonly engine: "postgres";
   /** Transactions at once: as many as the pool has connections, four at most. */
@@ -365,13 +365,13 @@ export interface PostgresOptions {
   pool?: object;
   /** Connections of the pool made here. Default 10. */
   poolSize?: number;
-  /** How long a statement may take, ms. Default 10 000. */
+  /** Longest time of a statement, ms. Default 10 000. */
   statementTimeoutMs?: number;
-  /** How long a call is tried again while the server is away, ms; 0 for once. Default 30 000. */
+  /** Time for which a call is tried again while the server is away, ms; 0 for once. Default 30 000. */
   retryMs?: number;
 }
 
-/** What was asked, and what came of it. */
+/** A question, and what came of it. */
 export interface QA {
   q: string;
   a: string;
@@ -385,7 +385,7 @@ export interface RollingMemoryOptions {
    * the provider reports is learned, and kept from one conversation to the next, where it is more.
    */
   overheadTokens?: number | (() => number);
-  /** What is remembered from the start, as `history` gave it once. */
+  /** The pairs remembered from the start, as `history` gave it once. */
   history?: QA[];
   /** Longest prompt for the summariser, cl100k tokens. Default 16 000. */
   summarizeTokens?: number;
@@ -404,7 +404,7 @@ export interface RollingMemoryOptions {
   keepMessages?: number;
   /** Pairs remembered; the oldest are out first. Default 15. */
   maxPairs?: number;
-  /** How long a summariser may take, ms. Default 30 000. */
+  /** Longest time of a summariser, ms. Default 30 000. */
   timeoutMs?: number;
   /** Told what happens. It may throw, reject or be slow: nothing changes. */
   onEvent?: (event: RollingEvent) => void;
@@ -440,7 +440,7 @@ export type RollingEvent =
  */
 export class RollingMemory {
   constructor(options: RollingMemoryOptions);
-  /** Whether it is time: before a question ("pre") if one is given, else after an answer. Counts on this thread. */
+  /** True if it is time: before a question ("pre") if one is given, else after an answer. Counts on this thread. */
   needsContextSummarization(
     messages: MessageLike[],
     pendingUserMessage?: string | ContentBlock[],
@@ -465,6 +465,6 @@ export class RollingMemory {
   ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
   /** Forgets everything, also what is being summarised just now. */
   reset(): void;
-  /** What is remembered, the oldest first. */
+  /** The pairs remembered, the oldest first. */
   readonly history: QA[];
 }

@@ -13,7 +13,7 @@ const TURN_UNITS = 4096;
 const TEXT_UNITS = 4096;
 /** Longest keyword, units. */
 const WORD_UNITS = 40;
-/** Where a chunk may end without cutting a word. */
+/** The end of a chunk that cuts no word. */
 const BREAKS = [" ", "\n", "，", "。", "、"];
 
 /** Keywords that stand for an answer, and how many of them may be facts. */
@@ -25,7 +25,7 @@ const FACT_UNITS = 120;
 const WRITTEN = /[!-~$€£\u00c0-\u024f]+/gu;
 const AROUND = /^["'`([{<*,;:!?]+|["'`)\]}>*.,;:!?]+$/g;
 /**
- * What no other word of the conversation can stand for: addresses and paths, names of files, numbers with what is written
+ * Words that no other word of the conversation can stand for: addresses and paths, names of files, numbers with what is written
  * around them, identifiers.
  */
 const FACT = /:\/\/|\w\/\w|^[~.]*\/\w|\w\.[a-z][a-z\d]{0,7}$|\d|\w_\w|[a-z][A-Z]/;

@@ -198,7 +198,7 @@ class ContextManager {
     this.#setLimit("maxCompressedMessages", n);
   }
 
-  /** What was cleared is not found any more, even where the store has not heard of it. */
+  /** Hides what was cleared from searches, even where the store has not heard of it. */
   async search(query, options) {
     this.#assertOpen();
     if (typeof query !== "string") throw new TypeError(`search: query must be a string, not ${typeof query}`);

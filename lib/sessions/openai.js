@@ -108,7 +108,7 @@ function otherContent(message) {
   return sentContent(message);
 }
 
-/** What OpenAI's message said beyond ours, with what of ours was changed since; undefined if it said nothing more. */
+/** The part of OpenAI's message beyond ours, with what of ours was changed since; undefined if it said nothing more. */
 function restored(message) {
   const { original } = message;
   if (typeof original !== "object" || original === null) return undefined;

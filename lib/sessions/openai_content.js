@@ -5,7 +5,7 @@
 const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);
 const DATA_URL = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/;
 
-/** Whether text alone cannot say a block. */
+/** True if text alone cannot say a block. */
 function isMedia(block) {
   return block?.type === "image" || FOREIGN_PARTS.has(block?.type);
 }
@@ -39,7 +39,7 @@ function blockOf(part) {
   return { type: "image", mimeType, data, ...(detail !== undefined && { detail }) };
 }
 
-/** What a message says, as a string or as blocks. Where its words were changed since, they hold, with its images. */
+/** The content of a message, as a string or as blocks. Where its words were changed since, they hold, with its images. */
 function contentOf({ content, blocks }) {
   if (!Array.isArray(blocks)) return content;
   if (textOf(blocks) === textOf(content)) return blocks;

@@ -304,7 +304,7 @@ function asks(message, question) {
   return message.content === question || JSON.stringify(message.content) === JSON.stringify(question);
 }
 
-/** Whether two messages are one; hosts that store their transcripts hand in copies. */
+/** True if two messages are one; hosts that store their transcripts hand in copies. */
 function isSameMessage(some, other) {
   if (some === other) return true;
   const isAlike = some?.role === other?.role && some?.timestamp === other?.timestamp;

@@ -1,4 +1,4 @@
-// What the core says of a conversation for a rolling memory: its rounds, where it can be cut, the prompt for the
+// The core's view of a conversation for a rolling memory: its rounds, where it can be cut, the prompt for the
 // summariser, and the pairs in the answer. This file reads the host's messages and hands over what is asked for.
 "use strict";
 

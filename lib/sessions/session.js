@@ -1,4 +1,4 @@
-// What is known of one session here: its messages as they were loaded, with what was done to it since. What is on its way
+// One session as it is known here: its messages as they were loaded, with what was done to it since. What is on its way
 // to the store shows at once; what the store answers tells whether somebody else has changed the session meanwhile.
 "use strict";
 
@@ -14,10 +14,10 @@ const LONG_UNITS = 16 * 1024;
 const counted = new WeakMap();
 
 class Session {
-  /** What the store says it is; undefined where there is none. */
+  /** The session as the store has it; undefined where there is none. */
   stamp = undefined;
   isLoaded = false;
-  /** Whether the store has something else than this. */
+  /** True if the store has something else than this. */
   isStale = false;
   exists = false;
   prompt = undefined;
@@ -31,7 +31,7 @@ class Session {
   compressing = undefined;
   /** Changes on their way to the store, oldest first: what each does here. */
   inFlight = [];
-  /** How many clears of it are on their way to the store. */
+  /** Number of its clears that are on their way to the store. */
   clears = 0;
   #loadedIds = undefined;
   #createdAt = Date.now();

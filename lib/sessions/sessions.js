@@ -57,7 +57,7 @@ class Sessions {
     return !isClearing || session.rows.some(({ message }) => message.id === messageId);
   }
 
-  /** What is known may be out of date from now on. */
+  /** Takes what is known for out of date from now on. */
   distrust() {
     for (const session of this.#known.values()) session.isStale = true;
   }

@@ -4,7 +4,7 @@
 /** Marks an image where only text can go. */
 const IMAGE_NOTE = "[image]";
 
-/** What a message says in words: its string or its text blocks, images as a note. Thinking and calls are left out. */
+/** The words of a message: its string or its text blocks, images as a note. Thinking and calls are left out. */
 function plainText(content) {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

@@ -33,9 +33,9 @@ pub struct HistoryEntry {
     pub chat_id: Either<f64, String>,
     /// Who speaks.
     pub role: String,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// What is not text, as JSON.
+    /// The rest beside text, as JSON.
     pub extra: Option<String>,
 }
 
@@ -44,13 +44,13 @@ pub struct HistoryEntry {
 pub struct HistoryRow {
     /// Who speaks.
     pub role: String,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// What is not text, as JSON.
+    /// The rest beside text, as JSON.
     pub extra: Option<String>,
 }
 
-/// What was read of a conversation.
+/// The rows that were read of a conversation.
 #[napi(object)]
 pub struct HistoryRows {
     /// Messages, oldest first.
@@ -59,7 +59,7 @@ pub struct HistoryRows {
     pub skipped: u32,
 }
 
-/// What to do with the history.
+/// A job for the history.
 enum Job {
     Append(Vec<NewRow>),
     Newest { chat_id: ChatId, limit: u32 },
@@ -67,7 +67,7 @@ enum Job {
     Close,
 }
 
-/// What came of it.
+/// Its outcome.
 pub enum Outcome {
     /// Ids of the stored rows.
     Ids(Vec<i64>),
@@ -126,7 +126,7 @@ impl HistoryStore {
         guarded(|| Ok(self.task(Job::Close)))
     }
 
-    /// Where a damaged file was put, once.
+    /// The new place of a damaged file, told once.
     #[napi]
     pub fn take_set_aside(&self) -> Result<Option<String>> {
         guarded(|| Ok(self.state.lock().set_aside.take()))

@@ -19,7 +19,7 @@ struct SplitRequest {
     keep: usize,
 }
 
-/// Where a conversation is cut, and the rounds before that.
+/// The cut of a conversation, and the rounds before it.
 #[napi]
 pub fn split_rounds(request: String) -> Result<String> {
     guarded(|| {
@@ -67,7 +67,7 @@ struct MergeRequest {
     max: usize,
 }
 
-/// What is remembered, with what is new.
+/// The pairs remembered, with the new ones.
 #[napi]
 pub fn merge_pairs(request: String) -> Result<String> {
     guarded(|| {

@@ -25,7 +25,7 @@ pub struct SessionFile {
 pub struct LineProblem {
     /// Number of the line in the file, from 1.
     pub line: u32,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }
 
@@ -65,7 +65,7 @@ impl SessionFile {
         })
     }
 
-    /// How many messages it holds.
+    /// Number of messages it holds.
     #[napi(getter)]
     pub fn length(&self) -> Result<u32> {
         guarded(|| Ok(self.recording.len() as u32))

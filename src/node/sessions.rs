@@ -21,7 +21,7 @@ use crate::sessions::sqlite;
 use crate::sessions::store::{self, Answer, Dialect, Operation, Question, Store, check_place};
 use crate::sessions::summary::{LetGo, Summary, summarise};
 
-/// What is asked of the store.
+/// A question to the store.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", untagged)]
 enum Request {
@@ -198,7 +198,7 @@ struct PlanRequest {
     prompt_tokens: Option<usize>,
     #[serde(default)]
     answer_tokens: usize,
-    /// Where rules are to write the summary at once.
+    /// Rules that are to write the summary at once.
     rules: Option<Rules>,
 }
 
@@ -216,7 +216,7 @@ struct Plan {
     made: Option<Made>,
 }
 
-/// What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
+/// The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn plan_compression(request: String) -> Result<Promise<String>> {
     guarded(|| Ok(task(move || plan(&request))))
@@ -303,7 +303,7 @@ pub fn search_form(text: String) -> Result<String> {
     guarded(|| Ok(search::search_form(&text)))
 }
 
-/// What a text has to hold that answers a query.
+/// The terms of a text that answers a query.
 #[napi]
 pub fn search_phrases(query: String) -> Result<Vec<String>> {
     guarded(|| Ok(search::search_phrases(&query)))

@@ -1,4 +1,4 @@
-//! What a session may let go, and what goes along when single messages are deleted: calls and their results stay
+//! The messages that a session may let go, and what goes along when single messages are deleted: calls and their results stay
 //! together, by the core's own linking. Whether it is time, and what takes the place of the messages, is decided elsewhere.
 
 use super::message::{Said, Texts};
@@ -7,14 +7,14 @@ use crate::context::transcript::{Link, Transcript};
 /// Fewer messages are not worth a summary: one alone, or the summary of the last time.
 const MIN_LET_GO: usize = 2;
 
-/// How much of a session stays.
+/// The part of a session that stays.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep {
     /// Newest messages that stay; more where a result would lose its call.
     pub messages: usize,
     /// Tokens that the newest messages may take together, where that is less; the newest group always stays.
     pub tokens: Option<usize>,
-    /// Whether the session has a system prompt beside its messages. Without one its first system message is that.
+    /// True if the session has a system prompt beside its messages. Without one its first system message is that.
     pub has_prompt: bool,
 }
 

@@ -27,11 +27,11 @@ const ERRORS: usize = 5;
 const QUOTE_CHARS: usize = 200;
 /// Longest summary of the host's own that is carried along, in characters: 500 tokens of English.
 const EARLIER_CHARS: usize = 2000;
-/// How a line begins, in lower case, that reports an error.
+/// Beginnings, in lower case, of lines that report an error.
 const ERROR_STARTS: &[&str] =
     &["error", "fatal", "traceback", "exception", "panic", "failed", "fail:", "错误", "失败", "异常"];
 
-/// What is known of the messages a session has let go.
+/// Notes on the messages a session has let go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Digest {

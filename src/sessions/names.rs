@@ -15,7 +15,7 @@ const EXTENSIONS: &[&str] = &[
 /// Longest name of a file worth keeping, in characters.
 const FILE_CHARS: usize = 200;
 
-/// What a tool call is about.
+/// The subject of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     File(String),

@@ -12,12 +12,12 @@ const LONGEST: Longest = Longest { q: 300, a: 1000 };
 /// Longest question and answer where text is clipped, from the form that tells most.
 const CLIPPED: [Longest; 2] = [Longest { q: 120, a: 300 }, Longest { q: 80, a: 120 }];
 
-/// What was asked and what came of it.
+/// A question and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// What the user wanted.
+    /// The wish of the user.
     pub q: String,
-    /// What came of it.
+    /// Its outcome.
     pub a: String,
 }
 
@@ -28,13 +28,13 @@ struct Longest {
     a: usize,
 }
 
-/// What a summariser's answer holds.
+/// The contents of a summariser's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// In the order they stand there.
     pub pairs: Vec<Pair>,
-    /// Whether it ended in the middle.
+    /// True if it ended in the middle.
     pub is_cut: bool,
 }
 
@@ -75,7 +75,7 @@ pub fn read_pairs(answer: &str) -> Answer {
     Answer { pairs, is_cut: !open.is_empty() }
 }
 
-/// Where the quote stands that closes the string opened at `start`; the end of the text if none does.
+/// The position of the quote that closes the string opened at `start`; the end of the text if none does.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at).filter(|byte| **byte != b'"') {

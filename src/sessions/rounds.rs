@@ -12,13 +12,13 @@ use crate::context::transcript::Link;
 pub struct Heard {
     /// `user`, `assistant`, `tool`, `summary` (of what came before, by pi itself); others count for nothing.
     pub role: String,
-    /// Whether it says anything in words.
+    /// True if it says anything in words.
     pub speaks: bool,
     /// Ids of the calls it makes.
     pub calls: Vec<String>,
     /// The call it answers.
     pub call_id: Option<String>,
-    /// Whether it never came to its end.
+    /// True if it never came to its end.
     pub has_failed: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Round {
 /// A conversation, cut in two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Split {
-    /// Where the newest messages begin, which stay.
+    /// The start of the newest messages, which stay.
     pub start: usize,
     /// The rounds whose question comes before that.
     pub rounds: Vec<Round>,

@@ -39,7 +39,7 @@ pub fn search_form(text: &str) -> String {
     form
 }
 
-/// What has to be in the form of a text that answers `query`: a phrase for each part between spaces, the last word of
+/// The terms of a text that answers `query`: a phrase for each part between spaces, the last word of
 /// each as a beginning. Empty if there is nothing to look for.
 #[must_use]
 pub fn search_phrases(query: &str) -> Vec<String> {

@@ -5,17 +5,17 @@ use super::digest::Digest;
 use super::language::Language;
 use super::message::{Said, Texts};
 
-/// What opens a summary in a session.
+/// The opening of a summary in a session.
 pub const SUMMARY_LABEL: &str = "[上下文总结]";
 /// Longest summary taken from a summariser, in characters; 500 tokens were asked for.
 const SUMMARY_CHARS: usize = 8000;
 
-/// What a compression comes to.
+/// The outcome of a compression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The summary, with its label.
     pub text: String,
-    /// Whether the host's summariser made it.
+    /// True if the host's summariser made it.
     pub is_from_host: bool,
     /// The digest from now on, as JSON.
     pub digest: String,

@@ -4,7 +4,7 @@
 const { SqliteStore } = require("./sqlite.js");
 
 const SERVER = /^postgres(?:ql)?:\/\//i;
-/** What a store of the host's own has to have, at least (lib/sessions/store/store.d.ts). */
+/** The methods that a store of the host's own has to have, at least (lib/sessions/store/store.d.ts). */
 const METHODS = ["open", "apply", "load", "stamp", "read", "list", "search", "prune", "close"];
 
 const storeOption = {

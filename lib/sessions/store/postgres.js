@@ -103,7 +103,7 @@ function answers({ rows }) {
   return rows.map(({ answer }) => answer);
 }
 
-/** Whether the sessions show that the changes were made: each has come as far, or is gone if that was the change. */
+/** True if the sessions show that the changes were made: each has come as far, or is gone if that was the change. */
 async function isStored(operations, outcomes, read) {
   const last = new Map();
   for (const [i, { namespace, key }] of operations.entries()) {

@@ -48,7 +48,7 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** What the server is asked first in a transaction, in one go. Its id tells later what became of it. */
+/** The first questions of a transaction, in one go. Its id tells later what became of it. */
 const begin = (timeoutMs) => `
   BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL statement_timeout = ${timeoutMs};
@@ -86,7 +86,7 @@ class PostgresConnection {
   }
 
   /**
-   * What `work(query)` resolves with, once that is committed. It is run again where it was surely not committed.
+   * Resolves with the result of `work(query)`, once that is committed. It is run again where it was surely not committed.
    * `isStored(result, read)` looks for traces of it where only they can tell. A statement may take `timeoutMs`.
    */
   async transaction(work, isStored, timeoutMs = this.#timeoutMs) {
@@ -140,7 +140,7 @@ class PostgresConnection {
     }
   }
 
-  /** Whether a transaction whose commit was not answered was committed all the same. */
+  /** True if a transaction whose commit was not answered was committed all the same. */
   async #wasCommitted({ xid, result }, isStored) {
     const deadline = performance.now() + this.#retryMs;
     const read = (statement, values) =>
@@ -238,7 +238,7 @@ function checkConnection(owner, given, more = {}) {
   return options;
 }
 
-/** What is meant as a connection string may hold a password: an error never shows it. */
+/** A text meant as a connection string may hold a password: an error never shows it. */
 function isSecretMisplaced(given) {
   const value = given?.connectionString;
   return value !== undefined && !(typeof value === "string" && /^postgres(?:ql)?:\/\//.test(value));

@@ -1,4 +1,4 @@
-// What a Postgres server or the way to it can answer, as a stable code and a sentence that says what to do. Nothing of
+// The answers of a Postgres server or the way to it, as a stable code and a sentence that says what to do. Nothing of
 // a statement's values, of the connection string or of a password ever gets into either.
 "use strict";
 
@@ -47,12 +47,12 @@ const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 
 /** States in which the server is not there: trying again later may help. 08: connection, 53300: too many clients. */
 const UNAVAILABLE = ["08", "53300", "57P"];
-/** What goes away if the transaction is run again at once. */
+/** Failures that go away if the transaction is run again at once. */
 const CONFLICTS = ["40001", "40P01", "23505"];
 
 /** Codes of Node's sockets and resolver. */
 const NETWORK = /^E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL|NOENT|ACCES)/;
-/** What the driver says without a code when a connection ends, does not come about, or speaks another protocol. */
+/** The driver's words without a code when a connection ends, does not come about, or speaks another protocol. */
 const BROKEN =
   /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|timeout (?:exceeded|expired)|unexpected message|SSL/i;
 
@@ -60,7 +60,7 @@ const begins = (code, prefixes) => prefixes.some((prefix) => code.startsWith(pre
 const codeOf = (error) => (typeof error?.code === "string" ? error.code : "");
 const textOf = (error) => String(error?.message ?? "");
 
-/** Whether the server is out of reach or about to be, so that the connection is of no more use. */
+/** True if the server is out of reach or about to be, so that the connection is of no more use. */
 function isUnavailable(error) {
   const code = codeOf(error);
   if (begins(code, UNAVAILABLE)) return true;
@@ -68,7 +68,7 @@ function isUnavailable(error) {
   return NETWORK.test(code) || BROKEN.test(textOf(error));
 }
 
-/** Whether the server itself answered with an error: then it rolled the statement back. */
+/** True if the server itself answered with an error: then it rolled the statement back. */
 function isState(error) {
   return /^[0-9A-Z]{5}$/.test(codeOf(error)) && typeof error.severity === "string";
 }

@@ -1,4 +1,4 @@
-// What a store of sessions has to do, for whoever writes one. The manager decides what a conversation may let go; a
+// The duties of a store of sessions, for whoever writes one. The manager decides what a conversation may let go; a
 // store keeps rows, in order, and says truthfully what became of each change.
 
 /**
@@ -19,7 +19,7 @@ export interface Store {
   readonly engine: string;
   /** Calls of `apply` that may be under way at once; default 1. */
   readonly parallel?: number;
-  /** Whether what a session lets go is deleted instead of kept for search. Default false; the in-memory store does. */
+  /** True if what a session lets go is deleted instead of kept for search. Default false; the in-memory store does. */
   readonly forgets?: boolean;
 
   /**
@@ -140,7 +140,7 @@ export interface NewMessage {
 }
 
 /**
- * What became of one operation. `applied` is false for a "compress" whose revision was not the session's, for a
+ * The outcome of one operation. `applied` is false for a "compress" whose revision was not the session's, for a
  * "clear", "compress" or "delete" of a session that is not there, and for an "import" of one that is; `stamp` is then what
  * the session is now, if it is: `{ applied: false }` is the whole answer where it is not.
  */
@@ -182,7 +182,7 @@ export interface StoredMessage {
   id: string;
   /** Grows by one from message to message of a session, in the order the store took them, summaries included. */
   seq: number;
-  /** Where it stands among those the session keeps: its seq; for a summary the place of the last message it replaced. */
+  /** Its place among those the session keeps: its seq; for a summary the place of the last message it replaced. */
   place: number;
   isLive: boolean;
   isSummary: boolean;
@@ -212,7 +212,7 @@ export interface ListQuery {
   /** "created": the oldest first. "updated": the one last changed first. */
   order: "created" | "updated";
   limit: number;
-  /** What the page before gave; opaque. A cursor that is none rejects with `ERR_BAD_CURSOR`. */
+  /** The cursor of the page before; opaque. A cursor that is none rejects with `ERR_BAD_CURSOR`. */
   cursor?: string;
 }
 

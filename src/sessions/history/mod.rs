@@ -13,9 +13,9 @@ use std::time::Duration;
 pub use self::tables::Tables;
 use self::tables::{Columns, kind_column};
 
-/// Where the time of a row comes from: UTC, to the millisecond, sortable as text.
+/// The time of a row: UTC, to the millisecond, sortable as text.
 const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-/// How long the row of an event waits for another process: nobody's task is to wait for bookkeeping.
+/// Time for which the row of an event waits for another process: nobody's task is to wait for bookkeeping.
 const RECORD_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// An open history.
@@ -51,9 +51,9 @@ pub struct NewRow {
     pub chat_id: ChatId,
     /// Who speaks.
     pub role: String,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// What is not text, as JSON.
+    /// The rest beside text, as JSON.
     pub extra: Option<String>,
 }
 
@@ -62,13 +62,13 @@ pub struct NewRow {
 pub struct Row {
     /// Who speaks.
     pub role: String,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// What is not text, as JSON.
+    /// The rest beside text, as JSON.
     pub extra: Option<String>,
 }
 
-/// What was read of a conversation.
+/// The rows that were read of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Newest {
     /// The messages, oldest first.

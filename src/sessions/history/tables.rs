@@ -9,7 +9,7 @@ const SQL: &str = include_str!("tables.sql");
 pub struct Tables {
     /// The messages.
     pub history: String,
-    /// What happened to them.
+    /// The event that happened to them.
     pub events: String,
 }
 
@@ -67,7 +67,7 @@ impl Columns {
     }
 }
 
-/// What a table of events calls the kind of an event.
+/// Names that a table of events has for the kind of an event.
 pub(super) fn kind_column(columns: &Columns, table: &str) -> Result<&'static str, Error> {
     let found = ["event_type", "type"].into_iter().find(|name| columns.has(name));
     match found {

@@ -1,4 +1,4 @@
-//! What can go wrong with a database file, as a stable code and one sentence that says what to do.
+//! Failures of a database file, as a stable code and one sentence that says what to do.
 
 use std::fmt;
 use std::path::Path;
@@ -84,7 +84,7 @@ impl Kind {
 }
 
 impl Error {
-    /// Which kind of failure.
+    /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind

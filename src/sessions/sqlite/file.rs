@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Error, Kind};
 
-/// What `SQLite` keeps beside the file while it is open.
+/// Endings of the files that `SQLite` keeps beside an open one.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 /// A database has a NUL within its first 16 bytes, and a damaged one hardly reads as so many bytes of UTF-8.
 const TELLING_BYTES: u64 = 4096;
@@ -30,13 +30,13 @@ pub(super) fn create_private(path: &Path) -> Result<(), Error> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
         Ok(_) => Ok(()),
-        // What is there need not be writable, nor its folder: it may be opened for reading.
+        // A file that is there need not be writable, nor its folder: it may be opened for reading.
         Err(error) if error.kind() == ErrorKind::AlreadyExists || path.exists() => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether the file begins as no database does, damaged or not: with nothing but text.
+/// Returns `true` if the file begins as no database does, damaged or not: with nothing but text.
 pub(super) fn is_text(path: &Path) -> Result<bool, Error> {
     let mut start = Vec::new();
     fs::File::open(path)?.take(TELLING_BYTES).read_to_end(&mut start)?;
@@ -70,7 +70,7 @@ pub(super) fn copy_to_read(path: &Path) -> Result<PathBuf, Error> {
     Ok(copy)
 }
 
-/// Whether changes stand beside the file that are not in it yet.
+/// Returns `true` if changes stand beside the file that are not in it yet.
 pub(super) fn has_log(path: &Path) -> bool {
     fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }

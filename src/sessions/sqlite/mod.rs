@@ -18,7 +18,7 @@ pub use rusqlite::{self, Connection};
 
 /// The name that asks for a database in memory, as `SQLite` has it.
 pub const IN_MEMORY: &str = ":memory:";
-/// How long a statement waits for another process before it gives up. Five seconds, the default of most bindings.
+/// Time for which a statement waits for another process. Five seconds, the default of most bindings.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Between two attempts at what `SQLite` does not wait for by itself.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
@@ -34,7 +34,7 @@ pub(crate) const APPLICATION_ID: i32 = 0x7069_7374;
 /// Files up to this size are checked page by page when opened: some tenths of a second at most.
 const FULL_CHECK_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What a caller needs of a database.
+/// The needs of a caller from a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema<'a> {
     /// Tables with the columns each must have, at least.
@@ -45,7 +45,7 @@ pub struct Schema<'a> {
     pub set_up: fn(&Connection) -> Result<(), rusqlite::Error>,
     /// Of the tables, as the file says it (`user_version`); a newer one is refused.
     pub version: Option<i32>,
-    /// Whether the tables may live in a database that another program made.
+    /// True if the tables may live in a database that another program made.
     pub joins_others: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Schema<'a> {
 pub struct Opened {
     /// The connection; one thread at a time may use it.
     pub connection: Connection,
-    /// Where a damaged file was put before this one was made in its place.
+    /// The new place of a damaged file, in whose place this one was made.
     pub set_aside: Option<PathBuf>,
     /// Rows of the damaged file that could be read; they are in this one.
     pub salvaged: u64,
@@ -189,7 +189,7 @@ fn can_read(connection: &Connection) -> Result<bool, Error> {
 
 /// A file that nobody can write to, without the log that cannot be made beside it.
 fn open_immutable(path: &Path) -> Result<Connection, Error> {
-    // What stands in the log alone would be missing.
+    // Changes in the log alone would be missing.
     if file::has_log(path) {
         return Err(Kind::ReadOnly.into());
     }

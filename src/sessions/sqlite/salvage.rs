@@ -1,4 +1,4 @@
-//! What can still be read of a damaged database: row by row, past the pages that cannot.
+//! Reads the rest of a damaged database: row by row, past the pages that cannot.
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::fault;
 use crate::sessions::sqlite::rusqlite::{OptionalExtension as _, params, params_from_iter};
 use crate::sessions::sqlite::{Error, Kind};
 
-/// How long one transaction goes on: others notice no more than a slow disk.
+/// Longest time of one transaction: others notice no more than a slow disk.
 const SLICE: Duration = Duration::from_millis(20);
 /// Rows deleted between two looks at the clock.
 const ROWS: i64 = 64;
@@ -23,7 +23,7 @@ const REWRITING_GAIN: i64 = 8;
 /// Sessions taken from the list at once by retention.
 const SESSIONS: i64 = 1000;
 
-/// What one transaction has done.
+/// The work of one transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Slice {
     rows: i64,
@@ -146,7 +146,7 @@ fn erase_some(transaction: &Transaction<'_>) -> Result<Slice, Error> {
     Ok(Slice { rows, is_last: false })
 }
 
-/// Whether the session is so much of all that the index of words is better written anew.
+/// Returns `true` if the session is so much of all that the index of words is better written anew.
 fn is_bulk(transaction: &Transaction<'_>, session: i64) -> Result<bool, Error> {
     let count = |sql, values: &[i64]| -> Result<i64, Error> {
         Ok(transaction.prepare_cached(sql)?.query_row(params_from_iter(values), |row| row.get(0))?)
@@ -169,7 +169,7 @@ fn delete_some(transaction: &Transaction<'_>, session: i64) -> Result<i64, Error
     Ok(count_of(gone.execute([session, ROWS])?))
 }
 
-/// Whether words are taken out of the index for good when they are deleted, or noted as deleted until it is written anew.
+/// Returns `true` if deleted words are taken out of the index for good, not noted as deleted until it is written anew.
 fn secure_words(transaction: &Transaction<'_>, is_secure: bool) -> Result<(), Error> {
     transaction
         .prepare_cached("INSERT INTO strata_words(strata_words, rank) VALUES ('secure-delete', ?1)")?

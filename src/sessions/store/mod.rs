@@ -68,7 +68,7 @@ enum Slot {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Replaced {
-    /// Where it is now.
+    /// Its place now.
     pub moved_to: Option<String>,
     /// Messages of it that could be read; they are in the new one.
     pub salvaged: u64,

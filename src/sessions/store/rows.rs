@@ -1,4 +1,4 @@
-//! What goes into the store and comes out of it, in the shape JavaScript writes and reads (`lib/sessions/store/store.d.ts`).
+//! Values into the store and out of it, in the shape JavaScript writes and reads (`lib/sessions/store/store.d.ts`).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::sessions::sqlite::{Error, Kind};
 /// One change to one session: namespace, key, change.
 pub type Operation = (String, String, Change);
 
-/// What is changed.
+/// The change.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Change {
@@ -34,13 +34,13 @@ pub enum Change {
     Compress {
         /// Number of the session: a successor of the same key has another.
         session: i64,
-        /// What the compression was worked out from.
+        /// The revision that the compression was worked out from.
         revision: i64,
         /// Ids of the messages.
         let_go: Vec<String>,
         /// Delete them instead of keeping them for search.
         forget: bool,
-        /// What takes their place.
+        /// The messages in their place.
         summary: SummaryRow,
         /// The digest from now on.
         digest: String,
@@ -56,7 +56,7 @@ pub enum Change {
     Clear {},
     /// A whole session, where there is none of that key.
     Import {
-        /// What it is besides its messages.
+        /// The session besides its messages.
         state: ImportedState,
         /// With the seqs and places they had.
         messages: Vec<ImportedMessage>,
@@ -70,7 +70,7 @@ pub struct NewMessage {
     pub id: String,
     /// The message as JSON.
     pub body: String,
-    /// What can be searched; that of the body, if none is given.
+    /// The text to search; that of the body, if none is given.
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -92,16 +92,16 @@ pub struct ImportedMessage {
     pub id: String,
     /// The message as JSON.
     pub body: String,
-    /// What can be searched; that of the body, if none is given.
+    /// The text to search; that of the body, if none is given.
     #[serde(default)]
     pub text: Option<String>,
     /// Order of appending.
     pub seq: i64,
     /// Order among those kept.
     pub place: i64,
-    /// Whether the session keeps it.
+    /// True if the session keeps it.
     pub is_live: bool,
-    /// Whether it is a summary, which is not searched.
+    /// True if it is a summary, which is not searched.
     pub is_summary: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct ImportedState {
     pub fields: BTreeMap<String, String>,
     /// Of the messages let go.
     pub digest: String,
-    /// How often.
+    /// Number of times.
     pub compressions: i64,
     /// By all of them.
     pub tokens_saved: i64,
@@ -137,7 +137,7 @@ pub struct Stamp {
     pub updated_at: i64,
 }
 
-/// What became of an operation.
+/// The outcome of an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
@@ -146,7 +146,7 @@ pub struct Outcome {
     /// The session afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<Stamp>,
-    /// Where appended messages stand.
+    /// The places of appended messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seqs: Option<Vec<i64>>,
     /// The prompt that is there now.
@@ -158,7 +158,7 @@ pub struct Outcome {
 #[derive(Debug, Deserialize)]
 pub struct Answer(pub Box<RawValue>);
 
-/// What a change says of its session.
+/// The fields of its session that a change sets.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Stamped {
     pub(super) stamp: Option<Stamp>,
@@ -190,7 +190,7 @@ impl Answer {
     }
 }
 
-/// What is asked of a store; namespace and key name a session.
+/// A question to a store; namespace and key name a session.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Question {
@@ -215,7 +215,7 @@ pub enum Question {
 pub struct Page {
     /// Only later ones.
     pub after: Option<i64>,
-    /// How many.
+    /// Their number.
     pub limit: i64,
     /// The last ones, the newest first, instead of the first.
     #[serde(default)]
@@ -237,28 +237,28 @@ pub enum Order {
 pub struct ListQuery {
     /// Whose.
     pub namespace: String,
-    /// Which first.
+    /// The order.
     pub order: Order,
-    /// How many.
+    /// Their number.
     pub limit: i64,
-    /// What the page before gave.
+    /// The cursor of the page before.
     pub cursor: Option<String>,
 }
 
-/// What to search.
+/// A search.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SearchQuery {
-    /// Where.
+    /// Its place.
     pub namespace: String,
     /// In this session alone.
     pub key: Option<String>,
     /// All of them must occur.
     pub phrases: Vec<String>,
-    /// How many messages.
+    /// Number of messages.
     pub limit: i64,
 }
 
-/// What retention took.
+/// The messages that retention took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pruned {
     /// Whole sessions.

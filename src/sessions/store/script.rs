@@ -83,7 +83,7 @@ fn groups(operations: &[Operation]) -> impl Iterator<Item = &[Operation]> {
     })
 }
 
-/// What commits all operations, in the order given.
+/// The statements that commit all operations, in the order given.
 #[must_use]
 pub fn script(dialect: Dialect, operations: &[Operation]) -> Vec<Step> {
     let statements = dialect.statements();
@@ -212,13 +212,13 @@ fn one(dialect: Dialect, (namespace, key): (&str, &str), change: &Change, steps:
             steps.push(Step(done, values![namespace, key]));
         }
     }
-    // Where nothing was changed, the session as it is.
+    // Without a change, the session as it is.
     if matches!(change, Change::Compress { .. } | Change::Import { .. }) {
         steps.push(Step(&statements.stamp, values![namespace, key]));
     }
 }
 
-/// What became of each operation, from the rows of each step.
+/// The outcome of each operation, from the rows of each step.
 ///
 /// # Errors
 /// [`Kind::Other`] where the rows are not those of the script.

@@ -241,7 +241,7 @@ fn what_was_cleared_leaves_no_word_in_the_file() {
     assert!(!holds(&folder, "4111") && !holds(&folder, "secretword"));
 }
 
-/// Whether the file or its log holds these bytes.
+/// Returns `true` if the file or its log holds these bytes.
 fn holds(folder: &Folder, word: &str) -> bool {
     let mut files = ["", "-wal"].iter().map(|suffix| fs::read(format!("{}{suffix}", folder.file())));
     files.any(|bytes| {
