@@ -35,15 +35,16 @@ const folder = mkdtempSync(join(tmpdir(), "pi-strata-terminal-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A server whose model runs a command with a long result, over and over, and then says so. */
-async function startServer() {
+async function startServer(models) {
   let asked = 0;
   const server = createServer(async (request, response) => {
     const api = APIS[request.url.split("?")[0]];
     const { messages, model } = await json(request);
+    models.push(model);
     asked += 1;
     const command = `for i in $(seq 300); do echo line $i of result ${asked}; done`;
     const answer =
-      asked % (CALLS + 1) === 0
+      asked % (CALLS + 1) === 0 || model === "cheap"
         ? { text: "all done", calls: [] }
         : { text: "", calls: [{ id: `c${asked}`, name: "bash", arguments: { command } }] };
     const usage = {
@@ -118,7 +119,11 @@ test("installed, in a terminal, every command answers to one Enter", { skip: !ha
     api: "anthropic-messages",
     prices: PRICES,
   };
-  const models = modelsFile({ ...about, baseUrl: await startServer(), keyVariable: "SCRIPTED_KEY" });
+  const asked = [];
+  const models = modelsFile({ ...about, baseUrl: await startServer(asked), keyVariable: "SCRIPTED_KEY" });
+  const known = models.providers.scripted.models;
+  known.push({ ...known[0], id: "cheap" });
+  writeFileSync(join(agent, "settings.json"), JSON.stringify({ compaction: { keepRecentTokens: 2000 } }));
   writeFileSync(join(agent, "models.json"), JSON.stringify(models));
   const env = {
     ...process.env,
@@ -130,7 +135,7 @@ test("installed, in a terminal, every command answers to one Enter", { skip: !ha
       TERM: "xterm-256color",
       LC_ALL: "C.UTF-8",
     },
-    PI_STRATA: '{ "schedule": "everyCall" }',
+    PI_STRATA: '{ "schedule": "everyCall", "compactionModel": "scripted/cheap" }',
   };
   const installed = spawnSync(node22Path(), [CLI, "install", PACKAGE], { cwd, env, encoding: "utf8" });
   assert.equal(installed.status, 0, installed.stderr);
@@ -157,5 +162,8 @@ test("installed, in a terminal, every command answers to one Enter", { skip: !ha
   await terminal.enter("/strata now", /The next request is cut/);
   await terminal.enter("/strata off", /pi-strata is off/);
   await terminal.enter("/strata on", /pi-strata is on/);
+  assert.ok(!asked.includes("cheap"));
+  await terminal.enter("/compact", /[Cc]ompacted/);
+  assert.ok(asked.includes("cheap"), "the summary is the named model's");
   await terminal.enter("/strata nonsense", /There is \/strata, \/strata show/);
 });

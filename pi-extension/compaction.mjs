@@ -1,6 +1,9 @@
 // Brings what the model sees to pi's own summaries, forks and session file: pi goes on from its uncut list, and would pay
 // a second time for what was left out.
 
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import strata from "../index.js";
 
 /** pi under its two names. */
@@ -81,15 +84,24 @@ export async function compactBy(name, { preparation, customInstructions, signal 
   );
 }
 
+/** pi's own package: beside this one where a program embeds pi, else the one that was started. */
 async function importHost() {
-  for (const load of HOSTS) {
+  for (const load of [...HOSTS, importStarted]) {
     try {
       return await load();
     } catch {
-      // The other name, then.
+      // Another place, then.
     }
   }
-  throw new Error("pi's own packages cannot be imported from here");
+  throw new Error("pi's own package cannot be imported from here");
+}
+
+/** The package that the running script belongs to, by the entry point that its manifest names. */
+function importStarted() {
+  let folder = dirname(realpathSync(process.argv[1]));
+  while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);
+  const { main } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return import(pathToFileURL(join(folder, main)).href);
 }
 
 /** Drafts of pi's `context_edit` entries for what was edited since they were last written. */
