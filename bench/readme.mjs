@@ -63,6 +63,14 @@ const MARKED = {
     const { ours, before, after, change } = pair(rows.filter(({ session }) => session === "all"));
     return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change}; ${percent(ours.recall)})`;
   },
+  /** They again, under a compaction by their hosts. */
+  hosts(policy) {
+    const { rows } = results("economy-public-uncompacted.json");
+    const found = rows.find((row) => row.session === "all" && row.policy === policy);
+    if (found === undefined) return undefined;
+    const { dollars, toolRecall, userText } = found;
+    return `$${dollars.breakpoint.toFixed(2)} (${percent(toolRecall)}; ${percent(userText)})`;
+  },
   /** Megabytes per second of a counter, or how soon it has counted for the first time. */
   tokens(words) {
     const [counter, what] = words.split(" ");

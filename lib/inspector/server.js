@@ -67,7 +67,8 @@ class PageServer {
       socket.once("close", () => this.#sockets.delete(socket));
     });
     return new Promise((resolve, reject) => {
-      server.once("error", (error) => reject(inWords(error, port)));
+      // Later ones, such as too many open files, end no host either.
+      server.on("error", (error) => reject(inWords(error, port)));
       server.listen({ host: HOST, port }, () => {
         server.unref();
         resolve(`http://${HOST}:${server.address().port}/${this.#token}/`);
