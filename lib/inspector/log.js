@@ -257,4 +257,4 @@ function sizeOf(message) {
   }
 }
 
-module.exports = { CallLog, STILL };
+module.exports = { CallLog };

@@ -291,7 +291,6 @@ function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provide
 }
 
 module.exports = {
-  SUMMARY_LABEL,
   answerOf,
   checkMessage,
   frozen,

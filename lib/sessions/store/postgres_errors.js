@@ -77,10 +77,6 @@ function isConflict(error) {
   return CONFLICTS.includes(codeOf(error));
 }
 
-function isDuplicate(error) {
-  return codeOf(error) === "23505";
-}
-
 /** The error as a host gets it. Its cause stays here: the driver's errors carry values and addresses. */
 function publicError(error) {
   if (error instanceof DatabaseError) return error;
@@ -109,4 +105,4 @@ function isReadTimeout(error) {
   return codeOf(error) === "" && /^Query read timeout/.test(textOf(error));
 }
 
-module.exports = { isConflict, isDuplicate, isReadTimeout, isState, isUnavailable, publicError };
+module.exports = { isConflict, isReadTimeout, isState, isUnavailable, publicError };
