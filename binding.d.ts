@@ -64,7 +64,7 @@ export declare class LedgerBook {
   report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<LedgerReport>
 }
 
-/** A recorded session in a file that stays open. */
+/** A recorded session. */
 export declare class SessionFile {
   /** Who wrote it, in words. */
   get format(): string
@@ -78,7 +78,7 @@ export declare class SessionFile {
   get answers(): Array<number>
   /** The calls that are recorded in the file but not part of the conversation. */
   get unplayed(): UnplayedCalls
-  /** Message number `number` as JSON, in pi's shape, read from the file. */
+  /** Message number `number` as JSON, in pi's shape. */
   message(number: number): string
 }
 

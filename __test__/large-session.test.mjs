@@ -1,8 +1,8 @@
-// A recorded session much larger than what the replay may take of memory.
+// Large recorded sessions: the replay takes their size of memory and a bounded rest, and refuses what no session is.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -14,8 +14,10 @@ after(() => rmSync(folder, { recursive: true }));
 
 const RESULTS = 320;
 const RESULT_BYTES = 1_000_000;
-/** What the replay of a file of any size may take. */
+/** What the replay may take beside the file. */
 const MOST_BYTES = 300_000_000;
+/** The largest file that is read. */
+const LIMIT_BYTES = 2 ** 30;
 
 /** A pi session of one question and results of a megabyte each; no line of them is like another. */
 function writeLargeSession(path) {
@@ -46,7 +48,7 @@ function writeLargeSession(path) {
   closeSync(file);
 }
 
-test("a session larger than the memory it may take is read message by message", () => {
+test("a large session is read once and handed out message by message", () => {
   const path = join(folder, "large.jsonl");
   writeLargeSession(path);
   const report = join(folder, "peak.cjs");
@@ -61,5 +63,15 @@ test("a session larger than the memory it may take is read message by message", 
   assert.equal(status, 0, stderr);
   assert.match(stdout, new RegExp(`^model calls +${RESULTS}$`, "m"));
   const peak = Number(stderr);
-  assert.ok(peak < MOST_BYTES, `${Math.round(peak / 1e6)} MB for ${(RESULTS * RESULT_BYTES) / 1e6} MB`);
+  const { size } = statSync(path);
+  assert.ok(peak < size + MOST_BYTES, `${Math.round(peak / 1e6)} MB for ${Math.round(size / 1e6)} MB`);
+});
+
+test("a file that is larger than any session is refused before it is read", () => {
+  const path = join(folder, "huge.jsonl");
+  closeSync(openSync(path, "w"));
+  truncateSync(path, LIMIT_BYTES + 1);
+  const { status, stderr } = spawnSync(process.execPath, [CLI, "replay", path], { encoding: "utf8" });
+  assert.notEqual(status, 0);
+  assert.match(stderr, /larger than 1 GiB/);
 });

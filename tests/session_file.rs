@@ -3,8 +3,6 @@
 
 #![expect(clippy::expect_used, reason = "a test fails where its own input is not what it must be")]
 
-use std::io::Cursor;
-
 use pi_strata::replay::{Cause, Format, Recording, Session, parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -123,16 +121,15 @@ fn misplaced_results(messages: &[Value]) -> usize {
 
 /// Each recorded call: the answer, and the messages before it.
 fn calls(file: &[u8]) -> Vec<(Value, Vec<Value>)> {
-    let mut recording = Recording::read(Cursor::new(file)).expect("is there");
+    let recording = Recording::read(file);
     let stretches = recording.stretches().to_vec();
     let mut calls = Vec::new();
     for at in recording.answers().collect::<Vec<_>>() {
         let stretch =
             stretches.iter().find(|stretch| (stretch.from..stretch.to).contains(&at)).expect("is there");
         let before = stretch.opening.iter().copied().chain(stretch.from..at);
-        let before =
-            before.map(|number| recording.message(number).expect("is there").expect("is there")).collect();
-        calls.push((recording.message(at).expect("is there").expect("is there"), before));
+        let before = before.map(|number| recording.message(number).expect("is there")).collect();
+        calls.push((recording.message(at).expect("is there"), before));
     }
     calls
 }
@@ -358,7 +355,7 @@ fn calls_on_left_branches_and_of_sub_agents_are_counted() {
         entry("b", "a", "assistant"),
         entry("c", "a", "assistant"),
     ]);
-    let recording = Recording::read(Cursor::new(pi)).unwrap();
+    let recording = Recording::read(pi);
     assert_eq!((recording.answers().count(), recording.unplayed().abandoned), (1, 1));
 
     let line = |uuid: &str, parent: Option<&str>, kind: &str, side: bool| {
@@ -373,7 +370,7 @@ fn calls_on_left_branches_and_of_sub_agents_are_counted() {
         line("b", Some("a"), "assistant", false),
         line("c", Some("a"), "assistant", false),
     ]);
-    let recording = Recording::read(Cursor::new(claude)).unwrap();
+    let recording = Recording::read(claude);
     let unplayed = recording.unplayed();
     assert_eq!((recording.answers().count(), unplayed.abandoned, unplayed.sub_agents), (1, 1, 1));
 }
@@ -381,7 +378,7 @@ fn calls_on_left_branches_and_of_sub_agents_are_counted() {
 #[test]
 fn a_stretch_says_why_it_begins() {
     let lines = rewritten_pi_file(&[(2, 0, 0), (3, 0, 0), (1, 0, 1), (3, 0, 0), (0, 3, 1), (3, 0, 0)], 3);
-    let recording = Recording::read(Cursor::new(joined(&lines))).unwrap();
+    let recording = Recording::read(joined(&lines));
     let causes: Vec<_> = recording.stretches().iter().map(|stretch| stretch.cause).collect();
     assert_eq!(causes, [Cause::Start, Cause::Edit, Cause::Compaction]);
     assert_eq!(recording.stretches().last().unwrap().all().len(), 3, "the summary, what was kept, what came");

@@ -1,23 +1,20 @@
-//! Recorded sessions for the command-line tool: a file is opened and indexed on a worker, its messages are read from
-//! it one by one.
+//! Recorded sessions for the command-line tool: a file is read and indexed on a worker, its messages are handed out one by
+//! one.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::Read as _;
 
 use napi_derive::napi;
 
 use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::replay::{Format, Recording, Stretch, UnreadLine};
+use crate::replay::{Format, MAX_BYTES, Recording, Stretch, UnreadLine};
 
-/// Bytes read from the file in one go.
-const BUFFER_BYTES: usize = 1 << 18;
-
-/// A recorded session in a file that stays open.
+/// A recorded session.
 #[napi]
 pub struct SessionFile {
-    recording: Recording<BufReader<File>>,
+    recording: Recording<'static>,
 }
 
 /// A line that could not be used.
@@ -112,11 +109,11 @@ impl SessionFile {
         })
     }
 
-    /// Message number `number` as JSON, in pi's shape, read from the file.
+    /// Message number `number` as JSON, in pi's shape.
     #[napi]
-    pub fn message(&mut self, number: u32) -> Result<String> {
+    pub fn message(&self, number: u32) -> Result<String> {
         guarded(|| {
-            let message = self.recording.message(number as usize).map_err(|error| unreadable(&error))?;
+            let message = self.recording.message(number as usize);
             let message = message.ok_or_else(|| Failure::invalid("there is no message of that number"))?;
             serde_json::to_string(&message).map_err(|error| Failure::internal(error.to_string()))
         })
@@ -129,9 +126,13 @@ pub fn open_session(path: String) -> Result<Promise<SessionFile>> {
     guarded(|| {
         Ok(blocking(None, move |_| {
             let file = File::open(&path).map_err(|error| unreadable(&error))?;
-            let reader = BufReader::with_capacity(BUFFER_BYTES, file);
-            let recording = Recording::read(reader).map_err(|error| unreadable(&error))?;
-            Ok(SessionFile { recording })
+            let size = file.metadata().map_err(|error| unreadable(&error))?.len();
+            if size > MAX_BYTES {
+                return Err(Failure::invalid("the file is larger than 1 GiB; a recorded session never is"));
+            }
+            let mut bytes = Vec::new();
+            file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+            Ok(SessionFile { recording: Recording::read(bytes) })
         }))
     })
 }

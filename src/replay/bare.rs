@@ -1,70 +1,87 @@
 //! Finds bare messages: one JSON array of them, or one per line. They are taken as they are.
 
-use super::elements::{self, Element, End};
-use super::lines::{self, Place};
-use super::{Format, Index, Object, Recipe, Timeline, Unplayed, UnreadLine, json, str_of};
-use serde_json::Value;
-use std::io::{self, BufRead, Seek};
+use super::lines::{self, Line, Place};
+use super::{Format, Index, Recipe, Timeline, Unplayed, UnreadLine, json, str_of};
+use serde::de::{Deserializer as _, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
 
 const NO_ROLE: &str = "This is not a message: it has no role.";
 
 /// One message per line.
-pub(super) fn in_lines<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
+pub(super) fn in_lines(file: &[u8]) -> Index {
     let mut timeline = Timeline::default();
-    let problems = lines::for_each_object(reader, |place, object| {
+    let problems = lines::for_each_object(file, |place, object| {
         let role = str_of(&object, "role").ok_or_else(|| NO_ROLE.to_owned())?;
         timeline.push(Recipe::Bare(place), role == "assistant");
         Ok(())
-    })?;
-    Ok(index(timeline, problems))
+    });
+    index(timeline, problems)
 }
 
-/// One array. What stands before the end of a cut one is kept.
-pub(super) fn in_array<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
-    let mut timeline = Timeline::default();
-    let mut problems = Vec::new();
-    let mut is_reported = false;
-    let end = elements::for_each(reader, |element| {
-        if let Err(message) = add(&mut timeline, &element) {
-            is_reported = element.is_cut;
-            problems.push(UnreadLine { line: element.line, message });
-        }
-    })?;
-    match end {
-        End::Cut(_) if is_reported => {}
-        End::Whole => {}
-        End::Trailing(line) => {
-            problems
-                .push(UnreadLine { line, message: "Something follows the array of messages.".to_owned() });
-        }
-        End::Cut(line) => {
-            problems.push(UnreadLine { line, message: "The file ends before the array does.".to_owned() });
+/// One array, in UTF-8. What stands before the end of a cut one is kept.
+pub(super) fn in_array(file: &str) -> Index {
+    let mut found = Found { file, timeline: Timeline::default(), problems: Vec::new() };
+    let begin = lines::with_text(file.as_bytes()).next().map_or(0, |Line { offset, .. }| offset);
+    let mut array = serde_json::Deserializer::from_str(file.get(begin..).unwrap_or_default());
+    let read = array.deserialize_seq(&mut found).and_then(|()| array.end());
+    if let Err(error) = read {
+        // serde counts lines from where it began.
+        let line = found.line_of(begin) + error.line() - 1;
+        found.problems.push(UnreadLine { line, message: json::sentence(&error) });
+    }
+    index(found.timeline, found.problems)
+}
+
+/// The elements of an array.
+struct Found<'a> {
+    file: &'a str,
+    timeline: Timeline,
+    problems: Vec<UnreadLine>,
+}
+
+impl Found<'_> {
+    fn line_of(&self, offset: usize) -> usize {
+        1 + self.file.bytes().take(offset).filter(|&byte| byte == b'\n').count()
+    }
+
+    fn add(&mut self, element: &str) {
+        let offset = element.as_ptr().addr() - self.file.as_ptr().addr();
+        let object = json::read(element.as_bytes()).map(|value| value.as_object().cloned());
+        let role = object.map(|object| Some(str_of(&object?, "role")? == "assistant"));
+        match role.and_then(|role| role.ok_or_else(|| NO_ROLE.to_owned())) {
+            Ok(is_answer) => {
+                self.timeline.push(Recipe::Bare(Place::new(offset, element.len())), is_answer);
+            }
+            Err(message) => self.problems.push(UnreadLine { line: self.line_of(offset), message }),
         }
     }
-    Ok(index(timeline, problems))
 }
 
-fn add(timeline: &mut Timeline, element: &Element<'_>) -> Result<(), String> {
-    let value = json::read(element.text)?;
-    let role = value.as_object().and_then(|object: &Object| str_of(object, "role")).ok_or(NO_ROLE)?;
-    let place = Place::new(element.offset, element.text.len()).ok_or(lines::TOO_LONG)?;
-    timeline.push(Recipe::Bare(place), role == "assistant");
-    Ok(())
+impl<'a> Visitor<'a> for &mut Found<'a> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<(), A::Error> {
+        while let Some(element) = elements.next_element::<&'a RawValue>()? {
+            self.add(element.get());
+        }
+        Ok(())
+    }
 }
 
 fn index(timeline: Timeline, problems: Vec<UnreadLine>) -> Index {
     Index { format: Format::Messages, timeline, problems, unplayed: Unplayed::default(), tools: None }
 }
 
-/// The message that stands there.
-pub(super) fn message<R: BufRead + Seek>(place: Place, reader: &mut R) -> io::Result<Value> {
-    Ok(Value::Object(place.read(reader)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::parse;
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn an_array_and_lines_of_the_same_messages_read_the_same() {

@@ -6,11 +6,10 @@
 
 use super::claude_messages::{self as messages, Compaction, LineContent, Response, content_of_line};
 use super::claude_stretches::timeline;
-use super::lines::{self, Place, changed};
+use super::lines::{self, Place};
 use super::{Format, Id, Index, Object, Unplayed, is_true, str_of};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-use std::io::{self, BufRead, Seek};
 
 /// How a message is made of lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,24 +26,20 @@ pub(super) enum Recipe {
 
 impl Recipe {
     /// The message.
-    pub(super) fn message<R: BufRead + Seek>(
-        &self,
-        reader: &mut R,
-        tools: Option<&Tools>,
-    ) -> io::Result<Value> {
-        let mut read = |place: Place| content_of_line(place.read(reader)?).map_err(|_| changed());
-        let message = match self {
+    pub(super) fn message(&self, file: &[u8], tools: Option<&Tools>) -> Option<Value> {
+        let read = |place: Place| content_of_line(place.read(file)?).ok();
+        match self {
             Self::Response(lines) => {
                 let mut response = Response::default();
                 for line in lines {
-                    let (LineContent::Assistant(message), time) = read(*line)? else { return Err(changed()) };
+                    let (LineContent::Assistant(message), time) = read(*line)? else { return None };
                     response.add(message, time);
                 }
                 response.finish()
             }
             Self::Result { line, number } => {
                 let (LineContent::User(content) | LineContent::Meta(content), time) = read(*line)? else {
-                    return Err(changed());
+                    return None;
                 };
                 messages::result_in(content, *number, time, |id| tools?.name_of(id))
             }
@@ -58,15 +53,14 @@ impl Recipe {
                 _ => None,
             },
             Self::Summary { line, boundary } => {
-                let (LineContent::Summary(content), time) = read(*line)? else { return Err(changed()) };
-                let tokens_before = match boundary.map(read).transpose()? {
+                let (LineContent::Summary(content), time) = read(*line)? else { return None };
+                let tokens_before = match boundary.and_then(read) {
                     Some((LineContent::Boundary(compaction), _)) => compaction.tokens_before,
                     _ => None,
                 };
                 Some(messages::summary(&content, tokens_before, time))
             }
-        };
-        message.ok_or_else(changed)
+        }
     }
 }
 
@@ -93,16 +87,16 @@ impl Tools {
 }
 
 /// Reads the transcript and follows the path to its last line.
-pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
+pub(super) fn read(file: &[u8]) -> Index {
     let mut nodes: Vec<Node> = Vec::new();
     let mut known = HashSet::new();
     let mut tools = Tools::default();
-    let problems = lines::for_each_object(reader, |place, line| {
+    let problems = lines::for_each_object(file, |place, line| {
         let node = node_of(place, line, &mut tools)?;
         // A resumed session repeats lines it already has.
         nodes.extend(node.filter(|node| node.uuid.is_none_or(|uuid| known.insert(uuid))));
         Ok(())
-    })?;
+    });
     drop(known);
     let mut unplayed = Unplayed::default();
     // A sub-agent's own file has nothing but sidechain lines.
@@ -115,7 +109,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
         |flag: bool| nodes.iter().zip(&selected).filter(move |(_, s)| **s == flag).map(|(node, _)| node);
     unplayed.abandoned = responses(with(false));
     let timeline = timeline(&nodes, &selected);
-    Ok(Index { format: Format::ClaudeCode, timeline, problems, unplayed, tools: Some(tools) })
+    Index { format: Format::ClaudeCode, timeline, problems, unplayed, tools: Some(tools) }
 }
 
 /// What is kept of a line. Files have millions that say nothing to the model.

@@ -1,16 +1,14 @@
-//! Reads a recorded session from a file of any size: which messages it holds, and which of them the model had before
-//! it at each call.
+//! Reads a recorded session: which messages it holds, and which of them the model had before it at each call.
 //!
 //! pi's own session files (every version), Claude Code transcripts, a JSON array of messages and one message per
-//! line are told apart by their content. The file is read once from end to end and only where things stand is kept;
-//! a message is read again when it is wanted. A line that cannot be read is reported with its number and left out.
+//! line are told apart by their content. The file is in memory, at most [`MAX_BYTES`] of it; what is kept besides
+//! is where things stand. A line that cannot be read is reported with its number and left out.
 //! Nothing here opens a file, counts tokens or changes a message.
 
 mod bare;
 mod claude;
 mod claude_messages;
 mod claude_stretches;
-mod elements;
 mod json;
 mod lines;
 mod pi;
@@ -18,7 +16,7 @@ mod pi_entries;
 mod timeline;
 
 use serde_json::{Map, Value};
-use std::io::{self, BufRead, Cursor, Seek};
+use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_64;
 
 use self::lines::Place;
@@ -60,10 +58,13 @@ pub struct Unplayed {
     pub sub_agents: usize,
 }
 
+/// Largest file that is read: a recorded session has some tens of MB at most.
+pub const MAX_BYTES: u64 = 1 << 30;
+
 /// A recorded session: where its messages stand, and what the model had before it when.
 #[derive(Debug)]
-pub struct Recording<R> {
-    reader: R,
+pub struct Recording<'a> {
+    file: Cow<'a, [u8]>,
     index: Index,
 }
 
@@ -86,21 +87,24 @@ enum Recipe {
     Claude(claude::Recipe),
 }
 
-impl<R: BufRead + Seek> Recording<R> {
-    /// Reads the file from its beginning. A file without messages is no error: `problems` says what is in it.
-    ///
-    /// # Errors
-    ///
-    /// Where the reader fails.
-    pub fn read(mut reader: R) -> io::Result<Self> {
+impl<'a> Recording<'a> {
+    /// Reads a whole file. One without messages is no error: `problems` says what is in it.
+    #[must_use]
+    pub fn read(file: impl Into<Cow<'a, [u8]>>) -> Self {
         fault::step();
-        let index = match detect(&mut reader)? {
-            Shape::Array => bare::in_array(&mut reader),
-            Shape::Lines => bare::in_lines(&mut reader),
-            Shape::Pi => pi::read(&mut reader),
-            Shape::Claude => claude::read(&mut reader),
-        }?;
-        Ok(Self { reader, index })
+        let mut file = file.into();
+        let index = match detect(&file) {
+            Shape::Array => {
+                if str::from_utf8(&file).is_err() {
+                    file = Cow::Owned(String::from_utf8_lossy(&file).into_owned().into_bytes());
+                }
+                bare::in_array(str::from_utf8(&file).unwrap_or_default())
+            }
+            Shape::Lines => bare::in_lines(&file),
+            Shape::Pi => pi::read(&file),
+            Shape::Claude => claude::read(&file),
+        };
+        Self { file, index }
     }
 
     /// Who wrote the file.
@@ -145,19 +149,13 @@ impl<R: BufRead + Seek> Recording<R> {
     }
 
     /// Message number `number`, an object with a `role` in pi's shape; `None` where there is none of that number.
-    ///
-    /// # Errors
-    ///
-    /// Where the reader fails, or finds something else than before.
-    pub fn message(&mut self, number: usize) -> io::Result<Option<Value>> {
-        let Self { reader, index } = self;
-        let Some(recipe) = index.timeline.recipe(number) else { return Ok(None) };
-        let message = match recipe {
-            Recipe::Bare(place) => bare::message(*place, reader),
-            Recipe::Pi(recipe) => recipe.message(reader),
-            Recipe::Claude(recipe) => recipe.message(reader, index.tools.as_ref()),
-        };
-        message.map(Some)
+    #[must_use]
+    pub fn message(&self, number: usize) -> Option<Value> {
+        match self.index.timeline.recipe(number)? {
+            Recipe::Bare(place) => place.read(&self.file).map(Value::Object),
+            Recipe::Pi(recipe) => recipe.message(&self.file),
+            Recipe::Claude(recipe) => recipe.message(&self.file, self.index.tools.as_ref()),
+        }
     }
 }
 
@@ -183,11 +181,9 @@ pub struct Session {
 /// ```
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Session {
-    let Ok(mut recording) = Recording::read(Cursor::new(bytes)) else {
-        return Session { format: Format::Messages, messages: Vec::new(), problems: Vec::new() };
-    };
+    let recording = Recording::read(bytes);
     let last = recording.stretches().last().map(Stretch::all).unwrap_or_default();
-    let messages = last.into_iter().filter_map(|number| recording.message(number).ok().flatten()).collect();
+    let messages = last.into_iter().filter_map(|number| recording.message(number)).collect();
     Session { format: recording.format(), messages, problems: recording.index.problems }
 }
 
@@ -199,18 +195,13 @@ enum Shape {
 }
 
 /// The first line that can only come from one recorder decides; a file without one is read as bare messages.
-fn detect<R: BufRead + Seek>(reader: &mut R) -> io::Result<Shape> {
-    let mut shape = None;
-    let mut is_first = true;
-    lines::for_each(reader, |line| {
-        if std::mem::take(&mut is_first) && line.text.first() == Some(&b'[') {
-            shape = Some(Shape::Array);
-        } else if let Ok(Value::Object(object)) = json::read(line.text) {
-            shape = shape_of_line(&object);
-        }
-        shape.is_none()
-    })?;
-    Ok(shape.unwrap_or(Shape::Lines))
+fn detect(file: &[u8]) -> Shape {
+    let mut lines = lines::with_text(file).peekable();
+    if lines.peek().is_some_and(|line| line.text.first() == Some(&b'[')) {
+        return Shape::Array;
+    }
+    let shape = lines.find_map(|line| shape_of_line(json::read(line.text).ok()?.as_object()?));
+    shape.unwrap_or(Shape::Lines)
 }
 
 fn shape_of_line(line: &Object) -> Option<Shape> {

@@ -3,13 +3,12 @@
 //! stretch with the context pi itself would build there. Where a broken line tore a parent out of the tree, the
 //! entry before it stands in, so that one bad line does not cost all of the history above it.
 
-use super::lines::{self, Place, changed};
+use super::lines::{self, Place};
 use super::pi_entries::{self as entries, FirstKept, replace_content, role_of};
 use super::timeline::{Cause, Timeline};
 use super::{Format, Id, Index, Object, Unplayed, str_of};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::io::{self, BufRead, Seek};
 
 /// The last version without `id` and `parentId`; its entries form one list.
 const LINEAR_VERSION: u32 = 1;
@@ -25,23 +24,21 @@ pub(super) enum Recipe {
 
 impl Recipe {
     /// The message.
-    pub(super) fn message<R: BufRead + Seek>(&self, reader: &mut R) -> io::Result<Value> {
-        let mut read = |place: Place| entries::read(place.read(reader)?).map_err(|_| changed());
+    pub(super) fn message(&self, file: &[u8]) -> Option<Value> {
+        let read = |place: Place| entries::read(place.read(file)?).ok();
         match self {
             Self::Message { entry, edit } => {
-                let entries::Entry::Message(mut message) = read(*entry)? else { return Err(changed()) };
+                let entries::Entry::Message(mut message) = read(*entry)? else { return None };
                 if let Some(edit) = edit
                     && let entries::Entry::Edit { replacement: Some(replacement), .. } = read(*edit)?
                 {
                     replace_content(&mut message, &replacement);
                 }
-                Ok(message)
+                Some(message)
             }
             Self::Head { compaction, number } => match read(*compaction)? {
-                entries::Entry::Compaction(compaction) => {
-                    compaction.head.into_iter().nth(*number).ok_or_else(changed)
-                }
-                _ => Err(changed()),
+                entries::Entry::Compaction(compaction) => compaction.head.into_iter().nth(*number),
+                _ => None,
             },
         }
     }
@@ -93,9 +90,9 @@ enum Leaf {
 }
 
 /// Reads the file and follows the path to its leaf.
-pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
+pub(super) fn read(bytes: &[u8]) -> Index {
     let mut file = File::default();
-    let problems = lines::for_each_object(reader, |place, line| file.add(place, line))?;
+    let problems = lines::for_each_object(bytes, |place, line| file.add(place, line));
     let version = file.version.unwrap_or(LINEAR_VERSION);
     let path = file.path(version);
     let mut on_path = vec![false; file.entries.len()];
@@ -109,7 +106,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: &mut R) -> io::Result<Index> {
     });
     let unplayed = Unplayed { abandoned: left.count(), sub_agents: 0 };
     let timeline = file.timeline(&path);
-    Ok(Index { format: Format::Pi { version }, timeline, problems, unplayed, tools: None })
+    Index { format: Format::Pi { version }, timeline, problems, unplayed, tools: None }
 }
 
 impl File {
