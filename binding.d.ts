@@ -52,7 +52,7 @@ export declare class HistoryStore {
   record(kind: string, chat: number | string | undefined | null, payload: string): Promise<void>
   /** Closes the file; whatever is asked afterwards fails. */
   close(): Promise<void>
-  /** Where a damaged file was put, once. */
+  /** The new place of a damaged file, told once. */
   takeSetAside(): string | null
 }
 
@@ -68,7 +68,7 @@ export declare class LedgerBook {
 export declare class SessionFile {
   /** Who wrote it, in words. */
   get format(): string
-  /** How many messages it holds. */
+  /** Number of messages it holds. */
   get length(): number
   /** The lines that were left out. */
   get problems(): Array<LineProblem>
@@ -248,9 +248,9 @@ export interface HistoryEntry {
   chatId: number | string
   /** Who speaks. */
   role: string
-  /** What is said. */
+  /** The text. */
   text: string
-  /** What is not text, as JSON. */
+  /** The rest beside text, as JSON. */
   extra?: string
 }
 
@@ -258,13 +258,13 @@ export interface HistoryEntry {
 export interface HistoryRow {
   /** Who speaks. */
   role: string
-  /** What is said. */
+  /** The text. */
   text: string
-  /** What is not text, as JSON. */
+  /** The rest beside text, as JSON. */
   extra?: string
 }
 
-/** What was read of a conversation. */
+/** The rows that were read of a conversation. */
 export interface HistoryRows {
   /** Messages, oldest first. */
   rows: Array<HistoryRow>
@@ -380,7 +380,7 @@ export interface LedgerTerms {
 export interface LineProblem {
   /** Number of the line in the file, from 1. */
   line: number
-  /** What is wrong with it. */
+  /** The problem. */
   message: string
 }
 
@@ -402,7 +402,7 @@ export declare function mends(numbers: Float64Array, strings: unknown[], api?: s
 /** `mends` off the main thread. */
 export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
 
-/** What is remembered, with what is new. */
+/** The pairs remembered, with the new ones. */
 export declare function mergePairs(request: string): string
 
 /** Opens a recorded session and finds its messages, on a worker thread. */
@@ -411,7 +411,7 @@ export declare function openSession(path: string): Promise<SessionFile>
 /** The prompt that asks a summariser for pairs. */
 export declare function pairsPrompt(request: string): Promise<string>
 
-/** What a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
+/** The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
 
 /** What a plan is asked for with. */
@@ -489,13 +489,13 @@ export interface RecordedStretch {
 /** The words of a text as every store's search sees them. */
 export declare function searchForm(text: string): string
 
-/** What a text has to hold that answers a query. */
+/** The terms of a text that answers a query. */
 export declare function searchPhrases(query: string): Array<string>
 
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string
 
-/** Where a conversation is cut, and the rounds before that. */
+/** The cut of a conversation, and the rounds before it. */
 export declare function splitRounds(request: string): string
 
 /** The outcomes of operations, from the rows that Postgres answered to each of their statements. */
