@@ -170,8 +170,8 @@ impl Engine {
         guarded(|| {
             let (wanted, slots) = (slots.to_vec(), self.slots.clone());
             let limits = self.limits_now(request.context_window, request.max_prompt_tokens);
-            let warmed = request.warmed_at.unwrap_or_default();
-            let lost = request.cold_at.unwrap_or_default();
+            let kept_warm = request.warmed_at.unwrap_or_default();
+            let given_up = request.cold_at.unwrap_or_default();
             let prices = request.cache.map(|CachePrices { read, write, ttl_seconds }| {
                 let ttl = ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);
                 (Prices { read, write, ttl_seconds: ttl }, ttl_seconds.is_none())
@@ -181,7 +181,7 @@ impl Engine {
             Ok(blocking(flag, move |cancel| {
                 let before = last.0.lock().take().unwrap_or_default();
                 let mut transcript = slots.transcript(&wanted, before)?;
-                transcript.set_cache_times(warmed, lost);
+                transcript.set_cache_times(kept_warm, given_up);
                 cancel.check()?;
                 let numbers = planned(&planner, &transcript, &limits, &said, request.by_message);
                 // Schedules keep the messages they planned over anyway; the guard keeps none.
