@@ -11,14 +11,14 @@ use super::{Format, Id, Index, Object, Unplayed, is_true, str_of};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// How a message is made of lines.
+/// The lines that a message is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Recipe {
     /// The lines of one response.
     Response(Vec<Place>),
     /// One of the tool results in a line.
     Result { line: Place, number: usize },
-    /// What a line says beside tool results.
+    /// The words of a line beside tool results.
     Prompt(Place),
     /// A compaction's summary, and the line that tells how large the prompt was before.
     Summary { line: Place, boundary: Option<Place> },
@@ -112,7 +112,7 @@ pub(super) fn read(file: &[u8]) -> Index {
     Index { format: Format::ClaudeCode, timeline, problems, unplayed, tools: Some(tools) }
 }
 
-/// What is kept of a line. Files have millions that say nothing to the model.
+/// The parts of a line that are kept. Files have millions that say nothing to the model.
 pub(super) struct Node {
     pub(super) place: Place,
     pub(super) uuid: Option<Id>,
@@ -128,7 +128,7 @@ pub(super) enum Parent {
     Previous,
 }
 
-/// What is kept of what a line says.
+/// The words of a line that are kept.
 pub(super) enum Speech {
     Assistant {
         /// The id shared by all lines of one API response.
@@ -144,7 +144,7 @@ pub(super) enum Speech {
     Boundary(Boundary),
 }
 
-/// Where a compaction took place.
+/// The place of a compaction.
 pub(super) struct Boundary {
     /// Lines from before that were kept word for word.
     pub(super) preserved: HashSet<Id>,
@@ -227,7 +227,7 @@ fn node_of(place: Place, line: Object, tools: &mut Tools) -> Result<Option<Node>
     Ok(Some(Node { place, uuid, parent, is_sidechain, speech: speech.map(Box::new) }))
 }
 
-/// How many API responses these lines are of.
+/// Number of API responses in these lines.
 fn responses<'a>(nodes: impl Iterator<Item = &'a Node>) -> usize {
     let mut ids = HashSet::new();
     let mut count = 0;

@@ -6,13 +6,13 @@
 use super::{Object, is_true, object, str_of, take_string, time_ms};
 use serde_json::{Map, Value, json};
 
-/// What pi shows in place of reasoning that the provider sent encrypted.
+/// Text that pi shows in place of reasoning that the provider sent encrypted.
 const REDACTED: &str = "[Reasoning redacted]";
 
 /// The `customType` of what Claude Code itself told the model.
 const META_TYPE: &str = "claude-code-meta";
 
-/// What one line says.
+/// The contents of one line.
 pub(super) enum LineContent {
     Assistant(Object),
     User(Value),
@@ -24,7 +24,7 @@ pub(super) enum LineContent {
     Silent,
 }
 
-/// What a line says of a compaction.
+/// Notes of a line on a compaction.
 pub(super) struct Compaction {
     /// The prompt's size before it.
     pub(super) tokens_before: Option<Value>,
@@ -158,7 +158,7 @@ pub(super) fn result_in(
     ]))
 }
 
-/// What the user's side said beside tool results; `None` if nothing.
+/// The words of the user's side beside tool results; `None` if nothing.
 pub(super) fn said_in(content: Value) -> Option<Value> {
     match content {
         Value::Array(mut blocks) => {

@@ -17,7 +17,7 @@ fn cuts(nodes: &[Node], selected: &[bool]) -> Vec<usize> {
     let mut cuts = Vec::new();
     for (index, (node, is_selected)) in nodes.iter().zip(selected).enumerate() {
         let is_cut = match node.boundary() {
-            // What was preserved keeps its old parent, so such a path goes around the boundary.
+            // A preserved line keeps its old parent, so such a path goes around the boundary.
             Some(boundary) => {
                 let mut before = nodes.iter().take(index).zip(selected);
                 *is_selected
@@ -69,7 +69,7 @@ pub(super) fn timeline(nodes: &[Node], selected: &[bool]) -> Timeline {
     timeline
 }
 
-/// What the stretch opens with that the compaction at `cut` began: its summary, then what it preserved.
+/// Opens the stretch that the compaction at `cut` began: with its summary, then what it preserved.
 fn open(nodes: &[Node], cut: usize, end: usize, items: &mut Items) {
     let after = nodes.iter().take(end).skip(cut);
     let boundary = nodes.get(cut).filter(|node| node.boundary().is_some());

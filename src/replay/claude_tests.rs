@@ -1,4 +1,4 @@
-//! What is taken from transcripts as Claude Code writes them, on files small enough to read.
+//! Readings of transcripts as Claude Code writes them, on files small enough to read.
 
 use super::super::{Session, parse};
 use super::*;

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 /// The byte order mark some recorders begin with.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Where one JSON value stands in the file, so that it can be read again.
+/// The place of one JSON value in the file, so that it can be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     /// Bytes before it, and its own: a file has fewer than 4 GiB.

@@ -26,7 +26,7 @@ use crate::fault;
 
 pub(crate) use json::mend as mend_json;
 
-/// Which recorder wrote the file.
+/// The recorder that wrote the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A session of the pi coding agent (versions 1 to 3) or of pi's agent harness (version 4).
@@ -45,7 +45,7 @@ pub enum Format {
 pub struct UnreadLine {
     /// Number of the line in the file, from 1.
     pub line: usize,
-    /// What is wrong with it, in one sentence without the line's text.
+    /// The problem in one sentence without the line's text.
     pub message: String,
 }
 
@@ -68,7 +68,7 @@ pub struct Recording<'a> {
     index: Index,
 }
 
-/// What is kept of a file.
+/// The parts of a file that are kept.
 #[derive(Debug)]
 struct Index {
     format: Format,
@@ -79,7 +79,7 @@ struct Index {
     tools: Option<claude::Tools>,
 }
 
-/// How a message is made of what stands in the file.
+/// The parts of the file that a message is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Recipe {
     Bare(Place),
@@ -136,7 +136,7 @@ impl<'a> Recording<'a> {
         self.index.timeline.answers()
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.index.timeline.len()
@@ -159,7 +159,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// What an agent would go on with from a recorded session.
+/// The messages that an agent would go on with from a recorded session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Who wrote it.

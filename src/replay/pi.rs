@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// The last version without `id` and `parentId`; its entries form one list.
 const LINEAR_VERSION: u32 = 1;
 
-/// How a message is made of entries.
+/// The entries that a message is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Recipe {
     /// A message entry, with the content of an edit if there was one.
@@ -44,7 +44,7 @@ impl Recipe {
     }
 }
 
-/// What is kept of an entry.
+/// The parts of an entry that are kept.
 struct Entry {
     place: Place,
     id: Option<Id>,
@@ -67,7 +67,7 @@ enum Kind {
 }
 
 struct Compaction {
-    /// How many messages it puts first.
+    /// Number of messages it puts first.
     head: usize,
     first_kept: FirstKept<Id>,
 }
@@ -257,7 +257,7 @@ impl Context {
     }
 }
 
-/// Where the harness moved its leaf: a `leaf` entry, or the value record of a branch's tip.
+/// The leaf that the harness moved to: a `leaf` entry, or the value record of a branch's tip.
 fn leaf_named_by(line: &Object) -> Option<Leaf> {
     let key = match (str_of(line, "type"), str_of(line, "kind"), str_of(line, "namespace")) {
         (Some("leaf"), _, _) => "targetId",

@@ -1,4 +1,4 @@
-//! What one entry of a pi session means, in the shapes pi itself makes of it on loading. Knows nothing of the tree
+//! The meaning of one entry of a pi session, in the shapes pi itself makes of it on loading. Knows nothing of the tree
 //! the entries form.
 
 use super::{Object, is_true, object, str_of, take_string, time_ms};
@@ -18,7 +18,7 @@ pub(super) enum Entry {
 
 /// A compaction.
 pub(super) struct Compaction {
-    /// What stands before the messages that were kept: the system checkpoint if any, the summary, and in version 4
+    /// Messages before those that were kept: the system checkpoint if any, the summary, and in version 4
     /// copies of what was kept.
     pub(super) head: Vec<Value>,
     pub(super) first_kept: FirstKept<String>,
@@ -97,7 +97,7 @@ fn compaction_of(mut line: Object, timestamp: Option<Value>) -> Result<Entry, St
     Ok(Entry::Compaction(Compaction { head, first_kept }))
 }
 
-/// What pi does to an old message on loading: one role renamed, missing content filled in.
+/// An old message as pi loads it: one role renamed, missing content filled in.
 fn current_shape(mut message: Object, entry_time: Option<Value>) -> Value {
     let role = str_of(&message, "role").unwrap_or_default();
     let empty = match role {

@@ -1,4 +1,4 @@
-//! What pi's own loader makes of each session version, on files small enough to read.
+//! Readings of each session version as pi's own loader has them, on files small enough to read.
 
 use super::super::{Session, UnreadLine, parse};
 use super::*;

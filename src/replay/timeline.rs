@@ -1,4 +1,4 @@
-//! What the model had before it when: all messages of a recording in the order they came, and the stretches between
+//! The timeline of a recording: all messages of a recording in the order they came, and the stretches between
 //! which the past was rewritten, by a compaction or an edit. A list of numbers; it holds no message.
 
 use super::Recipe;

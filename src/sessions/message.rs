@@ -24,7 +24,7 @@ pub struct Said {
     pub calls: Vec<Call>,
     /// The call it answers.
     pub call_id: Option<String>,
-    /// Whether the tool said that it failed; `None` if it said nothing of the kind.
+    /// The tool's word that it failed; `None` if it said nothing of the kind.
     pub is_error: Option<bool>,
     /// Images beside its text.
     pub images: usize,

@@ -285,7 +285,7 @@ fn after_salvage(connection: &Connection) -> Result<u64, Error> {
     Ok(u64::try_from(salvaged).unwrap_or(0))
 }
 
-/// Whether a path can be that of a store, as far as that shows without opening it.
+/// Checks that a path can be that of a store, as far as that shows without opening it.
 ///
 /// # Errors
 /// [`Kind::BadPath`], or [`Kind::CannotOpen`] where its folder is missing or it is one itself.
