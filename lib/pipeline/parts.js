@@ -4,7 +4,7 @@
 
 const { native } = require("../native/native.js");
 const { Reporter } = require("../hook/events.js");
-const { checkMessages, checkOptions, count, handler, show } = require("../hook/options.js");
+const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../hook/options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
 const { isMedia } = require("../sessions/openai_content.js");
 
@@ -16,10 +16,6 @@ const HISTORY_MARGIN = 38;
 /** Chats whose newest cut is known. */
 const KNOWN_CHATS = 10_000;
 
-const atLeastOne = {
-  allowed: "a whole number from 1 on",
-  accepts: (value) => count.accepts(value) && value >= 1,
-};
 const has = (method) => ({
   allowed: `an object with the method ${method}`,
   accepts: (value) => typeof value?.[method] === "function",

@@ -1,7 +1,7 @@
 // The options of a ContextManager: what each may be, and limits that leave room for one another.
 "use strict";
 
-const { checkOptions, count, handler, oneOf, positive } = require("../hook/options.js");
+const { atLeastOne, checkOptions, count, handler, oneOf, positive } = require("../hook/options.js");
 const { storeOption } = require("./store/index.js");
 const { isPlain } = require("./conversation.js");
 
@@ -12,10 +12,6 @@ const COMPRESSED_SHARE = 0.4;
 /** Messages beside the newest that a compression leaves, the prompt and the summary, and the one that comes next. */
 const ROOM = 3;
 
-const atLeastOne = {
-  allowed: "a whole number from 1 on",
-  accepts: (value) => count.accepts(value) && value > 0,
-};
 const name = {
   allowed: "a string of at most 200 characters without NUL",
   accepts: (value) => typeof value === "string" && value.length <= 200 && isPlain(value),
@@ -80,4 +76,4 @@ function checkLimits(owner, { maxMessages, maxCompressedMessages, maxTokens, max
   }
 }
 
-module.exports = { atLeastOne, check, checkLimits, checkManagerOptions, name };
+module.exports = { check, checkLimits, checkManagerOptions, name };

@@ -3,13 +3,13 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { checkOptions, count, oneOf, positive, text } = require("../hook/options.js");
+const { atLeastOne, checkOptions, count, oneOf, positive, text } = require("../hook/options.js");
 const { storeOf } = require("./store/index.js");
 const { Opening } = require("./store/opening.js");
 const { WriteQueue } = require("./store/queue.js");
 const { askAbout, compressionOf } = require("./compression.js");
 const { answerOf, checkMessage, fromAgentMessage, isPlain, storable, written } = require("./conversation.js");
-const { atLeastOne, check, checkLimits, checkManagerOptions, name } = require("./limits.js");
+const { check, checkLimits, checkManagerOptions, name } = require("./limits.js");
 const { Notices } = require("./notices.js");
 const { Sessions, keyOf } = require("./sessions.js");
 const { exportSessions, hitsOf, importSessions, listed } = require("./transfer.js");

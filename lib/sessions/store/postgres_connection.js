@@ -3,7 +3,7 @@
 "use strict";
 
 const { DatabaseError } = require("../../native/database-error.js");
-const { checkOptions, count, handler, positive } = require("../../hook/options.js");
+const { amount, atLeastOne, checkOptions, handler, positive } = require("../../hook/options.js");
 const { isConflict, isReadTimeout, isState, isUnavailable, publicError } = require("./postgres_errors.js");
 
 /** Connections; Postgres itself allows 100 in all unless told otherwise. */
@@ -26,10 +26,6 @@ const COMMIT_PAUSE_MS = 50;
 
 const INSTALL = "Postgres needs the package pg, which is not installed; run: npm install pg";
 
-const atLeastOne = {
-  allowed: "a whole number from 1 on",
-  accepts: (value) => count.accepts(value) && value >= 1,
-};
 const text = { allowed: "a connection string", accepts: (value) => typeof value === "string" };
 const pool = {
   allowed: "a Pool of the package pg",
@@ -41,10 +37,7 @@ const OPTIONS = {
   pool: [undefined, pool],
   poolSize: [POOL_SIZE, atLeastOne],
   statementTimeoutMs: [STATEMENT_TIMEOUT_MS, positive],
-  retryMs: [
-    RETRY_MS,
-    { allowed: "a finite number from 0 on", accepts: (value) => value === 0 || positive.accepts(value) },
-  ],
+  retryMs: [RETRY_MS, amount],
   onEvent: [undefined, handler],
 };
 

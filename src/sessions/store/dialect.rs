@@ -177,6 +177,11 @@ impl Statements {
             words("value ->> 'words' AS words"),
             d.each("?2")
         );
+        // The same without what is said: long texts are parsed once.
+        let ids = format!(
+            "said AS MATERIALIZED (SELECT ord, CAST(value ->> 'i' AS bigint) AS i, value ->> 'id' AS id FROM {} e)",
+            d.each("?2")
+        );
         let same = format!("s.namespace = g.namespace AND {}", d.has_key("s", "g.key"));
         let [key_columns, key_values] = d.key_columns("g.key");
         let append = [
@@ -209,7 +214,7 @@ impl Statements {
                  RETURNING {object}('namespace', namespace, 'key', key, 'stamp', {stamp}) AS answer"
             ),
             format!(
-                "WITH {given}, {said}
+                "WITH {given}, {ids}
                  SELECT {number}(m.seq) AS answer
                  FROM said x CROSS JOIN given g CROSS JOIN strata_session s CROSS JOIN strata_message m
                  WHERE g.i = x.i AND {same} AND {of} AND m.id = x.id ORDER BY x.ord"

@@ -140,7 +140,7 @@ impl<'a> Sessions<'a> {
 
 fn append(dialect: Dialect, group: &[Operation], steps: &mut Vec<Step>) {
     let sessions = Sessions::of(group);
-    let mut said = Vec::new();
+    let (mut said, mut ids) = (Vec::new(), Vec::new());
     for (namespace, key, change) in group {
         let Change::Append { messages } = change else { continue };
         let number = sessions.numbers.get(&(namespace.as_str(), key.as_str()));
@@ -148,14 +148,16 @@ fn append(dialect: Dialect, group: &[Operation], steps: &mut Vec<Step>) {
             crate::fault::step();
             let words = (dialect == Dialect::Postgres).then(|| words_of(text.as_deref(), body));
             said.push(json!({ "i": number, "id": id, "body": body, "words": words }));
+            ids.push(json!({ "i": number, "id": id }));
         }
     }
-    let (sessions, said) = (Value::from(sessions.json()), Value::from(serde_json::Value::from(said)));
+    let [said, ids] = [said, ids].map(|list| Value::from(serde_json::Value::from(list)));
+    let sessions = Value::from(sessions.json());
     let [touch, insert, number, seqs] = &dialect.statements().append;
     steps.push(Step(touch, vec![sessions.clone()]));
-    steps.push(Step(insert, vec![sessions.clone(), said.clone()]));
+    steps.push(Step(insert, vec![sessions.clone(), said]));
     steps.push(Step(number, vec![sessions.clone()]));
-    steps.push(Step(seqs, vec![sessions, said]));
+    steps.push(Step(seqs, vec![sessions, ids]));
 }
 
 /// Words as a search compares them, each with a space before it.
