@@ -9,35 +9,22 @@ export declare class CancelFlag {
   cancel(): void
 }
 
-/** The engine of one hook. */
-export declare class Engine {
-  /** An engine without messages. */
+/** A conversation of one hook. */
+export declare class Conversation {
+  /** A conversation without messages. */
   constructor(options: EngineOptions)
-  /** Reads messages into their slots, here and now: for the few a running conversation adds. */
-  read(numbers: Float64Array, strings: unknown[]): void
+  /** Another one that goes on from here. */
+  fork(): Conversation
+  /** Reads messages of the next splice, from its position `from` on, here and now: for the few a running conversation adds. */
+  read(from: number, numbers: Float64Array, strings: unknown[]): void
   /** `read` on a worker thread. */
-  readAsync(numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
-  /**
-   * Plans over the messages in these slots, on a worker thread.
-   *
-   * The worker looks the slots up: touching a thousand messages' facts takes the main thread 40 µs.
-   */
-  plan(slots: Uint32Array, request: PlanRequest, flag?: CancelFlag | undefined | null): Promise<Float64Array>
-  /** Enters the messages in these slots into a book, on a worker thread; calls before `from` are in it already. */
-  enter(book: LedgerBook, slots: Uint32Array, from: number, terms: LedgerTerms, flag?: CancelFlag | undefined | null): Promise<void>
-  /** The text that replaces a tool result. */
-  shortened(slot: number): string | null
-  /**
-   * The marker lines for gaps of `omitted` lines in a tool result, the first and the last saying more. `own` are the
-   * host's, if it makes its own.
-   */
-  gapMarkers(slot: number, omitted: Uint32Array, own?: Array<string> | undefined | null): Array<string>
-  /** What stands where an image was. */
-  imageMarker(): string
-  /** Frees the facts of a message that is gone. */
-  release(slot: number): void
-  /** An engine whose facts are those the guard needs. */
-  static forGuard(options: GuardOptions): Engine
+  readAsync(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
+  /** Plans over the list as it is now, on a worker thread. The splice holds from now on, whatever becomes of the plan. */
+  plan(request: PlanRequest, flag?: CancelFlag | undefined | null): Promise<Answer>
+  /** Enters the list as it is now into a book, on a worker thread; calls before `from` are in it already. */
+  enter(splice: Splice, book: LedgerBook, from: number, terms: LedgerTerms, flag?: CancelFlag | undefined | null): Promise<void>
+  /** A conversation whose facts are those the guard needs. */
+  static forGuard(options: GuardOptions): Conversation
 }
 
 /** The database behind one `SqliteProvider`. */
@@ -92,6 +79,54 @@ export declare class SessionStore {
   apply(operations: string): Promise<string>
   /** Commits operations here, after all that is on its way, for a process that is about to end. Waits as long as it takes. */
   applyLast(operations: string): string
+}
+
+/** What is to be sent, and why. */
+export interface Answer {
+  /** Estimated prompt tokens of the list as it came. */
+  tokensBefore: number
+  /** Estimated prompt tokens of what will be sent. */
+  tokensAfter: number
+  /** What layer 4 makes of that, or would make of it. */
+  floorTokens: number
+  /** Tokens a request may have. */
+  budget: number
+  /** Tokens above which the window slides. */
+  threshold: number
+  /** Provider tokens per token counted. */
+  scale: number
+  /** Whether the last request was refused for its length. */
+  isRefused: boolean
+  /** The arithmetic of the sticky schedule, if that decided. */
+  arithmetic?: Arithmetic
+  /** What the last call missed of the provider's cache, if that is seen only now. */
+  miss?: Miss
+  /** How many edits there are. */
+  editCount: number
+  /** The edits. */
+  edits: Float64Array
+  /** What new edits put in: the shorter text of a tool result, or the handle where lines of it stay. */
+  texts: Array<string>
+}
+
+/** The arithmetic of the sticky schedule. */
+export interface Arithmetic {
+  /** Why it moved or waits, in words. */
+  verdict: string
+  /** Whether nothing is left in the provider's cache. */
+  cacheCold: boolean
+  /** Tokens a batch can be expected to remove. */
+  removableTokens: number
+  /** Paid so far for carrying them, in input tokens. */
+  carriedCost: number
+  /** What rewriting the rest would cost, in input tokens. */
+  rewriteCost: number
+  /** Calls after which a batch has paid for itself. */
+  paybackCalls: number
+  /** Calls expected before the cache is lost anyway. */
+  expectedCalls: number
+  /** Position after the last edited message. */
+  frontier: number
 }
 
 /** Prices of a provider's prompt cache relative to input, and its time to live. */
@@ -405,6 +440,16 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 /** The pairs remembered, with the new ones. */
 export declare function mergePairs(request: string): string
 
+/** What a call missed of the provider's cache. */
+export interface Miss {
+  /** Why, in one word. */
+  cause: string
+  /** Tokens that were not read. */
+  tokens: number
+  /** What that cost; nothing without a price. */
+  dollars?: number
+}
+
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
 
@@ -416,6 +461,8 @@ export declare function planCompression(request: string): Promise<string>
 
 /** What a plan is asked for with. */
 export interface PlanRequest {
+  /** How the list was changed. */
+  splice: Splice
   /** The model's window in tokens. */
   contextWindow: number
   /** What the host says of its prompt and tools; without it, it is learned. */
@@ -430,6 +477,8 @@ export interface PlanRequest {
   coldAt?: Array<number>
   /** Whether messages dropped side by side are an edit each. */
   byMessage: boolean
+  /** Whether the last answer was applied: what it said is not said again. */
+  isTold: boolean
 }
 
 /** A message that breaks a rule. */
@@ -494,6 +543,21 @@ export declare function searchPhrases(query: string): Array<string>
 
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string
+
+/**
+ * How the list was changed since the last call: of what was read, the first `inserted` messages stand where `removed` ones
+ * stood from `at` on, and the others at the end.
+ */
+export interface Splice {
+  /** The first position that changed. */
+  at: number
+  /** Messages that went from there. */
+  removed: number
+  /** New messages in their place. */
+  inserted: number
+  /** New messages behind all. */
+  added: number
+}
 
 /** The cut of a conversation, and the rounds before it. */
 export declare function splitRounds(request: string): string

@@ -15,7 +15,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 8] = [
+const ENUMS: [(&str, &str); 10] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
@@ -24,6 +24,8 @@ const ENUMS: [(&str, &str); 8] = [
     ("reasons", "Reason"),
     ("keeps", "Keep"),
     ("verdicts", "Verdict"),
+    ("edit", "EditField"),
+    ("usage", "UsageField"),
 ];
 /// Tables of options by what stands before the names of their constants.
 const OPTIONS: [(&str, &str); 5] = [
@@ -53,6 +55,16 @@ fn rust_of(table: &str) -> String {
     writeln!(rust, "/// Stands before and after the number of UTF-16 units that a cut leaves out.")
         .expect(MEMORY);
     writeln!(rust, "pub const CUT_MARKER: [&str; 2] = [{}, {}];", marker[0], marker[1]).expect(MEMORY);
+    for (language, markers) in table["markers"].as_object().expect("markers by language") {
+        for (name, parts) in markers.as_object().expect("a language has markers by name") {
+            let parts = parts.as_array().expect("a marker is its parts");
+            let quoted: Vec<String> = parts.iter().map(Value::to_string).collect();
+            let constant = upper(&format!("{language}{}", capitalized(name)));
+            let (count, quoted) = (quoted.len(), quoted.join(", "));
+            writeln!(rust, "/// The built-in marker `{name}`, around what it says.").expect(MEMORY);
+            writeln!(rust, "pub const {constant}: [&str; {count}] = [{quoted}];").expect(MEMORY);
+        }
+    }
     for (options, before) in OPTIONS {
         for (name, option) in table[options].as_object().expect("options are an object") {
             if let Some(constant) = constant_of(&format!("{before}{}", upper(name)), name, option) {

@@ -37,11 +37,11 @@ test("index.d.ts declares every option of the table, and no other", () => {
 
 test("a number that stands for nothing is refused, never taken for something else", () => {
   const rows = new Batch();
-  rows.add(0, { role: "user", content: "text" });
+  rows.add({ role: "user", content: "text" });
   const { numbers, strings } = rows;
   const count = (changed) => native().countMessages(changed, strings, 1200);
   assert.equal(count(numbers), 1);
-  const roleAt = 2;
+  const roleAt = 1;
   const blockAt = numbers.length - 1;
   for (const at of [roleAt, blockAt]) {
     for (const wrong of [6, 99, 1e9]) {

@@ -99,7 +99,7 @@ function asked(model) {
   return [{ role: "user", content: TEXT }, answer, { role: "user", content: TEXT }];
 }
 
-test("the hook counts as the model that answered last does", async () => {
+test("the hook counts as the model that answered first does", async () => {
   const events = [];
   const onEvent = (event) => event.type === "transformed" && events.push(event.tokensBefore);
   const auto = createTransformContext({ onEvent });

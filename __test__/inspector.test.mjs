@@ -361,7 +361,7 @@ test("messages are held by their host alone", async () => {
   assert.ok(!(await (await fetch(new URL("state", url))).text()).includes("a line of a result"));
 
   messages = undefined;
-  await hook(conversation(1));
+  await hook([{ role: "user", content: "something else", timestamp: 99_999 }]);
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc");
   for (let i = 0; i < 5; i += 1) {

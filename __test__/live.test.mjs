@@ -434,7 +434,7 @@ test("conversations that share a hook keep what is known of their agents apart",
   });
   for (let at = 0; at < 4; at += 1) for (const { call } of talks) await call(900 + 100 * at);
   for (const { loop, scribe, judge, call } of talks) {
-    loop.messages = [summed(scribe), ...loop.messages.slice(-2)];
+    loop.messages = [summed(scribe), ...loop.messages.slice(-4)];
     judge.hostChanged();
     assertClose(await call(300), 0.04);
   }

@@ -16,7 +16,7 @@
 //! use pi_strata::context::layers::Limits;
 //! use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 //! use pi_strata::context::plan::Action;
-//! use pi_strata::context::schedule::{Memo, Mode, decide, economy::Policy};
+//! use pi_strata::context::schedule::{Mode, decide, economy::Policy};
 //! use pi_strata::context::transcript::{Transcript, Usage};
 //!
 //! let utf16 = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
@@ -37,8 +37,8 @@
 //! let rules = Rules::default();
 //! let facts = messages.iter().map(|message| Arc::new(measure(message, &rules))).collect();
 //! let transcript = Transcript::new(facts);
-//! let (policy, limits, memo) = (Policy::default(), Limits::default(), Memo::default());
-//! let decision = decide(&transcript, Mode::EveryCall, &policy, &limits, None, &memo);
+//! let (policy, limits) = (Policy::default(), Limits::default());
+//! let decision = decide(&transcript, Mode::EveryCall, &policy, &limits, None);
 //!
 //! let [edit] = decision.plan.edits.as_slice() else { panic!("one is old") };
 //! assert_eq!((edit.index, &edit.action), (2, &Action::Summarize));

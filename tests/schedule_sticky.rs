@@ -12,7 +12,7 @@ use pi_strata::context::plan::{Action, Edit};
 use pi_strata::context::schedule::economy::{Economy, Policy};
 use pi_strata::context::schedule::sticky::Sticky;
 use pi_strata::context::schedule::verdict::{Arithmetic, Verdict};
-use pi_strata::context::schedule::{Memo, Mode, decide};
+use pi_strata::context::schedule::{Conversation, Mode, Terms, decide};
 use pi_strata::context::transcript::{Body, Link, Message, Transcript, Usage};
 use proptest::prelude::*;
 
@@ -300,14 +300,39 @@ proptest! {
     }
 
     #[test]
-    fn what_was_kept_of_another_transcript_changes_nothing(turns in turns(), other in turns(), cut in any::<prop::sample::Index>()) {
-        let memo = Memo::default();
+    fn a_conversation_that_grows_is_the_one_met_whole(turns in turns()) {
         let messages = conversation(&turns);
-        let shorter = &messages[..cut.index(messages.len())];
-        for messages in [&conversation(&other), &messages, shorter, &messages] {
-            let transcript = Transcript::new(messages.to_vec());
-            let decision = decide(&transcript, Mode::Sticky, &policy(Economy::Balanced), &limits(), None, &memo);
-            prop_assert_eq!((decision.plan.edits, decision.arithmetic), (fresh(messages).0, Some(fresh(messages).1)));
+        let terms = Terms { policy: policy(Economy::Balanced), limits: limits(), overhead_tokens: None };
+        for mode in [Mode::Sticky, Mode::EveryCall] {
+            let mut grown = Conversation::new(mode);
+            for end in (1..=messages.len()).filter(|&at| messages.get(at).is_none_or(|of| of.assistant().is_some())) {
+                let known = grown.transcript().len();
+                grown.splice(known, 0, 0, messages[known..end].to_vec());
+                let decision = grown.decide(&terms);
+                let whole = Transcript::new(messages[..end].to_vec());
+                let anew = decide(&whole, mode, &terms.policy, &terms.limits, None);
+                prop_assert_eq!((decision.plan.edits, decision.arithmetic), (anew.plan.edits, anew.arithmetic));
+                prop_assert_eq!(decision.estimate, anew.estimate);
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_was_rewritten_is_planned_over_as_it_is(turns in turns(), other in turns(), at in any::<prop::sample::Index>(), removed in 0usize..20) {
+        let (messages, newer) = (conversation(&turns), conversation(&other));
+        let terms = Terms { policy: policy(Economy::Balanced), limits: limits(), overhead_tokens: None };
+        for mode in [Mode::Sticky, Mode::EveryCall] {
+            let mut conversation = Conversation::new(mode);
+            conversation.splice(0, 0, 0, messages.clone());
+            conversation.decide(&terms);
+            let at = at.index(messages.len());
+            let end = (at + removed).min(messages.len());
+            conversation.splice(at, removed, newer.len(), newer.clone());
+            let now: Vec<_> = messages[..at].iter().chain(&newer).chain(&messages[end..]).cloned().collect();
+            let same = conversation.transcript().messages().iter().zip(&now).filter(|(is, wanted)| Arc::ptr_eq(is, wanted) || is.fingerprint == wanted.fingerprint);
+            prop_assert_eq!((same.count(), conversation.transcript().len()), (now.len(), now.len()));
+            let decision = conversation.decide(&terms);
+            prop_assert_eq!(decision.plan.before, Account::of(&Transcript::new(now)).raw());
         }
     }
 

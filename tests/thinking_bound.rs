@@ -10,8 +10,8 @@ use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::plan::{Action, Edit};
 use pi_strata::context::schedule::economy::{Economy, Policy};
 use pi_strata::context::schedule::verdict::Verdict;
-use pi_strata::context::schedule::{Decision, Memo, Mode, decide};
-use pi_strata::context::transcript::{Message, Transcript, Usage};
+use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
+use pi_strata::context::transcript::{Message, Usage};
 use proptest::prelude::*;
 
 const BOUND: &str = "claude-opus-5-5";
@@ -93,9 +93,12 @@ fn limits() -> Limits {
     }
 }
 
-fn decided(messages: &[Arc<Message>], mode: Mode, limits: &Limits, memo: &Memo) -> Decision {
+/// Goes on with the conversation until it is these messages, and decides about the call that would follow.
+fn decided(messages: &[Arc<Message>], limits: &Limits, conversation: &mut Conversation) -> Decision {
     let policy = Policy { waters: Economy::Thrifty.waters(), ..Policy::default() };
-    decide(&Transcript::new(messages.to_vec()), mode, &policy, limits, None, memo)
+    let known = conversation.transcript().len();
+    conversation.splice(known, 0, 0, messages[known..].to_vec());
+    conversation.decide(&Terms { policy, limits: limits.clone(), overhead_tokens: None })
 }
 
 /// What is sent of each message.
@@ -121,10 +124,10 @@ proptest! {
     fn bound_thinking_stands_behind_what_it_was_made_behind(steps in steps(60), is_sticky in any::<bool>()) {
         let mode = if is_sticky { Mode::Sticky } else { Mode::EveryCall };
         let messages = conversation(&steps, BOUND);
-        let (memo, limits) = (Memo::default(), limits());
+        let (mut grown, limits) = (Conversation::new(mode), limits());
         let mut behind: Vec<Vec<String>> = vec![Vec::new(); messages.len()];
         for at in (1..messages.len()).filter(|&at| messages[at].assistant().is_some()) {
-            let now = sent(&decided(&messages[..at], mode, &limits, &memo).plan.edits, at);
+            let now = sent(&decided(&messages[..at], &limits, &mut grown).plan.edits, at);
             for index in (0..at).filter(|&index| shows_thinking(&messages[index], &now[index])) {
                 prop_assert_eq!(&behind[index], &now[..index].to_vec(), "thinking of {} at call {}", index, at);
             }
@@ -140,7 +143,7 @@ fn a_batch_waits_for_the_end_of_the_turn_unless_the_window_is_passed() {
     steps.push(step(false, 900.0));
     let limits = Limits { context_window: 30_000.0, ..limits() };
     let verdict = |messages: &[Arc<Message>], limits: &Limits| {
-        decided(messages, Mode::Sticky, limits, &Memo::default()).arithmetic.map(|of| of.verdict)
+        decided(messages, limits, &mut Conversation::new(Mode::Sticky)).arithmetic.map(|of| of.verdict)
     };
     let mut bound = conversation(&steps, BOUND);
     // The cache is cold by then: other models move.

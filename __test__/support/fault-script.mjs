@@ -161,7 +161,7 @@ async function amidCollection(work) {
 /** Whatever else can be asked fails with a plain error, and then works. */
 async function questionsAt(seed) {
   const read = new Batch();
-  for (const [slot, message] of conversation(seed, { length: 4 }).entries()) read.add(slot, message);
+  for (const message of conversation(seed, { length: 4 })) read.add(message);
   const batch = [read.numbers, read.strings];
   const [texts, told] = [
     { role: "user", content: "text" },

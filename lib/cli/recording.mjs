@@ -3,7 +3,7 @@
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { SETTLED } from "../hook/facts.js";
+import { SETTLED } from "../hook/values.js";
 
 /** JSON of the messages read last that is kept, in UTF-16 code units: whole sessions of the usual size. */
 const KEPT_UNITS = 8 * 1024 * 1024;

@@ -26,8 +26,7 @@ export async function* replay(recording, options) {
     const contextWindow = hook.contextWindow();
     const timed = new Call();
     const messages = played.messagesBefore(call);
-    const { plan, read, core } = await hook.planFor(messages, contextWindow, timed, false);
-    core.facts.keep(messages, read);
+    const plan = await hook.planFor(messages, timed, false);
     timed.end();
     yield {
       ...reportOf(call.number, messages.length, plan, { ...plan, contextWindow }),

@@ -76,9 +76,8 @@ class Reporter {
   }
 
   /** What the last call missed of the provider's cache. */
-  miss({ cause, tokens, dollars }) {
-    const told = { type: "cacheMiss", cause: contract.missCauses[cause], tokens };
-    this.emit(dollars === undefined ? told : { ...told, dollars });
+  miss(miss) {
+    this.emit({ type: "cacheMiss", ...miss });
   }
 
   /** What the plan did, edit by edit; `charsAfter(edit)` is asked for the length of an edited tool result. */
@@ -167,7 +166,7 @@ function keptOf({ ranges, keeps }) {
 /** Which schedule decided, and why it moved or waits. */
 function scheduleOf({ arithmetic }) {
   if (arithmetic === undefined) return { mode: "everyCall", why: "recomputed at every call" };
-  return { mode: "sticky", why: contract.VERDICTS[arithmetic.verdict] };
+  return { mode: "sticky", why: arithmetic.verdict };
 }
 
 module.exports = { Reporter, keptOf, reasonOf, scheduleOf, LAYERS };

@@ -1,8 +1,10 @@
-// The transformContext hook: takes a snapshot of the array, has the native side read what is new and plan, applies
+// The transformContext hook: finds the conversation that a list goes on in, has what is new read and planned over, applies
 // the plan. Whatever goes wrong, it resolves with the very array it was given.
 "use strict";
 
-const { FactStore } = require("./fact-store.js");
+const { Call } = require("./call.js");
+const { Conversation } = require("./conversation.js");
+const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
 const {
   amount,
@@ -13,13 +15,11 @@ const {
   record,
   times,
 } = require("./options.js");
-const { Plan } = require("./plan.js");
 const { numberOf } = require("../tokens/ids.js");
 const { encodingOfTranscript } = require("../tokens/transcript.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { markerOfTranscript } = require("./language.js");
-const { keptLines } = require("./kept-lines.js");
-const { checkedMarker, joinedText, protection } = require("./snapshot.js");
+const { checkedMarker, markerLine, protection } = require("./snapshot.js");
 
 class InputError extends Error {
   code = "ERR_INVALID_INPUT";
@@ -31,23 +31,27 @@ function createTransformContext(options) {
 }
 
 /**
- * What every hook has in common. Its policy says the rest: `options`, `createEngine(encoding, marker)`, and what the host is told
- * by `report`, `failed`, `windowUnknown` and `optionFailed`.
+ * What every hook has in common. Its policy says the rest: `options`, `createConversation(encoding, marker)`, and what the host
+ * is told by `report`, `failed`, `windowUnknown` and `optionFailed`.
  */
 class Hook {
   #policy;
-  /** By encoding and language: the native engine, what it was told of messages, and its last plan. */
-  #cores = new Map();
-
-  /** The host's functions, each held to what it may answer. */
-  #ownMarker;
-  #protects;
+  #conversations;
+  /** How messages are read, and markers written: the host's functions, each held to what it may answer. */
+  #reader;
+  #writer;
 
   constructor(policy) {
+    const { options } = policy;
     this.#policy = policy;
     const failed = (name) => (cause) => policy.optionFailed(name, cause);
-    this.#ownMarker = checkedMarker(policy.options.marker, failed("marker"));
-    this.#protects = protection(policy.options.protect, failed("protect"));
+    const own = checkedMarker(options.marker, failed("marker"));
+    this.#reader = {
+      marker: markerLine(own, options),
+      protects: protection(options.protect, failed("protect")),
+    };
+    this.#writer = { own };
+    this.#conversations = new Conversations((list) => this.#conversationFor(list));
   }
 
   async transform(messages, signal) {
@@ -71,59 +75,43 @@ class Hook {
    * The edited array and what was done, by message or with what was dropped side by side as one edit; undefined if the
    * call was cancelled. Rejects where `transform` reports.
    */
-  async run(messages, call, isByMessage = false) {
+  async run(messages, call, byMessage = false) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
-    const contextWindow = this.contextWindow();
-    const { plan, read, core, isNew } = await this.planFor(list, contextWindow, call, isByMessage);
-    if (call.isCancelled) return undefined;
-    const { slots, facts } = read;
-    // A message that the host changed since it was read stays: its edit would be about other content.
-    const isAsRead = (i) => {
-      const isFresh = facts[i]?.slot === slots[i] && !facts[i].isStale(list[i]);
-      if (!isFresh) core.facts.distrust();
-      return isFresh;
-    };
-    const texts = {
-      shortened: (index) => shortenedBy(core.engine, facts[index]),
-      ofLines: (index, ranges) => this.#linesOf(core.engine, list[index], facts[index], plan.id, ranges),
-      image: () => core.engine.imageMarker(),
-    };
-    const edited = plan.apply(list, isAsRead, texts);
-    const charsAfter = ({ index, ranges }) =>
-      (ranges === undefined ? texts.shortened(index) : texts.ofLines(index, () => ranges)).length;
-    core.facts.keep(list, read);
-    // The plan of an unchanged transcript is the last one again: what it says of the last call was told.
-    const miss = isNew ? plan.miss : undefined;
-    const outcome = {
-      list,
-      edited: edited === list ? messages : edited,
-      plan,
-      contextWindow,
-      charsAfter,
-    };
-    this.#policy.report({ ...outcome, miss }, call);
-    return outcome;
+    const terms = this.#terms(byMessage);
+    return this.#inTurn(list, async (conversation) => {
+      const planned = await conversation.plan(list, terms, call);
+      if (planned === undefined || call.isCancelled) return undefined;
+      const { plan, isNew } = planned;
+      const edited = conversation.apply(list, plan, this.#writer);
+      const outcome = {
+        list,
+        edited: edited === list ? messages : edited,
+        plan,
+        contextWindow: terms.contextWindow,
+        charsAfter: ({ index }) => conversation.textAt(index).length,
+      };
+      // The plan of an unchanged transcript is the last one again: what it says of the last call was told.
+      this.#policy.report({ ...outcome, miss: isNew ? plan.miss : undefined }, call);
+      return outcome;
+    });
   }
 
-  /**
-   * The core that counts as `list`'s model does and writes markers in its language, made when it is first needed:
-   * importing the package and making a hook load nothing. What a message is in another encoding has to be counted anew.
-   */
-  #coreFor(list) {
-    const { options } = this.#policy;
-    const encoding = encodingOfTranscript(options.encoding, list);
-    const marker = markerOfTranscript(options.marker, list);
-    const key = `${encoding} ${typeof marker === "string" ? marker : ""}`;
-    let core = this.#cores.get(key);
-    if (core === undefined) {
-      const engine = this.#policy.createEngine(encoding, marker);
-      const facts = new FactStore(engine, options, this.#ownMarker, this.#protects);
-      core = { engine, facts, plans: 0, lastPlan: undefined };
-      this.#cores.set(key, core);
-    }
-    return core;
+  /** What would be done to `list`, and why; undefined if `call` was cancelled. Every message has an edit of its own. */
+  planFor(list, call, byMessage = true) {
+    const terms = this.#terms(byMessage);
+    // Nothing is applied: a text that was told once need not be told again.
+    return this.#inTurn(
+      list,
+      async (conversation) => (await conversation.plan(list, terms, call, true))?.plan,
+    );
+  }
+
+  /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
+  enterInto(book, list, from, call) {
+    const terms = this.#terms(false);
+    return this.#inTurn(list, (conversation) => conversation.enter(book, list, from, terms, call));
   }
 
   contextWindow() {
@@ -134,45 +122,51 @@ class Hook {
     return tokens;
   }
 
-  /**
-   * What would be done to `list`, and why, with what it was read into; without a plan if `call` was cancelled. Messages
-   * dropped side by side are one edit unless every message is to have its own.
-   */
-  async planFor(list, contextWindow, call, isByMessage = true) {
-    const core = this.#coreFor(list);
-    const number = core.facts.enter();
+  /** Runs `work` with the conversation that `list` goes on in, when the calls before it are over. */
+  async #inTurn(list, work) {
+    const { conversation: found, isFork, isAnswered } = this.#conversations.of(list);
+    let conversation = isFork ? await found.turn(() => found.fork()) : found;
+    if (!isAnswered && conversation.encoding !== this.#encodingOf(list)) {
+      conversation = this.#conversationFor(list);
+    }
+    this.#conversations.keep(conversation, list);
     try {
-      const read = await core.facts.slotsOf(list, call);
-      const { lastPlan } = core;
-      const plan = call.isCancelled
-        ? undefined
-        : await this.#plan(core, read, contextWindow, call, isByMessage);
-      if (isByMessage && plan !== undefined) core.facts.keep(list, read);
-      return { read, plan, core, isNew: core.lastPlan !== lastPlan };
-    } finally {
-      core.facts.leave(number);
+      return await conversation.turn(() => work(conversation));
+    } catch (error) {
+      // The two sides may know different lists now.
+      if (error?.code !== "ERR_CANCELLED") this.#conversations.forget(conversation);
+      throw error;
     }
   }
 
-  /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
-  async enterInto(book, list, from, call) {
-    const { engine, facts } = this.#coreFor(list);
+  /** A conversation that counts as `list`'s model does and writes markers in its language. */
+  #conversationFor(list) {
     const { options } = this.#policy;
-    const number = facts.enter();
-    try {
-      const read = await facts.slotsOf(list, call);
-      const terms = {
-        contextWindow: this.contextWindow(),
-        overheadTokens: this.#asked(options.overheadTokens, amount),
-        maxPromptTokens: this.#asked(options.maxPromptTokens, positive),
-        warmedAt: this.#asked(options.warmedAt, times),
-        coldAt: this.#asked(options.coldAt, times),
-      };
-      await call.away(engine.enter(book, read.slots, from, terms, call.flag));
-      facts.keep(list, read);
-    } finally {
-      facts.leave(number);
-    }
+    const encoding = this.#encodingOf(list);
+    const marker = markerOfTranscript(options.marker, list);
+    const created = this.#policy.createConversation(encoding, marker);
+    return new Conversation(created, this.#reader, { encoding, language: marker === "en" ? "en" : "zh" });
+  }
+
+  #encodingOf(list) {
+    return encodingOfTranscript(this.#policy.options.encoding, list);
+  }
+
+  /** What the host says of its model at this call. */
+  #terms(byMessage) {
+    const { options } = this.#policy;
+    const { read, write, ttlSeconds } = this.#askedCache() ?? {};
+    return {
+      contextWindow: this.contextWindow(),
+      overheadTokens: this.#asked(options.overheadTokens, amount),
+      maxPromptTokens: this.#asked(options.maxPromptTokens, positive),
+      cacheRead: read,
+      cacheWrite: write,
+      ttlSeconds,
+      warmedAt: this.#asked(options.warmedAt, times),
+      coldAt: this.#asked(options.coldAt, times),
+      byMessage,
+    };
   }
 
   /** The value of an option that may be a function; undefined where it throws or returns what `rule` does not accept. */
@@ -191,78 +185,6 @@ class Hook {
     const { cache } = this.#policy.options;
     return typeof cache === "function" ? completeCache(this.#asked(cache, record)) : undefined;
   }
-
-  /** The same facts and the same answers of the host give the same plan: then the last one is used again. */
-  async #plan(core, { slots, isUnchanged }, contextWindow, call, isByMessage) {
-    const { readings } = core.facts;
-    const { options } = this.#policy;
-    const overheadTokens = this.#asked(options.overheadTokens, amount);
-    const maxPromptTokens = this.#asked(options.maxPromptTokens, positive);
-    const warmedAt = this.#asked(options.warmedAt, times);
-    const coldAt = this.#asked(options.coldAt, times);
-    const cache = this.#askedCache();
-    const { buffer, length } = slots;
-    const asked = {
-      buffer,
-      length,
-      contextWindow,
-      overheadTokens,
-      maxPromptTokens,
-      readings,
-      isByMessage,
-      warmed: warmedAt?.at(-1),
-      cold: coldAt?.at(-1),
-      ...cache,
-    };
-    if (isUnchanged && isEqual(asked, core.lastPlan?.asked)) {
-      return new Plan(core.lastPlan.numbers, core.lastPlan.id);
-    }
-    const request = {
-      contextWindow,
-      overheadTokens,
-      maxPromptTokens,
-      cache,
-      warmedAt,
-      coldAt,
-      byMessage: isByMessage,
-    };
-    const plan = core.engine.plan(slots, request, call.flag);
-    const numbers = await call.away(plan);
-    core.plans += 1;
-    const id = core.plans;
-    if (!call.isCancelled) core.lastPlan = { asked, numbers, id };
-    return new Plan(numbers, id);
-  }
-
-  /**
-   * The text of a tool result of which only some ranges of lines stay; a frozen edit asks for the same at each call, and a
-   * plan that is applied again need not even say which.
-   */
-  #linesOf(engine, message, facts, plan, readRanges) {
-    const { kept } = facts;
-    if (kept?.plan === plan) return kept.text;
-    const ranges = readRanges();
-    const key = ranges.join();
-    const text = kept?.key === key ? kept.text : this.#keptLines(engine, message, facts.slot, ranges);
-    facts.kept = { plan, key, text };
-    return text;
-  }
-
-  #keptLines(engine, message, slot, ranges) {
-    return keptLines(joinedText(message.content), ranges, (gaps, chars) => {
-      const own = this.#ownMarker && gaps.map((omitted) => this.#ownMarker(omitted, chars));
-      return engine.gapMarkers(slot, new Uint32Array(gaps), own?.includes(undefined) ? undefined : own);
-    });
-  }
-}
-
-function shortenedBy(engine, facts) {
-  facts.shortened ??= engine.shortened(facts.slot);
-  return facts.shortened;
-}
-
-function isEqual(some, other) {
-  return other !== undefined && Object.keys(some).every((name) => some[name] === other[name]);
 }
 
 /** The policy of the transformContext hook: the layers and their events. */
@@ -274,9 +196,9 @@ class Layers {
     this.#reporter = new Reporter(options.onEvent);
   }
 
-  createEngine(encoding, marker) {
-    const { Engine } = native();
-    return new Engine(engineOptions({ ...this.options, marker }, encoding));
+  createConversation(encoding, marker) {
+    const { Conversation: Native } = native();
+    return new Native(engineOptions({ ...this.options, marker }, encoding));
   }
 
   failed(error) {
@@ -297,7 +219,7 @@ class Layers {
     const { mode, why } = scheduleOf(plan);
     if (miss !== undefined) this.#reporter.miss(miss);
     this.#reporter.plan(list, plan, charsAfter);
-    if (tokensAfter > budget) {
+    if (plan.isRefused || tokensAfter > budget) {
       this.#reporter.emit({
         type: "contextOverflow",
         tokens: tokensAfter,
@@ -315,68 +237,6 @@ class Layers {
       reason: why,
       ...call.times(),
     });
-  }
-}
-
-/** One call of the hook: its clock and its cancellation. Leaves the host's signal as it was. */
-class Call {
-  isCancelled = false;
-  #signal;
-  #start = performance.now();
-  #awayMs = 0;
-  #giveUp;
-  #flag;
-  #cancel = () => {
-    this.isCancelled = true;
-    this.#flag?.cancel();
-    this.#giveUp?.();
-  };
-
-  constructor(signal) {
-    if (typeof signal?.addEventListener === "function") {
-      this.#signal = signal;
-      signal.addEventListener("abort", this.#cancel, { once: true });
-    }
-  }
-
-  /**
-   * Waits until `work` is over, or the call is cancelled. The caller takes the outcome from `work` itself: held by this
-   * promise it would outlive the quick garbage collections, and make each of them last milliseconds.
-   */
-  untilOverOrCancelled(work) {
-    return new Promise((resolve) => {
-      const settle = () => resolve();
-      this.#giveUp = settle;
-      if (this.isCancelled) settle();
-      work.then(settle, settle);
-    });
-  }
-
-  /** What stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
-  get flag() {
-    if (this.#signal === undefined) return undefined;
-    this.#flag ??= new (native().CancelFlag)();
-    return this.#flag;
-  }
-
-  /** Waits for work that is done elsewhere. */
-  async away(work) {
-    const left = performance.now();
-    try {
-      return await work;
-    } finally {
-      this.#awayMs += performance.now() - left;
-    }
-  }
-
-  times() {
-    const totalMs = performance.now() - this.#start;
-    return { blockedMs: totalMs - this.#awayMs, totalMs };
-  }
-
-  end() {
-    this.isCancelled = true;
-    this.#signal?.removeEventListener("abort", this.#cancel);
   }
 }
 

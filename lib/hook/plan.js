@@ -1,90 +1,57 @@
-// Reads a plan from the native side (the numbers of src/node/wire.rs) and applies it to the host's own messages:
-// copy on write, by reference, never touching what it was given.
+// What the native side answered, read by the names of the wire, and applied: a new array in which unedited messages are
+// the very objects that came in, and edited ones are copies.
 "use strict";
 
-const { actions: ACTIONS, cutMarker: CUT_MARKER, positions } = require("../contract.js");
+const { gapMarkers, keptLines } = require("./kept-lines.js");
+const { joinedText } = require("./snapshot.js");
+const {
+  actions: ACTIONS,
+  cutMarker: CUT_MARKER,
+  edit: EDIT,
+  markers: MARKERS,
+  positions,
+} = require("../contract.js");
 
 const {
   summarize: SUMMARIZE,
-  keepLines: KEEP_LINES,
   stripThinking: STRIP_THINKING,
   drop: DROP,
   truncate: TRUNCATE,
-  omitImages: OMIT_IMAGES,
+  keepLines: KEEP_LINES,
 } = positions(ACTIONS);
-
-const HEADER_NUMBERS = 18;
-const ARITHMETIC_AT = 7;
-const MISS_AT = 15;
-const EDIT_NUMBERS = 8;
-/** Where in an edit stand the number of its cuts, of the messages it is about, and of the images it leaves out. */
-const CUTS_AT = 5;
-const COUNT_AT = 6;
-const IMAGES_AT = 7;
-const CUT_NUMBERS = 3;
+const AT = positions(EDIT);
+/** Numbers of a range: a text block with head and tail of a cut, or lines from and to with why they stay. */
+const RANGE_NUMBERS = 3;
 
 /**
- * A plan. Its edits stay numbers until somebody asks for them: a long transcript has as many as messages, and a call
- * that nobody listens to makes no object of any.
+ * A plan. Its edits stay numbers until somebody asks for them: a long transcript has as many as messages, and a call that
+ * nobody listens to makes no object of any.
  */
 class Plan {
   #numbers;
+  #count;
   #edits;
   /** Messages that `apply` left as they are. */
   #undone = new Set();
+  /** Positions of those that it brought in edited. */
+  edited = [];
 
-  /** `id` tells this plan from others; the same plan applied again has the same. */
-  constructor(numbers, id) {
-    this.#numbers = numbers;
-    this.id = id;
-    this.tokensBefore = numbers[0];
-    this.tokensAfter = numbers[1];
-    this.floorTokens = numbers[2];
-    this.budget = numbers[3];
-    this.threshold = numbers[4];
-    this.scale = numbers[5];
-  }
-
-  get #editCount() {
-    return this.#numbers[6];
-  }
-
-  /** The arithmetic of the sticky schedule; undefined where the layers were recomputed. */
-  get arithmetic() {
-    const [
-      verdict,
-      isCold,
-      removableTokens,
-      carriedCost,
-      rewriteCost,
-      paybackCalls,
-      expectedCalls,
-      frontier,
-    ] = this.#numbers.subarray(ARITHMETIC_AT, MISS_AT);
-    if (verdict < 0) return undefined;
-    return {
-      verdict,
-      cacheCold: isCold === 1,
-      removableTokens,
-      carriedCost,
-      rewriteCost,
-      paybackCalls,
-      expectedCalls,
-      frontier,
-    };
-  }
-
-  /** What the last call missed of the provider's cache, if its report has just come: `{ cause, tokens, dollars }`. */
-  get miss() {
-    const [cause, tokens, dollars] = this.#numbers.subarray(MISS_AT, HEADER_NUMBERS);
-    if (cause < 0) return undefined;
-    return { cause, tokens, dollars: Number.isNaN(dollars) ? undefined : dollars };
+  constructor({ edits, editCount, texts, arithmetic, miss, ...sizes }) {
+    Object.assign(this, sizes);
+    this.#numbers = edits;
+    this.#count = editCount;
+    this.texts = texts;
+    this.arithmetic = arithmetic ?? undefined;
+    /** What the last call missed of the provider's cache, if its report has just come: `{ cause, tokens, dollars }`. */
+    this.miss = miss ?? undefined;
   }
 
   /** What is done to which message, without what was left undone. */
   get edits() {
-    this.#edits ??= this.#readEdits();
-    return this.#edits.filter(({ index }) => !this.#undone.has(index));
+    this.#edits ??= Array.from(this.#places(), (at) => this.#readEdit(at));
+    return this.#undone.size === 0
+      ? this.#edits
+      : this.#edits.filter(({ index }) => !this.#undone.has(index));
   }
 
   /**
@@ -95,71 +62,105 @@ class Plan {
     const numbers = this.#numbers;
     const saved = new Array(layerCount).fill(0);
     let dropped = 0;
-    let at = HEADER_NUMBERS;
-    for (let i = 0; i < this.#editCount; i += 1) {
-      saved[numbers[at + 2]] += numbers[at + 4];
-      if (numbers[at + 1] === DROP) dropped += numbers[at + COUNT_AT];
-      at = endOfEdit(numbers, at);
+    for (const at of this.#places()) {
+      saved[numbers[at + AT.layer]] += numbers[at + AT.tokensSaved];
+      if (numbers[at + AT.action] === DROP) dropped += numbers[at + AT.count];
     }
     return { saved, dropped };
   }
 
-  #readEdits() {
+  *#places() {
+    for (let i = 0, at = 0; i < this.#count; i += 1, at = endOf(this.#numbers, at)) yield at;
+  }
+
+  #readEdit(at) {
     const numbers = this.#numbers;
-    const edits = [];
-    let at = HEADER_NUMBERS;
-    for (let i = 0; i < this.#editCount; i += 1) {
-      edits.push({
-        index: numbers[at],
-        action: ACTIONS[numbers[at + 1]],
-        layer: numbers[at + 2],
-        reason: numbers[at + 3],
-        tokensSaved: numbers[at + 4],
-        /** Messages from `index` on that are dropped by one rule; 1 for every other edit. */
-        count: numbers[at + COUNT_AT],
-        ...(numbers[at + 1] === KEEP_LINES && {
-          ranges: readRanges(numbers, at),
-          keeps: readKeeps(numbers, at),
-        }),
-        ...(numbers[at + IMAGES_AT] > 0 && { images: numbers[at + IMAGES_AT] }),
-      });
-      at = endOfEdit(numbers, at);
-    }
-    return edits;
+    const action = numbers[at + AT.action];
+    const images = numbers[at + AT.images];
+    const ranges = action === KEEP_LINES ? rangesOf(numbers, at) : undefined;
+    return {
+      index: numbers[at + AT.index],
+      action: ACTIONS[action],
+      layer: numbers[at + AT.layer],
+      reason: numbers[at + AT.reason],
+      tokensSaved: numbers[at + AT.tokensSaved],
+      /** Messages from `index` on that are dropped by one rule; 1 for every other edit. */
+      count: numbers[at + AT.count],
+      ...(ranges && {
+        ranges: ranges.map(([from, to]) => [from, to]),
+        keeps: ranges.map(([, , why]) => why),
+      }),
+      ...(images > 0 && { images }),
+    };
   }
 
   /**
-   * The edited transcript; `messages` itself where nothing is edited. A message is edited only if `isAsRead(index)`,
-   * for else its edit is about other content. `texts.shortened(index)` is asked for summaries, `texts.ofLines(index,
-   * readRanges)` for results cut by line.
+   * The edited transcript; `messages` itself where nothing is edited. `made` holds what the last answers put in, by position,
+   * as `{ of, copy, text }`, and takes in what is new. `writer` is how the host's hook writes markers. A message that is new
+   * here and not `isAsRead(index)` stays: its edit is about other content.
    */
-  apply(messages, isAsRead, texts) {
+  apply(messages, made, writer, isAsRead) {
     const numbers = this.#numbers;
     const edited = [];
+    const texts = this.texts.values();
+    this.edited = [];
     let from = 0;
-    let at = HEADER_NUMBERS;
-    const editCount = this.#editCount;
-    for (let i = 0; i < editCount; i += 1) {
-      const index = whole(numbers[at]);
-      const action = whole(numbers[at + 1]);
-      if (action === DROP || isAsRead(index)) {
-        for (; from < index; from += 1) edited.push(messages[from]);
-        from += whole(numbers[at + COUNT_AT]);
-        if (action !== DROP) edited.push(applyEdit(messages[index], numbers, at, texts));
+    const keepTo = (index) => {
+      for (; from < index; from += 1) edited.push(messages[from]);
+    };
+    for (let i = 0, at = 0; i < this.#count; i += 1, at = endOf(numbers, at)) {
+      const index = whole(numbers[at + AT.index]);
+      const own = numbers[at + AT.texts] > 0 ? texts.next().value : undefined;
+      if (numbers[at + AT.action] === DROP) {
+        keepTo(index);
+        from += whole(numbers[at + AT.count]);
+      } else if (this.#isMade(messages[index], index, at, { made, own, writer, isAsRead })) {
+        keepTo(index);
+        edited.push(made[index].copy);
+        this.edited.push(index);
+        from += 1;
       } else {
         this.#undone.add(index);
       }
-      at = endOfEdit(numbers, at);
     }
-    if (this.#undone.size === editCount) return messages;
-    for (; from < messages.length; from += 1) edited.push(messages[from]);
+    if (from === 0) return messages;
+    keepTo(messages.length);
     return edited;
+  }
+
+  /** Makes the edited message at `index`, unless that was made before; whether there is one. */
+  #isMade(message, index, at, { made, own, writer, isAsRead }) {
+    const known = this.#numbers[at + AT.isNew] === 0 ? made[index] : undefined;
+    if (known?.of === message) return true;
+    if (!isAsRead(index)) return false;
+    made[index] = this.#make(message, at, known?.text, own, writer);
+    return true;
+  }
+
+  /** The message as the edit at `at` leaves it, with the text that was put in. */
+  #make(message, at, known, own, writer) {
+    const numbers = this.#numbers;
+    const text = known ?? this.#textOf(message, at, own, writer);
+    const images = whole(numbers[at + AT.images]);
+    const content = contentOf(message, numbers, at, text);
+    const left =
+      images > 0 ? withoutImages(content, images, MARKERS[writer.language].image.join("")) : content;
+    return { of: message, copy: left === message.content ? message : withContent(message, left), text };
+  }
+
+  #textOf({ content }, at, own, writer) {
+    const action = whole(this.#numbers[at + AT.action]);
+    if (action === SUMMARIZE) return own;
+    if (action !== KEEP_LINES) return undefined;
+    const text = joinedText(content);
+    const ranges = rangesOf(this.#numbers, at);
+    return keptLines(text, ranges, (gaps, chars) => gapMarkers(gaps, chars, { ...writer, handle: own }));
   }
 }
 
 /** Where the edit after the one at `at` begins. */
-function endOfEdit(numbers, at) {
-  return at + EDIT_NUMBERS + whole(numbers[at + CUTS_AT]) * CUT_NUMBERS;
+function endOf(numbers, at) {
+  return at + EDIT.length + whole(numbers[at + AT.ranges]) * RANGE_NUMBERS;
 }
 
 /** As V8 likes an index: one that came as a float is looked up several times slower. */
@@ -167,54 +168,24 @@ function whole(number) {
   return number | 0;
 }
 
-/** The cuts of the edit at `at`. */
-function readCuts(numbers, at) {
-  const count = numbers[at + CUTS_AT];
-  return Array.from({ length: count }, (_, i) => {
-    const cut = at + EDIT_NUMBERS + i * CUT_NUMBERS;
-    return { textBlock: numbers[cut], head: numbers[cut + 1], tail: numbers[cut + 2] };
+function rangesOf(numbers, at) {
+  return Array.from({ length: numbers[at + AT.ranges] }, (_, i) => {
+    const range = at + EDIT.length + i * RANGE_NUMBERS;
+    return [numbers[range], numbers[range + 1], numbers[range + 2]];
   });
 }
 
-/** The ranges of lines that the edit at `at` keeps, as `[first, after the last]`. */
-function readRanges(numbers, at) {
-  return readCuts(numbers, at).map(({ textBlock, head }) => [textBlock, head]);
-}
-
-/** Why each of them stays, by number. */
-function readKeeps(numbers, at) {
-  return readCuts(numbers, at).map(({ tail }) => tail);
-}
-
-/** The message as the edit at `at` leaves it. */
-function applyEdit(message, numbers, at, texts) {
-  const images = whole(numbers[at + IMAGES_AT]);
-  const edited = applyAction(message, numbers, at, texts);
-  return images > 0 ? withContent(edited, withoutImages(edited.content, images, texts.image())) : edited;
-}
-
-function applyAction(message, numbers, at, texts) {
-  const { content } = message;
-  switch (whole(numbers[at + 1])) {
+function contentOf({ content }, numbers, at, text) {
+  switch (whole(numbers[at + AT.action])) {
     case SUMMARIZE:
-      return withContent(message, withText(content, texts.shortened(whole(numbers[at]))));
     case KEEP_LINES:
-      return withContent(
-        message,
-        withText(
-          content,
-          texts.ofLines(whole(numbers[at]), () => readRanges(numbers, at)),
-        ),
-      );
-    case OMIT_IMAGES:
-      return message;
+      return withText(content, text);
     case STRIP_THINKING:
-      return withContent(
-        message,
-        content.filter((block) => !isThinking(block)),
-      );
+      return content.filter((block) => !isThinking(block));
     case TRUNCATE:
-      return withContent(message, withCuts(content, readCuts(numbers, at)));
+      return withCuts(content, rangesOf(numbers, at));
+    default:
+      return content;
   }
 }
 
@@ -256,13 +227,13 @@ function withCuts(content, cuts) {
   return content.map((block) => {
     if (block?.type !== "text") return block;
     textBlock += 1;
-    const cut = cuts.find((candidate) => candidate.textBlock === textBlock);
+    const cut = cuts.find(([of]) => of === textBlock);
     return cut === undefined ? block : { ...block, text: cutText(block.text, cut) };
   });
 }
 
 /** Head and tail around a note of what is missing, as `cut_text` in src/context/cuts.rs counts it. */
-function cutText(text, { head, tail }) {
+function cutText(text, [, head, tail]) {
   const omitted = text.length - head - tail;
   return [text.slice(0, head), CUT_MARKER.join(omitted), text.slice(text.length - tail)].join("");
 }

@@ -4,6 +4,7 @@
 
 const { kindOf, thrownBy } = require("./options.js");
 const contract = require("../contract.js");
+const { refusedTokens } = require("./refusals.js");
 
 const { UNSENT_STOP_REASONS, positions } = contract;
 const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(contract.roles);
@@ -30,9 +31,10 @@ const {
   unknown: UNKNOWN,
 } = positions(contract.blocks);
 
-/** What is read of an assistant's usage, tokens and dollars, in the order of `Usage` in src/context/transcript/message.rs. */
-const USAGE_NUMBERS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "output"];
-const COST_NUMBERS = ["input", "cacheRead", "cacheWrite", "output", "total"];
+/** What is read of an assistant's usage by the names of the wire: tokens, and dollars as `costTotal` of `cost.total`. */
+const isCost = (name) => name.startsWith("cost");
+const USAGE_NUMBERS = contract.usage.filter((name) => !isCost(name) && name !== "refused");
+const COST_NUMBERS = contract.usage.filter(isCost).map((name) => name[4].toLowerCase() + name.slice(5));
 
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);
@@ -49,14 +51,14 @@ class Batch {
   units = 0;
 
   /**
-   * Appends a message for `slot`. `marker` makes the host's own marker line, and `protects` says whether nothing may be
-   * done to the message, where the host has such a function.
+   * Appends a message. `marker` makes the host's own marker line, and `protects` says whether nothing may be done to the
+   * message, where the host has such a function.
    */
-  add(slot, message, marker, protects) {
+  add(message, marker, protects) {
     const role = ROLES[message.role] ?? OTHER_ROLE;
     const isSent = !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
     const flags = (isSent ? SENT : 0) | (protects?.(message) ? PROTECTED : 0);
-    this.#rows.push(slot, role, flags, number(message.timestamp));
+    this.#rows.push(role, flags, number(message.timestamp));
     const countAt = this.#rows.push(0) - 1;
     if (role === ROLES.assistant) this.#addAssistant(message);
     if (role === ROLES.toolResult) this.#addToolResult(message, marker);
@@ -70,21 +72,22 @@ class Batch {
   }
 
   /** `add` for messages that may be anything: what is no message, or cannot be read, is described as unknown. */
-  addReadable(slot, message) {
+  addReadable(message) {
     const [rowNumbers, stringCount, units] = [this.#rows.length, this.strings.length, this.units];
     try {
-      this.add(slot, message ?? {});
+      this.add(message ?? {});
     } catch {
       this.#rows.length = rowNumbers;
       this.strings.length = stringCount;
       this.units = units;
-      this.add(slot, {});
+      this.add({});
     }
   }
 
-  #addAssistant({ usage, api, provider, model, content }) {
+  #addAssistant({ usage, api, provider, model, content, stopReason, errorMessage }) {
     for (const name of USAGE_NUMBERS) this.#rows.push(number(usage?.[name]));
     for (const name of COST_NUMBERS) this.#rows.push(number(usage?.cost?.[name]));
+    this.#rows.push(stopReason === "error" ? refusedTokens(errorMessage) : Number.NaN);
     this.#rows.push(hasTextId(content) ? 1 : 0);
     this.#addString(api);
     this.#addString(provider);

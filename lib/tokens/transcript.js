@@ -5,13 +5,14 @@ const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { encodingOf } = require("./models.js");
 
 /**
- * The encoding asked for; for "auto" that of the model which answered last. Undefined is cl100k_base: for models that are
- * not OpenAI's, before the first answer, and where no one asks.
+ * The encoding asked for; for "auto" that of the model which answered first: what was counted stays so when another one
+ * goes on, and what that one counts otherwise is learned. Undefined is cl100k_base: for models that are not OpenAI's, before
+ * the first answer, and where no one asks.
  */
 function encodingOfTranscript(wanted, messages) {
   if (wanted !== "auto") return wanted;
-  for (let index = messages.length - 1; index >= 0; index -= 1) {
-    const model = modelOf(messages[index]);
+  for (const message of messages) {
+    const model = modelOf(message);
     if (model !== undefined) return encodingOf(model);
   }
   return undefined;

@@ -69,7 +69,7 @@ function describe(input) {
     if (typeof message !== "object" || message === null) {
       throw new TypeError("countTokens: input must be a string, a message or an array of messages");
     }
-    batch.add(0, message);
+    batch.add(message);
   }
   return batch;
 }

@@ -9,7 +9,7 @@ async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
   const hook = new Hook(new Layers(checkHookOptions("explain", options)));
   const list = messages.slice();
-  const { plan } = await hook.planFor(list, hook.contextWindow(), new Call());
+  const plan = await hook.planFor(list, new Call());
   const { verdict, ...arithmetic } = plan.arithmetic ?? NO_ARITHMETIC;
   return {
     tokensBefore: plan.tokensBefore,

@@ -90,10 +90,10 @@ class Guard {
     this.#reporter = new Reporter(options.onEvent && ((event) => options.onEvent(asWarning(event))));
   }
 
-  createEngine() {
+  createConversation() {
     const { maxToolResultChars, truncateHeadChars, truncateTailChars, reserveTokens, counting } =
       this.options;
-    return native().Engine.forGuard({
+    return native().Conversation.forGuard({
       maxToolResultChars,
       truncateHeadChars,
       truncateTailChars,

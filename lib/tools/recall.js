@@ -112,7 +112,7 @@ async function lookUp(results, query, signal) {
     signal?.throwIfAborted?.();
     const batch = new Batch();
     let to = from;
-    for (; to < results.length && batch.units < BATCH_UNITS; to += 1) batch.add(to, results[to]);
+    for (; to < results.length && batch.units < BATCH_UNITS; to += 1) batch.add(results[to]);
     const { found, handles } = await native().recall(batch.numbers, batch.strings, query);
     if (found !== undefined && found !== null) return { found, message: results[from + handles.length - 1] };
     for (const [i, handle] of handles.entries()) known.push({ handle, message: results[from + i] });

@@ -44,7 +44,7 @@ function describe(name, messages, api) {
   if (!Array.isArray(messages)) throw new TypeError(`${name}: messages must be an array`);
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
   const batch = new Batch();
-  for (let index = 0; index < messages.length; index += 1) batch.addReadable(index, messages[index]);
+  for (let index = 0; index < messages.length; index += 1) batch.addReadable(messages[index]);
   return batch;
 }
 

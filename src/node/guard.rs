@@ -4,8 +4,8 @@ use napi::JsString;
 use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
 
+use super::conversation::{Conversation, Planner, Set};
 use super::count::units;
-use super::engine::{Engine, Planner};
 use super::failure::Result;
 use super::guarded::guarded;
 use crate::context::guard::cap;
@@ -31,8 +31,8 @@ pub struct GuardOptions {
 }
 
 #[napi]
-impl Engine {
-    /// An engine whose facts are those the guard needs.
+impl Conversation {
+    /// A conversation whose facts are those the guard needs.
     #[napi(factory)]
     pub fn for_guard(options: GuardOptions) -> Result<Self> {
         guarded(|| {
@@ -51,7 +51,7 @@ impl Engine {
                 },
                 ..Rules::default()
             };
-            Ok(Self::with(limits, Planner::Guard, rules))
+            Ok(Self::with(Set { limits, planner: Planner::Guard, rules }))
         })
     }
 }

@@ -10,9 +10,9 @@
 pub mod blocking;
 pub mod clip;
 mod content_cache;
+pub mod conversation;
 pub mod count;
 pub mod encode;
-pub mod engine;
 pub mod failure;
 #[cfg(feature = "fault-injection")]
 mod fault;

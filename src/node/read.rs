@@ -14,13 +14,13 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 use super::failure::{Failure, Result};
 use crate::context::measure::{Part, Raw, RawRole};
 use crate::context::transcript::Usage;
-use crate::contract::{Block, Role};
+use crate::contract::{Block, Role, UsageField};
 use crate::fault;
 
 /// The rows come after one number: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
-/// How many numbers the usage of an assistant message takes: before all others of its own.
-const USAGE_NUMBERS: usize = 10;
+/// The tokens and dollars that are told of an assistant message, before all else of its own.
+const USAGE_NUMBERS: usize = UsageField::ALL.len();
 /// What is told of a message in one number, as `lib/hook/snapshot.js` writes it.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
@@ -35,9 +35,8 @@ pub(super) struct Batch {
     ends: Vec<usize>,
 }
 
-/// A message that was read, with the slot JavaScript chose for its facts.
-pub(super) struct Slotted<'a> {
-    pub(super) slot: usize,
+/// A message that was read.
+pub(super) struct Read<'a> {
     /// Whether the host asked that nothing is done to it.
     pub(super) is_protected: bool,
     pub(super) raw: Raw<'a>,
@@ -66,7 +65,7 @@ impl Batch {
     }
 
     /// The messages of the batch, in order.
-    pub(super) fn messages(&self) -> Result<Vec<Slotted<'_>>> {
+    pub(super) fn messages(&self) -> Result<Vec<Read<'_>>> {
         let mut cursor = Cursor { batch: self, number: ROWS_START, string: 0 };
         let mut messages = Vec::new();
         while cursor.number < self.numbers.len() {
@@ -125,8 +124,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn message(&mut self) -> Result<Slotted<'a>> {
-        let slot = self.count()?;
+    fn message(&mut self) -> Result<Read<'a>> {
         let (first_number, first_string) = (self.number, self.string);
         let role = Role::at(self.count()?).ok_or_else(malformed)?;
         let flags = self.count()?;
@@ -140,11 +138,7 @@ impl<'a> Cursor<'a> {
         let fingerprint = self.fingerprint(first_number, first_string, 0..0);
         let identity =
             if usage.is_empty() { fingerprint } else { self.fingerprint(first_number, first_string, usage) };
-        Ok(Slotted {
-            slot,
-            is_protected,
-            raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity },
-        })
+        Ok(Read { is_protected, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity } })
     }
 
     fn role(&mut self, role: Role) -> Result<RawRole<'a>> {
@@ -170,19 +164,24 @@ impl<'a> Cursor<'a> {
     }
 
     fn usage(&mut self) -> Result<Usage> {
-        let mut next = || self.number().map(|number| finite(number).filter(|&number| number >= 0.0));
-        Ok(Usage {
-            input: next()?,
-            cache_read: next()?,
-            cache_write: next()?,
-            cache_write_1h: next()?,
-            output: next()?,
-            cost_input: next()?,
-            cost_cache_read: next()?,
-            cost_cache_write: next()?,
-            cost_output: next()?,
-            cost_total: next()?,
-        })
+        let mut usage = Usage::default();
+        for field in UsageField::ALL {
+            let value = finite(self.number()?).filter(|&number| number >= 0.0);
+            *match field {
+                UsageField::Input => &mut usage.input,
+                UsageField::CacheRead => &mut usage.cache_read,
+                UsageField::CacheWrite => &mut usage.cache_write,
+                UsageField::CacheWrite1h => &mut usage.cache_write_1h,
+                UsageField::Output => &mut usage.output,
+                UsageField::CostInput => &mut usage.cost_input,
+                UsageField::CostCacheRead => &mut usage.cost_cache_read,
+                UsageField::CostCacheWrite => &mut usage.cost_cache_write,
+                UsageField::CostOutput => &mut usage.cost_output,
+                UsageField::CostTotal => &mut usage.cost_total,
+                UsageField::Refused => &mut usage.refused,
+            } = value;
+        }
+        Ok(usage)
     }
 
     fn part(&mut self) -> Result<Part<'a>> {

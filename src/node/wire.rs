@@ -1,68 +1,137 @@
-//! A plan as one flat array of numbers, which `lib/hook/plan.js` reads back: a single copy, whatever its size.
-//!
-//! Layout: the header with the schedule's account, then per edit `index, action, layer, reason, tokens saved, number of cuts, number of messages, images left out`, each cut as
-//! `text block, head, tail`, or as `first line, line after the last, why they stay` where lines are kept.
+//! A plan as JavaScript gets it: what it comes to by name, and its edits as one array of numbers, in a single copy whatever
+//! their number. `lib/hook/plan.js` reads them back by the names that `contract.json` lists. Behind an edit stand as many ranges
+//! as it says: `text block, head, tail` of a cut each, or `first line, line after the last, why they stay` where lines are kept.
 
-use crate::context::plan::{Action, Edit, Plan};
-use crate::context::schedule::cache_watch::Miss;
-use crate::context::schedule::verdict::Arithmetic;
-use crate::contract::ActionName;
+use napi::bindgen_prelude::Utf16String;
+use napi_derive::napi;
 
-/// What stands before the edits.
-pub(super) struct Header {
-    /// Estimated prompt tokens of the transcript as it came.
-    pub(super) tokens_before: f64,
+use super::blocking::Numbers;
+use crate::context::layers::Limits;
+use crate::context::plan::{Action, Edit};
+use crate::context::schedule::{Decision, verdict};
+use crate::context::transcript::Transcript;
+use crate::contract::{ActionName, EditField};
+
+/// What is to be sent, and why.
+#[napi(object, object_from_js = false)]
+pub struct Answer {
+    /// Estimated prompt tokens of the list as it came.
+    pub tokens_before: f64,
     /// Estimated prompt tokens of what will be sent.
-    pub(super) tokens_after: f64,
+    pub tokens_after: f64,
     /// What layer 4 makes of that, or would make of it.
-    pub(super) tokens_at_least: f64,
+    pub floor_tokens: f64,
     /// Tokens a request may have.
-    pub(super) budget: f64,
+    pub budget: f64,
     /// Tokens above which the window slides.
-    pub(super) threshold: f64,
-    /// Provider tokens per cl100k token.
-    pub(super) scale: f64,
+    pub threshold: f64,
+    /// Provider tokens per token counted.
+    pub scale: f64,
+    /// Whether the last request was refused for its length.
+    pub is_refused: bool,
     /// The arithmetic of the sticky schedule, if that decided.
-    pub(super) arithmetic: Option<Arithmetic>,
+    pub arithmetic: Option<Arithmetic>,
     /// What the last call missed of the provider's cache, if that is seen only now.
-    pub(super) miss: Option<Miss>,
+    pub miss: Option<Miss>,
+    /// How many edits there are.
+    pub edit_count: u32,
+    /// The edits.
+    #[napi(ts_type = "Float64Array")]
+    pub edits: Numbers,
+    /// What new edits put in: the shorter text of a tool result, or the handle where lines of it stay.
+    #[napi(ts_type = "Array<string>")]
+    pub texts: Vec<Utf16String>,
 }
 
-/// Stands for the verdict where the layers were recomputed, and for the cause where nothing was missed.
-const NO_VERDICT: f64 = -1.0;
+/// The arithmetic of the sticky schedule.
+#[napi(object, object_from_js = false)]
+pub struct Arithmetic {
+    /// Why it moved or waits, in words.
+    pub verdict: &'static str,
+    /// Whether nothing is left in the provider's cache.
+    pub cache_cold: bool,
+    /// Tokens a batch can be expected to remove.
+    pub removable_tokens: f64,
+    /// Paid so far for carrying them, in input tokens.
+    pub carried_cost: f64,
+    /// What rewriting the rest would cost, in input tokens.
+    pub rewrite_cost: f64,
+    /// Calls after which a batch has paid for itself.
+    pub payback_calls: f64,
+    /// Calls expected before the cache is lost anyway.
+    pub expected_calls: f64,
+    /// Position after the last edited message.
+    pub frontier: f64,
+}
 
-/// The plan and what else the boundary must know, as numbers. Of a long conversation most is dropped, so messages dropped
-/// side by side by one rule are one edit, unless `by_message`.
-pub(super) fn encode(header: &Header, plan: &Plan, by_message: bool) -> Vec<f64> {
-    let runs: Vec<&[Edit]> = plan.edits.chunk_by(|a, b| !by_message && is_one_run(a, b)).collect();
-    let mut numbers = vec![
-        header.tokens_before.round(),
-        header.tokens_after.round(),
-        header.tokens_at_least.round(),
-        header.budget,
-        header.threshold,
-        header.scale,
-        runs.len() as f64,
-    ];
-    numbers.extend(header.arithmetic.map_or([NO_VERDICT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], |of| {
-        [
-            f64::from(of.verdict as u8),
-            f64::from(u8::from(of.is_cold)),
-            of.removable,
-            of.carried,
-            of.rewrite,
-            of.payback_calls,
-            of.expected_calls,
-            of.frontier as f64,
-        ]
-    }));
-    numbers.extend(header.miss.map_or([NO_VERDICT, 0.0, 0.0], |miss| {
-        [f64::from(miss.cause as u8), miss.tokens.round(), miss.dollars.unwrap_or(f64::NAN)]
-    }));
-    for run in runs {
-        encode_run(run, header.scale, &mut numbers);
+/// What a call missed of the provider's cache.
+#[napi(object, object_from_js = false)]
+pub struct Miss {
+    /// Why, in one word.
+    pub cause: &'static str,
+    /// Tokens that were not read.
+    pub tokens: f64,
+    /// What that cost; nothing without a price.
+    pub dollars: Option<f64>,
+}
+
+impl From<verdict::Arithmetic> for Arithmetic {
+    fn from(of: verdict::Arithmetic) -> Self {
+        Self {
+            verdict: of.verdict.as_str(),
+            cache_cold: of.is_cold,
+            removable_tokens: of.removable,
+            carried_cost: of.carried,
+            rewrite_cost: of.rewrite,
+            payback_calls: of.payback_calls,
+            expected_calls: of.expected_calls,
+            frontier: of.frontier as f64,
+        }
     }
-    numbers
+}
+
+/// What `decision` says. `told` is what the last answer said. Of a long conversation most is dropped, so messages dropped side
+/// by side by one rule are one edit, unless `by_message`.
+pub(super) fn answer(
+    decision: &Decision,
+    limits: &Limits,
+    transcript: &Transcript,
+    told: &[Edit],
+    by_message: bool,
+) -> Answer {
+    let Decision { plan, floor, estimate, arithmetic, miss, is_refused } = decision;
+    let runs = plan.edits.chunk_by(|edit, next| !by_message && is_one_run(edit, next));
+    let (mut numbers, mut texts, mut edit_count) = (Vec::new(), Vec::new(), 0);
+    let mut told = told.iter().peekable();
+    for run in runs {
+        let Some(edit) = run.first() else { continue };
+        while told.next_if(|last| last.index < edit.index).is_some() {}
+        let is_new = told.peek().is_none_or(|last| *last != edit);
+        let before = texts.len();
+        if is_new {
+            texts.extend(text_of(edit, transcript));
+        }
+        edit_count += 1;
+        encode_run(edit, run, estimate.scale, (is_new, texts.len() - before), &mut numbers);
+    }
+    Answer {
+        tokens_before: estimate.tokens(plan.before).round(),
+        tokens_after: estimate.tokens(plan.after).round(),
+        floor_tokens: estimate.tokens(*floor).round(),
+        budget: limits.budget(),
+        threshold: limits.threshold(),
+        scale: estimate.scale,
+        is_refused: *is_refused,
+        arithmetic: arithmetic.map(Into::into),
+        miss: miss.map(|miss| Miss {
+            cause: miss.cause.as_str(),
+            tokens: miss.tokens.round(),
+            dollars: miss.dollars,
+        }),
+        edit_count,
+        edits: Numbers(numbers),
+        texts,
+    }
 }
 
 fn is_one_run(edit: &Edit, next: &Edit) -> bool {
@@ -70,35 +139,45 @@ fn is_one_run(edit: &Edit, next: &Edit) -> bool {
     is_drop && next.index == edit.index + 1 && next.layer == edit.layer && next.reason == edit.reason
 }
 
+/// What an edit puts in; nothing where it only takes out.
+fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
+    let result = transcript.get(edit.index)?.tool_result()?;
+    let text = match edit.action {
+        Action::Summarize => result.shortened.as_ref()?.text.to_vec(),
+        Action::KeepLines(_) => result.handle?.to_string().encode_utf16().collect(),
+        _ => return None,
+    };
+    Some(Utf16String::from(text))
+}
+
 /// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
-fn encode_run(run: &[Edit], scale: f64, numbers: &mut Vec<f64>) {
-    let Some(edit) = run.first() else { return };
+fn encode_run(edit: &Edit, run: &[Edit], scale: f64, (is_new, texts): (bool, usize), numbers: &mut Vec<f64>) {
     let tokens_saved: usize = run.iter().map(|edit| edit.tokens_saved).sum();
-    let cuts: Vec<[f64; 3]> = match &edit.action {
+    let ranges: Vec<[f64; 3]> = match &edit.action {
         Action::Truncate(cuts) => {
             let cuts = cuts.iter().map(|cut| [cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
             cuts.collect()
         }
         Action::KeepLines(kept) => {
             let runs = kept.rows.iter().zip(&kept.keeps);
-            runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), f64::from(*why as u8)])
+            runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), *why as usize as f64])
                 .collect()
         }
         Action::Summarize | Action::StripThinking | Action::OmitImages | Action::Drop => Vec::new(),
     };
-    numbers.extend([
-        edit.index as f64,
-        f64::from(name_of(&edit.action) as u8),
-        f64::from(edit.layer as u8),
-        f64::from(edit.reason as u8),
-        (tokens_saved as f64 * scale).round(),
-        cuts.len() as f64,
-        run.len() as f64,
-        f64::from(edit.images_out),
-    ]);
-    for cut in cuts {
-        numbers.extend(cut);
-    }
+    numbers.extend(EditField::ALL.map(|field| match field {
+        EditField::Index => edit.index as f64,
+        EditField::Action => name_of(&edit.action) as usize as f64,
+        EditField::Layer => edit.layer as usize as f64,
+        EditField::Reason => edit.reason as usize as f64,
+        EditField::TokensSaved => (tokens_saved as f64 * scale).round(),
+        EditField::Count => run.len() as f64,
+        EditField::Images => f64::from(edit.images_out),
+        EditField::IsNew => f64::from(u8::from(is_new)),
+        EditField::Texts => texts as f64,
+        EditField::Ranges => ranges.len() as f64,
+    }));
+    numbers.extend(ranges.iter().flatten());
 }
 
 const fn name_of(action: &Action) -> ActionName {

@@ -312,12 +312,12 @@ proptest! {
         let elsewhere = transcript(&broken(other, len, 30).messages);
         let mut dice = Dice::new(other);
         let mut grown = elsewhere;
-        grown.go_on(0, std::iter::empty());
+        grown.splice(0..grown.len(), std::iter::empty(), std::iter::empty());
         while grown.len() < len {
             // Each step takes some of what was there back: a message read anew, an answer that replaces another.
             let kept = grown.len().saturating_sub(dice.below(4));
             let end = (kept + 1 + dice.below(9)).min(len);
-            grown.go_on(kept, whole.messages()[kept..end].iter().cloned());
+            grown.splice(kept..grown.len(), std::iter::empty(), whole.messages()[kept..end].iter().cloned());
             let anew = Transcript::new(whole.messages()[..end].to_vec());
             for index in 0..end {
                 prop_assert_eq!(grown.link(index), anew.link(index), "message {}", index);

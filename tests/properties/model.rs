@@ -8,7 +8,7 @@ use pi_strata::context::layers::Limits;
 use pi_strata::context::measure::{Part, Raw, RawRole, Rules, count, measure};
 use pi_strata::context::plan::{Action, Edit, KeptLines, Plan};
 use pi_strata::context::schedule::economy::Policy;
-use pi_strata::context::schedule::{Memo, Mode, decide};
+use pi_strata::context::schedule::{Mode, decide};
 use pi_strata::context::shorten::MarkerLanguage;
 use pi_strata::context::transcript::{Transcript, Usage};
 use pi_strata::context::validity::{Family, Mend, Problem, check};
@@ -186,7 +186,7 @@ pub(crate) fn tokens(messages: &[Message]) -> usize {
 
 /// The plan of one call.
 pub(crate) fn plan(messages: &[Message], limits: &Limits, mode: Mode) -> Plan {
-    decide(&transcript(messages), mode, &Policy::default(), limits, None, &Memo::default()).plan
+    decide(&transcript(messages), mode, &Policy::default(), limits, None).plan
 }
 
 /// The plan and what it leaves, each message with the position it came from.

@@ -224,8 +224,7 @@ class Session {
     this.#loop.messages = messages.slice(0, at);
     if (this.#roll(2) === 0) this.#loop.messages.push(this.#scribe.branchSummary(100));
     this.#asks();
-    // Where no report is left, what was known before is worth more than a new hook can know.
-    this.#hasOnlyGrown &&= messages.slice(0, at).some(({ usage }) => usage?.totalTokens > 0);
+    this.#hasOnlyGrown = false;
     this.#invariants.hostChanged({ isNew: false });
   }
 

@@ -57,6 +57,35 @@ impl Account {
         }
     }
 
+    /// Of the messages before `end`, those that `before` does not send as they came and that may be sent so again: their
+    /// groups are whole and end there, too.
+    pub fn same_as<'a>(&'a self, before: &'a Self, end: usize) -> impl Iterator<Item = usize> + 'a {
+        (0..end.min(self.rows.len())).filter(move |&index| {
+            let Some(was) = before.rows.get(index) else { return false };
+            let is_edited = was.edit.0 != Form::Whole || was.images_out > 0;
+            let may_be = was.edit.0 != Form::Gone || !self.is_protected(index);
+            is_edited && may_be && self.ends_before(index, end)
+        })
+    }
+
+    fn ends_before(&self, index: usize, end: usize) -> bool {
+        let opens = self.rows.get(index).and_then(|row| self.rows.get(row.group));
+        opens.is_some_and(|opens| opens.newest_in_group < end)
+    }
+
+    /// Sends these messages as `before` does, which holds the same ones there.
+    pub fn send_as(&mut self, before: &Self, indices: &[usize]) {
+        for &index in indices {
+            let Some(was) = before.rows.get(index) else { continue };
+            if let Some(row) = self.rows.get_mut(index) {
+                let sums = Sums::of(row);
+                row.kept_lines.clone_from(&was.kept_lines);
+                (row.edit, row.images_out) = (was.edit, was.images_out);
+                self.settle(index, sums);
+            }
+        }
+    }
+
     /// From here on edits can be taken back by [`Self::end_trial`].
     pub fn begin_trial(&mut self) {
         self.trial = Some(Vec::new());
@@ -72,6 +101,11 @@ impl Account {
             self.settle(index, before);
         }
         self.oldest_touched = self.touched_before_trial.take();
+    }
+
+    /// Notes the first message that is sent otherwise than in `before`, as if it had been edited now.
+    pub fn touch_changed(&mut self, before: &Self) {
+        self.oldest_touched = self.first_change(before);
     }
 
     /// The first message whose form changed since this was last asked, trials included.

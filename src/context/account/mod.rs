@@ -42,7 +42,6 @@ pub struct Account {
     opening: Opening,
     first_user: Option<usize>,
     last_user: Option<usize>,
-    bytes: usize,
     /// User messages that what the host protects follows: without them an answer would come right after another.
     asked: BTreeSet<usize>,
     /// The first message that is sent otherwise since that was last asked.
@@ -93,7 +92,6 @@ impl Account {
         (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
         self.images = self.images.plus(row.images());
         self.rows.push(row);
-        self.bytes += size_of::<Row>() + size_of::<usize>() + message.heap_bytes();
         self.live.insert(index);
         if link == Link::Orphan {
             self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
@@ -282,11 +280,16 @@ impl Account {
         self.rows.newest_first().find(|(_, row)| is_edited(row)).map_or(0, |(last, _)| last + 1)
     }
 
+    /// The first message that `before`, which holds the same ones, sends in another form.
+    pub(super) fn first_change(&self, before: &Self) -> Option<usize> {
+        let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();
+        self.rows.first_difference(&before.rows, differs)
+    }
+
     /// The size of what is sent from the first message on that `before`, the account it grew from, sends in another form.
     #[must_use]
     pub fn size_after_change(&self, before: &Self) -> Size {
-        let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();
-        let first = self.rows.first_difference(&before.rows, differs).unwrap_or(self.rows.len());
+        let first = self.first_change(before).unwrap_or(self.rows.len());
         let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
         after.fold(Size::default(), |size, row| size.plus(row.size()))
     }
@@ -327,11 +330,5 @@ impl Account {
             })
         });
         Plan { edits: edits.collect(), before: self.raw, after: self.sent }
-    }
-
-    /// Bytes it keeps from being freed, the messages' own among them, about.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 }

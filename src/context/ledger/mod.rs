@@ -84,7 +84,7 @@ impl Book {
         let observe = |call| played.push(call);
         let watch = match mode {
             Mode::EveryCall => {
-                let mut calibration = Calibration::new(policy.calibrate, limits.context_window);
+                let mut calibration = Calibration::new(policy.calibrate);
                 calibration.expect(overhead_tokens);
                 let mut fold = EveryCall::new(limits.clone(), calibration, policy.fixed_ttl());
                 self.go_on(fold.watch(), from);

@@ -200,6 +200,7 @@ mod tests {
         cost_cache_write: None,
         cost_output: None,
         cost_total: None,
+        refused: None,
     };
 
     #[test]

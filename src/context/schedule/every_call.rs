@@ -4,9 +4,8 @@
 //! kept of the past, for the estimate to learn from.
 
 use super::cache_watch::{Answered, CacheWatch};
-use super::calibration::{Calibration, Sent};
+use super::calibration::{Calibration, Call, Sent};
 use super::economy::Policy;
-use super::fold::Fold;
 use super::played::Played;
 use crate::context::account::{Account, Form};
 use crate::context::layers::window::Window;
@@ -16,7 +15,19 @@ use crate::context::transcript::{Assistant, Message, Transcript};
 use crate::context::validity::unbound;
 use crate::tokens::estimate::{Estimate, Size};
 
+/// What was planned for a call, under the limits of then.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    /// How many messages stand before its answer.
+    at: usize,
+    sent: Size,
+    estimate: Estimate,
+    /// The oldest message that was sent otherwise than before, with the tokens before it.
+    touched: Option<(usize, f64)>,
+}
+
 /// The layers over a growing transcript.
+#[derive(Clone, Debug)]
 pub struct EveryCall {
     limits: Limits,
     account: Account,
@@ -28,8 +39,8 @@ pub struct EveryCall {
     /// How many of the tool results, and of the messages with thinking, are behind layers 1 and 2.
     results_done: usize,
     thinkers_done: usize,
-    /// Of the last plan.
-    planned: Option<f64>,
+    /// The call that was planned last: its answer tells that it was made.
+    next: Option<Next>,
     /// Results behind layer 1 that stay whole for the open turn.
     recalled: Vec<usize>,
 }
@@ -47,9 +58,21 @@ impl EveryCall {
             window: Window::default(),
             results_done: 0,
             thinkers_done: 0,
-            planned: None,
+            next: None,
             recalled: Vec::new(),
         }
+    }
+
+    /// How many messages it took in.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.account.len()
+    }
+
+    /// True before any message.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// What the reports so far teach.
@@ -64,14 +87,15 @@ impl EveryCall {
 
     /// What is sent at the call that would follow `transcript`, and the least that could be; with the last of the calls
     /// that were taken in.
-    #[must_use]
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Option<Played>) {
         let mut last = None;
         self.play(transcript, transcript.len(), |played| last = Some(played));
         self.settle();
-        self.planned = self.calibration.planned_tokens(self.account.sent());
-        self.calibration.expect_answer();
+        let estimate = self.estimate();
+        let touched = self.account.take_oldest_touched();
+        let touched = touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
         let plan = self.account.plan();
+        self.next = Some(Next { at: self.account.len(), sent: plan.after, estimate, touched });
         let floor = if self.limits.overflow == Overflow::Keep { self.shrunk() } else { self.account.sent() };
         self.account.end_trial();
         (plan, floor, last)
@@ -84,18 +108,13 @@ impl EveryCall {
         let messages = transcript.messages().iter().enumerate().take(end);
         for (index, message) in messages.skip(self.account.len()) {
             if let Some(assistant) = message.assistant() {
-                let estimate = self.estimate();
-                self.settle();
-                let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
-                let touched = self.account.take_oldest_touched();
-                let touched =
-                    touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
-                self.account.end_trial();
+                let lived = self.next.take().filter(|next| next.at == index);
+                let planned = lived.unwrap_or_else(|| self.settled());
                 // What came late was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
                     self.catch_up(transcript);
                 }
-                observe(self.call((index, assistant, message), sent, estimate, touched));
+                observe(self.call((index, assistant, message), planned, lived.is_some()));
             }
             self.calibration.pass(message);
             self.watch.pass(message);
@@ -106,14 +125,26 @@ impl EveryCall {
         }
     }
 
+    /// What is sent now.
+    fn settled(&mut self) -> Next {
+        let estimate = self.estimate();
+        self.settle();
+        let touched = self.account.take_oldest_touched();
+        let touched = touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
+        let sent = self.account.sent();
+        self.account.end_trial();
+        Next { at: self.account.len(), sent, estimate, touched }
+    }
+
     /// The call that this assistant message answered: learns what it reports.
     fn call(
         &mut self,
         (index, assistant, message): (usize, &Assistant, &Message),
-        sent: Sent,
-        estimate: Estimate,
-        touched: Option<(usize, f64)>,
+        planned: Next,
+        is_lived: bool,
     ) -> Played {
+        let Next { sent, estimate, touched, .. } = planned;
+        let raw = self.account.raw();
         let sight = self.watch.enter(Answered {
             index,
             source: &assistant.source,
@@ -123,14 +154,62 @@ impl EveryCall {
             answered_ms: message.timestamp_ms,
             reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
             touched,
-            estimated: (estimate.tokens(sent.edited), estimate.tokens(sent.raw)),
+            estimated: (estimate.tokens(sent), estimate.tokens(raw)),
             base: estimate.base,
             fixed_ttl: self.fixed_ttl,
         });
-        if message.is_sent && self.calibration.is_on() {
-            self.calibration.observe(index, assistant, message.timestamp_ms, sent);
+        if message.is_sent || assistant.usage.refused.is_some() {
+            self.calibration.observe(Call {
+                index,
+                assistant,
+                time_ms: message.timestamp_ms,
+                sent: Sent { raw, edited: sent },
+                is_lived,
+                context_window: self.limits.context_window,
+            });
         }
-        Played { index, raw: sent.raw, sent: sent.edited, estimate, verdict: None, sight }
+        Played { index, raw, sent, estimate, verdict: None, sight }
+    }
+
+    /// Sets what the host says of its model now. All that follows from it is worked out anew.
+    pub fn set_terms(&mut self, transcript: &Transcript, policy: &Policy, limits: &Limits) {
+        self.fixed_ttl = policy.fixed_ttl();
+        if self.limits == *limits {
+            return;
+        }
+        let before = self.account.clone();
+        self.limits = limits.clone();
+        self.start_over(transcript, before.len());
+        self.settle();
+        self.account.end_trial();
+        self.account.touch_changed(&before);
+    }
+
+    /// Goes on with a list that its host rewrote. The calls answered before `known` were taken in already.
+    pub fn rewrite(&mut self, transcript: &Transcript, known: usize) {
+        let answer = (known..transcript.len())
+            .find(|&index| transcript.get(index).is_some_and(|message| message.assistant().is_some()));
+        let newest_ms = self.account.rows().last().and_then(|row| row.message.timestamp_ms);
+        let answered_ms = answer.and_then(|index| transcript.get(index)?.timestamp_ms);
+        // What is older than the last call does not answer it.
+        let is_lived = answered_ms.is_none() || answered_ms >= newest_ms;
+        let lived = self.next.take().filter(|next| is_lived && next.at == self.account.len());
+        self.calibration.rewrite();
+        self.watch.goes_on(known);
+        self.start_over(transcript, known);
+        self.next = lived.zip(answer).map(|(next, at)| Next { at, touched: None, ..next });
+    }
+
+    /// Takes in the first messages anew.
+    fn start_over(&mut self, transcript: &Transcript, count: usize) {
+        let (limits, calibration) = (self.limits.clone(), std::mem::take(&mut self.calibration));
+        let watch = std::mem::take(&mut self.watch);
+        *self = Self { watch, next: self.next, ..Self::new(limits, calibration, self.fixed_ttl) };
+        for (index, message) in transcript.messages().iter().enumerate().take(count) {
+            self.calibration.pass(message);
+            self.watch.pass(message);
+            self.account.enter(transcript, index);
+        }
     }
 
     /// Takes in what was reported late.
@@ -207,34 +286,4 @@ fn strip_unbound(account: &mut Account) {
         account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
     }
     account.take_changed();
-}
-
-impl Fold for EveryCall {
-    fn len(&self) -> usize {
-        self.account.len()
-    }
-
-    fn decides_by(&self, limits: &Limits, _policy: &Policy) -> bool {
-        self.limits == *limits
-    }
-
-    fn bytes(&self) -> usize {
-        self.account.bytes()
-    }
-
-    fn account(&self) -> &Account {
-        &self.account
-    }
-
-    fn taught(&self) -> &Calibration {
-        &self.calibration
-    }
-
-    fn planned_tokens(&self) -> Option<f64> {
-        self.planned
-    }
-
-    fn advance(&mut self, transcript: &Transcript) {
-        self.play(transcript, transcript.len(), |_| {});
-    }
 }

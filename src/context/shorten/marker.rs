@@ -1,6 +1,7 @@
 //! The marker line that stands for the lines left out of a tool result, and its inverse.
 
 use crate::context::handle::Handle;
+use crate::contract::{EN_FIRST, EN_GAP, EN_HANDLE, EN_IMAGE, ZH_FIRST, ZH_GAP, ZH_HANDLE, ZH_IMAGE};
 use crate::text::Utf16Len;
 
 /// The marker line, in one of the two languages it comes in.
@@ -16,42 +17,34 @@ impl MarkerLanguage {
     /// The marker for `omitted` lines left out of a text of `original` length.
     #[must_use]
     pub fn marker(self, omitted: usize, original: Utf16Len) -> Vec<u16> {
-        let Utf16Len(original) = original;
-        let marker = match self {
-            Self::Zh => format!("[... 已省略 {omitted} 行，原始 {original} 字符 ...]"),
-            Self::En => format!("[... {omitted} lines omitted, {original} characters originally ...]"),
-        };
-        marker.encode_utf16().collect()
+        let [before, between, after] = self.of(ZH_FIRST, EN_FIRST);
+        utf16(format!("{before}{omitted}{between}{}{after}", original.0))
     }
 
     /// The marker for one of several gaps; the first says more, it is [`marker`](Self::marker).
     #[must_use]
     pub fn gap(self, omitted: usize) -> Vec<u16> {
-        let marker = match self {
-            Self::Zh => format!("[... 已省略 {omitted} 行 ...]"),
-            Self::En => format!("[... {omitted} lines omitted ...]"),
-        };
-        marker.encode_utf16().collect()
+        let [before, after] = self.of(ZH_GAP, EN_GAP);
+        utf16(format!("{before}{omitted}{after}"))
     }
 
-    /// The marker of an image that was left out.
+    /// The line that stands where an image was.
     #[must_use]
     pub fn image(self) -> Vec<u16> {
-        let marker = match self {
-            Self::Zh => "[... 已省略 1 张图片 ...]",
-            Self::En => "[... 1 image omitted ...]",
-        };
-        marker.encode_utf16().collect()
+        utf16(self.of(ZH_IMAGE, EN_IMAGE).concat())
     }
 
-    /// The end of a marker where the model can ask for the original by this handle.
+    /// The ending of a marker where the model can ask for the original by this handle.
     #[must_use]
     pub fn handle(self, handle: Handle) -> Vec<u16> {
-        let ending = match self {
-            Self::Zh => format!(" 句柄：{handle}"),
-            Self::En => format!(" handle: {handle}"),
-        };
-        ending.encode_utf16().collect()
+        utf16(format!("{}{handle}", self.of(ZH_HANDLE, EN_HANDLE).concat()))
+    }
+
+    fn of<T>(self, zh: T, en: T) -> T {
+        match self {
+            Self::Zh => zh,
+            Self::En => en,
+        }
     }
 
     /// The original length that a marker line of either language states; `None` for any other line.
@@ -68,6 +61,10 @@ impl MarkerLanguage {
         let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
         digits.parse().ok().map(Utf16Len)
     }
+}
+
+fn utf16(text: impl AsRef<str>) -> Vec<u16> {
+    text.as_ref().encode_utf16().collect()
 }
 
 #[cfg(test)]

@@ -97,6 +97,8 @@ pub struct Usage {
     pub cost_output: Option<f64>,
     /// Dollars for all of it.
     pub cost_total: Option<f64>,
+    /// Tokens of a request that was refused for its length; 0 where the refusal names no number.
+    pub refused: Option<f64>,
 }
 
 impl Usage {
@@ -207,8 +209,8 @@ impl Message {
     /// Whether `other` is the same message or one of equal content; a report may have come in since.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        let is_equal = std::ptr::eq(self, other) || self.fingerprint == other.fingerprint;
-        is_equal || (self.identity == other.identity && self.reported_tokens().is_none())
+        self.fingerprint == other.fingerprint
+            || (self.identity == other.identity && self.reported_tokens().is_none())
     }
 
     /// Tokens of the prompt it answered, as the provider counted them.

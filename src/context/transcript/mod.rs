@@ -6,6 +6,7 @@
 mod link;
 mod message;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::link::Link;
@@ -54,15 +55,23 @@ impl Transcript {
         Self { messages, links, warmed: Arc::default(), lost: Arc::default() }
     }
 
-    /// Lets go of all but its first `len` messages and takes in these after them, as if it had been made of them: what
-    /// a conversation adds costs no more because it is long.
-    pub fn go_on(&mut self, len: usize, newer: impl Iterator<Item = Arc<Message>>) {
-        self.messages.truncate(len);
-        self.links.truncate(len);
+    /// Puts `inserted` in the place of these messages and `added` behind all, as if it had been made of the result: what a
+    /// conversation adds costs no more because it is long.
+    pub fn splice(
+        &mut self,
+        range: Range<usize>,
+        inserted: impl Iterator<Item = Arc<Message>>,
+        added: impl Iterator<Item = Arc<Message>>,
+    ) {
+        let end = range.end.min(self.messages.len());
+        let at = range.start.min(end);
+        self.links.truncate(at);
+        self.messages.splice(at..end, inserted);
+        self.messages.extend(added);
         // Whoever speaks closes the groups before: from the last one on the links may have changed.
-        let reopened = self.messages.iter().rposition(|message| message.body.ends_calls()).unwrap_or(0);
+        let before = self.messages.get(..self.links.len()).unwrap_or_default();
+        let reopened = before.iter().rposition(|message| message.body.ends_calls()).unwrap_or(0);
         self.links.truncate(reopened);
-        self.messages.extend(newer);
         link(&self.messages, &mut self.links);
     }
 

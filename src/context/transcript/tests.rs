@@ -124,20 +124,6 @@ fn facts_take_the_bytes_of_their_parts_and_nothing_twice() {
 }
 
 #[test]
-fn an_account_takes_the_bytes_of_its_messages_and_a_row_for_each() {
-    use crate::context::account::{Account, Row};
-    let bytes = |count: usize| {
-        let list = (0..count).map(|at| result(&format!("{at}"), "some output")).collect();
-        Account::of(&transcript(list)).bytes()
-    };
-    let facts = result("1", "some output").heap_bytes();
-    assert!(Account::default().is_empty());
-    let each = bytes(3) - bytes(2);
-    assert_eq!(each, bytes(2) - bytes(1));
-    assert!(each >= facts + size_of::<Row>() && each <= facts + 2 * size_of::<Row>(), "{each}, {facts}");
-}
-
-#[test]
 fn a_protected_result_keeps_its_text() {
     let mut message = result("a", &"some line of output\n".repeat(500));
     assert!(!message.cuts.is_empty() && message.tool_result().is_some_and(|of| of.shortened.is_some()));

@@ -4,27 +4,21 @@
 use crate::context::transcript::{Body, Message};
 
 /// The times of the messages so far, in ms.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Dates {
     /// Of the newest message that is neither an answer nor a tool's.
-    pub(super) newest_input: f64,
-    pub(super) has_summary: bool,
+    newest_input: Option<f64>,
+    has_summary: bool,
     /// Of the newest summary, and whether an older message after it bears that out.
     summary: Option<f64>,
     is_summary_dated: bool,
 }
 
-impl Default for Dates {
-    fn default() -> Self {
-        Self { newest_input: f64::NEG_INFINITY, has_summary: false, summary: None, is_summary_dated: false }
-    }
-}
-
 impl Dates {
     pub(super) fn pass(&mut self, message: &Message) {
         let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
-        if let Some(ms) = message.timestamp_ms.filter(|_| is_input) {
-            self.newest_input = self.newest_input.max(ms);
+        if is_input && message.timestamp_ms > self.newest_input {
+            self.newest_input = message.timestamp_ms;
         }
         if matches!(message.body, Body::Summary) {
             (self.has_summary, self.is_summary_dated) = (true, false);
@@ -36,7 +30,7 @@ impl Dates {
 
     /// Whether something newer than a call stands before it.
     pub(super) fn is_older_than_input(&self, time_ms: Option<f64>) -> bool {
-        time_ms.is_some_and(|ms| ms < self.newest_input)
+        time_ms.zip(self.newest_input).is_some_and(|(ms, input)| ms < input)
     }
 
     /// Whether a call was made before the summary that stands before it.

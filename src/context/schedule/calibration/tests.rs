@@ -1,4 +1,5 @@
 use super::*;
+use crate::context::measure::{Raw, RawRole, outline};
 use crate::context::transcript::{Source, Usage};
 use proptest::prelude::*;
 
@@ -18,7 +19,11 @@ fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
 }
 
 fn on() -> Calibration {
-    Calibration::new(true, 200_000.0)
+    Calibration::new(true)
+}
+
+fn undated_summary() -> Message {
+    outline(&Raw::new(RawRole::Summary, Vec::new()))
 }
 
 fn both(tokens: usize) -> Sent {
@@ -29,10 +34,22 @@ fn size(cl100k: usize) -> Size {
     Size { cl100k, messages: 0 }
 }
 
+/// A call that was answered at no known time.
+fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: Sent) {
+    calibration.observe(Call {
+        index: 0,
+        assistant,
+        time_ms: None,
+        sent,
+        is_lived: false,
+        context_window: 200_000.0,
+    });
+}
+
 fn after(reports: &[(&str, f64, usize)]) -> Calibration {
     let mut calibration = on();
     for &(model, reported, counted) in reports {
-        calibration.observe(0, &answer(model, reported, 0.0), None, both(counted));
+        observe(&mut calibration, &answer(model, reported, 0.0), both(counted));
     }
     calibration
 }
@@ -63,24 +80,13 @@ fn one_absurd_report_changes_nothing_and_two_that_agree_outvote_the_rest() {
 }
 
 #[test]
-fn what_was_reported_before_a_newer_message_came_in_is_passed_over() {
-    let mut calibration = on();
-    calibration.dates.newest_input = 5_000.0;
-    calibration.observe(0, &answer("a", 110_000.0, 0.0), Some(4_000.0), both(300));
-    assert_eq!(calibration.estimate(), Estimate::PLAIN);
-    calibration.observe(0, &answer("a", 40_000.0, 0.0), Some(6_000.0), both(30_000));
-    close(calibration.estimate().tokens(size(30_000)), 40_000.0, 1e-6);
-}
-
-#[test]
 fn after_a_compaction_without_timestamps_a_huge_overhead_is_doubted() {
     let mut calibration = on();
-    calibration.dates.has_summary = true;
+    calibration.pass(&undated_summary());
     for step in 0..60 {
-        calibration.observe(
-            0,
+        observe(
+            &mut calibration,
             &answer("a", 110_000.0 + 700.0 * f64::from(step), 0.0),
-            None,
             both(300 + 500 * step as usize),
         );
     }
@@ -88,23 +94,10 @@ fn after_a_compaction_without_timestamps_a_huge_overhead_is_doubted() {
 }
 
 #[test]
-fn a_compaction_keeps_what_is_known_of_the_agent() {
-    let before = after(&[("a", 42_700.0, 20_000), ("a", 55_400.0, 30_000)]);
-    let mut calibration = on();
-    calibration.start_from(Past { known: before.known(), ..Past::default() });
-    close(calibration.estimate().tokens(size(10_000)), 30_000.0, 0.01);
-}
-
-#[test]
 fn tells_a_recording_from_live_use_at_the_first_edit() {
     let reports = |last: f64| {
         let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-        calibration.observe(
-            0,
-            &answer("a", last, 0.0),
-            None,
-            Sent { raw: size(41_000), edited: size(21_000) },
-        );
+        observe(&mut calibration, &answer("a", last, 0.0), Sent { raw: size(41_000), edited: size(21_000) });
         calibration.estimate().tokens(size(22_000))
     };
     close(reports(61_270.0), 61_270.0 - 19_000.0 * PRIOR_SCALE, 0.02);
@@ -114,18 +107,8 @@ fn tells_a_recording_from_live_use_at_the_first_edit() {
 #[test]
 fn a_recording_that_goes_on_live_is_told_at_the_first_call() {
     let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-    calibration.observe(
-        0,
-        &answer("a", 61_270.0, 0.0),
-        None,
-        Sent { raw: size(41_000), edited: size(21_000) },
-    );
-    calibration.observe(
-        0,
-        &answer("a", 37_140.0, 0.0),
-        None,
-        Sent { raw: size(42_000), edited: size(22_000) },
-    );
+    observe(&mut calibration, &answer("a", 61_270.0, 0.0), Sent { raw: size(41_000), edited: size(21_000) });
+    observe(&mut calibration, &answer("a", 37_140.0, 0.0), Sent { raw: size(42_000), edited: size(22_000) });
     close(calibration.estimate().tokens(size(22_000)), 37_140.0, 1e-6);
 }
 
@@ -134,10 +117,9 @@ fn tokens_counted_twice_are_counted_once() {
     let mut calibration = after(&[("a", 20_000.0, 15_000)]);
     for step in 1..20 {
         let prompt = 20_000.0 + 1_270.0 * f64::from(step);
-        calibration.observe(
-            0,
+        observe(
+            &mut calibration,
             &answer("a", prompt, prompt - 1_270.0),
-            None,
             both(15_000 + 1_000 * step as usize),
         );
     }
@@ -156,7 +138,7 @@ fn what_was_read_from_the_cache_is_counted_once_where_input_has_it_but_not_what_
             ..Usage::default()
         };
         let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
-        calibration.observe(0, &assistant, None, both(15_000 + 1_000 * step as usize));
+        observe(&mut calibration, &assistant, both(15_000 + 1_000 * step as usize));
     }
     close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
 }
@@ -197,26 +179,10 @@ proptest! {
     ) {
         let mut calibration = on();
         for (input, cached, raw, edited, model) in reports {
-            calibration.observe(0, &answer(if model == 0 { "a" } else { "b" }, input, cached), None, Sent { raw: size(raw), edited: size(edited) });
+            observe(&mut calibration, &answer(if model == 0 { "a" } else { "b" }, input, cached), Sent { raw: size(raw), edited: size(edited) });
             let estimate = calibration.estimate();
             prop_assert!((0.6..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
         }
-    }
-}
-
-#[test]
-fn a_provider_that_counts_the_cache_twice_is_read_so_after_a_compaction_too() {
-    let mut before = on();
-    for (input, read, counted) in
-        [(30_000.0, 0.0, 20_000), (31_270.0, 30_000.0, 21_000), (32_540.0, 0.0, 22_000)]
-    {
-        before.observe(0, &answer("a", input, read), None, both(counted));
-    }
-    let mut after = on();
-    after.start_from(Past { known: before.known(), ..Past::default() });
-    for (input, read, counted) in [(11_000.0, 9_000.0, 5_000), (12_270.0, 11_000.0, 6_000)] {
-        after.observe(0, &answer("a", input, read), None, both(counted));
-        close(after.estimate().tokens(size(counted)), input, 0.01);
     }
 }
 
@@ -242,40 +208,8 @@ fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
     // By the prior the raw size fits as well: 1.27 × 2 210 is 1.5 × 1 870.
     let mut calibration = after(&[("a", 1_085.0, 190)]);
     let sent = Sent { raw: size(2_400), edited: size(2_060) };
-    calibration.observe(0, &answer("a", 1_085.0 + 1.5 * 1_870.0, 0.0), None, sent);
+    observe(&mut calibration, &answer("a", 1_085.0 + 1.5 * 1_870.0, 0.0), sent);
     close(calibration.estimate().tokens(size(1_000)), 1_085.0 + 1.5 * 810.0, 0.05);
-}
-
-#[test]
-fn what_is_known_has_nothing_less_than_nothing_beside_the_messages() {
-    let known = after(&[("a", 60_000.0, 42_000), ("a", 40_000.0, 28_500)]).known();
-    let mut next = on();
-    next.start_from(Past { known, ..Past::default() });
-    close(next.estimate().tokens(size(28_500)), 40_000.0, 1e-6);
-}
-
-#[test]
-fn a_list_cut_short_to_before_an_edit_goes_by_what_is_known() {
-    let known = after(&[("a", 30_000.0, 20_000), ("a", 31_270.0, 21_000)]).known();
-    let edited = Past::default().changed(6, 8, None);
-    assert_eq!(edited.cut(7, known.clone()).known, None, "what was known from there on holds still");
-    let before = Past { stale: std::iter::once(1..4).collect(), ..edited };
-    let cut = before.cut(3, known.clone());
-    assert_eq!((cut.known.clone(), cut.from), (known.clone(), 3));
-    assert!((0..3).all(|index| cut.is_stale(index)) && !cut.is_stale(3));
-    assert_eq!(Past::default().cut(5, known), Past::default());
-}
-
-#[test]
-fn what_was_learned_of_one_model_before_a_change_is_not_taken_for_another() {
-    let reports: Vec<_> =
-        (1..6).map(|step: u32| ("a", 4_000.0 + f64::from(step) * 15_000.0, 10_000 * step as usize)).collect();
-    let known = after(&reports).known();
-    let mut next = on();
-    next.start_from(Past { known, ..Past::default() });
-    // A sixth less for the same text.
-    next.observe(0, &answer("b", 103_333.0, 0.0), None, both(80_000));
-    close(next.estimate().tokens(size(90_000)), 103_333.0 + 1.25 * 10_000.0, 0.01);
 }
 
 proptest! {
@@ -296,11 +230,11 @@ proptest! {
         for is_other in steady.chain(turns) {
             counted += 2_000;
             let model = if is_other { "b" } else { "a" };
-            calibration.observe(0, &answer(model, report(is_other, counted), 0.0), None, both(counted));
+            observe(&mut calibration, &answer(model, report(is_other, counted), 0.0), both(counted));
         }
         for is_other in [false, true] {
             let model = if is_other { "b" } else { "a" };
-            calibration.observe(0, &answer(model, report(is_other, counted), 0.0), None, both(counted));
+            observe(&mut calibration, &answer(model, report(is_other, counted), 0.0), both(counted));
             let estimate = calibration.estimate().tokens(size(counted + 4_000));
             let expected = report(is_other, counted + 4_000);
             prop_assert!((estimate - expected).abs() <= 0.01 * expected, "{model} {estimate} {expected}");
@@ -310,10 +244,9 @@ proptest! {
 
 #[test]
 fn switched_off_it_learns_nothing_and_says_so() {
-    let mut off = Calibration::new(false, 200_000.0);
-    off.observe(0, &answer("a", 60_000.0, 0.0), None, both(20_000));
-    assert!(!off.is_on() && on().is_on());
-    assert_eq!((off.estimate(), off.known(), off.caution()), (Estimate::PLAIN, None, 1.0));
+    let mut off = Calibration::new(false);
+    observe(&mut off, &answer("a", 60_000.0, 0.0), both(20_000));
+    assert_eq!((off.estimate(), off.caution()), (Estimate::PLAIN, 1.0));
     assert!(on().caution() < 1.0);
 }
 
@@ -340,7 +273,102 @@ fn what_was_read_and_written_is_counted_once_where_input_has_both() {
             ..Usage::default()
         };
         let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
-        calibration.observe(0, &assistant, None, both(15_000 + 1_000 * step as usize));
+        observe(&mut calibration, &assistant, both(15_000 + 1_000 * step as usize));
     }
     close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
+}
+
+#[test]
+fn what_was_reported_before_a_newer_message_came_in_is_passed_over() {
+    let mut calibration = on();
+    calibration.pass(&Message { timestamp_ms: Some(5_000.0), ..undated_summary() });
+    let mut call = |tokens: f64, time_ms: f64, counted: usize, is_lived: bool| {
+        calibration.observe(Call {
+            index: 0,
+            assistant: &answer("a", tokens, 0.0),
+            time_ms: Some(time_ms),
+            sent: both(counted),
+            is_lived,
+            context_window: 200_000.0,
+        });
+        calibration.estimate()
+    };
+    assert_eq!(call(110_000.0, 4_000.0, 300, false), Estimate::PLAIN);
+    close(call(40_000.0, 6_000.0, 30_000, false).tokens(size(30_000)), 40_000.0, 1e-6);
+    close(call(41_270.0, 4_000.0, 31_000, true).tokens(size(31_000)), 41_270.0, 1e-6);
+}
+
+#[test]
+fn a_report_of_the_call_before_is_told_by_the_steps() {
+    let sizes = [2_000, 9_000, 10_500, 26_000, 27_000, 12_000, 13_500, 15_000];
+    let prompt = |counted: usize| 8_000.0 + 1.4 * counted as f64;
+    let mut calibration = on();
+    observe(&mut calibration, &answer("a", f64::NAN, 0.0), both(sizes[0]));
+    for (before, now) in sizes.iter().zip(sizes.iter().skip(1)) {
+        observe(&mut calibration, &answer("a", prompt(*before), 0.0), both(*now));
+    }
+    close(calibration.estimate().tokens(size(40_000)), prompt(40_000), 0.01);
+}
+
+#[test]
+fn what_input_holds_already_is_counted_once_from_the_first_call_that_writes() {
+    let mut calibration = on();
+    for step in 0..3 {
+        let prompt = 20_000.0 + 1_270.0 * f64::from(step);
+        let read = if step == 0 { 0.0 } else { prompt - 1_270.0 };
+        let usage = Usage {
+            input: Some(prompt),
+            cache_read: Some(read),
+            cache_write: Some(prompt - read),
+            ..Usage::default()
+        };
+        let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
+        observe(&mut calibration, &assistant, both(15_000 + 1_000 * step as usize));
+    }
+    close(calibration.estimate().tokens(size(20_000)), 26_350.0, 0.01);
+}
+
+#[test]
+fn each_refusal_makes_the_next_request_smaller_by_a_real_step() {
+    for real in [0.9, 1.5, 1.9] {
+        let budget = 30_000.0;
+        let mut calibration = after(&[("a", 16_000.0, 20_000), ("a", 17_600.0, 22_000)]);
+        let mut sent = calibration.estimate().cl100k_within(budget, 0);
+        let mut refusals = 0;
+        while real * sent as f64 > 32_000.0 {
+            let usage = Usage { refused: Some(0.0), ..Usage::default() };
+            let refused = Assistant { usage, ..answer("b", 0.0, 0.0) };
+            calibration.observe(Call {
+                index: 0,
+                assistant: &refused,
+                time_ms: None,
+                sent: both(sent),
+                is_lived: true,
+                context_window: 32_000.0,
+            });
+            assert!(calibration.is_refused());
+            let next = calibration.estimate().cl100k_within(budget, 0);
+            assert!((next as f64) < 0.9 * sent as f64, "{real}: {next} after {sent}");
+            (sent, refusals) = (next, refusals + 1);
+        }
+        assert!(refusals <= 2, "{real}: {refusals}");
+    }
+}
+
+#[test]
+fn a_refusal_that_names_its_tokens_is_taken_at_its_word() {
+    let mut calibration = after(&[("a", 20_000.0, 15_000), ("a", 21_270.0, 16_000)]);
+    let usage = Usage { refused: Some(60_000.0), ..Usage::default() };
+    let refused = Assistant { usage, ..answer("a", 0.0, 0.0) };
+    calibration.observe(Call {
+        index: 0,
+        assistant: &refused,
+        time_ms: None,
+        sent: both(30_000),
+        is_lived: true,
+        context_window: 50_000.0,
+    });
+    close(calibration.estimate().tokens(size(30_000)), 60_000.0, 1e-6);
+    observe(&mut calibration, &answer("a", 22_540.0, 0.0), both(17_000));
+    close(calibration.estimate().tokens(size(18_000)), 23_810.0, 0.01);
 }

@@ -5,15 +5,15 @@
 //! with what was decided for it. The fold holds no clock and no text.
 
 mod act;
+mod goes_on;
 mod weigh;
 
 use std::sync::Arc;
 
 use super::cache_watch::{Answered, CacheWatch};
-use super::calibration::{Calibration, Sent};
+use super::calibration::{Calibration, Call, Sent};
 use super::clock::{Clock, Request};
 use super::economy::{Policy, waters_window};
-use super::fold::Fold;
 use super::held::Held;
 use super::ledger::{Ledger, Speaker};
 use super::lines::Lines;
@@ -31,6 +31,16 @@ use crate::tokens::estimate::{Estimate, Size};
 
 /// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
 const REFUSED_GROWTH: f64 = 1.15;
+
+/// The decision for a call. The limits of then hold until its answer is taken in.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    /// How many messages stand before its answer.
+    at: usize,
+    arithmetic: Arithmetic,
+    sent: Size,
+    estimate: Estimate,
+}
 
 /// The fold after some messages.
 #[derive(Clone, Debug)]
@@ -51,16 +61,14 @@ pub struct Sticky {
     bills: Bills,
     watch: CacheWatch,
     calibration: Calibration,
-    /// What it keeps from being freed.
-    bytes: usize,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
     /// Provider tokens the last batch left, or the low water if that is more.
     settled: f64,
     /// Provider tokens at which the last batch or layer 4 found no more to take.
     spent: f64,
-    /// Tokens of the last plan, once there were reports.
-    planned: Option<f64>,
+    /// The call that was planned last: its answer tells that it was made.
+    next: Option<Next>,
     /// What carrying has to cost before a batch is worked out again that could not pay for itself.
     refused: f64,
 }
@@ -70,7 +78,7 @@ impl Sticky {
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
         let settled = policy.waters.low * waters_window(limits.context_window);
-        let calibration = Calibration::new(policy.calibrate, limits.context_window);
+        let calibration = Calibration::new(policy.calibrate);
         Self {
             asked: policy,
             policy,
@@ -85,13 +93,24 @@ impl Sticky {
             bills: Bills::default(),
             watch: CacheWatch::default(),
             calibration,
-            bytes: 0,
             carried: 0.0,
             settled,
             spent: 0.0,
-            planned: None,
+            next: None,
             refused: 0.0,
         }
+    }
+
+    /// How many messages it took in.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// True before any message.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// What the reports so far teach.
@@ -106,18 +125,18 @@ impl Sticky {
 
     /// What is sent at the call that would follow `transcript`, the least that could be, and why; with the last of the
     /// calls that were taken in.
-    #[must_use]
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic, Option<Played>) {
         let mut last = None;
         self.play(transcript, |played| last = Some(played));
         fault::step();
+        self.next = None;
         let (arithmetic, mut moved) = self.next_step();
+        let (at, estimate) = (self.held.len(), self.estimate());
         let fold = moved.as_deref_mut().unwrap_or(self);
         let plan = fold.account.plan();
         let frontier = fold.account.frontier();
         let floor = fold.floor();
-        self.planned = self.calibration.planned_tokens(plan.after);
-        self.calibration.expect_answer();
+        self.next = Some(Next { at, arithmetic, sent: plan.after, estimate });
         (plan, floor, Arithmetic { frontier, ..arithmetic }, last)
     }
 
@@ -149,13 +168,17 @@ impl Sticky {
         self.watch.set_times(transcript.cache_times());
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
-                let estimate = self.estimate();
-                let verdict = self.decide(index, message);
+                let lived = self.next.take().filter(|next| next.at == index);
+                let estimate = lived.map_or_else(|| self.estimate(), |next| next.estimate);
+                let verdict = match lived {
+                    Some(next) => self.take_decided(next.arithmetic),
+                    None => self.decide(message),
+                };
                 // What came late was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
                     self.catch_up(transcript);
                 }
-                observe(self.call(index, assistant, message, (verdict, estimate)));
+                observe(self.call(index, assistant, message, (verdict, estimate), lived));
             }
             self.enter(index, message, transcript);
         }
@@ -171,25 +194,31 @@ impl Sticky {
     }
 
     /// Decides about a call as was decided when it was made.
-    fn decide(&mut self, index: usize, message: &Message) -> Verdict {
+    fn decide(&mut self, message: &Message) -> Verdict {
         // A call from before a compaction had another list: nothing was decided about this one.
-        if self.calibration.is_older_than_summary(index, message.timestamp_ms) {
+        if self.calibration.is_older_than_summary(message.timestamp_ms) {
             return Verdict::Wait;
         }
-        let mut arithmetic = self.weigh();
-        if arithmetic.verdict == Verdict::Carried {
-            let moved;
-            (arithmetic, moved) = self.worked_out(arithmetic);
-            if let Some(moved) = moved {
-                *self = *moved;
-            } else {
+        let arithmetic = self.weigh();
+        if arithmetic.verdict != Verdict::Carried {
+            return self.take_decided(arithmetic);
+        }
+        let (arithmetic, moved) = self.worked_out(arithmetic);
+        let Some(moved) = moved else { return self.take_decided(arithmetic) };
+        *self = *moved;
+        self.rhythm.tick(arithmetic.is_cold);
+        arithmetic.verdict
+    }
+
+    /// Does what was decided for the call that is answered now.
+    fn take_decided(&mut self, arithmetic: Arithmetic) -> Verdict {
+        if arithmetic.verdict.moves() {
+            self.act(arithmetic.verdict);
+        } else {
+            self.carried = arithmetic.carried;
+            if arithmetic.verdict == Verdict::Unpaid {
                 self.refused = REFUSED_GROWTH * arithmetic.carried;
             }
-        } else if arithmetic.verdict.moves() {
-            self.act(arithmetic.verdict);
-        }
-        if !arithmetic.verdict.moves() {
-            self.carried = arithmetic.carried;
         }
         self.rhythm.tick(arithmetic.is_cold);
         arithmetic.verdict
@@ -203,11 +232,13 @@ impl Sticky {
         assistant: &Assistant,
         message: &Message,
         planned: (Verdict, Estimate),
+        lived: Option<Next>,
     ) -> Played {
         let (verdict, estimate) = planned;
         let time = self.time();
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
-        let (raw, sent) = (self.account.raw(), self.account.sent());
+        let sent = lived.map_or_else(|| self.account.sent(), |next| next.sent);
+        let raw = self.account.raw();
         let touched = self.account.take_oldest_touched();
         let sight = self.watch.enter(Answered {
             index,
@@ -235,9 +266,15 @@ impl Sticky {
         } else if self.policy.learns_ttl {
             self.policy.prices.ttl_seconds = listed(&assistant.source).ttl_seconds;
         }
-        if message.is_sent {
-            let sent = Sent { raw, edited: sent };
-            self.calibration.observe(index, assistant, message.timestamp_ms, sent);
+        if message.is_sent || assistant.usage.refused.is_some() {
+            self.calibration.observe(Call {
+                index,
+                assistant,
+                time_ms: message.timestamp_ms,
+                sent: Sent { raw, edited: sent },
+                is_lived: lived.is_some(),
+                context_window: self.limits.context_window,
+            });
         }
         self.ledger.tick();
         self.lines.tick();
@@ -262,7 +299,6 @@ impl Sticky {
             held.kept_lines = traits.kept_lines.as_ref().map(|kept| self.lines.number(kept));
             self.take_up(index, message, &held);
         }
-        self.bytes += held.bytes();
         Arc::make_mut(&mut self.held).push(held);
     }
 
@@ -287,36 +323,6 @@ impl Sticky {
                 older.stale.get_or_insert(reason);
             }
         }
-    }
-}
-
-impl Fold for Sticky {
-    fn len(&self) -> usize {
-        self.held.len()
-    }
-
-    fn decides_by(&self, limits: &Limits, policy: &Policy) -> bool {
-        self.limits == *limits && self.asked == *policy
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes + self.account.bytes()
-    }
-
-    fn account(&self) -> &Account {
-        &self.account
-    }
-
-    fn taught(&self) -> &Calibration {
-        &self.calibration
-    }
-
-    fn planned_tokens(&self) -> Option<f64> {
-        self.planned
-    }
-
-    fn advance(&mut self, transcript: &Transcript) {
-        self.play(transcript, |_| {});
     }
 }
 

@@ -13,10 +13,12 @@ const MIN_GROWTH_SHARE: f64 = 0.03;
 const MIN_GROWTH_SHARE_PAST_HIGH_WATER: f64 = 0.1;
 
 impl Sticky {
-    /// Whether the last call failed and nothing was said since: it is sent again as it was.
+    /// Whether the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its
+    /// length.
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
-        last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent)
+        let is_failed = last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent);
+        is_failed && !self.calibration.is_refused()
     }
 
     pub(super) fn context(&self) -> f64 {

@@ -1,0 +1,278 @@
+// One conversation as a hook knows it: the list of its last call, and the native side of it. A call finds what changed since,
+// has that read, and asks for a plan; one call at a time.
+"use strict";
+
+const { Plan } = require("./plan.js");
+const { Batch } = require("./snapshot.js");
+const { Values, isCopy } = require("./values.js");
+
+/** What is read here and now, on the main thread: well under a millisecond of counting. Code units, messages. */
+const INLINE_UNITS = 8 * 1024;
+const INLINE_MESSAGES = 64;
+/** What crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
+const BATCH_UNITS = 256 * 1024;
+const BATCH_MESSAGES = 512;
+
+/**
+ * Messages looked at for changes in place at every call: the newest so many, and a part of the older ones in turn. Their
+ * values lie all over memory, so looking at a long conversation would hold the main thread for longer than all else
+ * together. What the host changed in one of the newest is noticed at once, in an older one within so many calls as there are
+ * times as many messages; what is edited is looked at in any case.
+ */
+const WATCHED_MESSAGES = 256;
+/** How far back the newest message of the last call is looked for: more than one call adds. */
+const NEW_MESSAGES = 64;
+
+class Conversation {
+  #native;
+  /** How messages are read: `{ marker, protects }`. */
+  #reader;
+  /** The list of the last call, and the values that each message of it was read from. */
+  #list = [];
+  #values = [];
+  /** What answers put in, by position, and the last one: what it was asked by, its plan and the edited list. */
+  #made = [];
+  #last;
+  #isTold = false;
+  #watchFrom = 0;
+  #holdsCopies = false;
+  #queue = Promise.resolve();
+
+  /** `native` is a Conversation of the addon, `encoding` that it counts by, `language` that of its markers. */
+  constructor(native, reader, { encoding, language }) {
+    this.#native = native;
+    this.#reader = reader;
+    this.encoding = encoding;
+    this.language = language;
+    /** The list that calls under way bring it to. */
+    this.target = this.#list;
+    /** Whether the host hands in copies: then messages are compared by what they hold. */
+    this.isCloned = false;
+  }
+
+  /** Another one that goes on from here. */
+  fork() {
+    const fork = new Conversation(this.#native.fork(), this.#reader, this);
+    fork.#list = this.#list.slice();
+    fork.#values = this.#values.slice();
+    fork.#made = this.#made.slice();
+    fork.#isTold = this.#isTold;
+    fork.target = fork.#list;
+    fork.isCloned = this.isCloned;
+    fork.#holdsCopies = this.#holdsCopies;
+    return fork;
+  }
+
+  /** Runs `work` when every call before it is over. */
+  turn(work) {
+    const run = this.#queue.then(work);
+    const settle = () => {};
+    this.#queue = run.then(settle, settle);
+    return run;
+  }
+
+  /** Whether one of its messages is `message`, or holds the same. */
+  isSame(known, message) {
+    return known === message || (this.isCloned && isCopy(known, message));
+  }
+
+  /**
+   * The plan for `list` under these terms, and whether it is a new one; undefined if `call` was cancelled. Both sides have
+   * taken the list in then. Rejects where it cannot be read or planned. A plan that is not applied needs no texts twice.
+   */
+  async plan(list, terms, call, needsNoTexts = false) {
+    const change = this.#changeTo(list);
+    const last = this.#last;
+    if (change === undefined && last !== undefined && isEqual(terms, last.terms)) {
+      return { plan: last.plan, isNew: false };
+    }
+    if (!(await this.#read(list, change, call))) return undefined;
+    const { cacheRead, cacheWrite, ttlSeconds, ...others } = terms;
+    const cache = cacheRead === undefined ? undefined : { read: cacheRead, write: cacheWrite, ttlSeconds };
+    const splice = this.#takeIn(list, change);
+    const isTold = needsNoTexts || this.#isTold;
+    const answering = this.#native.plan({ splice, cache, isTold, ...others }, call.flag);
+    this.#isTold = false;
+    this.#last = undefined;
+    // From here on what fails leaves the two sides apart.
+    const plan = new Plan(await call.away(answering));
+    this.#last = { terms, plan, edited: undefined };
+    return { plan, isNew: true };
+  }
+
+  /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
+  async enter(book, list, from, terms, call) {
+    const change = this.#changeTo(list);
+    if (!(await this.#read(list, change, call))) return;
+    await call.away(this.#native.enter(this.#takeIn(list, change), book, from, terms, call.flag));
+  }
+
+  /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */
+  apply(list, plan, writer) {
+    const last = this.#last;
+    if (last.edited === undefined || this.isCloned) {
+      const isAsRead = (i) => this.#values[i]?.isStale(this.#list[i]) === false;
+      const edited = plan.apply(list, this.#made, { ...writer, language: this.language }, isAsRead);
+      this.#isTold = true;
+      last.edited = edited === list ? null : edited;
+    }
+    // The host may do with its array as it likes.
+    return last.edited === null ? list : last.edited.slice();
+  }
+
+  /** The text that the last plan put into the message at `index`. */
+  textAt(index) {
+    return this.#made[index]?.text;
+  }
+
+  /**
+   * How `list` differs from that of the last call: `removed` messages from `at` on gave way to `inserted` ones, and `added` came
+   * behind all. Undefined where it does not.
+   */
+  #changeTo(list) {
+    const old = this.#list;
+    const shared = this.sharedWith(list);
+    if (this.isCloned && !this.#holdsCopies) this.#holdCopies(list, shared);
+    const { from, to } = this.#changedInPlace(shared);
+    const at = Math.min(shared, from);
+    if (shared === old.length) {
+      const changed = Math.max(0, to - at);
+      if (changed === 0 && list.length === shared) return undefined;
+      return { at, removed: changed, inserted: changed, added: list.length - shared };
+    }
+    const { kept, end } = this.#keptIn(list, shared);
+    const removed = old.length - kept - at;
+    const inserted = kept > 0 ? end - kept - at : Math.min(removed, list.length - at);
+    return { at, removed, inserted, added: kept > 0 ? list.length - end : list.length - at - inserted };
+  }
+
+  /** From the first copies on those are held: what was handed in before is the host's alone. */
+  #holdCopies(list, shared) {
+    for (let i = 0; i < shared; i += 1) {
+      this.#list[i] = list[i];
+      if (this.#values[i] !== undefined) this.#values[i] = new Values(list[i]);
+    }
+    this.#holdsCopies = true;
+    this.#made.length = 0;
+    this.#isTold = false;
+  }
+
+  /** How many messages `list` opens with that were there at the last call. */
+  sharedWith(list) {
+    const old = this.#list;
+    const end = Math.min(list.length, old.length);
+    let shared = 0;
+    while (shared < end && list[shared] === old[shared]) shared += 1;
+    if (this.isCloned) while (shared < end && this.isSame(old[shared], list[shared])) shared += 1;
+    return shared;
+  }
+
+  /** How many of its newest messages stand in `list` behind the first `shared`, and where the last of them ends. */
+  #keptIn(list, shared) {
+    const old = this.#list;
+    const first = Math.max(shared, list.length - NEW_MESSAGES);
+    for (let newest = list.length - 1; newest >= first; newest -= 1) {
+      if (!this.isSame(old.at(-1), list[newest])) continue;
+      let kept = 0;
+      const isKept = (from, to) =>
+        this.isSame(old[from], list[to]) && !this.#values[from]?.isStale(old[from]);
+      const most = Math.min(old.length, newest + 1) - shared;
+      while (kept < most && isKept(old.length - 1 - kept, newest - kept)) kept += 1;
+      return { kept, end: newest + 1 };
+    }
+    return { kept: 0, end: list.length };
+  }
+
+  /** The range of those among the first `shared` messages that were changed in place, as far as they are looked at now. */
+  #changedInPlace(shared) {
+    const changed = { from: shared, to: 0 };
+    const newest = Math.max(0, shared - WATCHED_MESSAGES);
+    const older = this.#watchFrom < newest ? this.#watchFrom : 0;
+    this.#watchFrom = Math.min(newest, older + WATCHED_MESSAGES);
+    const look = (from, to) => {
+      for (let i = from; i < to; i += 1) {
+        if (this.#values[i]?.isStale(this.#list[i])) {
+          changed.from = Math.min(changed.from, i);
+          changed.to = Math.max(changed.to, i + 1);
+        }
+      }
+    };
+    look(older, this.#watchFrom);
+    look(newest, shared);
+    for (const index of this.#last?.plan.edited ?? []) if (index < newest) look(index, index + 1);
+    return changed;
+  }
+
+  /** Has what is new read, a little at once and much on a worker, in batches; whether the call is not cancelled. */
+  async #read(list, change, call) {
+    if (change === undefined) return true;
+    const { at, inserted, added } = change;
+    const fresh = [...list.slice(at, at + inserted), ...list.slice(list.length - added)];
+    change.fresh = fresh;
+    change.values = [];
+    const underWay = [];
+    try {
+      for (let from = 0; from < fresh.length && !call.isCancelled; ) {
+        const batch = new Batch();
+        const first = from;
+        while (from < fresh.length && from - first < BATCH_MESSAGES && batch.units < BATCH_UNITS) {
+          change.values.push(this.#describe(fresh[from], batch));
+          from += 1;
+        }
+        if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) {
+          this.#native.read(first, batch.numbers, batch.strings);
+          continue;
+        }
+        const reading = this.#native.readAsync(first, batch.numbers, batch.strings, call.flag);
+        reading.catch(() => {});
+        underWay.push(reading);
+        // One batch crosses while a worker reads the one before.
+        if (underWay.length > 1) await call.away(underWay.shift());
+      }
+      await call.away(Promise.all(underWay));
+    } finally {
+      // Until it is over a worker may write what the next call reads.
+      await Promise.allSettled(underWay);
+    }
+    return !call.isCancelled;
+  }
+
+  /** Appends a message to a batch; the values it was read from. What is no object says nothing. */
+  #describe(message, batch) {
+    const { marker, protects } = this.#reader;
+    if (typeof message !== "object" || message === null) {
+      batch.add({});
+      return undefined;
+    }
+    const values = new Values(message);
+    batch.add(message, marker, protects);
+    return values;
+  }
+
+  /** From now on the conversation is `list`; the splice that tells the native side so. */
+  #takeIn(list, change) {
+    if (change === undefined) return { at: this.#list.length, removed: 0, inserted: 0, added: 0 };
+    const { at, removed, inserted, added, fresh, values } = change;
+    splice(this.#list, change, fresh);
+    splice(this.#values, change, values);
+    if (removed + inserted > 0) this.#made.length = Math.min(this.#made.length, at);
+    this.target = list;
+    return { at, removed, inserted, added };
+  }
+}
+
+function splice(list, { at, removed, inserted }, fresh) {
+  const kept = list.slice(at + removed);
+  list.length = at;
+  for (let i = 0; i < inserted; i += 1) list.push(fresh[i]);
+  for (const item of kept) list.push(item);
+  for (let i = inserted; i < fresh.length; i += 1) list.push(fresh[i]);
+}
+
+/** Of times the newest tells: they are added to. */
+function isEqual(some, other) {
+  const told = (value) => (Array.isArray(value) ? value.at(-1) : value);
+  return Object.keys(some).every((name) => told(some[name]) === told(other[name]));
+}
+
+module.exports = { Conversation };

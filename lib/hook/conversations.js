@@ -1,0 +1,149 @@
+// The conversations of one hook: of a host that interleaves several, each list goes on in its own.
+"use strict";
+
+const { isCopy } = require("./values.js");
+
+/** Conversations that are looked through, the latest. */
+const MOST = 256;
+/** How far back the newest message of a conversation is looked for in a list of copies. */
+const NEW_MESSAGES = 64;
+
+/**
+ * They live as long as the host holds the newest message of their last call: nothing here keeps a message from being freed,
+ * but for one conversation of a host that hands in copies, which nobody else holds.
+ */
+class Conversations {
+  #make;
+  /** The latest last. */
+  #recent = [];
+  #heldBy = new WeakMap();
+  #cloned;
+  #made = 0;
+
+  /** `make(list)` makes a conversation for a list that is met for the first time. */
+  constructor(make) {
+    this.#make = make;
+  }
+
+  /**
+   * The conversation that `list` goes on in, whether it goes on from it in a way of its own, and whether a model has answered
+   * in what both have: then its encoding stays, whoever answers next.
+   */
+  of(list) {
+    const alive = this.#alive();
+    const found =
+      this.#thatGoesOn(list, alive) ?? this.#thatIsKept(list, alive) ?? this.#thatIsCopied(list, alive);
+    if (found !== undefined) {
+      const { conversation, shared } = found;
+      const { target } = conversation;
+      if (shared === undefined) return { conversation, isFork: false, isAnswered: target.some(isAnswer) };
+      // Both go on if a branch leaves an answer behind: the other may be under way still.
+      const [common, left] = [target.slice(0, shared), target.slice(shared)];
+      return { conversation, isFork: left.some(isAnswer), isAnswered: common.some(isAnswer) };
+    }
+    // A compaction that keeps nothing, where the hook has seen no other conversation.
+    const latest = alive.at(-1);
+    if (this.#made === 1 && latest !== undefined && list.find(isTurn)?.role === "compactionSummary") {
+      return { conversation: latest, isFork: false, isAnswered: true };
+    }
+    this.#made += 1;
+    const conversation = this.#make(list);
+    conversation.isCloned = this.#cloned !== undefined;
+    return { conversation, isFork: false, isAnswered: false };
+  }
+
+  /** Keeps a conversation that is at `list` as the latest one. */
+  keep(conversation, list) {
+    conversation.target = list;
+    const newest = list.findLast((message) => typeof message === "object" && message !== null);
+    if (newest !== undefined) this.#heldBy.set(newest, conversation);
+    if (conversation.isCloned) this.#cloned = conversation;
+    const others = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
+    this.#recent = [...others.slice(1 - MOST), new WeakRef(conversation)];
+  }
+
+  /** Gives a conversation up: what went wrong there must not go on. */
+  forget(conversation) {
+    if (this.#cloned === conversation) this.#cloned = undefined;
+    this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
+  }
+
+  #alive() {
+    return this.#recent.map((of) => of.deref()).filter((conversation) => conversation !== undefined);
+  }
+
+  /** The longest that `list` has all messages of, else the one of which it has most. */
+  #thatGoesOn(list, alive) {
+    let best;
+    for (const conversation of alive) {
+      const { target } = conversation;
+      const last = target.length - 1;
+      if (last < 0 || last >= list.length || !conversation.isSame(target[last], list[last])) continue;
+      if (best !== undefined && best.target.length > target.length) continue;
+      if (sharedBy(target, list, conversation) === target.length) best = conversation;
+    }
+    return best && { conversation: best };
+  }
+
+  /** One of which messages are left that are no system's: behind others, or in front of them. */
+  #thatIsKept(list, alive) {
+    let best;
+    for (const conversation of alive) {
+      const { target } = conversation;
+      const shared = sharedBy(target, list, conversation);
+      if (!target.slice(0, shared).some(isTurn)) continue;
+      if (best === undefined || shared >= best.shared) best = { conversation, shared };
+    }
+    if (best === undefined) {
+      const members = new Set(list.filter(isTurn));
+      const conversation = alive.findLast(({ target }) => target.some((message) => members.has(message)));
+      return conversation && { conversation };
+    }
+    const { conversation, shared } = best;
+    const isLeft = list.includes(conversation.target.at(-1), shared);
+    return isLeft ? { conversation } : { conversation, shared };
+  }
+
+  /** The latest of which `list` holds copies of messages. */
+  #thatIsCopied(list, alive) {
+    const newer = list.slice(-NEW_MESSAGES);
+    const isLeftOf = ({ target }) => {
+      const newest = target.at(-1);
+      return isTelling(newest) && newer.some((message) => isCopy(newest, message));
+    };
+    const isBegunBy = ({ target }) => {
+      const at = target.findIndex(isTurn);
+      return at >= 0 && isCopy(target[at], list[at]);
+    };
+    const conversation = alive.findLast(isLeftOf) ?? alive.findLast(isBegunBy);
+    if (conversation === undefined) return undefined;
+    const { target } = conversation;
+    const isLeft = isLeftOf(conversation);
+    conversation.isCloned = true;
+    const shared = sharedBy(target, list, conversation);
+    return isLeft || shared === target.length ? { conversation } : { conversation, shared };
+  }
+}
+
+function sharedBy(target, list, conversation) {
+  const end = Math.min(target.length, list.length);
+  let shared = 0;
+  while (shared < end && conversation.isSame(target[shared], list[shared])) shared += 1;
+  return shared;
+}
+
+/** Whether it says whose conversation a list is: agents may share a system message. */
+function isTurn(message) {
+  return typeof message === "object" && message !== null && message.role !== "system";
+}
+
+/** Whether no other conversation has an equal one. */
+function isTelling(message) {
+  return message?.timestamp !== undefined || message?.toolCallId !== undefined;
+}
+
+function isAnswer(message) {
+  return message?.role === "assistant";
+}
+
+module.exports = { Conversations };

@@ -1,0 +1,202 @@
+//! One conversation across its calls: the facts of its messages, and the fold that knows what was sent and reported.
+//!
+//! A host adds to its list, or rewrites it; either is a splice. What is known of calls outlives a rewrite, a change of the
+//! window and one of prices: a report is of what was really sent.
+
+use std::sync::Arc;
+
+use super::cache_watch::Miss;
+use super::calibration::Calibration;
+use super::economy::Policy;
+use super::every_call::EveryCall;
+use super::sticky::Sticky;
+use super::{Decision, Mode};
+use crate::context::layers::Limits;
+use crate::context::transcript::{Message, Transcript};
+use crate::fault;
+
+/// What the host says at a call.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// What is weighed.
+    pub policy: Policy,
+    /// What the layers may do.
+    pub limits: Limits,
+    /// Tokens of its prompt and tools; `None` where it says nothing.
+    pub overhead_tokens: Option<f64>,
+}
+
+/// A conversation between two calls.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    mode: Mode,
+    transcript: Transcript,
+    fold: Option<Fold>,
+    /// The first message that is not the one the fold took in there, and the end of those that it took in and that are left.
+    rewritten: Option<(usize, usize)>,
+}
+
+/// The schedule's own memory.
+#[derive(Clone, Debug)]
+enum Fold {
+    Sticky(Box<Sticky>),
+    EveryCall(Box<EveryCall>),
+}
+
+impl Conversation {
+    /// One without messages.
+    #[must_use]
+    pub fn new(mode: Mode) -> Self {
+        Self::of(mode, Transcript::default())
+    }
+
+    /// One that is met with this transcript.
+    #[must_use]
+    pub fn of(mode: Mode, transcript: Transcript) -> Self {
+        Self { mode, transcript, fold: None, rewritten: None }
+    }
+
+    /// Its messages.
+    #[must_use]
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// Says when the host kept the provider's cache warm, and when it gave it up, in ms.
+    pub fn set_cache_times(&mut self, warmed: Vec<f64>, lost: Vec<f64>) {
+        self.transcript.set_cache_times(warmed, lost);
+    }
+
+    /// Puts the first `inserted` of `newer` where `removed` messages stood from `at` on, and the others at the end.
+    pub fn splice(&mut self, at: usize, removed: usize, inserted: usize, newer: Vec<Arc<Message>>) {
+        let len = self.transcript.len();
+        let (mut at, mut end) = (at.min(len), at.saturating_add(removed).min(len));
+        let mut newer = newer;
+        let mut added = newer.split_off(inserted.min(newer.len()));
+        let (mut from, mut to) = (0, newer.len());
+        let messages = self.transcript.messages();
+        // A report that came in changes no list.
+        let is_same = |known: usize, new: usize| {
+            messages.get(known).zip(newer.get(new)).is_some_and(|(known, new)| known.is_same(new))
+        };
+        while at < end && from < to && is_same(at, from) {
+            (at, from) = (at + 1, from + 1);
+        }
+        while at < end && from < to && is_same(end - 1, to - 1) {
+            (end, to) = (end - 1, to - 1);
+        }
+        if end == len {
+            // With nothing kept behind them, what came in is new: it may answer the last call.
+            added.splice(0..0, newer.drain(from..));
+            to = from;
+        }
+        if at < end || from < to {
+            // Where the list ends that the fold took in, if it did take in all.
+            let known = if self.known() == len { at + (to - from) + (len - end) } else { at };
+            let (first, until) =
+                self.rewritten.map_or((at, known), |(first, until)| (first.min(at), until.min(at)));
+            if at < self.known() {
+                self.rewritten = Some((first, until));
+            }
+        }
+        let start = at - from;
+        let stop = end + (newer.len() - to);
+        self.transcript.splice(start..stop, newer.drain(..), added.drain(..));
+    }
+
+    /// How many messages the fold took in.
+    fn known(&self) -> usize {
+        match &self.fold {
+            Some(Fold::Sticky(fold)) => fold.len(),
+            Some(Fold::EveryCall(fold)) => fold.len(),
+            None => 0,
+        }
+    }
+
+    /// Decides about the call that would follow its messages. A panic loses what the fold had learned, and nothing else.
+    pub fn decide(&mut self, terms: &Terms) -> Decision {
+        let rewritten = self.rewritten.take();
+        let mut fold = self.fold.take();
+        if let (Some(before), Some((at, known))) = (&mut fold, rewritten) {
+            let answers = self.transcript.messages().iter().skip(known);
+            if before.has_lived() || answers.filter(|message| message.assistant().is_some()).count() > 0 {
+                before.rewrite(&self.transcript, at, known);
+            } else {
+                // It knows no more than the list tells.
+                fold = None;
+            }
+        }
+        let mut fold = fold.unwrap_or_else(|| Fold::new(self.mode, terms));
+        let decision = fold.decide(&self.transcript, terms);
+        fault::step();
+        self.fold = Some(fold);
+        decision
+    }
+}
+
+impl Fold {
+    fn new(mode: Mode, terms: &Terms) -> Self {
+        let Terms { policy, limits, .. } = terms;
+        match mode {
+            Mode::Sticky => Self::Sticky(Box::new(Sticky::new(*policy, limits.clone()))),
+            Mode::EveryCall => {
+                let calibration = Calibration::new(policy.calibrate);
+                Self::EveryCall(Box::new(EveryCall::new(limits.clone(), calibration, policy.fixed_ttl())))
+            }
+        }
+    }
+
+    /// Whether a call was made by what it decided.
+    fn has_lived(&mut self) -> bool {
+        match self {
+            Self::Sticky(fold) => fold.calibration().has_lived(),
+            Self::EveryCall(fold) => fold.calibration().has_lived(),
+        }
+    }
+
+    fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
+        match self {
+            Self::Sticky(fold) => fold.rewrite(transcript, at, known),
+            Self::EveryCall(fold) => fold.rewrite(transcript, known),
+        }
+    }
+
+    /// The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
+    fn decide(&mut self, transcript: &Transcript, terms: &Terms) -> Decision {
+        let Terms { policy, limits, overhead_tokens } = terms;
+        let mut miss: Option<Option<Miss>> = None;
+        match self {
+            Self::Sticky(fold) => {
+                fold.calibration().expect(*overhead_tokens);
+                fold.play(transcript, |call| miss = Some(call.sight.miss));
+                fold.set_terms(*policy, limits);
+                let (plan, floor, arithmetic, _) = fold.plan(transcript);
+                let is_refused = fold.calibration().is_refused();
+                let estimate = fold.estimate();
+                Decision {
+                    plan,
+                    floor,
+                    estimate,
+                    arithmetic: Some(arithmetic),
+                    miss: miss.flatten(),
+                    is_refused,
+                }
+            }
+            Self::EveryCall(fold) => {
+                fold.calibration().expect(*overhead_tokens);
+                fold.play(transcript, transcript.len(), |call| miss = Some(call.sight.miss));
+                fold.set_terms(transcript, policy, limits);
+                let (plan, floor, _) = fold.plan(transcript);
+                let is_refused = fold.calibration().is_refused();
+                Decision {
+                    plan,
+                    floor,
+                    estimate: fold.estimate(),
+                    arithmetic: None,
+                    miss: miss.flatten(),
+                    is_refused,
+                }
+            }
+        }
+    }
+}
