@@ -1,7 +1,7 @@
 // The messages of one call as blocks on a canvas: as wide as they are long, coloured by kind, hatched where something was
 // taken out. The mouse and the arrow keys pick one; a click or Enter asks for its text.
 
-import { color, el, whole } from "./dom.mjs";
+import { color, el, fitCanvas, whole } from "./dom.mjs";
 import { fateOf, legendItem, statesAt } from "./map.mjs";
 
 const KIND_COLORS = {
@@ -57,11 +57,7 @@ export function blockMap(words, onOpen) {
     const { placed, rows } = placesOf(view.blocks, width);
     view.drawn = placed;
     const height = Math.max(1, rows) * (ROW_HEIGHT + GAP);
-    const scale = window.devicePixelRatio || 1;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
+    fitCanvas(canvas, width, height);
     draw();
     moveFrame();
   }

@@ -38,3 +38,12 @@ export function table(heads, rows, kind = "numbers") {
     ),
   );
 }
+
+/** Sizes a canvas in CSS pixels, with as many dots as the screen has there. */
+export function fitCanvas(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+}

@@ -1,7 +1,7 @@
 // The map of the messages: a canvas with one cell per message, coloured by what became of it at the chosen call. The
 // mouse and the arrow keys pick a cell; the line below says what happened to it and why.
 
-import { color, el, whole } from "./dom.mjs";
+import { color, el, fitCanvas, whole } from "./dom.mjs";
 
 /** Kinds of edits and of messages that nothing was done to, each in a colour that means nothing else on the page. */
 const COLORS = {
@@ -61,11 +61,7 @@ export function messageMap(data, words) {
     view.cell = cellSize(width, role.length);
     view.columns = Math.max(1, Math.floor(width / view.cell));
     const height = Math.ceil(role.length / view.columns) * view.cell;
-    const scale = window.devicePixelRatio || 1;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
+    fitCanvas(canvas, width, height);
     draw();
     moveFrame();
   }

@@ -56,11 +56,11 @@ pub struct Cut {
 
 /// The cuts of one message's text blocks, at every level below their size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CutTable(Box<[Block]>);
+pub struct CutTable(Box<[CutBlock]>);
 
 /// One text block with its cuts by level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Block {
+struct CutBlock {
     text_block: u32,
     by_level: Box<[BlockCut]>,
 }
@@ -79,7 +79,7 @@ impl CutTable {
         let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS);
         let blocks = long.filter_map(|(text_block, text)| {
             let by_level = cuts_of(text, &count);
-            (!by_level.is_empty()).then_some(Block { text_block: text_block as u32, by_level })
+            (!by_level.is_empty()).then_some(CutBlock { text_block: text_block as u32, by_level })
         });
         Self(blocks.collect())
     }
@@ -119,7 +119,7 @@ impl CutTable {
     /// Bytes it takes, for caches that are bounded by them.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.0.iter().map(|block| size_of::<Block>() + size_of_val(&*block.by_level)).sum()
+        self.0.iter().map(|block| size_of::<CutBlock>() + size_of_val(&*block.by_level)).sum()
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
             };
             let cuts: usize = texts.iter().map(levels).sum();
             assert!(cuts > 0);
-            (table.heap_bytes(), texts.len() * size_of::<Block>() + cuts * size_of::<BlockCut>())
+            (table.heap_bytes(), texts.len() * size_of::<CutBlock>() + cuts * size_of::<BlockCut>())
         };
         for texts in [vec![words(100)], vec![words(100), words(900)], vec![words(4000)]] {
             let (taken, expected) = bytes(&texts);

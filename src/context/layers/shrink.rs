@@ -57,12 +57,12 @@ fn drop_tail(account: &mut Account, most: usize) {
 /// Cuts the longest texts to one common level, the highest at which the request fits but none under `lowest`: first those
 /// of tools, then where they are summarised already, and what people wrote only where that is not enough.
 fn cut_texts(account: &mut Account, most: usize, lowest: Level) {
-    for kind in [Kind::Result, Kind::Shortened, Kind::Said] {
+    for kind in [Origin::Result, Origin::Shortened, Origin::Said] {
         if account.sent().cl100k <= most {
             return;
         }
         let of_kind: Vec<usize> =
-            account.live().filter(|&index| Kind::of(account, index) == Some(kind)).collect();
+            account.live().filter(|&index| Origin::of(account, index) == Some(kind)).collect();
         let Some(top) = of_kind.iter().filter_map(|&index| account.message(index)?.cuts.top()).max() else {
             continue;
         };
@@ -77,15 +77,15 @@ fn cut_texts(account: &mut Account, most: usize, lowest: Level) {
     }
 }
 
-/// Whose text it is.
+/// The origin of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Origin {
     Result,
     Shortened,
     Said,
 }
 
-impl Kind {
+impl Origin {
     fn of(account: &Account, index: usize) -> Option<Self> {
         let message: &Message =
             account.message(index).filter(|message| message.is_sent && !message.cuts.is_empty())?;
