@@ -182,9 +182,12 @@ export interface EconomyWaters {
 
 /**
  * Writes the tokens of a string to `tokens` and gives their number. Where they are too many nothing is written, and
- * `takeEncoded` has them.
+ * `takeEncoded` has them. `with_special`: the texts of special tokens become those, which only loaded encodings do.
  */
-export declare function encode(text: string, tokens: Uint32Array, encoding: number): number
+export declare function encode(text: string, tokens: Uint32Array, encoding: number, withSpecial?: boolean | undefined | null): number
+
+/** Whether an encoding's text is cut by the engine's own scanner. */
+export declare function encodingIsFast(encoding: number): boolean
 
 /** The encoding of a name, as the other functions want it; none for a name there is not. */
 export declare function encodingNumber(name: string): number | null
@@ -419,6 +422,9 @@ export interface LineProblem {
   message: string
 }
 
+/** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
+export declare function loadVocabulary(file: string | Uint8Array, options: VocabularyOptions): Promise<number>
+
 /** The change of a message that mends a transcript. */
 export interface MendedMessage {
   /** Its position. */
@@ -583,6 +589,18 @@ export interface UnplayedCalls {
   abandoned: number
   /** Made by sub-agents. */
   subAgents: number
+}
+
+/** What a vocabulary's file does not say, already checked by `lib/tokens/load.js`. */
+export interface VocabularyOptions {
+  /** The encoding's name. */
+  name: string
+  /** The pattern of a tiktoken file. */
+  pattern?: string
+  /** Texts of the special tokens of a tiktoken file, and their ids. */
+  specialTexts: Array<string>
+  /** Their ids, in the same order. */
+  specialIds: Array<number>
 }
 
 /** The waters of `faithful`, `balanced` or `thrifty`. */

@@ -109,7 +109,7 @@ export interface TransformContextOptions {
    * The encoding texts are counted by. "auto" (default): that of the model which answered last, if it is one of OpenAI's,
    * else cl100k_base; calibration goes on top. Another encoding than before means counting every message anew.
    */
-  encoding?: "auto" | TiktokenEncoding;
+  encoding?: "auto" | EncodingName | { readonly name: EncodingName };
   /** Tokens one image is counted as. Default 1200; take what your provider bills. */
   imageTokens?: number;
   /**
@@ -320,10 +320,13 @@ export type TiktokenEncoding =
   | "r50k_base"
   | "gpt2";
 
+/** A built-in encoding's name, or one that `loadEncoding` (`pi-strata/tokens`) was given. */
+export type EncodingName = TiktokenEncoding | (string & {});
+
 /** By what is counted; cl100k_base where neither is said. */
 export interface CountOptions {
   /** The encoding itself. */
-  encoding?: TiktokenEncoding;
+  encoding?: EncodingName | { readonly name: EncodingName };
   /** An OpenAI model whose encoding it is, such as "gpt-5-mini", "openai/gpt-4o" or "ft:gpt-4o:us::id". */
   model?: string;
 }

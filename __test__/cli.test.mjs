@@ -13,6 +13,7 @@ import { countTokens } from "../index.js";
 import { textTable } from "../lib/cli/table.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
+import { VOCABULARIES } from "./support/vocabularies/index.mjs";
 
 const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
@@ -158,6 +159,15 @@ test("count tells the tokens of each file and of all", () => {
   );
   assert.equal(counted.total, total);
   assert.match(run(["count", ...files]).stdout, new RegExp(`^total +${total} +\\d+$`, "m"));
+});
+
+test("count goes by an open model's file, and says what is wrong with one", () => {
+  const { file } = VOCABULARIES.qwen3;
+  assert.match(run(["count", "--tokenizer", file], "第12345个 token").stdout, /^- +8 +17$/m);
+  const { status, stderr } = run(["count", "--tokenizer", EXAMPLE], "a");
+  assert.equal(status, 2);
+  assert.match(stderr, /session\.jsonl: line \d+, column \d+: /);
+  assert.equal(run(["count", "--tokenizer", file, "--model", "gpt-4o"], "a").status, 2);
 });
 
 test("count reads standard input, and goes on after a file it cannot read", () => {

@@ -109,9 +109,9 @@ async function runCache(file, { contextWindow, schedule, priceInput, json }) {
   console.log(json ? JSON.stringify({ format, problems, unplayed, ...ledger }) : ledgerText(session, ledger));
 }
 
-async function runCount(files, { json, encoding, model }) {
+async function runCount(files, { json, ...by }) {
   const paths = files.length > 0 ? await expand(files) : ["-"];
-  const counts = await countFiles(paths, { encoding, model });
+  const counts = await countFiles(paths, by);
   for (const problem of counts.problems) console.error(problem);
   if (counts.problems.length > 0) process.exitCode = EXIT_USAGE;
   if (json) console.log(JSON.stringify({ files: counts.files, total: counts.total }));
@@ -230,12 +230,20 @@ program
   .argument("[file...]", 'text files; "-", or none, is standard input')
   .option("--encoding <name>", "the encoding: cl100k_base (default), o200k_base, ...")
   .option("--model <name>", "the model whose encoding is wanted, such as gpt-4o")
+  .addOption(
+    new Option(
+      "--tokenizer <file>",
+      "count by an open model's tokenizer.json, tekken.json or tiktoken file",
+    ).conflicts(["encoding", "model"]),
+  )
+  .option("--pattern <regex>", "the pattern of a tiktoken file")
   .option("--json", "print one JSON document instead of the table")
   .addHelpText(
     "after",
     `
 Examples:
   pi-strata count README.md src/*.ts
+  pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt
   pi-strata count --model gpt-4o prompt.txt
   pbpaste | pi-strata count
   pi-strata count --json prompt.txt | jq .total`,

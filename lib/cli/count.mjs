@@ -1,17 +1,22 @@
 // `pi-strata count`: exact tokens of files or standard input.
 
 import { TextDecoder } from "node:util";
+import loading from "../tokens/load.js";
 import models from "../tokens/models.js";
 import counting from "../tools/count.js";
 import { readAll, UsageError } from "./session.mjs";
 import { textTable, whole } from "./table.mjs";
 
 /**
- * Counts `paths` ("-" is standard input) by an encoding or a model's. A file that cannot be read is told in `problems`;
+ * Counts `paths` ("-" is standard input) by an encoding, a model's, or that of the file `tokenizer`. A file that cannot be read is told in `problems`;
  * the others are counted.
  */
-export async function countFiles(paths, { encoding, model } = {}) {
-  const options = { encoding: checked(() => models.encodingIn({ encoding, model })) };
+export async function countFiles(paths, { encoding, model, tokenizer, pattern } = {}) {
+  const choose = async () => {
+    if (tokenizer === undefined) return models.encodingIn({ encoding, model });
+    return loading.loadEncoding(tokenizer, { name: tokenizer, pattern });
+  };
+  const options = { encoding: await choose().catch(refuse) };
   const files = [];
   const problems = [];
   for (const file of paths) {
@@ -25,13 +30,9 @@ export async function countFiles(paths, { encoding, model } = {}) {
   return { files, total: files.reduce((sum, { tokens }) => sum + tokens, 0), problems };
 }
 
-/** A wrong name is the user's to mend. */
-function checked(choose) {
-  try {
-    return choose();
-  } catch (error) {
-    throw new UsageError(error.message.replace("Name the encoding itself:", "--encoding names it itself:"));
-  }
+/** A wrong name or file is the user's to mend. */
+function refuse(error) {
+  throw new UsageError(error.message.replace("Name the encoding itself:", "--encoding names it itself:"));
 }
 
 async function countFile(file, options) {

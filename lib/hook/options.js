@@ -64,9 +64,9 @@ const autoOrRecord = {
 /** The names are read when one is asked for: importing the package reads no more than it must. */
 const encodingName = {
   get allowed() {
-    return `"auto" or an encoding: ${require("../tokens/models.js").ENCODINGS.join(", ")}`;
+    return `"auto" or an encoding: ${require("../tokens/models.js").knownNames().join(", ")}`;
   },
-  accepts: (value) => value === "auto" || require("../tokens/models.js").ENCODINGS.includes(value),
+  accepts: (value) => value === "auto" || require("../tokens/models.js").isEncoding(value),
 };
 
 const RULES = {

@@ -4,8 +4,8 @@
 
 const { native } = require("../native/native.js");
 const { decodeAll, encodeAll, decodeAllLater } = require("./generators.js");
-const { checked, decodeIds, encodeText, numberOf } = require("./ids.js");
-const { checkEncoding, encodingForName, shown } = require("./models.js");
+const { checked, decodeIds, decodeShort, encodeText, keepTexts, numberOf } = require("./ids.js");
+const { checkEncoding, encodingForName, loaded, shown } = require("./models.js");
 
 const NONE = Object.freeze([]);
 
@@ -16,6 +16,8 @@ class Encoding {
   #own;
   #extended;
   #isStrict;
+  /** True for one that was loaded from a file, which the native side then finds special tokens by. */
+  #isLoaded;
   /** True if every special token begins as OpenAI's do: then a text without that beginning has none. */
   #isUsual;
   #texts;
@@ -26,10 +28,20 @@ class Encoding {
     this.#own = special;
     this.#extended = checkSpecial(extended);
     this.#isStrict = isStrict;
-    this.#isUsual = Object.keys({ ...special, ...extended }).every((text) => text.startsWith("<|"));
+    this.#isLoaded = loaded.has(name);
+    const given = Object.keys({ ...special, ...extended });
+    this.#isUsual = !this.#isLoaded && given.every((text) => text.startsWith("<|"));
+  }
+
+  /** Whether text is cut by the engine's own scanner: not so for a file whose pattern is only a regular expression. */
+  get isFast() {
+    return native().encodingIsFast(numberOf(this.name));
   }
 
   encode(text, allowedSpecial, disallowedSpecial) {
+    if (this.#findsAll(allowedSpecial)) {
+      return numbersOf(encodeText(checkText("encode", text), this.name, true));
+    }
     const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
     if (parts.length === 1 && typeof parts[0] === "string") return numbersOf(encodeText(parts[0], this.name));
     const tokens = [];
@@ -41,7 +53,7 @@ class Encoding {
   }
 
   encodeTyped(text, allowedSpecial, disallowedSpecial) {
-    const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
+    const parts = this.#findsAll(allowedSpecial) ? [] : this.#parts(text, allowedSpecial, disallowedSpecial);
     if (parts.length !== 1 || typeof parts[0] !== "string") {
       return Uint32Array.from(this.encode(text, allowedSpecial, disallowedSpecial));
     }
@@ -51,8 +63,14 @@ class Encoding {
 
   decode(tokens) {
     const texts = this.#extendedTexts();
+    const short = texts === undefined ? decodeShort(tokens, this.name) : undefined;
+    if (short !== undefined) return short;
     const ids = checked(tokens);
-    if (texts === undefined) return decodeIds(ids, this.name);
+    if (texts === undefined) {
+      const text = decodeIds(ids, this.name);
+      keepTexts(ids, this.name);
+      return text;
+    }
     const parts = [];
     let start = 0;
     for (let at = 0; at <= ids.count; at += 1) {
@@ -70,6 +88,8 @@ class Encoding {
   }
 
   encodeGenerator(text, allowedSpecial, disallowedSpecial) {
+    // A file's tokens and its pattern may cross any place a text could be cut at.
+    if (this.#isLoaded) return whole(this.encode(text, allowedSpecial, disallowedSpecial));
     const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
     return encodeAll(parts, (part) => numbersOf(encodeText(part, this.name)));
   }
@@ -85,9 +105,15 @@ class Encoding {
   /** Does nothing: there is nothing to free. tiktoken (wasm) has it. */
   free() {}
 
+  /** Whether the native side finds the special tokens: all of a file's own, as the file says where they stand. */
+  #findsAll(allowedSpecial) {
+    return this.#isLoaded && allowedSpecial === "all" && this.#extended === undefined;
+  }
+
   /** The text between special tokens, and their ids. The rules are js-tiktoken's, word for word. */
   #parts(text, allowedSpecial = NONE, disallowedSpecial = this.#isStrict ? "all" : NONE) {
     checkText("encode", text);
+    if (isEmpty(allowedSpecial) && isEmpty(disallowedSpecial)) return [text];
     // Most texts have nothing like a special token, which is seen at a glance.
     if (this.#isUsual && namesNone(allowedSpecial) && namesNone(disallowedSpecial) && !text.includes("<|")) {
       return [text];
@@ -164,6 +190,15 @@ function namesNone(special) {
   return special === "all" || (Array.isArray(special) && special.length === 0);
 }
 
+function* whole(tokens) {
+  yield tokens;
+  return tokens.length;
+}
+
+function isEmpty(special) {
+  return Array.isArray(special) && special.length === 0;
+}
+
 function setOf(option, value) {
   if (typeof value === "object" && typeof value?.[Symbol.iterator] === "function") return new Set(value);
   throw new TypeError(`encode: ${option} is ${shown(value)}; it must be "all" or an array of strings`);
@@ -200,9 +235,10 @@ function numbersOf({ ids, count }) {
 const encodings = new Map();
 
 /** One encoding serves all who ask for it, unless they bring special tokens of their own. */
-function getEncoding(name, extendedSpecialTokens) {
-  checkEncoding(name);
+function getEncoding(encoding, extendedSpecialTokens) {
+  const name = checkEncoding(encoding);
   if (extendedSpecialTokens !== undefined) return new Encoding(name, { extended: extendedSpecialTokens });
+  if (loaded.has(name)) return loaded.get(name).encoding;
   if (!encodings.has(name)) encodings.set(name, new Encoding(name));
   return encodings.get(name);
 }

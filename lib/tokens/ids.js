@@ -3,7 +3,7 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { shown } = require("./models.js");
+const { loaded, shown } = require("./models.js");
 
 /** Tokens for which room is kept: 256 kB. */
 const ROOM = 1 << 16;
@@ -15,7 +15,7 @@ const numbers = new Map();
 
 /** The number by which the native side knows an encoding. */
 function numberOf(encoding) {
-  const known = numbers.get(encoding);
+  const known = numbers.get(encoding) ?? loaded.get(encoding)?.number;
   if (known !== undefined) return known;
   const number = native().encodingNumber(encoding);
   numbers.set(encoding, number);
@@ -28,10 +28,13 @@ function room(count) {
   return kept;
 }
 
-/** The tokens of `text`, in an array that is overwritten by the next call; `count` of it are its tokens. */
-function encodeText(text, encoding) {
+/**
+ * The tokens of `text`, in an array that is overwritten by the next call; `count` of it are its tokens. `withSpecial`: of
+ * special tokens, too, which only loaded encodings find.
+ */
+function encodeText(text, encoding, withSpecial) {
   const ids = room(0);
-  const count = native().encode(text, ids, numberOf(encoding));
+  const count = native().encode(text, ids, numberOf(encoding), withSpecial);
   if (count <= ids.length) return { ids, count };
   const all = new Uint32Array(count);
   native().takeEncoded(all);
@@ -94,9 +97,45 @@ function decodeIds({ ids, count }, encoding) {
   return native().decode(ids, count, numberOf(encoding));
 }
 
+/** Ids whose texts are kept: all of the largest vocabularies. */
+const KEPT_TEXTS = 1 << 18;
+/** By encoding and id: the texts of tokens that were decoded in short lists; null for a part of a character. */
+const texts = new Map();
+
+/**
+ * The text of a short list, put together of the texts of its tokens: crossing to the native side takes longer than that.
+ * Undefined where one of them is not known yet, or is not text alone.
+ */
+function decodeShort(tokens, encoding) {
+  if (!Array.isArray(tokens) || tokens.length > SHORT) return undefined;
+  const known = texts.get(encoding);
+  if (known === undefined) return undefined;
+  let text = "";
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at];
+    const part = typeof token === "number" ? known[token] : undefined;
+    if (part === undefined || part === null) return undefined;
+    text += part;
+  }
+  return text;
+}
+
+/** Keeps the texts of a short list's tokens for the next, once the list has been decoded. */
+function keepTexts({ ids, count }, encoding) {
+  if (count > SHORT) return;
+  const list = Array.from(ids.subarray(0, count));
+  if (!texts.has(encoding)) texts.set(encoding, new Array(KEPT_TEXTS));
+  const known = texts.get(encoding);
+  for (const id of list) {
+    if (id >= KEPT_TEXTS || known[id] !== undefined) continue;
+    const text = decodeIds(checked([id]), encoding);
+    known[id] = text.includes("\ufffd") ? null : text;
+  }
+}
+
 /** The bytes of such tokens. */
 function bytesOf({ ids, count }, encoding) {
   return Buffer.from(native().decodeBytes(ids, count, numberOf(encoding)), "latin1");
 }
 
-module.exports = { bytesOf, checked, decodeIds, encodeText, numberOf };
+module.exports = { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts, numberOf };

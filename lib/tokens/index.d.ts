@@ -3,9 +3,9 @@
  * @module tokens
  */
 
-import type { ChatMessage, CountOptions, TiktokenEncoding } from "../../index.js";
+import type { ChatMessage, CountOptions, EncodingName, TiktokenEncoding } from "../../index.js";
 
-export type { ChatMessage, CountOptions, TiktokenEncoding } from "../../index.js";
+export type { ChatMessage, CountOptions, EncodingName, TiktokenEncoding } from "../../index.js";
 
 /**
  * Tokens of a chat's prompt, as OpenAI's cookbook publishes the rule: 3 around each message, 1 for a name, 3 for the
@@ -28,7 +28,39 @@ export function encodeChat(messages: ChatMessage[], options?: CountOptions | str
  * @throws RangeError for another name.
  * @example getEncoding("o200k_base").encode("hello world") // [24912, 2375]
  */
-export function getEncoding(name: TiktokenEncoding, extendedSpecialTokens?: Record<string, number>): Encoding;
+export function getEncoding(
+  name: EncodingName | Encoding,
+  extendedSpecialTokens?: Record<string, number>,
+): Encoding;
+
+/** Facts about a vocabulary that its file does not hold. */
+export interface LoadEncodingOptions {
+  /** The name it is known by from then on. Default: the file's name without its ending; bytes need one. */
+  name?: string;
+  /** The pattern of a tiktoken file: a regular expression, as its model's own tokenizer has it. */
+  pattern?: string;
+  /** The special tokens of a tiktoken file: ids by text. */
+  specialTokens?: Record<string, number>;
+}
+
+/**
+ * The encoder of an open model, from the file it comes with: Hugging Face's `tokenizer.json` with byte-level BPE (Qwen,
+ * DeepSeek, Llama 3, GLM, gpt-oss), Mistral's `tekken.json`, or a tiktoken file with its `pattern` (Kimi). Read off the main
+ * thread, once per process and content, and kept until the process ends. Its own added tokens are found in text as the
+ * file says; special ones only where `encode` is allowed them.
+ * @param file A path, a file URL, or the bytes; 128 MB at most.
+ * @throws ERR_INVALID_INPUT that names the place in the file, for one that cannot be read, is cut, contradicts itself, or
+ * asks for something that is not supported (Unigram, WordPiece, another normaliser than NFC); RangeError for a name that is
+ * taken; TypeError for other arguments.
+ * @example
+ * const encoding = await loadEncoding("models/Qwen3-8B/tokenizer.json", { name: "qwen3" });
+ * createTransformContext({ encoding });
+ * countTokens("hello world", { encoding: "qwen3" }); // 2
+ */
+export function loadEncoding(
+  file: string | URL | Uint8Array,
+  options?: LoadEncodingOptions,
+): Promise<Encoding>;
 
 /**
  * The encoder of an OpenAI model.
@@ -41,8 +73,13 @@ export function encodingForModel(model: string, extendedSpecialTokens?: Record<s
 export function getEncodingNameForModel(model: string): TiktokenEncoding;
 
 export interface Encoding {
-  /** The name it was asked for by. */
-  readonly name: TiktokenEncoding;
+  /** The name it was asked for by, or loaded under. */
+  readonly name: EncodingName;
+  /**
+   * True if text is cut by the engine's own scanner. False for a loaded file whose pattern is none of those it knows: that
+   * runs as a regular expression, in linear time as well, but slower.
+   */
+  readonly isFast: boolean;
   /**
    * Tokens of `text`. Text of a special token in `allowedSpecial` becomes that token; any text in `disallowedSpecial`
    * throws, allowed or not; other special-token text is ordinary text. "all" names every special token, for
@@ -93,6 +130,7 @@ export interface TiktokenBPE {
 export class Tiktoken implements Encoding {
   constructor(ranks: TiktokenBPE, extendedSpecialTokens?: Record<string, number>);
   readonly name: TiktokenEncoding;
+  readonly isFast: boolean;
   encode: Encoding["encode"];
   encodeTyped: Encoding["encodeTyped"];
   decode: Encoding["decode"];

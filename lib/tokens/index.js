@@ -3,6 +3,7 @@
 
 const { countChatTokens, encodeChat } = require("./chat.js");
 const { encodingForModel, getEncoding, getEncodingNameForModel } = require("./encoding.js");
+const { loadEncoding } = require("./load.js");
 const { Tiktoken } = require("./js-tiktoken/tiktoken.js");
 
 module.exports = {
@@ -12,4 +13,5 @@ module.exports = {
   encodingForModel,
   getEncoding,
   getEncodingNameForModel,
+  loadEncoding,
 };

@@ -54,6 +54,8 @@ const FAMILIES = {
 };
 
 const ENCODINGS = Object.keys(FAMILIES);
+/** Encodings that were loaded from files, by name: their numbers on the native side, and what `getEncoding` gives. */
+const loaded = new Map();
 
 const ENCODING_OF = new Map(
   Object.entries(FAMILIES).flatMap(([encoding, models]) => models.map((model) => [model, encoding])),
@@ -94,13 +96,29 @@ function encodingForName(model) {
   );
 }
 
+/** Whether an option names an encoding, or is one. */
+function isEncoding(value) {
+  const name = nameOfEncoding(value);
+  return ENCODINGS.includes(name) || loaded.has(name);
+}
+
+/** The name of an encoding that is given by name or as `getEncoding` or `loadEncoding` gave it. */
+function nameOfEncoding(value) {
+  return typeof value === "object" && value !== null ? value.name : value;
+}
+
 /** The name of an encoding, checked. */
-function checkEncoding(name) {
-  if (ENCODINGS.includes(name)) return name;
+function checkEncoding(value) {
+  if (isEncoding(value)) return nameOfEncoding(value);
+  const name = nameOfEncoding(value);
   throw new RangeError(
-    `Unknown encoding ${shown(name)}: the nearest known is "${nearest(String(name), ENCODINGS)}". ` +
-      `There are ${ENCODINGS.join(", ")}`,
+    `Unknown encoding ${shown(name)}: the nearest known is "${nearest(String(name), knownNames())}". ` +
+      `There are ${knownNames().join(", ")}`,
   );
+}
+
+function knownNames() {
+  return [...ENCODINGS, ...loaded.keys()];
 }
 
 /** A value as errors show it. */
@@ -133,4 +151,15 @@ function encodingIn({ encoding, model } = {}) {
   return model === undefined ? "cl100k_base" : encodingForName(model);
 }
 
-module.exports = { ENCODINGS, checkEncoding, encodingForName, encodingIn, encodingOf, shown };
+module.exports = {
+  ENCODINGS,
+  checkEncoding,
+  encodingForName,
+  encodingIn,
+  encodingOf,
+  isEncoding,
+  knownNames,
+  loaded,
+  nameOfEncoding,
+  shown,
+};

@@ -2,7 +2,7 @@
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { encodingOf } = require("./models.js");
+const { encodingOf, nameOfEncoding } = require("./models.js");
 
 /**
  * The encoding asked for; for "auto" that of the model which answered first: what was counted stays so when another one
@@ -10,7 +10,7 @@ const { encodingOf } = require("./models.js");
  * the first answer, and where no one asks.
  */
 function encodingOfTranscript(wanted, messages) {
-  if (wanted !== "auto") return wanted;
+  if (wanted !== "auto") return nameOfEncoding(wanted);
   for (const message of messages) {
     const model = modelOf(message);
     if (model !== undefined) return encodingOf(model);

@@ -20,11 +20,7 @@ thread_local! {
 /// The encoding of a name, as the other functions want it; none for a name there is not.
 #[napi]
 pub fn encoding_number(name: String) -> Result<Option<u32>> {
-    guarded(|| {
-        let wanted = Tokenizer::named(&name).map(Tokenizer::name);
-        let place = Tokenizer::all().iter().position(|known| Some(known.name()) == wanted);
-        Ok(place.map(|place| place as u32))
-    })
+    guarded(|| Ok(Tokenizer::named(&name).and_then(Tokenizer::number).map(|number| number as u32)))
 }
 
 /// The special tokens of an encoding: an object's JSON, ids by their texts.
@@ -38,13 +34,19 @@ pub fn special_tokens(encoding: f64) -> Result<String> {
 }
 
 /// Writes the tokens of a string to `tokens` and gives their number. Where they are too many nothing is written, and
-/// `takeEncoded` has them.
+/// `takeEncoded` has them. `with_special`: the texts of special tokens become those, which only loaded encodings do.
 #[napi]
-pub fn encode(text: JsString<'_>, tokens: Uint32ArraySlice<'_>, encoding: f64) -> Result<u32> {
+pub fn encode(
+    text: JsString<'_>,
+    tokens: Uint32ArraySlice<'_>,
+    encoding: f64,
+    with_special: Option<bool>,
+) -> Result<u32> {
     guarded(|| {
         let mut found = WAITING.take();
         found.clear();
-        tokenizer(Some(encoding))?.encode_utf16(&units(&text)?, &mut found);
+        let with_special = with_special.unwrap_or(false);
+        tokenizer(Some(encoding))?.encode_utf16_as(&units(&text)?, with_special, &mut found);
         let count = found.len();
         if copy(&found, tokens) {
             /// Tokens for which the buffer is kept: 256 KB.
@@ -114,7 +116,7 @@ pub(super) fn tokenizer(number: Option<f64>) -> Result<&'static Tokenizer> {
     match number {
         None => Ok(Tokenizer::cl100k()),
         Some(number) => {
-            Tokenizer::all().get(number as usize).ok_or_else(|| Failure::invalid("there is no such encoding"))
+            Tokenizer::numbered(number as usize).ok_or_else(|| Failure::invalid("there is no such encoding"))
         }
     }
 }

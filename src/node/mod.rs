@@ -27,6 +27,7 @@ pub mod recall;
 pub mod session_file;
 pub mod sessions;
 pub mod validity;
+pub mod vocabulary;
 mod wire;
 
 #[cfg(feature = "fuzzing")]

@@ -10,16 +10,18 @@ const BLOCK: usize = 128;
 /// One past the last code point.
 const END: usize = 0x11_0000;
 /// Classes by number, as `src/classes.rs` has them: 0 is "none of these".
-const CLASSES: [(&str, u8); 6] = [
+const CLASSES: [(&str, u8); 7] = [
     (r"[\p{Lu}\p{Lt}]", 1),
     (r"\p{Ll}", 2),
     (r"[\p{Lm}\p{Lo}]", 3),
     (r"\p{M}", 4),
     (r"\p{N}", 5),
     (r"\s", 6),
+    (r"[\p{P}\p{S}]", 7),
 ];
 
-/// `class_blocks.bin` (block number per 128 code points) and `classes.bin` (two four-bit classes to a byte).
+/// `class_blocks.bin` (block number per 128 code points), `classes.bin` (two four-bit classes to a byte), and `han.rs`,
+/// the code points of Chinese characters.
 pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
     let mut of = vec![0u8; END];
     for (pattern, number) in CLASSES {
@@ -37,7 +39,13 @@ pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
         stage.push(u8::try_from(at).expect("fewer than 256 distinct blocks"));
     }
     let packed = blocks.concat().chunks(2).map(|two| two[0] | two[1] << 4).collect();
-    vec![("class_blocks.bin", stage), ("classes.bin", packed)]
+    let han: Vec<(u32, u32)> =
+        ranges(r"\p{Han}").into_iter().map(|(start, end)| (u32::from(start), u32::from(end))).collect();
+    vec![
+        ("class_blocks.bin", stage),
+        ("classes.bin", packed),
+        ("han.rs", format!("{han:?}").replacen('[', "&[", 1).into_bytes()),
+    ]
 }
 
 fn ranges(pattern: &str) -> Vec<(char, char)> {

@@ -90,8 +90,8 @@ pub(crate) fn write(folder: &Path) {
             let number = vocabularies.len();
             let _ = writeln!(
                 code,
-                "static VOCABULARY_{number}: Vocabulary = Vocabulary {{ number: {number}, pattern: Pattern::{pattern}, end: {end}, \
-                 tables: &{} }};",
+                "static VOCABULARY_{number}: Vocabulary = Vocabulary {{ number: {number}, pattern: Pattern::{pattern}, \
+                 words: Words::Laid(Laid {{ end: {end}, tables: &{} }}) }};",
                 tables.to_uppercase()
             );
             vocabularies.push(key);
@@ -100,7 +100,7 @@ pub(crate) fn write(folder: &Path) {
         let special: Vec<(u32, String)> = special.into_iter().collect();
         let _ = writeln!(
             rows,
-            "    Tokenizer {{ name: {name:?}, vocabulary: &VOCABULARY_{number}, special: &{special:?} }},"
+            "    Tokenizer {{ name: {name:?}, vocabulary: &VOCABULARY_{number}, special: &{special:?}, loaded: None }},"
         );
     }
     let _ = writeln!(code, "pub(super) const VOCABULARIES: usize = {};", vocabularies.len());

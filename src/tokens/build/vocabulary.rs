@@ -25,7 +25,7 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
         ("trie_roots", le32(&trie.roots)),
         ("trie_tails", trie.tails),
         ("single_bytes", (0..256).map(|id| tokens[id][0]).collect()),
-        ("bridges", bridges(tokens)),
+        ("bridges", packing::bridges(tokens.iter().map(Vec::as_slice))),
     ]
 }
 
@@ -67,26 +67,4 @@ fn pair_filter(pairs: &[(u32, u32)]) -> Vec<u8> {
         words[word] |= bits;
     }
     words.iter().flat_map(|n| n.to_le_bytes()).collect()
-}
-
-/// One bit per (last byte before, lead byte E0 to FF, its first continuation byte): set if some token runs across such
-/// a character boundary. Where it is clear, text can be cut in two without changing its tokens.
-fn bridges(tokens: &[Vec<u8>]) -> Vec<u8> {
-    let mut bits = vec![0u8; 1 << 16];
-    let mut set = |before: u8, lead: u8, next: u8| {
-        let at = usize::from(before) << 11 | usize::from(lead & 31) << 6 | usize::from(next & 63);
-        bits[at >> 3] |= 1 << (at & 7);
-    };
-    for token in tokens {
-        for at in 1..token.len() {
-            if token[at] < 0xe0 {
-                continue;
-            }
-            match token.get(at + 1) {
-                Some(&next) => set(token[at - 1], token[at], next),
-                None => (0x80..=0xbf).for_each(|next| set(token[at - 1], token[at], next)),
-            }
-        }
-    }
-    bits
 }

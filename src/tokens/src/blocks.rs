@@ -58,7 +58,7 @@ pub(crate) fn flood(from: u64, within: u64) -> u64 {
 
 /// Starts inside runs of white space: after the last line break, and at the last character if that is no line break,
 /// for it may belong to what follows. A run that reaches the block's end is one piece as far as is known, as it is at
-/// the end of the text.
+/// the end of the text. `kept` are last characters that belong to nothing that follows.
 ///
 /// In `a⏎␠␠b` the break ends a piece, and the last space belongs to `b`:
 ///
@@ -71,11 +71,11 @@ pub(crate) fn flood(from: u64, within: u64) -> u64 {
 /// starts        . . 1 1 .   so the pieces are a, ⏎, ␠, ␠b
 /// ```
 #[inline(always)]
-pub(crate) fn inner_white_starts(white: u64, gap: u64, all: u64) -> u64 {
+pub(crate) fn inner_white_starts(white: u64, gap: u64, kept: u64, all: u64) -> u64 {
     let solid = all & !white;
     let settled = u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0);
     let line_break = white & !gap;
-    let last_gap = gap & !(white >> 1);
+    let last_gap = gap & !(white >> 1) & !kept;
     let mut after_break = line_break << 1 & gap;
     if after_break != 0 {
         after_break &= !gaps_before(line_break, gap);
@@ -119,7 +119,7 @@ mod tests {
     fn the_examples_are_true() {
         assert_eq!(flood(bits(". 1"), bits("1 1 1 . . . 1 1 1")), bits(". 1 1"));
         let (white, gap) = (bits(". 1 1 1 ."), bits(". . 1 1 ."));
-        assert_eq!(inner_white_starts(white, gap, bits("1 1 1 1 1")), bits(". . 1 1 ."));
+        assert_eq!(inner_white_starts(white, gap, 0, bits("1 1 1 1 1")), bits(". . 1 1 ."));
         assert_eq!(digit_triples(bits("1 1 1 1 1 1 1")), bits("1 . . 1 . . 1"));
     }
 }

@@ -4,9 +4,9 @@
 
 /// What a pattern sees in a character. Every class is a bit, so that a set of classes is a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(u16)]
 pub(crate) enum Class {
-    /// None of the others: punctuation, symbols, controls.
+    /// None of the others: controls, what Unicode has not assigned.
     Other = 1,
     /// `\p{Lu}`, `\p{Lt}`
     Upper = 1 << 1,
@@ -22,18 +22,20 @@ pub(crate) enum Class {
     Space = 1 << 6,
     /// `\r` or `\n`
     Newline = 1 << 7,
+    /// `[\p{P}\p{S}]`
+    Symbol = 1 << 8,
 }
 
 /// Some classes.
 #[derive(Clone, Copy)]
-pub(crate) struct Set(u8);
+pub(crate) struct Set(u16);
 
 impl Set {
     pub(crate) const fn of(classes: &[Class]) -> Self {
         let mut bits = 0;
         let mut rest = classes;
         while let [class, others @ ..] = rest {
-            bits |= *class as u8;
+            bits |= *class as u16;
             rest = others;
         }
         Self(bits)
@@ -41,14 +43,14 @@ impl Set {
 
     #[inline(always)]
     pub(crate) fn has(self, class: Class) -> bool {
-        self.0 & class as u8 != 0
+        self.0 & class as u16 != 0
     }
 }
 
 /// `\p{L}`
 pub(crate) const LETTER: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless]);
 /// `[^\s\p{L}\p{N}]`
-pub(crate) const SYMBOL: Set = Set::of(&[Class::Other, Class::Mark]);
+pub(crate) const SYMBOL: Set = Set::of(&[Class::Other, Class::Symbol, Class::Mark]);
 
 static BLOCKS: &[u8; 8704] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
 static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"));
@@ -66,8 +68,37 @@ pub(crate) fn of(code_point: u32) -> Class {
         5 => Class::Number,
         6 if code_point == 0x0a || code_point == 0x0d => Class::Newline,
         6 => Class::Space,
+        7 => Class::Symbol,
         _ => Class::Other,
     }
+}
+
+/// Code points of Chinese characters, first and last of each range: `\p{Han}`.
+#[expect(clippy::unreadable_literal, reason = "no one reads the numbers there")]
+static HAN: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/han.rs"));
+
+/// Whether the character at `at` is a Chinese one.
+#[inline(always)]
+pub(crate) fn is_han(text: &[u8], at: usize) -> bool {
+    let Some(point) = beyond_ascii(text, at) else { return false };
+    if (0x4e00..=0x9fff).contains(&point) {
+        return true;
+    }
+    let after = HAN.partition_point(|&(_, last)| last < point);
+    HAN.get(after).is_some_and(|&(first, _)| first <= point)
+}
+
+/// The code point at `at`, if it is not ASCII.
+#[inline(always)]
+pub(crate) fn beyond_ascii(text: &[u8], at: usize) -> Option<u32> {
+    let lead = text.get(at).copied().filter(|&lead| lead >= 0x80)?;
+    let next = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3f);
+    let lead = u32::from(lead);
+    Some(match lead {
+        0x80..=0xdf => (lead & 0x1f) << 6 | next(1),
+        0xe0..=0xef => (lead & 0x0f) << 12 | next(1) << 6 | next(2),
+        _ => (lead & 0x07) << 18 | next(1) << 12 | next(2) << 6 | next(3),
+    })
 }
 
 /// The character at `at`: its class and its length in bytes; `None` at the end of the text.
@@ -77,13 +108,12 @@ pub(crate) fn at(text: &[u8], at: usize) -> Option<(Class, usize)> {
     if lead < 0x80 {
         return Some((ASCII.get(usize::from(lead)).copied().unwrap_or(Class::Other), 1));
     }
-    let next = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3f);
-    let lead = u32::from(lead);
-    Some(match lead {
-        0x80..=0xdf => (of((lead & 0x1f) << 6 | next(1)), 2),
-        0xe0..=0xef => (of((lead & 0x0f) << 12 | next(1) << 6 | next(2)), 3),
-        _ => (of((lead & 0x07) << 18 | next(1) << 12 | next(2) << 6 | next(3)), 4),
-    })
+    let len = match lead {
+        0x80..=0xdf => 2,
+        0xe0..=0xef => 3,
+        _ => 4,
+    };
+    beyond_ascii(text, at).map(|point| (of(point), len))
 }
 
 /// The ASCII half of the table, spelled out: one load in the hottest loop. A test holds it against [`of`].
@@ -104,6 +134,7 @@ const fn ascii() -> [Class; 128] {
                 b'0'..=b'9' => Class::Number,
                 b'\n' | b'\r' => Class::Newline,
                 b'\t' | 0x0b | 0x0c | b' ' => Class::Space,
+                b'!'..=b'~' => Class::Symbol,
                 _ => Class::Other,
             };
         }

@@ -12,7 +12,7 @@ use super::{
     merge::Scratch,
     packing::LONGEST_TOKEN,
     spans::{self, Seen},
-    vocabulary::Vocabulary,
+    vocabulary::{Vocabulary, Words},
 };
 
 /// What counting by one vocabulary needs between texts: about 2.3 MB once the cache is full.
@@ -32,8 +32,8 @@ const GROUP: usize = 64;
 impl Counter {
     pub(crate) fn new(vocabulary: &'static Vocabulary) -> Self {
         static TOUCHED: [Once; super::VOCABULARIES] = [const { Once::new() }; super::VOCABULARIES];
-        if let Some(once) = TOUCHED.get(vocabulary.number) {
-            once.call_once(|| vocabulary.touch());
+        if let (Some(once), Words::Laid(laid)) = (TOUCHED.get(vocabulary.number), &vocabulary.words) {
+            once.call_once(|| laid.touch());
         }
         Self {
             vocabulary,

@@ -93,7 +93,7 @@ const LONG: u8 = u8::MAX;
 
 impl Spelled {
     pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
-        Self { words: vec![[0; WORD]; vocabulary.end as usize] }
+        Self { words: vec![[0; WORD]; vocabulary.end() as usize] }
     }
 
     /// Appends the bytes of tokens to `text`. What no ordinary token is called is asked of `special`; if it is no token

@@ -5,7 +5,7 @@
 use super::simd::Avx2;
 use super::{
     blocks::BLOCK,
-    pattern::{Block, Cl100k, Gpt2, O200k, Pattern, Pretokenizer},
+    pattern::{Block, Pretokenizer, by_hand},
     simd::{Classify, Portable},
     vocabulary::Vocabulary,
 };
@@ -49,11 +49,14 @@ impl Ends {
             self.places.truncate(BATCH + BLOCK);
             self.places.shrink_to_fit();
         }
-        match vocabulary.pattern {
-            Pattern::Cl100k => self.find_as::<Cl100k>(scanner, vocabulary, text, at),
-            Pattern::O200k => self.find_as::<O200k>(scanner, vocabulary, text, at),
-            Pattern::Gpt2 => self.find_as::<Gpt2>(scanner, vocabulary, text, at),
-        }
+        by_hand!(
+            vocabulary.pattern,
+            Known => self.find_as::<Known>(scanner, vocabulary, text, at),
+            stages => stages.find(text, at, |end| {
+                self.push(end);
+                self.count < BATCH
+            })
+        );
     }
 
     #[inline(always)]
@@ -132,7 +135,7 @@ fn find_with<P: Pretokenizer>(
             &padded
         });
         let masks = classify.masks(bytes);
-        let valid = masks.beyond.trailing_zeros().min(rest.len().min(BLOCK) as u32);
+        let valid = P::beyond(classify, bytes, &masks).trailing_zeros().min(rest.len().min(BLOCK) as u32);
         let is_end = valid as usize == rest.len();
         let starts = P::starts(classify, &Block { bytes, masks, valid, is_end }) & !1;
         ends.push_bits(at, starts);

@@ -44,6 +44,7 @@
 //!   so, not where the text began, are found again around the change.
 //! - Remembering spans at first sight: a tenth slower there, whether each is counted alone or runs of them together.
 
+mod added;
 mod blocks;
 mod cache;
 mod classes;
@@ -51,8 +52,11 @@ mod count;
 mod encode;
 mod ends;
 pub mod estimate;
+mod laid;
+mod load;
 mod merge;
 mod packing;
+mod paired;
 mod pattern;
 mod simd;
 mod spans;
@@ -60,16 +64,23 @@ mod utf16;
 mod vocabulary;
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     error::Error,
     fmt,
     hash::{Hash, Hasher},
 };
 
-pub use self::ends::Scanner;
+#[cfg(feature = "fuzzing")]
+pub use self::load::read_anything;
 use self::{
+    added::Part,
     encodings::{TOKENIZERS, VOCABULARIES},
+    load::Loaded,
     vocabulary::Vocabulary,
+};
+pub use self::{
+    ends::Scanner,
+    load::{LoadError, LoadOptions, MOST_FILE_BYTES},
 };
 
 /// What the build script makes of the table in `build/encodings.rs`.
@@ -77,8 +88,9 @@ use self::{
 mod encodings {
     use super::{
         Tokenizer,
+        laid::{Laid, Tables},
         pattern::Pattern,
-        vocabulary::{Tables, Vocabulary},
+        vocabulary::{Vocabulary, Words},
     };
 
     include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
@@ -94,6 +106,8 @@ struct Kept {
 
 thread_local! {
     static KEPT: [Cell<Option<Box<Kept>>>; VOCABULARIES] = const { [const { Cell::new(None) }; VOCABULARIES] };
+    /// The same for those that were loaded.
+    static KEPT_OF_LOADED: RefCell<Vec<Option<Box<Kept>>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Longest buffer kept for the next text.
@@ -114,6 +128,8 @@ pub struct Tokenizer {
     vocabulary: &'static Vocabulary,
     /// By id.
     special: &'static [(u32, &'static str)],
+    /// Of one that was read from a file.
+    loaded: Option<&'static Loaded>,
 }
 
 impl Tokenizer {
@@ -157,7 +173,17 @@ impl Tokenizer {
     /// The same count by a chosen scanner and without remembered spans, for tests and measurements.
     #[must_use]
     pub fn count_with(&self, scanner: Scanner, text: &str) -> usize {
-        self.with_kept(|kept| kept.counter.count_pieces(scanner, text.as_bytes()))
+        self.with_kept(|kept| {
+            let mut total = 0;
+            self.parts(text.as_bytes(), false, &mut |part| {
+                total += match part {
+                    Part::Text(text) => kept.counter.count_pieces(scanner, text.as_bytes()),
+                    Part::Token(_) => 1,
+                };
+                true
+            });
+            total
+        })
     }
 
     /// Tokens of UTF-16 text; a lone surrogate counts as U+FFFD.
@@ -165,7 +191,7 @@ impl Tokenizer {
     pub fn count_utf16(&self, units: &[u16]) -> usize {
         self.with_kept(|kept| {
             utf16::append(units, &mut kept.text);
-            kept.counter.count(&kept.text, usize::MAX)
+            self.count_parts(&mut kept.counter, &kept.text, usize::MAX)
         })
         .unwrap_or(usize::MAX)
     }
@@ -173,7 +199,7 @@ impl Tokenizer {
     /// Tokens of `text` if they are at most `limit`; stops soon after passing it.
     #[must_use]
     pub fn count_till_limit(&self, text: &str, limit: usize) -> Option<usize> {
-        self.with_kept(|kept| kept.counter.count(text.as_bytes(), limit))
+        self.with_kept(|kept| self.count_parts(&mut kept.counter, text.as_bytes(), limit))
     }
 
     /// [`Self::count_till_limit`] of UTF-16 text.
@@ -181,7 +207,7 @@ impl Tokenizer {
     pub fn count_utf16_till_limit(&self, units: &[u16], limit: usize) -> Option<usize> {
         self.with_kept(|kept| {
             utf16::append(units, &mut kept.text);
-            kept.counter.count(&kept.text, limit)
+            self.count_parts(&mut kept.counter, &kept.text, limit)
         })
     }
 
@@ -189,15 +215,80 @@ impl Tokenizer {
     #[must_use]
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::with_capacity(text.len() / 3);
-        self.with_kept(|kept| kept.counter.encode(text.as_bytes(), &mut tokens));
+        self.with_kept(|kept| self.encode_parts(&mut kept.counter, text.as_bytes(), false, &mut tokens));
+        tokens
+    }
+
+    /// Tokens of `text` in order, those of its special tokens among them. Only encodings that were loaded make them.
+    #[must_use]
+    pub fn encode_with_special(&self, text: &str) -> Vec<u32> {
+        let mut tokens = Vec::with_capacity(text.len() / 3);
+        self.with_kept(|kept| self.encode_parts(&mut kept.counter, text.as_bytes(), true, &mut tokens));
         tokens
     }
 
     /// Appends the tokens of UTF-16 text; a lone surrogate is U+FFFD.
     pub fn encode_utf16(&self, units: &[u16], tokens: &mut Vec<u32>) {
+        self.encode_utf16_as(units, false, tokens);
+    }
+
+    /// The same, `with_special` as [`Self::encode_with_special`] does it.
+    pub fn encode_utf16_as(&self, units: &[u16], with_special: bool, tokens: &mut Vec<u32>) {
         self.with_kept(|kept| {
             utf16::append(units, &mut kept.text);
-            kept.counter.encode(&kept.text, tokens);
+            self.encode_parts(&mut kept.counter, &kept.text, with_special, tokens);
+        });
+    }
+
+    /// Hands the parts of UTF-8 text to `take`, until it returns false.
+    fn parts(&self, text: &[u8], with_special: bool, take: &mut dyn FnMut(Part<'_>) -> bool) {
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        match self.loaded.map(|loaded| &loaded.preparation).filter(|preparation| !preparation.is_idle()) {
+            Some(preparation) => preparation.parts(text, with_special, take),
+            None => {
+                take(Part::Text(text));
+            }
+        }
+    }
+
+    /// Tokens of valid UTF-8 text if they are at most `limit`.
+    #[inline(always)]
+    fn count_parts(&self, counter: &mut count::Counter, text: &[u8], limit: usize) -> Option<usize> {
+        if self.loaded.is_none() {
+            return counter.count(text, limit);
+        }
+        let mut total = Some(0);
+        self.parts(text, false, &mut |part| {
+            total = total.and_then(|total: usize| {
+                let added = match part {
+                    Part::Text(text) => counter.count(text.as_bytes(), limit - total)?,
+                    Part::Token(_) => 1,
+                };
+                Some(total + added).filter(|&total| total <= limit)
+            });
+            total.is_some()
+        });
+        total
+    }
+
+    /// Appends the tokens of valid UTF-8 text.
+    #[inline(always)]
+    fn encode_parts(
+        &self,
+        counter: &mut count::Counter,
+        text: &[u8],
+        with_special: bool,
+        tokens: &mut Vec<u32>,
+    ) {
+        if self.loaded.is_none() {
+            return counter.encode(text, tokens);
+        }
+        self.parts(text, with_special, &mut |part| {
+            match part {
+                Part::Text(text) => counter.encode(text.as_bytes(), tokens),
+                Part::Token(id) => tokens.push(id),
+            }
+            true
         });
     }
 
@@ -223,7 +314,7 @@ impl Tokenizer {
                     token: tokens.get(position).copied().unwrap_or_default(),
                     position,
                     encoding: self.name,
-                    last: self.vocabulary.end - 1,
+                    last: self.vocabulary.end().saturating_sub(1),
                 }),
             }
         })
@@ -238,22 +329,43 @@ impl Tokenizer {
     /// half-done behind.
     fn with_kept<T>(&self, task: impl FnOnce(&mut Kept) -> T) -> T {
         let number = self.vocabulary.number;
-        let taken = KEPT.try_with(|all| all.get(number).and_then(Cell::take));
-        let mut kept = taken.ok().flatten().unwrap_or_else(|| {
+        let taken = KEPT.try_with(|all| all.get(number).map(Cell::take));
+        let taken =
+            taken.ok().and_then(|taken| taken.unwrap_or_else(|| take_of_loaded(number - VOCABULARIES)));
+        let mut kept = taken.unwrap_or_else(|| {
             Box::new(Kept { counter: count::Counter::new(self.vocabulary), text: Vec::new(), spelled: None })
         });
         let result = task(&mut kept);
         kept.text.clear();
         kept.text.shrink_to(KEPT_BUFFER_BYTES);
         // A thread that is ending has no place to keep it.
-        let _ = KEPT.try_with(|all| all.get(number).map(|cell| cell.set(Some(kept))));
+        let _ = KEPT.try_with(|all| match all.get(number) {
+            Some(cell) => cell.set(Some(kept)),
+            None => put_of_loaded(number - VOCABULARIES, kept),
+        });
         result
     }
 }
 
+fn take_of_loaded(number: usize) -> Option<Box<Kept>> {
+    KEPT_OF_LOADED.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take)).ok().flatten()
+}
+
+fn put_of_loaded(number: usize, kept: Box<Kept>) {
+    let _ = KEPT_OF_LOADED.try_with(|all| {
+        let mut all = all.borrow_mut();
+        if all.len() <= number {
+            all.resize_with(number + 1, || None);
+        }
+        if let Some(place) = all.get_mut(number) {
+            *place = Some(kept);
+        }
+    });
+}
+
 impl PartialEq for Tokenizer {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.name == other.name && self.vocabulary.number == other.vocabulary.number
     }
 }
 

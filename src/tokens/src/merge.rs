@@ -37,8 +37,10 @@
 //! ```
 
 use super::{
+    laid::{Found, Laid, Longest, Token},
     packing::{self, ID_BITS, LEN_BITS, LONGEST_TOKEN},
-    vocabulary::{Found, Longest, Token, Vocabulary},
+    paired::Joiner,
+    vocabulary::{Vocabulary, Words},
 };
 
 /// Buffers a merge needs, kept between pieces.
@@ -54,6 +56,7 @@ pub(crate) struct Scratch {
     /// The last long run of one byte, and the longest token in it.
     run: Run,
     shorter: Shorter,
+    joiner: Joiner,
 }
 
 /// The longest tokens that are proper prefixes of others, as far as they were asked for lately.
@@ -69,7 +72,7 @@ impl Shorter {
     #[inline(always)]
     fn at(
         &mut self,
-        vocabulary: &Vocabulary,
+        vocabulary: &Laid,
         piece: &[u8],
         at: usize,
         token: Token,
@@ -116,7 +119,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn of(vocabulary: &Vocabulary, longest: Longest) -> Self {
+    fn of(vocabulary: &Laid, longest: Longest) -> Self {
         Self { token: vocabulary.token(longest.found), shorter: longest.shorter }
     }
 }
@@ -124,6 +127,13 @@ impl Candidate {
 impl Scratch {
     /// Fills `tokens` with the byte-pair encoding of `piece`.
     pub(crate) fn encode(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+        match &vocabulary.words {
+            Words::Laid(laid) => self.encode_laid(laid, piece),
+            Words::Paired(paired) => self.joiner.encode(paired, piece, &mut self.tokens),
+        }
+    }
+
+    fn encode_laid(&mut self, vocabulary: &Laid, piece: &[u8]) {
         self.tokens.clear();
         let Some(first) = vocabulary.longest(piece) else { return };
         // Most pieces are one token.
@@ -137,6 +147,13 @@ impl Scratch {
     /// The number of tokens in the byte-pair encoding of `piece`.
     #[inline(always)]
     pub(crate) fn count(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> usize {
+        let vocabulary = match &vocabulary.words {
+            Words::Laid(laid) => laid,
+            Words::Paired(paired) => {
+                self.joiner.encode(paired, piece, &mut self.tokens);
+                return self.tokens.len();
+            }
+        };
         match vocabulary.longest(piece) {
             None => 0,
             Some(first) if first.found.len == piece.len() => 1,
@@ -148,7 +165,7 @@ impl Scratch {
     }
 
     /// Fills `tokens` with the encoding of a piece that is no token and starts with `first`.
-    fn walk(&mut self, vocabulary: &Vocabulary, piece: &[u8], first: Longest) {
+    fn walk(&mut self, vocabulary: &Laid, piece: &[u8], first: Longest) {
         self.tokens.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
@@ -203,7 +220,7 @@ impl Scratch {
 
     /// The longest token at a place of a long piece: in a run of one byte it is the same at every place, and finding it
     /// anew would take a hundred steps at each.
-    fn longest_at(&mut self, vocabulary: &Vocabulary, piece: &[u8], at: usize) -> Option<Candidate> {
+    fn longest_at(&mut self, vocabulary: &Laid, piece: &[u8], at: usize) -> Option<Candidate> {
         let ahead = at..at + LONGEST_TOKEN;
         if let Some(token) = self.run.token
             && self.run.start <= at
@@ -232,7 +249,7 @@ impl Scratch {
     #[expect(clippy::too_many_arguments, reason = "the walk's state, in registers")]
     fn recall(
         &mut self,
-        vocabulary: &Vocabulary,
+        vocabulary: &Laid,
         piece: &[u8],
         at: usize,
         last: Token,
@@ -279,7 +296,7 @@ impl Scratch {
     reason = "the walk's state, in registers: most of it is known to the compiler at each call"
 )]
 fn longest_fitting(
-    vocabulary: &Vocabulary,
+    vocabulary: &Laid,
     prefixes: &mut Shorter,
     piece: &[u8],
     at: usize,
@@ -303,7 +320,7 @@ fn longest_fitting(
 /// `is_longest` says that no longer token stands where `left` does, so a merge of all of it need not be looked for.
 #[inline(always)]
 fn compatible(
-    vocabulary: &Vocabulary,
+    vocabulary: &Laid,
     piece: &[u8],
     boundary: usize,
     mut left: Token,

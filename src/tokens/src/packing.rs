@@ -61,3 +61,43 @@ pub(crate) fn pair(left: u32, right: u32) -> u64 {
 pub(crate) fn filter(hash: u64, words: usize) -> (usize, u64) {
     (hash as usize & (words - 1), 1 << (hash >> 20 & 63) | 1 << (hash >> 26 & 63))
 }
+
+/// Bytes a character can end with, those a character of three bytes or more can begin with, and its second bytes.
+const LAST_BYTES: usize = 0xc0;
+const LEADS: usize = 0xf5 - 0xe0;
+const SECOND_BYTES: usize = 64;
+
+/// The bit of a boundary between two characters: the last byte of the first, and the first two of the second, which has
+/// three or more. None where it is not one of valid UTF-8.
+#[inline(always)]
+pub(crate) fn bridge(before: u8, lead: u8, next: u8) -> Option<usize> {
+    let (before, lead) = (usize::from(before), usize::from(lead).wrapping_sub(0xe0));
+    (before < LAST_BYTES && lead < LEADS)
+        .then_some((before * LEADS + lead) * SECOND_BYTES + usize::from(next & 63))
+}
+
+/// The bit of each boundary that some token runs across. Where it is clear, text can be cut in two without changing its
+/// tokens.
+pub(crate) fn bridges<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut bits = vec![0; LAST_BYTES * LEADS * SECOND_BYTES / 8];
+    let mut set = |before: u8, lead: u8, next: u8| {
+        if let Some(at) = bridge(before, lead, next)
+            && let Some(byte) = bits.get_mut(at >> 3)
+        {
+            *byte |= 1 << (at & 7);
+        }
+    };
+    for token in tokens {
+        for pair in token.windows(2).enumerate() {
+            let (at, &[before, lead]) = pair else { continue };
+            if lead < 0xe0 {
+                continue;
+            }
+            match token.get(at + 2) {
+                Some(&next) => set(before, lead, next),
+                None => (0x80..=0xbf).for_each(|next| set(before, lead, next)),
+            }
+        }
+    }
+    bits
+}

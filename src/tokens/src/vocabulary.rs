@@ -1,243 +1,37 @@
-//! A vocabulary: static tables laid out by the build script and read in place.
-//!
-//! Nothing is parsed or built at load; the tables are little-endian arrays in the program's read-only data, and those
-//! of a vocabulary no one asks for are never paged in. An id beyond the vocabulary has no bytes; no function here panics
-//! on one. The widths of all fields are in `packing`.
-//!
-//! ```text
-//! splits        id ──▶ left half, right half, its length        " lower" = " low" + "er"
-//! trie_units    bytes ──▶ longest token they start with         "lowest" ──▶ "low", "lowe"?, "lowest"?
-//! trie_tails    the rest of a token that alone has its start
-//! pair_filter   two halves ──▶ perhaps a token, or surely not
-//! bridges       character boundaries that some token crosses
-//! ```
+//! A vocabulary: the pattern text is cut by, and the words its pieces are made of.
 
-use super::packing::{self, BASE_BITS, LABEL_BITS, LEAF, LONGEST_TOKEN, NO_BYTE, SPLIT_BYTES, TOKEN};
-use super::pattern::Pattern;
-
-/// Where the arrays of some ranks lie.
-pub(crate) struct Tables {
-    pub(crate) splits: &'static [u8],
-    pub(crate) pair_filter: &'static [u8],
-    pub(crate) trie_units: &'static [u8],
-    pub(crate) trie_roots: &'static [u8],
-    pub(crate) trie_tails: &'static [u8],
-    pub(crate) single_bytes: &'static [u8; 256],
-    pub(crate) bridges: &'static [u8],
-}
+use super::{laid::Laid, packing, paired::Paired, pattern::Pattern};
 
 /// What text is cut and merged by.
 pub(crate) struct Vocabulary {
     /// Its place among all, for what is kept per vocabulary.
     pub(crate) number: usize,
     pub(crate) pattern: Pattern,
-    /// One past its highest token. The tables may go on: r50k_base reads those of p50k_base.
-    pub(crate) end: u32,
-    pub(crate) tables: &'static Tables,
+    pub(crate) words: Words,
 }
 
-/// A token and its length in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) id: u32,
-    pub(crate) len: usize,
-}
-
-/// A token found at the start of a text: where it is in the trie, and its length in bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Found {
-    unit: u32,
-    pub(crate) len: usize,
-}
-
-/// The longest token a text starts with, and the next shorter one, unless that is a single byte.
-#[derive(Clone, Copy)]
-pub(crate) struct Longest {
-    pub(crate) found: Found,
-    pub(crate) shorter: Option<Found>,
-}
-
-#[inline(always)]
-fn u32_at(table: &[u8], index: usize) -> u32 {
-    table.get(index * 4..).and_then(|rest| rest.first_chunk()).map_or(0, |&bytes| u32::from_le_bytes(bytes))
-}
-
-#[inline(always)]
-fn u64_at(table: &[u8], at: usize) -> u64 {
-    table.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |&bytes| u64::from_le_bytes(bytes))
-}
-
-#[inline(always)]
-fn base(unit: u32) -> u32 {
-    unit >> LABEL_BITS & ((1 << BASE_BITS) - 1)
-}
-
-#[inline(always)]
-fn is_child(unit: u32, byte: u8) -> bool {
-    unit & ((1 << LABEL_BITS) - 1) == u32::from(byte)
+/// The tokens and how they merge.
+pub(crate) enum Words {
+    /// Of a vocabulary that is built in.
+    Laid(Laid),
+    /// Of one that was read from a file.
+    Paired(Box<Paired>),
 }
 
 impl Vocabulary {
-    /// The two tokens whose merge makes `token`; a single byte is its own two halves.
-    #[inline(always)]
-    pub(crate) fn halves(&self, token: Token) -> (Token, Token) {
-        let split = u64_at(self.tables.splits, token.id as usize * SPLIT_BYTES);
-        let ((left, right), right_len) = (packing::halves(split), packing::right_len(split));
-        (Token { id: left, len: token.len.saturating_sub(right_len) }, Token { id: right, len: right_len })
+    /// One past its highest token.
+    pub(crate) fn end(&self) -> u32 {
+        match &self.words {
+            Words::Laid(laid) => laid.end,
+            Words::Paired(paired) => paired.end(),
+        }
     }
 
-    /// Appends the bytes of a token: its halves, their halves, down to single bytes. False for an id that is no token's.
+    /// Appends the bytes of a token. False for an id that is no token's.
     pub(crate) fn spell(&self, id: u32, text: &mut Vec<u8>) -> bool {
-        if id >= self.end {
-            return false;
-        }
-        // A token has at most 128 bytes, so at most 127 right halves wait.
-        let mut waiting = [0; LONGEST_TOKEN];
-        let (mut id, mut depth) = (id, 0_usize);
-        loop {
-            if let Some(&byte) = self.tables.single_bytes.get(id as usize) {
-                text.push(byte);
-                let Some(&next) = depth.checked_sub(1).and_then(|top| waiting.get(top)) else { return true };
-                (id, depth) = (next, depth - 1);
-            } else {
-                let (left, right) = packing::halves(u64_at(self.tables.splits, id as usize * SPLIT_BYTES));
-                // What has no halves and is no byte is a gap in the ids.
-                let Some(place) = waiting.get_mut(depth).filter(|_| left != id) else { return false };
-                *place = right;
-                (id, depth) = (left, depth + 1);
-            }
-        }
-    }
-
-    /// Whether merging two tokens makes one of lower id than `ceiling`. `bytes` gives those of both together.
-    ///
-    /// The filter answers most; what passes it is looked up in the trie. The halves decide: other tokens may have the
-    /// same bytes together.
-    #[inline(always)]
-    pub(crate) fn merges_below<'text>(
-        &self,
-        ceiling: u32,
-        left: Token,
-        right: Token,
-        bytes: impl FnOnce() -> Option<&'text [u8]>,
-    ) -> bool {
-        let words = self.tables.pair_filter.len() / 8;
-        let (word, bits) = packing::filter(packing::pair(left.id, right.id), words);
-        if u64_at(self.tables.pair_filter, word * 8) & bits != bits {
-            return false;
-        }
-        self.is_token_of(ceiling, left, right, bytes().unwrap_or_default())
-    }
-
-    /// Whether `bytes` are a token of lower id than `ceiling` with these halves.
-    #[inline(never)]
-    fn is_token_of(&self, ceiling: u32, left: Token, right: Token, bytes: &[u8]) -> bool {
-        let id = self.exactly(bytes);
-        id.is_some_and(|id| id < ceiling && self.halves(Token { id, len: bytes.len() }) == (left, right))
-    }
-
-    /// The token of just these bytes.
-    #[inline(always)]
-    fn exactly(&self, bytes: &[u8]) -> Option<u32> {
-        let (&first, rest) = bytes.split_first()?;
-        let mut unit = u32_at(self.tables.trie_roots, usize::from(first));
-        let mut at = 1;
-        for &byte in rest {
-            if unit & LEAF != 0 {
-                break;
-            }
-            unit = u32_at(self.tables.trie_units, (base(unit) ^ u32::from(byte)) as usize);
-            if !is_child(unit, byte) {
-                return None;
-            }
-            at += 1;
-        }
-        let rest = bytes.get(at..)?;
-        match unit & (TOKEN | LEAF) {
-            LEAF => {
-                let (token, tail) = self.tail(base(unit));
-                (token.len == rest.len() && starts_with(rest, tail, token.len)).then_some(token.id)
-            }
-            0 => None,
-            _ => rest.is_empty().then(|| self.id(Found { unit, len: at })),
-        }
-    }
-
-    /// The id of a token that was found. It costs a load of its own, and who only counts whole words does not need it.
-    #[inline(always)]
-    pub(crate) fn id(&self, found: Found) -> u32 {
-        let base = base(found.unit);
-        match found.unit & (TOKEN | LEAF) {
-            TOKEN => u32_at(self.tables.trie_units, (base ^ u32::from(NO_BYTE)) as usize) >> LABEL_BITS,
-            LEAF => self.tail(base).0.id,
-            _ => base,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn token(&self, found: Found) -> Token {
-        Token { id: self.id(found), len: found.len }
-    }
-
-    /// The longest token `text` starts with; every single byte is a token, so only empty text has none.
-    #[inline(always)]
-    pub(crate) fn longest(&self, text: &[u8]) -> Option<Longest> {
-        if self.end as usize * SPLIT_BYTES < self.tables.splits.len() - 8 {
-            self.longest_of::<true>(text)
-        } else {
-            self.longest_of::<false>(text)
-        }
-    }
-
-    /// `PART`: only tokens below `end` are of this vocabulary.
-    #[inline(always)]
-    fn longest_of<const PART: bool>(&self, text: &[u8]) -> Option<Longest> {
-        let (&first, rest) = text.split_first()?;
-        let is_ours = |found: Found| !PART || self.id(found) < self.end;
-        let mut unit = u32_at(self.tables.trie_roots, usize::from(first));
-        let mut longest = Longest { found: Found { unit, len: 1 }, shorter: None };
-        let mut len = 1;
-        for &byte in rest {
-            if unit & LEAF != 0 {
-                break;
-            }
-            unit = u32_at(self.tables.trie_units, (base(unit) ^ u32::from(byte)) as usize);
-            if !is_child(unit, byte) {
-                return Some(longest);
-            }
-            len += 1;
-            let found = Found { unit, len };
-            if unit & TOKEN != 0 && is_ours(found) {
-                longest = Longest { found, shorter: Some(longest.found) };
-            }
-        }
-        if unit & (TOKEN | LEAF) == LEAF {
-            let (token, tail) = self.tail(base(unit));
-            let found = Found { unit, len: len + token.len };
-            if starts_with(text.get(len..).unwrap_or_default(), tail, token.len) && is_ours(found) {
-                longest = Longest { found, shorter: Some(longest.found) };
-            }
-        }
-        Some(longest)
-    }
-
-    /// The id and length of a tail, and its bytes with whatever follows.
-    #[inline(always)]
-    fn tail(&self, at: u32) -> (Token, &'static [u8]) {
-        let head = self.tables.trie_tails.get(at as usize..).and_then(|rest| rest.split_first_chunk());
-        let Some((&head, tail)) = head else { return (Token { id: u32::MAX, len: 0 }, &[]) };
-        let head = u32::from_le_bytes(head);
-        (Token { id: head >> LABEL_BITS, len: (head & ((1 << LABEL_BITS) - 1)) as usize }, tail)
-    }
-
-    /// Reads every table once, in order, which the processor can do ahead. The first count of a text looks them up in no
-    /// order, and would wait anew for each line that is not in its cache.
-    pub(crate) fn touch(&self) {
-        /// Bytes of a cache line.
-        const LINE: usize = 64;
-        let Tables { splits, bridges, pair_filter, trie_tails, trie_units, .. } = self.tables;
-        for table in [splits, bridges, pair_filter, trie_tails, trie_units] {
-            std::hint::black_box(table.iter().step_by(LINE).fold(0, |all, byte| all | byte));
+        match &self.words {
+            Words::Laid(laid) => laid.spell(id, text),
+            Words::Paired(paired) => paired.spell(id, text),
         }
     }
 
@@ -246,16 +40,11 @@ impl Vocabulary {
     /// without changing its tokens.
     #[inline(always)]
     pub(crate) fn bridged(&self, before: u8, lead: u8, next: u8) -> bool {
-        let at = usize::from(before) << 11 | usize::from(lead & 31) << 6 | usize::from(next & 63);
-        self.tables.bridges.get(at >> 3).is_some_and(|byte| byte >> (at & 7) & 1 == 1)
+        let bridges = match &self.words {
+            Words::Laid(laid) => laid.tables.bridges,
+            Words::Paired(paired) => paired.bridges(),
+        };
+        let Some(at) = packing::bridge(before, lead, next) else { return true };
+        bridges.get(at >> 3).is_some_and(|byte| byte >> (at & 7) & 1 == 1)
     }
-}
-
-/// Whether `text` starts with the first `len` bytes of `tail`, at least one.
-#[inline(always)]
-fn starts_with(text: &[u8], tail: &[u8], len: usize) -> bool {
-    if let (Some(&text), Some(&tail), 1..=8) = (text.first_chunk(), tail.first_chunk(), len) {
-        return (u64::from_le_bytes(text) ^ u64::from_le_bytes(tail)) << (64 - 8 * len) == 0;
-    }
-    tail.get(..len).is_some_and(|tail| text.starts_with(tail))
 }

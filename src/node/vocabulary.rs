@@ -1,0 +1,71 @@
+//! Vocabularies from files, for JavaScript: read and laid out off its thread.
+
+use std::fs::File;
+use std::io::Read;
+
+use napi::bindgen_prelude::{Either, Uint8ArraySlice};
+use napi_derive::napi;
+
+use super::blocking::{Promise, blocking};
+use super::encode::tokenizer;
+use super::failure::{Failure, Result};
+use super::guarded::guarded;
+use crate::tokens::{LoadOptions, MOST_FILE_BYTES, Tokenizer};
+
+/// What a vocabulary's file does not say, already checked by `lib/tokens/load.js`.
+#[napi(object)]
+pub struct VocabularyOptions {
+    /// The encoding's name.
+    pub name: String,
+    /// The pattern of a tiktoken file.
+    pub pattern: Option<String>,
+    /// Texts of the special tokens of a tiktoken file, and their ids.
+    pub special_texts: Vec<String>,
+    /// Their ids, in the same order.
+    pub special_ids: Vec<u32>,
+}
+
+/// Reads a vocabulary, of a path or of bytes; the number of its encoding.
+#[napi(ts_return_type = "Promise<number>")]
+pub fn load_vocabulary(
+    file: Either<String, Uint8ArraySlice<'_>>,
+    options: VocabularyOptions,
+) -> Result<Promise<f64>> {
+    guarded(|| {
+        let file = match file {
+            Either::A(path) => Either::A(path),
+            Either::B(bytes) => Either::B(bytes.to_vec()),
+        };
+        Ok(blocking(None, move |_| {
+            let bytes = match file {
+                Either::A(path) => read(&path)?,
+                Either::B(bytes) => bytes,
+            };
+            let VocabularyOptions { name, pattern, special_texts, special_ids } = options;
+            let special_tokens = special_texts.into_iter().zip(special_ids).collect();
+            let options = LoadOptions { name, pattern, special_tokens };
+            let loaded = Tokenizer::load(&bytes, &options);
+            let loaded = loaded.map_err(|error| Failure::invalid(format!("{}: {error}", options.name)))?;
+            Ok(loaded.number().ok_or_else(|| Failure::internal("the encoding has no number"))? as f64)
+        }))
+    })
+}
+
+/// Whether an encoding's text is cut by the engine's own scanner.
+#[napi]
+pub fn encoding_is_fast(encoding: f64) -> Result<bool> {
+    guarded(|| Ok(tokenizer(Some(encoding))?.is_fast()))
+}
+
+/// A file's bytes, one more at most than any vocabulary may have.
+fn read(path: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| {
+        if let Ok(known) = file.metadata() {
+            bytes.reserve_exact((known.len() as usize).min(MOST_FILE_BYTES) + 1);
+        }
+        file.take(MOST_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)
+    });
+    read.map_err(|error| Failure::invalid(format!("cannot read {path}: {error}")))?;
+    Ok(bytes)
+}

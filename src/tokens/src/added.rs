@@ -1,0 +1,210 @@
+//! What a file has done to text before it is cut into pieces: tokens of its own are found in it, and the rest is brought
+//! into Unicode's composed form.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// A token that is found in text as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of the file's")]
+pub(crate) struct Added {
+    pub(crate) content: String,
+    pub(crate) id: u32,
+    /// A control token: ordinary text, unless the caller asks for it.
+    pub(crate) special: bool,
+    /// White space before it, or behind it, belongs to it.
+    pub(crate) lstrip: bool,
+    pub(crate) rstrip: bool,
+    /// Not found inside words.
+    pub(crate) single_word: bool,
+    /// Looked for once the text is normalised, not before.
+    pub(crate) normalized: bool,
+}
+
+/// Added tokens by content, to be found in one pass.
+#[derive(Debug, Default)]
+struct Matcher {
+    /// Sorted by content.
+    tokens: Vec<Added>,
+    /// Their first bytes.
+    firsts: Vec<u8>,
+}
+
+/// How a file prepares text.
+#[derive(Debug, Default)]
+pub(crate) struct Preparation {
+    /// By what is found in the text as it came, and in the normalised.
+    raw: Matcher,
+    normalized: Matcher,
+    is_nfc: bool,
+}
+
+/// A part of a prepared text.
+pub(crate) enum Part<'a> {
+    /// To be cut into pieces.
+    Text(&'a str),
+    Token(u32),
+}
+
+impl Preparation {
+    pub(crate) fn new(added: Vec<Added>, is_nfc: bool) -> Self {
+        let (normalized, raw): (Vec<_>, Vec<_>) = added.into_iter().partition(|token| token.normalized);
+        let compose = |token: Added| {
+            let content = if is_nfc { token.content.nfc().collect() } else { token.content };
+            Added { content, ..token }
+        };
+        let normalized = normalized.into_iter().map(compose).collect();
+        Self { raw: Matcher::new(raw), normalized: Matcher::new(normalized), is_nfc }
+    }
+
+    /// Whether every text is taken as it comes.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.is_nfc && self.raw.tokens.is_empty() && self.normalized.tokens.is_empty()
+    }
+
+    /// Hands the parts of a text to `take`, until it returns false. `with_special`: special tokens are found, too.
+    pub(crate) fn parts(&self, text: &str, with_special: bool, take: &mut dyn FnMut(Part<'_>) -> bool) {
+        self.raw.split(text, with_special, &mut |part| match part {
+            Part::Token(_) => take(part),
+            Part::Text(text) => self.normalized.split(&self.compose(text), with_special, take),
+        });
+    }
+
+    fn compose<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.is_nfc || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+            Cow::Borrowed(text)
+        } else {
+            Cow::Owned(text.nfc().collect())
+        }
+    }
+}
+
+impl Matcher {
+    fn new(mut tokens: Vec<Added>) -> Self {
+        tokens.retain(|token| !token.content.is_empty());
+        tokens.sort_by(|a, b| a.content.cmp(&b.content));
+        let mut firsts: Vec<u8> = tokens.iter().filter_map(|token| token.content.bytes().next()).collect();
+        firsts.dedup();
+        Self { tokens, firsts }
+    }
+
+    /// The next place from `at` on where a token may begin.
+    #[inline(always)]
+    fn candidate(&self, text: &[u8], at: usize) -> Option<usize> {
+        let rest = text.get(at..)?;
+        let found = match *self.firsts {
+            [] => None,
+            [one] => memchr::memchr(one, rest),
+            [one, two] => memchr::memchr2(one, two, rest),
+            [one, two, three] => memchr::memchr3(one, two, three, rest),
+            _ => rest.iter().position(|byte| self.firsts.contains(byte)),
+        };
+        found.map(|found| at + found)
+    }
+
+    /// The longest token that stands at the beginning of `text`.
+    fn longest(&self, text: &[u8]) -> Option<&Added> {
+        let (mut among, mut longest) = (self.tokens.as_slice(), None);
+        for (depth, &byte) in text.iter().enumerate() {
+            let at = |token: &Added| token.content.as_bytes().get(depth).copied();
+            let first = among.partition_point(|token| at(token) < Some(byte));
+            let end = among.partition_point(|token| at(token) <= Some(byte));
+            among = among.get(first..end).unwrap_or_default();
+            let Some(token) = among.first() else { break };
+            if token.content.len() == depth + 1 {
+                longest = Some(token);
+            }
+        }
+        longest
+    }
+
+    /// The parts of a text, as the tokenizers library cuts them; false once `take` wants no more.
+    fn split(&self, text: &str, with_special: bool, take: &mut dyn FnMut(Part<'_>) -> bool) -> bool {
+        let (mut done, mut at) = (0, 0);
+        while let Some(start) = self.candidate(text.as_bytes(), at) {
+            let rest = text.as_bytes().get(start..).unwrap_or_default();
+            let Some(token) = self.longest(rest) else {
+                at = start + 1;
+                continue;
+            };
+            let mut end = start + token.content.len();
+            at = end;
+            let (before, after) =
+                (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+            if token.special && !with_special || token.single_word && is_in_word(before, after) {
+                continue;
+            }
+            let start = if token.lstrip { before.trim_end().len().max(done) } else { start };
+            if token.rstrip {
+                end += after.len() - after.trim_start().len();
+            }
+            let text = text.get(done..start).unwrap_or_default();
+            if !text.is_empty() && !take(Part::Text(text)) || !take(Part::Token(token.id)) {
+                return false;
+            }
+            done = end;
+        }
+        let rest = text.get(done..).unwrap_or_default();
+        rest.is_empty() || take(Part::Text(rest))
+    }
+}
+
+fn is_in_word(before: &str, after: &str) -> bool {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    before.chars().next_back().is_some_and(is_word) || after.chars().next().is_some_and(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(content: &str, id: u32) -> Added {
+        let content = content.to_owned();
+        Added {
+            content,
+            id,
+            special: false,
+            lstrip: false,
+            rstrip: false,
+            single_word: false,
+            normalized: false,
+        }
+    }
+
+    fn cut(added: Vec<Added>, is_nfc: bool, with_special: bool, text: &str) -> Vec<String> {
+        let mut parts = Vec::new();
+        Preparation::new(added, is_nfc).parts(text, with_special, &mut |part| {
+            parts.push(match part {
+                Part::Text(text) => text.to_owned(),
+                Part::Token(id) => format!("#{id}"),
+            });
+            true
+        });
+        parts
+    }
+
+    #[test]
+    fn the_longest_token_is_found_where_several_begin() {
+        let tokens = || vec![token("<a", 1), token("<a>b", 2), token("<", 3), token("[x]", 4)];
+        assert_eq!(
+            cut(tokens(), false, false, "1<a>b2<a>3<[x]<"),
+            ["1", "#2", "2", "#1", ">3", "#3", "#4", "#3"]
+        );
+        assert_eq!(cut(tokens(), false, false, ""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_the_file_says_of_a_token_holds() {
+        let special = Added { special: true, ..token("<s>", 1) };
+        assert_eq!(cut(vec![special.clone()], false, false, "a<s>b"), ["a<s>b"]);
+        assert_eq!(cut(vec![special], false, true, "a<s>b"), ["a", "#1", "b"]);
+        let stripping = Added { lstrip: true, rstrip: true, ..token("<s>", 1) };
+        assert_eq!(cut(vec![stripping], false, false, "a \n<s> \u{3000}b"), ["a", "#1", "b"]);
+        let alone = Added { single_word: true, ..token("<s>", 1) };
+        assert_eq!(cut(vec![alone], false, false, "a<s> <s>"), ["a<s> ", "#1"]);
+        let composed = Added { normalized: true, ..token("e\u{301}", 1) };
+        assert_eq!(cut(vec![composed.clone()], true, false, "xe\u{301}e\u{300}"), ["x", "#1", "\u{e8}"]);
+        assert_eq!(cut(vec![Added { normalized: false, ..composed }], true, false, "é"), ["é"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Gathers the tokens of a file and how they merge.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::{File, LoadError};
+use crate::{
+    added::Added,
+    paired::{Arena, Index, Paired, Pairs},
+};
+
+/// One past the highest id that is taken; the largest vocabularies have 262 144.
+const MOST_ID: u32 = 1 << 21;
+
+/// Tokens by id.
+#[derive(Default)]
+pub(super) struct Tokens {
+    pub(super) arena: Arena,
+    pub(super) count: usize,
+}
+
+impl Tokens {
+    /// Adds a token, which stands at `place`.
+    pub(super) fn put(&mut self, id: u64, bytes: &[u8], place: impl Fn() -> String) -> Result<(), LoadError> {
+        let Some(small) = u32::try_from(id).ok().filter(|&id| id < MOST_ID) else {
+            return Err(LoadError::new(place(), format!("the id {id} is not below {MOST_ID}")));
+        };
+        if bytes.is_empty() {
+            return Err(LoadError::new(place(), "the token is empty"));
+        }
+        if !self.arena.put(small, bytes) {
+            return Err(LoadError::new(place(), format!("the id {id} is another token's, too")));
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The index of those tokens that `merges` may make, and the ids of single bytes.
+    pub(super) fn index(&self, merges: impl Fn(u32) -> bool) -> Result<(Index, Box<[u32; 256]>), LoadError> {
+        let mut index = Index::new(self.count.max(1), RandomState::new().hash_one(self.count));
+        let mut single_bytes = Box::new([u32::MAX; 256]);
+        for (id, bytes) in self.arena.iter().filter(|&(id, _)| merges(id)) {
+            if let &[byte] = bytes
+                && let Some(place) = single_bytes.get_mut(usize::from(byte))
+            {
+                *place = id;
+            }
+            if let Some(other) = index.put(&self.arena, id) {
+                return Err(LoadError::new(
+                    "the vocabulary",
+                    format!("tokens {other} and {id} have the same bytes"),
+                ));
+            }
+        }
+        // These are in no UTF-8 text.
+        let is_used = |byte: u8| !matches!(byte, 0xc0 | 0xc1 | 0xf5..);
+        let missing = (0..=255u8).zip(*single_bytes).find(|&(byte, id)| id == u32::MAX && is_used(byte));
+        match missing {
+            Some((byte, _)) => Err(LoadError::new(
+                "the vocabulary",
+                format!("no token is the byte 0x{byte:02x}; only byte-level vocabularies are read"),
+            )),
+            None => Ok((index, single_bytes)),
+        }
+    }
+
+    /// By ranks alone: every two tokens merge whose bytes together are a token, whose rank is theirs. Ids are `offset`
+    /// more than ranks.
+    pub(super) fn by_ranks(
+        mut self,
+        offset: u32,
+        patterns: Vec<String>,
+        added: Vec<Added>,
+    ) -> Result<File, LoadError> {
+        let is_word = |id| id >= offset;
+        let (index, single_bytes) = self.index(is_word)?;
+        let mut merges = Vec::new();
+        for (joint, bytes) in self.arena.iter().filter(|&(id, _)| is_word(id)) {
+            for cut in 1..bytes.len() {
+                let (left, right) = bytes.split_at(cut);
+                let get = |bytes| index.get(&self.arena, bytes);
+                if let (Some(left), Some(right)) = (get(left), get(right)) {
+                    merges.push((left, right, joint));
+                }
+            }
+        }
+        let mut pairs = Pairs::new(merges.len());
+        for (left, right, joint) in merges {
+            pairs.put(left, right, joint - offset, joint);
+        }
+        for token in &added {
+            self.put(u64::from(token.id), token.content.as_bytes(), || {
+                format!("special token {}", token.content)
+            })?;
+        }
+        self.arena.shrink();
+        let words = Paired::new(self.arena, single_bytes, pairs, Some(index));
+        Ok(File { words, patterns, added, is_nfc: false })
+    }
+}
+
+/// A control token of a file that says no more of it.
+pub(super) fn special(content: &str, id: u32) -> Added {
+    Added {
+        content: content.to_owned(),
+        id,
+        special: true,
+        lstrip: false,
+        rstrip: false,
+        single_word: false,
+        normalized: false,
+    }
+}

@@ -1,0 +1,270 @@
+//! Reads a vocabulary from the file its model comes with: Hugging Face's `tokenizer.json`, Mistral's `tekken.json`, or
+//! tiktoken's ranks with a pattern beside them.
+//!
+//! Files are input like any other: what is cut, contradicts itself or asks for what is not here is one error that names the
+//! place, within bounded time and memory.
+
+mod builder;
+mod ranks;
+mod tekken;
+mod tokenizer_json;
+
+use std::{error::Error, fmt};
+
+use parking_lot::{Mutex, RwLock};
+use xxhash_rust::xxh3::Xxh3;
+
+#[cfg(feature = "fuzzing")]
+use super::added::Part;
+use super::{
+    Tokenizer, VOCABULARIES,
+    added::{Added, Preparation},
+    paired::Paired,
+    pattern::{Pattern, Stages},
+    vocabulary::{Vocabulary, Words},
+};
+
+/// Longest file, in bytes; the largest vocabularies of open models take 35 MB.
+pub const MOST_FILE_BYTES: usize = 128 << 20;
+
+/// Says of a file what does not stand in it.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// The encoding's name, for errors; what the file was loaded under first stays.
+    pub name: String,
+    /// The pattern of a tiktoken file: a regular expression, or the name of a built-in encoding that has it.
+    pub pattern: Option<String>,
+    /// Special tokens of a tiktoken file, by text.
+    pub special_tokens: Vec<(String, u32)>,
+}
+
+/// Why a file is no vocabulary that can be used: where in it, and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadError {
+    place: String,
+    what: String,
+}
+
+impl LoadError {
+    fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { place: place.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+impl Error for LoadError {}
+
+/// What is read from a file, before it has a place among the others.
+struct File {
+    words: Paired,
+    patterns: Vec<String>,
+    added: Vec<Added>,
+    is_nfc: bool,
+}
+
+/// A vocabulary from a file.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) preparation: Preparation,
+    content: u128,
+    /// Whether the pattern is one of those written by hand.
+    is_fast: bool,
+}
+
+/// Those that were read, in order; they stay for the life of the process, so that none is read twice.
+static LOADED: RwLock<Vec<&'static Tokenizer>> = RwLock::new(Vec::new());
+/// Held while a file is read: who asks for the same one meanwhile gets what the first makes.
+static READING: Mutex<()> = Mutex::new(());
+
+impl Tokenizer {
+    /// The encoding of a vocabulary file. Special-token text is ordinary text, as everywhere; the file's other added tokens
+    /// are found in text as its own library does it.
+    ///
+    /// A file is read once per process and content: asked again, the same encoding comes back. It stays until the process
+    /// ends.
+    ///
+    /// ```
+    /// use pi_strata_tokens::{LoadOptions, Tokenizer};
+    ///
+    /// let bytes = (0..=255u8).map(|byte| vec![byte]).chain([b"ab".to_vec()]);
+    /// let lines = bytes.enumerate().map(|(rank, token)| format!("{} {rank}\n", base64(&token)));
+    /// let options = LoadOptions { pattern: Some("cl100k_base".to_owned()), ..LoadOptions::default() };
+    /// let tokenizer = Tokenizer::load(lines.collect::<String>().as_bytes(), &options)?;
+    /// assert_eq!(tokenizer.encode("cab"), [99, 256]);
+    /// assert!(tokenizer.is_fast());
+    /// # use ::base64::{Engine, engine::general_purpose::STANDARD};
+    /// # fn base64(bytes: &[u8]) -> String { STANDARD.encode(bytes) }
+    /// # Ok::<(), pi_strata_tokens::LoadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LoadError`], for a file that is none of the three kinds, or one that asks for what is not here.
+    pub fn load(file: &[u8], options: &LoadOptions) -> Result<&'static Self, LoadError> {
+        let _reading = READING.lock();
+        let content = content_of(file, options);
+        let known = LOADED.read().iter().find(|known| known.content() == Some(content)).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let read = read(file, options)?;
+        let mut all = LOADED.write();
+        let tokenizer = Self::of_file(read, options, content, VOCABULARIES + all.len())?;
+        let tokenizer: &'static Self = Box::leak(Box::new(tokenizer));
+        all.push(tokenizer);
+        Ok(tokenizer)
+    }
+
+    /// The encoding of a number, as [`Tokenizer::number`] gives it.
+    #[must_use]
+    pub fn numbered(number: usize) -> Option<&'static Self> {
+        match number.checked_sub(Self::all().len()) {
+            None => Self::all().get(number),
+            Some(loaded) => LOADED.read().get(loaded).copied(),
+        }
+    }
+
+    /// Its place among all encodings of this process: first those that are built in, then those that were loaded.
+    #[must_use]
+    pub fn number(&self) -> Option<usize> {
+        let built_in = Self::all().iter().position(|known| known == self);
+        built_in.or_else(|| Some(Self::all().len() + LOADED.read().iter().position(|known| *known == self)?))
+    }
+
+    /// Whether text is cut by the engine's own scanner, not by a regular expression of the file's.
+    #[must_use]
+    pub fn is_fast(&self) -> bool {
+        self.loaded.is_none_or(|loaded| loaded.is_fast)
+    }
+
+    fn content(&self) -> Option<u128> {
+        self.loaded.map(|loaded| loaded.content)
+    }
+
+    fn of_file(file: File, options: &LoadOptions, content: u128, number: usize) -> Result<Self, LoadError> {
+        let pattern = pattern_of(&file.patterns)?;
+        let special: Vec<(u32, &'static str)> = file
+            .added
+            .iter()
+            .filter(|token| token.special)
+            .map(|token| (token.id, &*Box::leak(token.content.clone().into_boxed_str())))
+            .collect();
+        let is_fast = !matches!(pattern, Pattern::Regex(_));
+        let preparation = Preparation::new(file.added, file.is_nfc);
+        Ok(Self {
+            name: Box::leak(options.name.clone().into_boxed_str()),
+            vocabulary: Box::leak(Box::new(Vocabulary {
+                number,
+                pattern,
+                words: Words::Paired(Box::new(file.words)),
+            })),
+            special: Box::leak(special.into_boxed_slice()),
+            loaded: Some(Box::leak(Box::new(Loaded { preparation, content, is_fast }))),
+        })
+    }
+}
+
+/// Two files of the same bytes, read alike, are one vocabulary.
+fn content_of(file: &[u8], options: &LoadOptions) -> u128 {
+    let mut hash = Xxh3::new();
+    let LoadOptions { name: _, pattern, special_tokens } = options;
+    hash.update(format!("{pattern:?}{special_tokens:?}").as_bytes());
+    hash.update(file);
+    hash.digest128()
+}
+
+fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
+    if file.len() > MOST_FILE_BYTES {
+        let most = MOST_FILE_BYTES >> 20;
+        return Err(LoadError::new("the file", format!("has more than {most} MB, and no vocabulary does")));
+    }
+    match file.trim_ascii_start().first() {
+        None => Err(LoadError::new("the file", "is empty")),
+        Some(b'{') => {
+            let text = std::str::from_utf8(file)
+                .map_err(|error| LoadError::new(format!("byte {}", error.valid_up_to()), "is not UTF-8"))?;
+            if tekken::is_one(text) { tekken::read(text) } else { tokenizer_json::read(text) }
+        }
+        Some(_) => ranks::read(file, options),
+    }
+}
+
+/// Patterns that are written by hand, by how files spell them: line breaks escaped, alternatives of one case without the
+/// other. Several stages are told apart by a line break.
+const KNOWN: [(&str, Pattern); 14] = [
+    (CL100K, Pattern::Cl100k),
+    (LLAMA3, Pattern::Llama3),
+    (QWEN2, Pattern::Qwen2),
+    (QWEN35, Pattern::Qwen35),
+    (O200K, Pattern::O200k),
+    (TEKKEN, Pattern::Tekken),
+    (KIMI, Pattern::Kimi),
+    (GPT2, Pattern::Gpt2),
+    (GPT2_TIKTOKEN, Pattern::Gpt2),
+    (DEEPSEEK, Pattern::DeepSeek),
+    ("cl100k_base", Pattern::Cl100k),
+    ("o200k_base", Pattern::O200k),
+    ("gpt2", Pattern::Gpt2),
+    ("kimi", Pattern::Kimi),
+];
+
+const CL100K: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";
+const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN35: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const O200K: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const KIMI: &str = r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+/// What `ByteLevel` cuts by on its own.
+pub(super) const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+const GPT2_TIKTOKEN: &str =
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
+const DEEPSEEK: &str = concat!(
+    r"\p{N}{1,3}",
+    "\n",
+    "[一-龥\u{3040}-ゟ゠-ヿ]+",
+    "\n",
+    r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"##,
+);
+
+fn pattern_of(patterns: &[String]) -> Result<Pattern, LoadError> {
+    let spelled: Vec<String> =
+        patterns.iter().map(|pattern| pattern.replace('\r', r"\r").replace('\n', r"\n")).collect();
+    let joined = spelled.join("\n");
+    if let Some(&(_, known)) = KNOWN.iter().find(|(spelling, _)| *spelling == joined) {
+        return Ok(known);
+    }
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let stages = Stages::new(&patterns).map_err(|error| LoadError::new("the pattern", error.to_string()))?;
+    Ok(Pattern::Regex(Box::leak(Box::new(stages))))
+}
+
+/// Reads a file, cuts and merges a text by it, and keeps nothing of it: for the fuzz targets. The number of tokens.
+#[cfg(feature = "fuzzing")]
+#[must_use]
+pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
+    let options = LoadOptions { pattern: Some(pattern.to_owned()), ..LoadOptions::default() };
+    let Ok(File { words, patterns, added, is_nfc }) = read(file, &options) else { return 0 };
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let Ok(stages) = Stages::new(&patterns) else { return 0 };
+    let (mut joiner, mut tokens, mut count) = (crate::paired::Joiner::default(), Vec::new(), 0);
+    Preparation::new(added, is_nfc).parts(text, true, &mut |part| {
+        let Part::Text(text) = part else { return true };
+        let mut start = 0;
+        stages.find(text.as_bytes(), 0, |end| {
+            let piece = text.as_bytes().get(start..end).unwrap_or_default();
+            joiner.encode(&words, piece, &mut tokens);
+            let spelled = tokens.iter().map(|token| token.len).sum::<usize>();
+            debug_assert!(start < end && spelled == piece.len(), "every byte is in one token");
+            (start, count) = (end, count + tokens.len());
+            true
+        });
+        debug_assert_eq!(start, text.len(), "pieces reach the end of the text");
+        true
+    });
+    count
+}

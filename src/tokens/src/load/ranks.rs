@@ -1,0 +1,37 @@
+//! tiktoken's files: on each line a token in base64 and its rank, which is its id. The pattern does not stand in them.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+use super::{File, LoadError, LoadOptions, builder};
+
+pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
+    let mut tokens = builder::Tokens::default();
+    let mut bytes = Vec::new();
+    for (number, line) in (1..).zip(file.split(|&byte| byte == b'\n')) {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let place = || format!("line {number}");
+        let (token, rank) = parse(line, &mut bytes)
+            .ok_or_else(|| LoadError::new(place(), "is not a token in base64, a space and its rank"))?;
+        tokens.put(rank, token, place)?;
+    }
+    let Some(pattern) = &options.pattern else {
+        return Err(LoadError::new(
+            "the file",
+            "a tiktoken file does not say its pattern; give it as `pattern`",
+        ));
+    };
+    let added = options.special_tokens.iter().map(|(text, id)| builder::special(text, *id)).collect();
+    tokens.by_ranks(0, vec![pattern.clone()], added)
+}
+
+fn parse<'a>(line: &[u8], bytes: &'a mut Vec<u8>) -> Option<(&'a [u8], u64)> {
+    let space = line.iter().position(|&byte| byte == b' ')?;
+    let (token, rank) = line.split_at_checked(space)?;
+    bytes.clear();
+    STANDARD.decode_vec(token, bytes).ok()?;
+    let rank = std::str::from_utf8(rank.trim_ascii()).ok()?.parse().ok()?;
+    Some((bytes, rank))
+}

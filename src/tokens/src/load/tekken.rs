@@ -1,0 +1,65 @@
+//! Mistral's `tekken.json`: ranks in base64, and the pattern. Special tokens come first, so ids are that many more than
+//! ranks; of the ranks only as many are used as the configuration says.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+
+use super::{File, LoadError, builder, tokenizer_json::syntax};
+
+#[derive(Deserialize)]
+struct Tekken {
+    config: Config,
+    vocab: Vec<Entry>,
+    #[serde(default)]
+    special_tokens: Option<Vec<Special>>,
+}
+
+#[derive(Deserialize)]
+struct Config {
+    pattern: String,
+    default_vocab_size: u64,
+    default_num_special_tokens: u32,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    rank: u64,
+    token_bytes: String,
+}
+
+#[derive(Deserialize)]
+struct Special {
+    rank: u32,
+    token_str: String,
+}
+
+/// Whether a JSON file is one: it begins with its configuration, where others begin with a version.
+pub(super) fn is_one(text: &str) -> bool {
+    /// Characters within which the first key stands.
+    const BEGINNING: usize = 64;
+    text.chars()
+        .filter(|character| !character.is_whitespace())
+        .take(BEGINNING)
+        .collect::<String>()
+        .starts_with("{\"config\":")
+}
+
+pub(super) fn read(text: &str) -> Result<File, LoadError> {
+    let Tekken { config, vocab, special_tokens } =
+        serde_json::from_str(text).map_err(|error| syntax(&error))?;
+    let offset = config.default_num_special_tokens;
+    let used = config.default_vocab_size.saturating_sub(u64::from(offset));
+    let mut tokens = builder::Tokens::default();
+    for (at, Entry { rank, token_bytes }) in vocab.iter().enumerate() {
+        if *rank >= used {
+            continue;
+        }
+        let place = || format!("vocab[{at}]");
+        let bytes =
+            STANDARD.decode(token_bytes).map_err(|_| LoadError::new(place(), "token_bytes is not base64"))?;
+        tokens.put(rank + u64::from(offset), &bytes, place)?;
+    }
+    let special = special_tokens.unwrap_or_default();
+    let added = special.iter().map(|token| builder::special(&token.token_str, token.rank)).collect();
+    tokens.by_ranks(offset, vec![config.pattern], added)
+}

@@ -1,0 +1,317 @@
+//! The words of a vocabulary that was read from a file: its tokens, and of each two that merge the rank and what they make.
+//!
+//! Merging is done as the file's own library does it: of all neighbours that merge, those of the least rank first, and of
+//! those the leftmost. Nothing is asked of the ranks' order, so every file is encoded as it says.
+//!
+//! ```text
+//! arena    id ──▶ bytes
+//! pairs    left, right ──▶ rank, joint        " l" + "ower" ──▶ 5170, " lower"
+//! whole    bytes ──▶ id                       where pieces that are tokens are not merged
+//! ```
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::{laid::Token, packing};
+
+/// No token, no rank, no neighbour.
+const NONE: u32 = u32::MAX;
+
+/// Bytes of tokens by id.
+#[derive(Default)]
+pub(crate) struct Arena {
+    bytes: Vec<u8>,
+    /// Start and length; a start of [`NONE`] where there is no token.
+    places: Vec<(u32, u32)>,
+}
+
+impl Arena {
+    /// The bytes of a token.
+    #[inline(always)]
+    pub(crate) fn get(&self, id: u32) -> Option<&[u8]> {
+        let &(start, len) = self.places.get(id as usize).filter(|place| place.0 != NONE)?;
+        self.bytes.get(start as usize..start as usize + len as usize)
+    }
+
+    /// Keeps the bytes of a token; false if the id is another's.
+    pub(crate) fn put(&mut self, id: u32, bytes: &[u8]) -> bool {
+        if let Some(known) = self.get(id) {
+            return known == bytes;
+        }
+        let at = id as usize;
+        if at >= self.places.len() {
+            self.places.resize(at + 1, (NONE, 0));
+        }
+        if let Some(place) = self.places.get_mut(at) {
+            *place = (self.bytes.len() as u32, bytes.len() as u32);
+        }
+        self.bytes.extend_from_slice(bytes);
+        true
+    }
+
+    /// Every token, by id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        (0..self.places.len() as u32).filter_map(|id| Some((id, self.get(id)?)))
+    }
+
+    pub(crate) fn end(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.places.shrink_to_fit();
+    }
+}
+
+/// Tokens by their bytes: open addressing over the arena, with a seed that no file can foresee.
+pub(crate) struct Index {
+    slots: Vec<u32>,
+    seed: u64,
+}
+
+impl Index {
+    /// Room for so many tokens.
+    pub(crate) fn new(tokens: usize, seed: u64) -> Self {
+        Self { slots: vec![NONE; (tokens * 2).next_power_of_two()], seed }
+    }
+
+    /// The slot that has these bytes, or the one they would go to.
+    #[inline(always)]
+    fn slot(&self, arena: &Arena, bytes: &[u8]) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = xxh3_64_with_seed(bytes, self.seed) as usize & mask;
+        while let Some(&id) = self.slots.get(at)
+            && id != NONE
+            && arena.get(id) != Some(bytes)
+        {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// The token of just these bytes.
+    #[inline(always)]
+    pub(crate) fn get(&self, arena: &Arena, bytes: &[u8]) -> Option<u32> {
+        self.slots.get(self.slot(arena, bytes)).copied().filter(|&id| id != NONE)
+    }
+
+    /// Adds a token of the arena; the other one that has its bytes, if there is one.
+    pub(crate) fn put(&mut self, arena: &Arena, id: u32) -> Option<u32> {
+        let at = self.slot(arena, arena.get(id)?);
+        let slot = self.slots.get_mut(at)?;
+        if *slot != NONE {
+            return Some(*slot).filter(|&other| other != id);
+        }
+        *slot = id;
+        None
+    }
+}
+
+/// Two tokens that merge.
+#[derive(Clone, Copy)]
+struct Pair {
+    left: u32,
+    right: u32,
+    rank: u32,
+    joint: u32,
+}
+
+/// Which tokens merge: open addressing, two slots for three pairs.
+pub(crate) struct Pairs(Vec<Pair>);
+
+impl Pairs {
+    pub(crate) fn new(pairs: usize) -> Self {
+        let free = Pair { left: NONE, right: NONE, rank: NONE, joint: NONE };
+        Self(vec![free; pairs + pairs / 2 + 1])
+    }
+
+    #[inline(always)]
+    fn slot(&self, left: u32, right: u32) -> usize {
+        let count = self.0.len();
+        let mut at = ((u128::from(packing::pair(left, right)) * count as u128) >> u64::BITS) as usize;
+        while let Some(pair) = self.0.get(at)
+            && pair.left != NONE
+            && (pair.left, pair.right) != (left, right)
+        {
+            at = if at + 1 == count { 0 } else { at + 1 };
+        }
+        at
+    }
+
+    /// Says that two tokens merge; what was said of them before is forgotten, as the library does it.
+    pub(crate) fn put(&mut self, left: u32, right: u32, rank: u32, joint: u32) {
+        let at = self.slot(left, right);
+        if let Some(slot) = self.0.get_mut(at) {
+            *slot = Pair { left, right, rank, joint };
+        }
+    }
+
+    /// The rank and joint token of two that merge; [`NONE`] for two that do not.
+    #[inline(always)]
+    fn get(&self, left: u32, right: u32) -> Link {
+        self.0
+            .get(self.slot(left, right))
+            .map_or(Link::NONE, |pair| Link { rank: pair.rank, joint: pair.joint })
+    }
+}
+
+/// The tokens of a file and how they merge.
+pub(crate) struct Paired {
+    arena: Arena,
+    single_bytes: Box<[u32; 256]>,
+    pairs: Pairs,
+    /// Pieces that are tokens are taken as they are.
+    whole: Option<Index>,
+    bridges: Vec<u8>,
+}
+
+impl Paired {
+    pub(crate) fn new(
+        arena: Arena,
+        single_bytes: Box<[u32; 256]>,
+        pairs: Pairs,
+        whole: Option<Index>,
+    ) -> Self {
+        let bridges = packing::bridges(arena.iter().map(|(_, bytes)| bytes));
+        Self { arena, single_bytes, pairs, whole, bridges }
+    }
+
+    pub(crate) fn end(&self) -> u32 {
+        self.arena.end()
+    }
+
+    pub(crate) fn bridges(&self) -> &[u8] {
+        &self.bridges
+    }
+
+    pub(crate) fn spell(&self, id: u32, text: &mut Vec<u8>) -> bool {
+        self.arena.get(id).is_some_and(|bytes| {
+            text.extend_from_slice(bytes);
+            true
+        })
+    }
+
+    fn token(&self, id: u32) -> Token {
+        Token { id, len: self.arena.get(id).map_or(0, <[u8]>::len) }
+    }
+}
+
+/// What two neighbours make.
+#[derive(Clone, Copy)]
+struct Link {
+    rank: u32,
+    joint: u32,
+}
+
+impl Link {
+    const NONE: Self = Self { rank: NONE, joint: NONE };
+}
+
+/// Buffers merging needs, kept between pieces.
+#[derive(Default)]
+pub(crate) struct Joiner {
+    parts: Vec<Part>,
+    /// Rank and place of each link that is due, some of which are no more.
+    due: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+/// A token of a piece in the making.
+struct Part {
+    id: u32,
+    /// With the next part.
+    link: Link,
+    /// Places of the neighbours.
+    before: u32,
+    after: u32,
+}
+
+/// Parts up to which the least link is looked for in all of them; a heap is slower to fill.
+const FEW: usize = 64;
+
+impl Joiner {
+    /// Fills `tokens` with the encoding of a piece.
+    pub(crate) fn encode(&mut self, words: &Paired, piece: &[u8], tokens: &mut Vec<Token>) {
+        tokens.clear();
+        if let Some(id) = words.whole.as_ref().and_then(|whole| whole.get(&words.arena, piece)) {
+            tokens.push(words.token(id));
+            return;
+        }
+        self.split(words, piece);
+        if self.parts.len() <= FEW {
+            self.join_few(words);
+        } else {
+            self.join_many(words);
+        }
+        let live = self.parts.iter().filter(|part| part.id != NONE);
+        tokens.extend(live.map(|part| words.token(part.id)));
+    }
+
+    /// One part for each byte, and the links between them.
+    fn split(&mut self, words: &Paired, piece: &[u8]) {
+        self.parts.clear();
+        let id = |byte: u8| words.single_bytes.get(usize::from(byte)).copied().unwrap_or(NONE);
+        let known = piece.iter().map(|&byte| id(byte)).filter(|&id| id != NONE);
+        for (at, id) in (0u32..).zip(known) {
+            if let Some(last) = self.parts.last_mut() {
+                last.link = words.pairs.get(last.id, id);
+                last.after = at;
+            }
+            self.parts.push(Part { id, link: Link::NONE, before: at.wrapping_sub(1), after: NONE });
+        }
+    }
+
+    /// Joins in place: the parts behind move up.
+    fn join_few(&mut self, words: &Paired) {
+        while let Some((at, link)) =
+            self.parts.iter().map(|part| part.link).enumerate().min_by_key(|(_, link)| link.rank)
+            && link.rank != NONE
+        {
+            self.parts.remove(at + 1);
+            let after = self.parts.get(at + 1).map(|part| part.id);
+            if let Some(part) = self.parts.get_mut(at) {
+                part.id = link.joint;
+                part.link = after.map_or(Link::NONE, |after| words.pairs.get(link.joint, after));
+            }
+            if let Some(before) = at.checked_sub(1).and_then(|before| self.parts.get_mut(before)) {
+                before.link = words.pairs.get(before.id, link.joint);
+            }
+        }
+    }
+
+    /// Joins by a heap of links; parts that were joined to the one before stay behind without an id.
+    fn join_many(&mut self, words: &Paired) {
+        self.due.clear();
+        let links = self.parts.iter().zip(0u32..).filter(|(part, _)| part.link.rank != NONE);
+        self.due.extend(links.map(|(part, at)| Reverse((part.link.rank, at))));
+        while let Some(Reverse((rank, at))) = self.due.pop() {
+            let Some(&Part { id, link, before, after }) = self.parts.get(at as usize) else { continue };
+            if id == NONE || link.rank != rank {
+                continue;
+            }
+            let Some(gone) = self.parts.get_mut(after as usize) else { continue };
+            gone.id = NONE;
+            let next = gone.after;
+            let next_id = self.parts.get_mut(next as usize).map(|part| {
+                part.before = at;
+                part.id
+            });
+            let joined = next_id.map_or(Link::NONE, |next| words.pairs.get(link.joint, next));
+            self.set(at, |part| (part.id, part.link, part.after) = (link.joint, joined, next));
+            if let Some(id) = self.parts.get(before as usize).map(|part| part.id) {
+                let joined = words.pairs.get(id, link.joint);
+                self.set(before, |part| part.link = joined);
+            }
+        }
+    }
+
+    /// Changes a part, and puts its link among those that are due.
+    fn set(&mut self, at: u32, change: impl FnOnce(&mut Part)) {
+        let Some(part) = self.parts.get_mut(at as usize) else { return };
+        change(part);
+        if part.link.rank != NONE {
+            self.due.push(Reverse((part.link.rank, at)));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A pattern that none of those written by hand is, searched for by the regex crate: slower, but in linear time as well.
+//!
+//! Of all that looks ahead or behind, only `\s+(?!\S)` is taken, which nearly every pattern has: as white space of which
+//! the last character is given back where something follows. What needs backtracking is refused, with its place.
+
+use std::{error::Error, fmt};
+
+use regex::{Regex, RegexBuilder};
+
+/// Patterns one after the other: each cuts the pieces of the one before.
+#[derive(Debug)]
+pub(crate) struct Stages(Vec<Stage>);
+
+#[derive(Debug)]
+struct Stage {
+    regex: Regex,
+    /// Whether group 1 is white space that gives back its last character.
+    gives_back: bool,
+}
+
+/// Bytes a compiled pattern and its search may take, each.
+const MOST_BYTES: usize = 10 << 20;
+/// The one part that looks ahead and is understood, and the group that stands in for it.
+const LAST_SPACE: &str = r"\s+(?!\S)";
+const GROUP: &str = r"(\s+)";
+
+/// Why a pattern cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PatternError(String);
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for PatternError {}
+
+impl Stages {
+    pub(crate) fn new(patterns: &[&str]) -> Result<Self, PatternError> {
+        patterns.iter().map(|pattern| Stage::new(pattern)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Hands on the ends of pieces from `at` on, which must be the end of a piece of the first stage, until the receiver
+    /// has enough; a piece of the first stage is always cut to its end.
+    pub(crate) fn find(&self, text: &[u8], at: usize, mut push: impl FnMut(usize) -> bool) {
+        let Some((first, rest)) = self.0.split_first() else { return };
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        let mut start = at;
+        first.cut(text, at, &mut |end| {
+            let piece = text.get(start..end).unwrap_or_default();
+            let wants_more = cut_further(rest, piece, start, &mut push);
+            start = end;
+            wants_more
+        });
+    }
+}
+
+/// Cuts a piece, which starts at `base` in the text, by the stages that are left.
+fn cut_further(stages: &[Stage], piece: &str, base: usize, push: &mut dyn FnMut(usize) -> bool) -> bool {
+    let Some((stage, rest)) = stages.split_first() else { return push(base + piece.len()) };
+    let (mut start, mut wants_more) = (0, true);
+    stage.cut(piece, 0, &mut |end| {
+        wants_more = cut_further(rest, piece.get(start..end).unwrap_or_default(), base + start, push);
+        start = end;
+        true
+    });
+    wants_more
+}
+
+impl Stage {
+    fn new(pattern: &str) -> Result<Self, PatternError> {
+        let gives_back = pattern.split('|').filter(|part| *part == LAST_SPACE).count();
+        // What is left where nothing follows a single space must still be matched.
+        let is_complete = pattern.ends_with(r"|\s+(?!\S)|\s+") || pattern.ends_with(r"|\s+(?!\S)|\s");
+        let rewritten = if gives_back == 1 && is_complete {
+            pattern.replace(LAST_SPACE, GROUP)
+        } else {
+            pattern.to_owned()
+        };
+        let gives_back = rewritten != pattern;
+        refuse_possessive(&rewritten)?;
+        let regex = RegexBuilder::new(&rewritten)
+            .size_limit(MOST_BYTES)
+            .dfa_size_limit(MOST_BYTES)
+            .build()
+            .map_err(|error| PatternError(one_line(&error.to_string())))?;
+        if regex.captures_len() > 1 + usize::from(gives_back) && gives_back {
+            return Err(PatternError("a pattern with groups of its own beside \\s+(?!\\S)".to_owned()));
+        }
+        Ok(Self { regex, gives_back })
+    }
+
+    /// Hands on the ends of the matches from `at` on, and of what lies between them, until the receiver has enough.
+    fn cut(&self, text: &str, mut at: usize, push: &mut dyn FnMut(usize) -> bool) {
+        let mut from = at;
+        while let Some(found) = self.regex.find_at(text, from) {
+            let (start, mut end) = (found.start(), found.end());
+            if self.gives_back {
+                end = self.given_back(text, start, end);
+            }
+            if start == end {
+                // An empty match cuts nothing; the next is looked for one character on.
+                let Some(next) = text.get(end..).and_then(|rest| rest.chars().next()) else { break };
+                from = end + next.len_utf8();
+                continue;
+            }
+            if start > at && !push(start) {
+                return;
+            }
+            (at, from) = (end, end);
+            if !push(end) {
+                return;
+            }
+        }
+        if at < text.len() {
+            push(text.len());
+        }
+    }
+
+    /// The end of a match, without its last character if that is white space that may belong to what follows.
+    fn given_back(&self, text: &str, start: usize, end: usize) -> usize {
+        let Some(found) =
+            text.get(start..end).filter(|found| end < text.len() && found.chars().all(char::is_whitespace))
+        else {
+            return end;
+        };
+        let last = found.char_indices().next_back().map_or(0, |(at, _)| at);
+        let is_last_space =
+            || self.regex.captures_at(text, start).is_some_and(|captures| captures.get(1).is_some());
+        if last > 0 && is_last_space() { start + last } else { end }
+    }
+}
+
+/// `a++` and `a{1,3}+` would be read as repeated repetitions.
+fn refuse_possessive(pattern: &str) -> Result<(), PatternError> {
+    let bytes = pattern.as_bytes();
+    let (mut is_escaped, mut in_class, mut before) = (false, 0_usize, b' ');
+    for (at, &byte) in bytes.iter().enumerate() {
+        let is_plain = !is_escaped && in_class == 0;
+        let is_repeated = || match before {
+            b'+' | b'*' | b'?' => true,
+            b'}' => ends_with_count(bytes.get(..at).unwrap_or_default()),
+            _ => false,
+        };
+        if is_plain && byte == b'+' && is_repeated() {
+            return Err(PatternError(format!("a possessive repetition at offset {at}")));
+        }
+        match byte {
+            b'[' if !is_escaped => in_class += 1,
+            b']' if !is_escaped => in_class = in_class.saturating_sub(1),
+            _ => {}
+        }
+        before = if is_escaped { b' ' } else { byte };
+        is_escaped = byte == b'\\' && !is_escaped;
+    }
+    Ok(())
+}
+
+/// Whether these bytes end with a repetition such as `{1,3}`, not with a class such as `\p{L}`.
+fn ends_with_count(bytes: &[u8]) -> bool {
+    let counted =
+        bytes.iter().rev().skip(1).take_while(|byte| byte.is_ascii_digit() || **byte == b',').count();
+    counted > 0 && bytes.iter().rev().nth(counted + 1) == Some(&b'{')
+}
+
+/// The last line of the crate's error, which says what is wrong, and the column that its picture points to.
+fn one_line(error: &str) -> String {
+    let column = error.lines().find_map(|line| line.find('^').filter(|_| line.trim_start().starts_with('^')));
+    let what = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+    // The picture is indented by four.
+    column.map_or_else(|| what.to_owned(), |column| format!("{what}, at offset {}", column.saturating_sub(4)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(patterns: &[&str], text: &str) -> Vec<String> {
+        let (stages, mut start, mut found) = (Stages::new(patterns).expect("a pattern"), 0, Vec::new());
+        stages.find(text.as_bytes(), 0, |end| {
+            found.push(text[start..end].to_owned());
+            start = end;
+            true
+        });
+        found
+    }
+
+    #[test]
+    fn white_space_gives_its_last_character_to_what_follows() {
+        let pattern = r" ?\p{L}+|\s+(?!\S)|\s+";
+        assert_eq!(pieces(&[pattern], "a  b \n c  "), ["a", " ", " b", " \n", " c", "  "]);
+        assert_eq!(pieces(&[pattern], "12  a"), ["12", " ", " a"]);
+    }
+
+    #[test]
+    fn each_stage_sees_only_its_part() {
+        let stages = [r"\p{N}{1,3}", r" ?\p{L}+|\s+(?!\S)|\s+"];
+        assert_eq!(pieces(&stages, "ab  1234 c"), ["ab", "  ", "123", "4", " c"]);
+        assert_eq!(pieces(&[], ""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_refused_is_told_with_its_place() {
+        let refused = |pattern| Stages::new(&[pattern]).expect_err("refused").to_string();
+        assert_eq!(refused(r"a|\p{L}++"), "a possessive repetition at offset 8");
+        assert_eq!(refused(r"\p{N}{1,3}+"), "a possessive repetition at offset 10");
+        assert!(refused(r"a(?=b)").ends_with("at offset 1"), "{}", refused(r"a(?=b)"));
+        assert!(Stages::new(&[r"\p{Ll}+[+{]+\++"]).is_ok());
+    }
+}
