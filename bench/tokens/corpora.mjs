@@ -43,7 +43,7 @@ function sessionTexts(path) {
 }
 
 function sources() {
-  return ["src", "build", "lib"].flatMap((folder) =>
+  return ["src", "lib"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
       .filter((name) => /\.(rs|mjs|js|ts)$/.test(name))
       .toSorted()

@@ -135,7 +135,7 @@ fn session_texts(lines: &str) -> Vec<String> {
 fn sources(root: &Path) -> Vec<String> {
     let mut texts = Vec::new();
     let mut folders =
-        ["src", "build", "tests", "bench", "__test__", "cli"].map(|name| root.join(name)).to_vec();
+        ["src", "tests", "bench", "__test__", "cli"].map(|name| root.join(name)).to_vec();
     while let Some(folder) = folders.pop() {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
