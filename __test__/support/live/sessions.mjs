@@ -22,6 +22,8 @@ const IMAGE_TOKENS = 1200;
  * nor where usage comes late: there a hook that has seen what was before knows more.
  */
 const RESTART_EVERY = 20;
+/** Whether hosts change to models of other windows and encodings, by PI_STRATA_LIVE_SWITCHES=1. */
+const SWITCHES = process.env.PI_STRATA_LIVE_SWITCHES === "1";
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
 
@@ -54,6 +56,8 @@ class Session {
   #compactsAt;
   #isLate;
   #isTruthful;
+  /** Whether the host changes to models of other windows, which may count by another encoding. */
+  #switches;
   /** Nothing was changed but by adding to the list. */
   #hasOnlyGrown;
   /** pi compacts after a refusal. */
@@ -75,6 +79,7 @@ class Session {
     const schedule = pick(["everyCall", "sticky", "sticky", "auto"]);
     const cache = pick(["prefix", "prefix", "breakpoint", "none"]);
     const clones = roll(5) === 0;
+    this.#switches = SWITCHES && seed % 4 === 3;
     this.#window = window;
     this.#compactsAt = roll(3) === 0 ? window * pick([0.3, 0.5]) : Number.POSITIVE_INFINITY;
     this.#isLate = roll(12) === 0;
@@ -86,7 +91,7 @@ class Session {
       cache,
       imageTokens: Math.round(IMAGE_TOKENS * scale),
       models: {
-        "model-b": {
+        [this.#otherModel]: {
           scale: otherScale,
           basePrompt: Math.round(1.1 * basePrompt),
           imageTokens: Math.round(IMAGE_TOKENS * otherScale),
@@ -94,7 +99,7 @@ class Session {
       },
     });
     const tell = LIES[lie]();
-    this.#options = { contextWindow: window, schedule };
+    this.#options = { contextWindow: () => this.#provider.contextWindow, schedule };
     this.#loop = new Loop(this.#provider, this.#options, {
       tell: (usage, answer) => (this.#isLate ? this.#owe(tell(usage), answer) : tell(usage)),
       view: clones ? structuredClone : (messages) => messages,
@@ -113,6 +118,7 @@ class Session {
       schedule,
       cache,
       clones,
+      switches: this.#switches,
       late: this.#isLate,
       system: this.#systemTokens,
       edits: 0,
@@ -127,6 +133,7 @@ class Session {
     if (["assistant", "system", undefined].includes(messages.at(-1)?.role)) this.#asks();
     this.#mayCompact();
     this.#mayChange();
+    this.#maySwitch();
     const answer = this.#answer();
     const owed = this.#owed;
     const record = await this.#loop.call(answer);
@@ -169,6 +176,18 @@ class Session {
     }
   }
 
+  /** Rarely, the host goes on with a model of another window. */
+  #maySwitch() {
+    if (!this.#switches || this.#roll(20) > 0) return;
+    const windows = [this.#window / 2, this.#window, 2 * this.#window];
+    this.#provider.contextWindow = windows[this.#roll(windows.length)];
+    this.#hasOnlyGrown = false;
+  }
+
+  get #otherModel() {
+    return this.#switches ? "gpt-5-mini" : "model-b";
+  }
+
   #asks() {
     const isPaste = this.#roll(25) === 0;
     this.#loop.messages.push(this.#scribe.user(isPaste ? this.#size() * 4 : 5 + this.#roll(200)));
@@ -176,7 +195,7 @@ class Session {
 
   #answer() {
     const roll = this.#roll;
-    if (roll(30) === 0) this.#scribe.model = this.#scribe.model === "model-a" ? "model-b" : "model-a";
+    if (roll(30) === 0) this.#scribe.model = this.#scribe.model === "model-a" ? this.#otherModel : "model-a";
     if (roll(15) === 0) this.#scribe.now += PAUSE_MS;
     if (roll(30) === 0)
       return this.#scribe.asks(roll(2), { says: 9, stopReason: roll(2) === 0 ? "error" : "aborted" });
