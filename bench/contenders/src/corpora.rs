@@ -134,8 +134,7 @@ fn session_texts(lines: &str) -> Vec<String> {
 /// The repository's own Rust and JavaScript.
 fn sources(root: &Path) -> Vec<String> {
     let mut texts = Vec::new();
-    let mut folders =
-        ["src", "tests", "bench", "__test__", "cli"].map(|name| root.join(name)).to_vec();
+    let mut folders = ["src", "tests", "bench", "__test__", "cli"].map(|name| root.join(name)).to_vec();
     while let Some(folder) = folders.pop() {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
