@@ -13,27 +13,6 @@ const require = createRequire(import.meta.url);
 const binding = require("../../lib/native/native.js").native();
 
 let injected = 0;
-/** What the garbage collector is to meet when it frees a message: a panic, or nothing. */
-let collectorMeetsFault = false;
-let collected = 0;
-
-// The collector runs in the midst of any call and frees slots through the addon. Those steps are not the call's: they
-// must neither use up the fault that waits for it nor go unnoticed when it is their turn.
-globalThis.FinalizationRegistry = class extends FinalizationRegistry {
-  constructor(cleanUp) {
-    super((held) => {
-      const stepsLeft = binding.armFault(collectorMeetsFault ? 0 : -1);
-      try {
-        cleanUp(held);
-      } finally {
-        collected += 1;
-        const stepsAfter = binding.armFault(stepsLeft);
-        if (collectorMeetsFault && stepsAfter < 0) injected += 1;
-      }
-    });
-  }
-};
-
 const guard = require("pi-strata/guard");
 const pipeline = require("pi-strata/pipeline");
 const sessions = require("pi-strata/sessions");
@@ -119,41 +98,41 @@ async function guardAt(seed) {
   });
 }
 
-/** The collector frees the messages of a hook: a panic then harms nobody, for there is nobody to catch it. */
+/** The collector frees the facts of a conversation that nobody holds any more, whatever happens in between. */
 async function collectorAt(seed) {
   const hook = strata.createTransformContext();
-  await hook(conversation(seed, { length: 40 }));
-  collectorMeetsFault = true;
-  const before = collected;
-  try {
-    for (let rounds = 0; collected < before + 40 && rounds < 20; rounds += 1) {
-      globalThis.gc();
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-  } finally {
-    collectorMeetsFault = false;
-  }
-  assert.ok(collected > before, "the collector has freed messages");
+  const newest = await newestOf(hook, seed);
+  await assertFreed(newest);
   const messages = conversation(seed, { length: 40 });
   assert.deepEqual(await hook(messages), await strata.createTransformContext()(messages));
 }
 
-const hooks = [];
+/** The newest message of a conversation that `hook` was called with, held weakly. */
+async function newestOf(hook, seed) {
+  const messages = conversation(seed, { length: 40 });
+  await hook(messages);
+  return new WeakRef(messages.at(-1));
+}
 
-/** `work`, with the collector freeing messages while the fault waits: it must leave the fault to the work. */
-async function amidCollection(work) {
+async function assertFreed(message) {
+  let isFreed = false;
+  for (let rounds = 0; !isFreed && rounds < 20; rounds += 1) {
+    // A message that was looked at lives on until the task ends.
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    globalThis.gc();
+    isFreed = message.deref() === undefined;
+  }
+  assert.ok(isFreed, "the collector has freed the messages");
+}
+
+/** `work`, with the collector freeing a conversation while the fault waits: it must leave the fault to the work. */
+function amidCollection(seed, work) {
   const hook = strata.createTransformContext();
-  // With its hook the registry goes, and with the registry what it would do.
-  hooks.push(hook);
-  const held = Array.from({ length: 10 }, (_, seed) => conversation(seed, { length: 40 }));
-  for (const messages of held) await hook(messages);
   return async () => {
-    held.pop();
-    const before = collected;
-    for (let rounds = 0; collected === before && rounds < 20; rounds += 1) {
-      globalThis.gc();
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    const steps = binding.armFault(-1);
+    const newest = await newestOf(hook, seed);
+    binding.armFault(steps);
+    await assertFreed(newest);
     return work();
   };
 }
@@ -199,7 +178,7 @@ async function questionsAt(seed) {
     () => binding.searchForm("Café"),
     () => binding.searchPhrases("Café"),
     () => binding.watersOf("thrifty"),
-    await amidCollection(() => strata.countTokens("text")),
+    amidCollection(seed, () => strata.countTokens("text")),
   ];
   for (const question of questions) await atEveryStep(question, assertPlainError);
 }
