@@ -14,6 +14,8 @@ const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
 const WIDTH = 32;
 /** Every so many calls the costly checks run too: a deep copy of the input, a hook of its own, a count of the output. */
 const DEEP_EVERY = 50;
+/** Milliseconds between the beginnings of two conversations, more than one takes. */
+const MS_APART = 10_000_000;
 
 /** Calls that once came out wrong: a message of an unknown role opens the conversation, or one that is never sent. */
 const FOUND = [172_752, 627_971, 979_923];
@@ -75,7 +77,7 @@ async function checkCall(call, hooks, reached) {
   const roll = dice(call ^ 0x5bd1e995);
   const length = roll(200) === 0 ? 400 : 1 + roll(24);
   const noise = roll(2) === 0 ? 0 : 2 + roll(40);
-  const messages = deepFreeze(conversation(call, { length, noise }));
+  const messages = deepFreeze(conversation(call, { length, noise }).map((message) => datedBy(call, message)));
   const isDeep = call % DEEP_EVERY === 0;
   const copy = isDeep ? structuredClone(messages) : undefined;
   const { hook, fresh } = hooks[roll(hooks.length)];
@@ -90,6 +92,12 @@ async function checkCall(call, hooks, reached) {
   assert.deepEqual(messages, copy, `call ${call} changed its input`);
   assert.deepEqual(await fresh()(copy), sent, `call ${call}: the same content gives the same`);
   assert.ok(countTokens(sent.filter(isObject)) <= countTokens(messages.filter(isObject)), `call ${call}`);
+}
+
+/** Conversations of one hook are not of the same milliseconds: by equal messages a host's copies are known. */
+function datedBy(call, message) {
+  if (typeof message?.timestamp !== "number") return message;
+  return { ...message, timestamp: message.timestamp + call * MS_APART };
 }
 
 /** Same objects where nothing is edited; else a copy that differs in `content` alone. */

@@ -91,7 +91,7 @@ class Conversations {
     for (const conversation of alive) {
       const { target } = conversation;
       const shared = sharedBy(target, list, conversation);
-      if (!target.slice(0, shared).some(isTurn)) continue;
+      if (!isRecognised(target, list, shared)) continue;
       if (best === undefined || shared >= best.shared) best = { conversation, shared };
     }
     if (best === undefined) {
@@ -104,16 +104,19 @@ class Conversations {
     return isLeft ? { conversation } : { conversation, shared };
   }
 
-  /** The latest of which `list` holds copies of messages. */
+  /** The latest of which `list` holds copies: of its two newest messages, or of its beginning as far as an answer. */
   #thatIsCopied(list, alive) {
-    const newer = list.slice(-NEW_MESSAGES);
+    const from = Math.max(0, list.length - NEW_MESSAGES);
     const isLeftOf = ({ target }) => {
-      const newest = target.at(-1);
-      return isTelling(newest) && newer.some((message) => isCopy(newest, message));
+      const [before, newest] = [target.at(-2), target.at(-1)];
+      if (!isTelling(newest)) return false;
+      const isNewest = (message, at) =>
+        at >= from && isCopy(newest, message) && (before === undefined || isCopy(before, list[at - 1]));
+      return list.some(isNewest);
     };
     const isBegunBy = ({ target }) => {
-      const at = target.findIndex(isTurn);
-      return at >= 0 && isCopy(target[at], list[at]);
+      const at = target.findIndex(isAnswer);
+      return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopy(message, list[i]));
     };
     const conversation = alive.findLast(isLeftOf) ?? alive.findLast(isBegunBy);
     if (conversation === undefined) return undefined;
@@ -130,6 +133,13 @@ function sharedBy(target, list, conversation) {
   let shared = 0;
   while (shared < end && conversation.isSame(target[shared], list[shared])) shared += 1;
   return shared;
+}
+
+/** Whether `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */
+function isRecognised(target, list, shared) {
+  return target
+    .slice(0, shared)
+    .some((message, at) => isTurn(message) && (message === list[at] || isAnswer(message)));
 }
 
 /** Whether it says whose conversation a list is: agents may share a system message. */
