@@ -74,7 +74,7 @@ impl Tariff {
 /// use pi_strata::context::transcript::Source;
 ///
 /// let source = |model: &str| Source { api: "x".into(), provider: "openrouter".into(), model: model.into() };
-/// assert_eq!(listed(&source("anthropic/claude-haiku-5.5")).map(|of| of.at(150_000.0).input * 1e6), Some(0.5));
+/// assert_eq!(listed(&source("anthropic/claude-haiku-5.5")).map(|of| of.at(150_000.0).input * 1e6), Some(0.25));
 /// assert_eq!(listed(&source("own-model")), None);
 /// ```
 #[must_use]
