@@ -14,8 +14,8 @@ after(() => rmSync(folder, { recursive: true }));
 
 const RESULTS = 320;
 const RESULT_BYTES = 1_000_000;
-/** What the replay may take beside the file. */
-const MOST_BYTES = 300_000_000;
+/** The replay may take so many bytes beside the file: 270 to 305 million were seen, as the collector finds time. */
+const MOST_BYTES = 400_000_000;
 /** The largest file that is read. */
 const LIMIT_BYTES = 2 ** 30;
 
