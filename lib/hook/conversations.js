@@ -118,13 +118,13 @@ class Conversations {
       const at = target.findIndex(isAnswer);
       return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopy(message, list[i]));
     };
-    const conversation = alive.findLast(isLeftOf) ?? alive.findLast(isBegunBy);
+    const left = alive.findLast(isLeftOf);
+    const conversation = left ?? alive.findLast(isBegunBy);
     if (conversation === undefined) return undefined;
     const { target } = conversation;
-    const isLeft = isLeftOf(conversation);
     conversation.isCloned = true;
     const shared = sharedBy(target, list, conversation);
-    return isLeft || shared === target.length ? { conversation } : { conversation, shared };
+    return left !== undefined || shared === target.length ? { conversation } : { conversation, shared };
   }
 }
 
