@@ -271,7 +271,8 @@ test("no table is wider than 80 columns, or than the terminal", () => {
   ]) {
     const { status, stdout } = run(args);
     if (status !== 0) continue;
-    for (const line of stripVTControlCharacters(stdout).split("\n")) assert.ok([...line].length <= 80, `${args}: ${line}`);
+    for (const line of stripVTControlCharacters(stdout).split("\n"))
+      assert.ok([...line].length <= 80, `${args}: ${line}`);
   }
 });
 
