@@ -163,6 +163,24 @@ test("what stands before a branch is sent as it was", async () => {
   assert.ok(shared > branch.sent.length - 4, `${shared} of ${branch.sent.length} messages are the same`);
 });
 
+test("a list goes on in the conversation of which it has most, not in one that it has all of", async () => {
+  const { call, loop, scribe, judge } = conversation({ contextWindow: 64_000, basePrompt: 3000 }, {});
+  for (let at = 0; at < 3; at += 1) await call(900);
+  const main = loop.messages;
+  loop.messages = main.slice(0, 3);
+  await call(900);
+  loop.messages = main;
+  for (let at = 0; at < 25; at += 1) await call(900);
+  loop.provider.contextWindow = 32_000;
+  for (let at = 0; at < 5; at += 1) await call(900);
+  const { sent } = await call(900);
+  loop.messages = [...loop.messages.slice(0, -3), scribe.user(40)];
+  judge.hostChanged();
+  const { error, estimate, prompt, sent: next } = await call(100);
+  assert.ok(Math.abs(error) < 0.01, `estimated ${estimate} of ${prompt}`);
+  assert.ok(commonRun(sent, next) > next.length - 4, `${commonRun(sent, next)} of ${next.length}`);
+});
+
 test("agents that share a hook and a beginning each go on in their own conversation", async () => {
   const scribe = new Scribe();
   const opening = scribe.user(2000);

@@ -6,6 +6,8 @@ import { isSent } from "./sizes.mjs";
 
 /** Share of the window above which the layers drop messages. */
 const CONTEXT_RATIO = 0.75;
+/** Of a larger window the waters are shares of this many tokens: a token costs the same in any. */
+const WATERS_WINDOW = 200_000;
 
 /** How far an estimate may be off, as a share, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
@@ -15,8 +17,7 @@ const CALLS_TO_TEACH = 2;
 /** Judges the calls of one conversation, one after the other. */
 export class Judge {
   #loop;
-  #highWater;
-  #lowWater;
+  #waters;
   #schedule;
   #window;
   #model;
@@ -28,10 +29,8 @@ export class Judge {
 
   /** @param economy that of the loop's hook */
   constructor(loop, { economy = "balanced" } = {}) {
-    const { high, low } = native.native().watersOf(economy);
     this.#loop = loop;
-    this.#highWater = { everyCall: CONTEXT_RATIO, sticky: Math.min(high, CONTEXT_RATIO) };
-    this.#lowWater = { everyCall: CONTEXT_RATIO, sticky: low };
+    this.#waters = native.native().watersOf(economy);
   }
 
   /** To be called when the host changed what was there; `isNew` where it made a new list, as a compaction does. */
@@ -59,7 +58,7 @@ export class Judge {
       isOver,
       isUnreported: isOver && !record.saysOverflow,
       changed: this.#changed(record),
-      lost: this.#lost(record, ((1 + mostError) * Math.max(whole, this.#wholeAsKnown(given))) / window),
+      lost: this.#lost(record, (1 + mostError) * Math.max(whole, this.#wholeAsKnown(given))),
     };
     if (!record.isLost && !record.isRefused) this.#calls += 1;
     this.#schedule = schedule;
@@ -74,6 +73,16 @@ export class Judge {
     return this.#model === undefined ? 0 : this.#loop.provider.promptOf(given, this.#model);
   }
 
+  /** The tokens above which messages may go, and above which they may if that pays. */
+  #marks(schedule) {
+    const window = this.#loop.provider.contextWindow;
+    const most = CONTEXT_RATIO * window;
+    if (schedule === "everyCall") return { high: most, low: most };
+    const { high, low } = this.#waters;
+    const ofWaters = Math.min(window, WATERS_WINDOW);
+    return { high: Math.min(high * ofWaters, most), low: low * ofWaters };
+  }
+
   #changed({ before, unchanged, schedule, reason }) {
     const mayMove =
       this.#isChanged ||
@@ -83,12 +92,12 @@ export class Judge {
     return mayMove ? 0 : before.length - unchanged;
   }
 
-  #lost({ given, sent, events, schedule, reason, model }, share) {
+  #lost({ given, sent, events, schedule, reason, model }, tokens) {
     if (!events.some(({ type }) => type === "messagesDropped" || type === "shrunk")) return 0;
     // After a change of the list all is decided anew, the moves of earlier calls among it.
     const hasMoved = this.#isChanged || /cold|carrying has/.test(reason);
-    const isPaying = hasMoved && share > this.#lowWater[schedule];
-    const mayDrop = isPaying || share > this.#highWater[schedule];
+    const { high, low } = this.#marks(schedule);
+    const mayDrop = tokens > (hasMoved ? low : high);
     let lost = 0;
     for (const message of droppedOf(given, sent)) {
       if (this.#loop.provider.tokensOf(message, model) === 0) continue;

@@ -31,8 +31,12 @@ class Conversations {
    */
   of(list) {
     const alive = this.#alive();
+    const whole = this.#thatGoesOn(list, alive);
     const found =
-      this.#thatGoesOn(list, alive) ?? this.#thatIsKept(list, alive) ?? this.#thatIsCopied(list, alive);
+      this.#thatIsBegun(list, alive, whole?.conversation.target.length ?? 0) ??
+      whole ??
+      this.#thatIsLeft(list, alive) ??
+      this.#thatIsCopied(list, alive);
     if (found !== undefined) {
       const { conversation, shared } = found;
       const { target } = conversation;
@@ -72,7 +76,7 @@ class Conversations {
     return this.#recent.map((of) => of.deref()).filter((conversation) => conversation !== undefined);
   }
 
-  /** The longest that `list` has all messages of, else the one of which it has most. */
+  /** The longest that `list` has all messages of. */
   #thatGoesOn(list, alive) {
     let best;
     for (const conversation of alive) {
@@ -85,23 +89,26 @@ class Conversations {
     return best && { conversation: best };
   }
 
-  /** One of which messages are left that are no system's: behind others, or in front of them. */
-  #thatIsKept(list, alive) {
+  /** The one that `list` begins as for the longest, if for more than `most` messages: one that is known whole may be older. */
+  #thatIsBegun(list, alive, most) {
     let best;
     for (const conversation of alive) {
       const { target } = conversation;
+      const least = best?.shared ?? most + 1;
+      if (least > target.length || !conversation.isSame(target[least - 1], list[least - 1])) continue;
       const shared = sharedBy(target, list, conversation);
-      if (!isRecognised(target, list, shared)) continue;
-      if (best === undefined || shared >= best.shared) best = { conversation, shared };
+      if (shared >= least && isRecognised(target, list, shared)) best = { conversation, shared };
     }
-    if (best === undefined) {
-      const members = new Set(list.filter(isTurn));
-      const conversation = alive.findLast(({ target }) => target.some((message) => members.has(message)));
-      return conversation && { conversation };
-    }
-    const { conversation, shared } = best;
-    const isLeft = list.includes(conversation.target.at(-1), shared);
-    return isLeft ? { conversation } : { conversation, shared };
+    if (best === undefined) return undefined;
+    const { conversation } = best;
+    return list.includes(conversation.target.at(-1), best.shared) ? { conversation } : best;
+  }
+
+  /** The latest of which messages are left that are no system's. */
+  #thatIsLeft(list, alive) {
+    const members = new Set(list.filter(isTurn));
+    const conversation = alive.findLast(({ target }) => target.some((message) => members.has(message)));
+    return conversation && { conversation };
   }
 
   /** The latest of which `list` holds copies: of its two newest messages, or of its beginning as far as an answer. */
