@@ -10,8 +10,6 @@ pub const PRIOR_SCALE: f64 = 1.27;
 pub(super) const SCALE_RANGE: (f64, f64) = (0.6, 3.5);
 /// How much the prior weighs, in cl100k tokens of learned text.
 const PRIOR_WEIGHT: f64 = 500.0;
-/// A text of so many cl100k tokens tells a scale by itself.
-pub(super) const LEARNED: f64 = 2000.0;
 /// Most that one step weighs where the scale is sought, in cl100k tokens: a change of the prompt beside it must not decide.
 const MOST_WEIGHT: f64 = 4000.0;
 /// A step between two reports teaches only if it has at least this many cl100k tokens; less is rounding.
@@ -22,18 +20,17 @@ const STEP_MISS: f64 = 0.25;
 /// until the next one bears it out.
 const GATE_SHARE: f64 = 0.12;
 const GATE_TOKENS: f64 = 600.0;
-/// A scale that is a little too high can make what stands beside the messages seem this share of the report below nothing.
-pub(super) const NEGATIVE_SHARE: f64 = 0.1;
-/// Another reading has to miss by less than half of what the usual one does, and by this share of the prompts less.
-const TELLING_MISS: f64 = 0.01;
-/// The miss that an unlikely scale counts as, for each factor e: of two readings that fit alike the likelier is meant.
-const UNLIKELY_MISS: f64 = 0.05;
-/// Steps of so many cl100k tokens before a transcript can be told to have been sent as it came.
-const RAW_TEXT: f64 = 4000.0;
-/// Reports before they can be told to come a call late.
-const LATE_REPORTS: usize = 4;
-/// Most that one step counts as missed.
-const MOST_MISS: f64 = 0.5;
+/// By how much a good line misses a report: as a share of the prompt, and in tokens beside that. A step's surprise is the
+/// logarithm of how often it misses by that: one that is far off tells two readings apart among many that fit both.
+const NOISE_SHARE: f64 = 0.003;
+const NOISE_TOKENS: f64 = 50.0;
+/// The surprise of a scale that is off by a factor e, and of a report that a reading passes over.
+const UNLIKELY_SCALE: f64 = 3.0;
+const PASSED_OVER: f64 = 2.0;
+/// By how much less a reading has to surprise than the one before.
+const TELLING: f64 = 1.5;
+/// Reports that have to be read before they are told to come a call late.
+const LATE_REPORTS: usize = 3;
 
 /// What was reported of one request, and what it and the one before held.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +46,7 @@ pub(super) struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reading {
     /// The first so many are of a transcript that was sent as it came: a recording that may go on with the hook.
-    raw: usize,
+    pub(super) raw: usize,
     /// Each says what the call before had.
     is_late: bool,
     /// `input` has tokens in it already that are said to be read from the cache, or written to it, too.
@@ -71,35 +68,23 @@ pub(super) struct Fit {
     pub(super) scale: f64,
     pub(super) anchor: Point,
     pub(super) reading: Reading,
-    /// By how much the steps miss it, as a share of the prompts.
-    miss: f64,
-    /// cl100k tokens of all steps.
-    learned: f64,
+    surprise: f64,
     /// Reports it goes through.
     count: usize,
 }
 
 impl Reading {
-    /// Every one there is of these reports, the usual one first: that of a recording, once it was told to be one.
-    fn all(reports: &[Report], is_recording: bool) -> impl Iterator<Item = Self> {
-        let is_edited = |of: &Report| of.sent.raw != of.sent.edited;
-        let usual = if is_recording { reports.len() } else { 0 };
-        let raws = (0..=reports.len())
-            .filter(move |&raw| raw != usual && (raw == 0 || reports.get(raw - 1).is_some_and(is_edited)));
+    /// Every other one there is of so many reports.
+    fn others(self, count: usize) -> impl Iterator<Item = Self> {
+        let raws = [self.raw, 0, count].into_iter().enumerate();
+        let raws = raws.filter(move |&(nth, raw)| nth == 0 || raw != self.raw);
         let twice = [(false, false), (true, false), (true, true)];
-        std::iter::once(usual).chain(raws).flat_map(move |raw| {
-            let late = [false, true].into_iter();
-            late.flat_map(move |is_late| {
+        raws.flat_map(move |(_, raw)| {
+            [false, true].into_iter().flat_map(move |is_late| {
                 twice.map(|(has_read, has_written)| Self { raw, is_late, has_read, has_written })
             })
         })
-    }
-
-    /// What a reading has to be better by than the usual one, for how unusual it is.
-    fn oddity(self) -> f64 {
-        let odd = |is_so: bool, miss: f64| if is_so { miss } else { 0.0 };
-        let twice = odd(self.has_read, 0.0015) - odd(self.has_written, 0.0005);
-        odd(self.raw > 0, 0.002) + odd(self.is_late, 0.004) + twice
+        .filter(move |other| *other != self)
     }
 
     /// Tokens of the prompt, if the usage can be read so.
@@ -127,23 +112,20 @@ impl Reading {
 }
 
 impl Point {
-    /// How its model counts, with nothing known: as most do, unless that leaves less than nothing beside the messages.
-    pub(super) fn likely_scale(&self) -> f64 {
-        PRIOR_SCALE.min(self.scale_beside(0.0))
-    }
-
     /// How its model counts, if the host sends so many cl100k tokens beside the messages.
     fn scale_beside(&self, beside: f64) -> f64 {
         self.reported / (beside + self.counted).max(1.0)
     }
 
-    /// The same where that was said of another model: as it may have changed a little with the model, the report tells the
-    /// less the less text there is.
-    pub(super) fn scale_of_other(&self, beside: f64) -> f64 {
-        let text = self.counted.powi(2);
-        let told = text / (beside.powi(2) + PRIOR_WEIGHT.powi(2) + text);
-        let scale = told * self.scale_beside(beside) + (1.0 - told) * PRIOR_SCALE;
-        scale.min(self.scale_beside(0.0))
+    /// How its model counts, before anything else tells: as most do, or, where it is known what stands beside the messages,
+    /// as this leaves it, the less so the less text there is. Never so that less than nothing stands there.
+    fn likely_scale(&self, beside: Option<f64>) -> f64 {
+        let scale = beside.map_or(PRIOR_SCALE, |beside| {
+            let text = self.counted.powi(2);
+            let told = text / (beside.powi(2) + PRIOR_WEIGHT.powi(2) + text);
+            told * self.scale_beside(beside) + (1.0 - told) * PRIOR_SCALE
+        });
+        scale.min(self.scale_beside(0.0)).clamp(SCALE_RANGE.0, SCALE_RANGE.1)
     }
 
     /// Whether a prompt with so many cl100k tokens can have been reported so.
@@ -152,60 +134,56 @@ impl Point {
         self.is_refused || (is_within && self.reported >= self.counted * SCALE_RANGE.0)
     }
 
+    /// By how much the next report is another than was to be expected.
+    fn miss(&self, next: &Self, scale: f64) -> f64 {
+        (self.reported + scale * (next.counted - self.counted) - next.reported).abs()
+    }
+
+    fn surprise(&self, next: &Self, scale: f64) -> f64 {
+        let noise = NOISE_SHARE * self.reported.max(next.reported).max(0.0) + NOISE_TOKENS;
+        (self.miss(next, scale) / noise).ln_1p()
+    }
+
     /// Whether the next report is about what was to be expected.
     fn predicts(&self, next: &Self, scale: f64) -> bool {
-        let step = scale * (next.counted - self.counted);
-        let miss = (self.reported + step - next.reported).abs();
-        miss <= GATE_SHARE * self.reported.max(next.reported) + step.abs() / 2.0 + GATE_TOKENS
+        let step = (scale * (next.counted - self.counted)).abs();
+        let most = GATE_SHARE * self.reported.max(next.reported) + step / 2.0 + GATE_TOKENS;
+        self.is_refused || next.is_refused || self.miss(next, scale) <= most
     }
 }
 
 impl Fit {
-    /// The line in the reading that fits best; in the usual one, unless another is clearly better. `prior` is the scale to
-    /// start from, by a report; a prompt has no more than `most` tokens for one of cl100k, and beside the messages.
+    /// The line in the usual reading, or in another if that surprises clearly less. A prompt has no more than `most` tokens for
+    /// one of cl100k, and beside the messages; `beside` is what is known to stand there.
     pub(super) fn of(
         reports: &[Report],
-        is_recording: bool,
+        usual: Reading,
         most: (f64, f64),
-        prior: impl Fn(&Point) -> f64,
+        beside: Option<f64>,
     ) -> Option<Self> {
-        let readings = Reading::all(reports, is_recording).filter(|reading| reading.fits(reports));
-        let mut fits = readings.filter_map(|reading| {
+        let fit = |reading: Reading| {
             let points = reports.iter().enumerate().filter_map(|(nth, report)| reading.point(nth, report));
             let possible: Vec<Point> = points.filter(|point| point.is_possible(most)).collect();
-            Self::through(&possible, reading, &prior)
-        });
-        let usual = fits.next()?;
-        // With little text behind it the scale explains as much as edits that were not sent.
-        let others = fits.filter(|fit| {
-            let Reading { raw, is_late, .. } = fit.reading;
-            let may_be_raw = raw == 0 || usual.learned.max(fit.learned) >= RAW_TEXT;
-            let may_be_late = !is_late || fit.count >= LATE_REPORTS;
-            may_be_raw && may_be_late && fit.count + usize::from(is_late) >= usual.count
-        });
-        let best = others.min_by(|one, other| one.miss.total_cmp(&other.miss));
-        let is_better = |best: &Self| best.miss < 0.5 * usual.miss && best.miss + TELLING_MISS < usual.miss;
-        Some(best.filter(is_better).unwrap_or(usual))
+            Self::through(&possible, reading, beside, reports.len() - possible.len())
+        };
+        let others = usual.others(reports.len()).filter(|reading| reading.fits(reports)).filter_map(fit);
+        let told = others.filter(|fit| !fit.reading.is_late || fit.count >= LATE_REPORTS);
+        let best = told.min_by(|one, other| one.surprise.total_cmp(&other.surprise));
+        match fit(usual) {
+            Some(usual) => {
+                Some(best.filter(|best| best.surprise + TELLING < usual.surprise).unwrap_or(usual))
+            }
+            None => best,
+        }
     }
 
-    fn through(points: &[Point], reading: Reading, prior: impl Fn(&Point) -> f64) -> Option<Self> {
+    fn through(points: &[Point], reading: Reading, beside: Option<f64>, passed_over: usize) -> Option<Self> {
         let told: Vec<Point> = points.iter().filter(|point| !point.is_refused).copied().collect();
-        let prior = prior(told.first().or(points.first())?);
-        let scale = scale_of(&told, prior.clamp(SCALE_RANGE.0, SCALE_RANGE.1));
-        let steps = steps_of(&told).map(|(one, next)| {
-            let step = scale * (next.counted - one.counted);
-            ((one.reported + step - next.reported).abs() / one.reported.max(next.reported)).min(MOST_MISS)
-        });
+        let scale = scale_of(&told, told.first().or(points.first())?.likely_scale(beside));
+        let steps = steps_of(&told).map(|(one, next)| one.surprise(next, scale));
         let unlikely = if told.len() > 1 { (scale / PRIOR_SCALE).ln().abs() } else { 0.0 };
-        let miss =
-            steps.sum::<f64>() / told.len().max(1) as f64 + UNLIKELY_MISS * unlikely + reading.oddity();
-        let learned = steps_of(&told).map(|(one, next)| (next.counted - one.counted).abs()).sum();
-        Some(Self { scale, anchor: anchor_of(points, scale)?, reading, miss, learned, count: told.len() })
-    }
-
-    /// Whether its reports are all of a recording: of a transcript that was sent as it came.
-    pub(super) fn is_recording(&self, reports: &[Report]) -> bool {
-        self.reading.raw == reports.len()
+        let surprise = steps.sum::<f64>() + UNLIKELY_SCALE * unlikely + PASSED_OVER * passed_over as f64;
+        Some(Self { scale, anchor: anchor_of(points, scale)?, reading, surprise, count: told.len() })
     }
 
     /// cl100k tokens beside the messages, never fewer than none.
@@ -246,12 +224,9 @@ fn scale_of(points: &[Point], prior: f64) -> f64 {
 /// The newest report that can be believed. One that the last believed does not predict waits for the next: two that agree
 /// outvote it. A refusal is no mistake.
 fn anchor_of(points: &[Point], scale: f64) -> Option<Point> {
-    let mut points = points.iter();
-    let mut anchor = points.next()?;
-    let mut suspect: Option<&Point> = None;
+    let (mut anchor, mut suspect) = (points.first()?, None::<&Point>);
     for next in points {
-        let agrees = |of: &Point| of.is_refused || next.is_refused || of.predicts(next, scale);
-        if agrees(anchor) || suspect.is_some_and(agrees) {
+        if anchor.predicts(next, scale) || suspect.is_some_and(|of| of.predicts(next, scale)) {
             (anchor, suspect) = (next, None);
         } else {
             suspect = Some(next);

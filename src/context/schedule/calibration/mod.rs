@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use self::dates::Dates;
 pub use self::fit::PRIOR_SCALE;
-use self::fit::{Fit, LEARNED, NEGATIVE_SHARE, Report, SCALE_RANGE};
+use self::fit::{Fit, Reading, Report, SCALE_RANGE};
 use crate::context::transcript::{Assistant, Message, Source, Usage};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
@@ -24,6 +24,8 @@ const MODELS: usize = 8;
 const REFUSED: f64 = 1.3;
 /// Most that a provider counts beside the messages, for prompt and tools: agents send 10 000 to 50 000. In tokens.
 const MOST_BESIDE: f64 = 150_000.0;
+/// A scale that is a little too high can make what stands beside the messages seem this share of the report below nothing.
+const NEGATIVE_SHARE: f64 = 0.1;
 /// Most that a prompt has for a token of cl100k, and beside the messages, where a summary stands in front of reports that may
 /// be of the longer list before it.
 const MOST_OF_SUMMARY: (f64, f64) = (1.3 * PRIOR_SCALE, 80_000.0);
@@ -62,6 +64,13 @@ struct Model {
     /// cl100k tokens beside the messages by the model before: the host sends the same to this one.
     beside: Option<f64>,
     fit: Option<Fit>,
+}
+
+impl Model {
+    /// Whether its reports are all of a recording: of a transcript that was sent as it came.
+    fn is_recording(&self) -> bool {
+        self.fit.is_some_and(|fit| fit.reading.raw == self.reports.len())
+    }
 }
 
 /// What the reports so far teach.
@@ -153,7 +162,7 @@ impl Calibration {
                 return;
             }
         }
-        self.take(source, &report);
+        self.take(source, &report, call.is_lived);
     }
 
     /// Learns from reports that came in after their messages were taken in; gives back which those are. A report is of no
@@ -172,32 +181,29 @@ impl Calibration {
             let Some(assistant) = messages.get(*index).and_then(|of| of.assistant()) else { continue };
             if self.newest_report.is_none_or(|newest| newest < *index) {
                 self.newest_report = Some(*index);
-                self.take(&assistant.source, &Report { usage: assistant.usage, ..*report });
+                self.take(&assistant.source, &Report { usage: assistant.usage, ..*report }, false);
             }
         }
         late.into_iter().map(|(index, _)| index).collect()
     }
 
-    fn take(&mut self, source: &Source, report: &Report) {
-        let beside = self.models.last().and_then(|latest| Some(latest.fit?.beside()));
-        let is_doubted = self.dates.is_undated() && beside.is_none();
+    fn take(&mut self, source: &Source, report: &Report, is_lived: bool) {
+        let is_doubted = self.dates.is_undated() && self.fit().is_none();
         let most = if is_doubted { MOST_OF_SUMMARY } else { (SCALE_RANGE.1, MOST_BESIDE) };
+        let told = self.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
+        let beside = self.fit().map(|fit| fit.beside()).or(told);
+        let is_recording = self.models.last().is_some_and(Model::is_recording) && !is_lived;
         let found = self.models.iter().position(|model| model.source == *source);
         let mut model = found.map_or_else(
             || Model { source: source.clone(), reports: Vec::new(), beside, fit: None },
             |at| self.models.remove(at),
         );
-        model.reports.push(*report);
-        let before = model.reports.get(..model.reports.len() - 1).unwrap_or_default();
-        let is_recording = model.fit.is_some_and(|fit| fit.is_recording(before));
-        let surplus = model.reports.len().saturating_sub(REPORTS);
+        let surplus = (model.reports.len() + 1).saturating_sub(REPORTS);
         model.reports.drain(..surplus);
-        let overhead = self.overhead_tokens;
-        model.fit = Fit::of(&model.reports, is_recording, most, |point| match (model.beside, overhead) {
-            (Some(beside), _) => point.scale_of_other(beside),
-            (None, Some(overhead)) if point.counted > LEARNED => (point.reported - overhead) / point.counted,
-            _ => point.likely_scale(),
-        });
+        model.reports.push(*report);
+        let mut usual = model.fit.map_or(Reading::default(), |fit| fit.reading);
+        usual.raw = if is_recording { model.reports.len() } else { usual.raw.saturating_sub(surplus) };
+        model.fit = Fit::of(&model.reports, usual, most, model.beside);
         self.models.push(model);
         let surplus = self.models.len().saturating_sub(MODELS);
         self.models.drain(..surplus);

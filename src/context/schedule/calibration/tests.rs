@@ -112,6 +112,35 @@ fn a_recording_that_goes_on_live_is_told_at_the_first_call() {
     close(calibration.estimate().tokens(size(22_000)), 37_140.0, 1e-6);
 }
 
+/// A conversation that grows to 40 000 tokens, then one of which 2 500 are edited away, or would be.
+fn long_before_a_small_edit(is_recording: bool) -> (Calibration, impl Fn(usize) -> f64) {
+    let prompt = |counted: usize| 300.0 + 1.27 * counted as f64;
+    let mut calibration = after(&[]);
+    for counted in (2_000..=40_000).step_by(2_000) {
+        observe(&mut calibration, &answer("a", prompt(counted), 0.0), both(counted));
+    }
+    let sent = Sent { raw: size(41_000), edited: size(38_500) };
+    let told = if is_recording { sent.raw } else { sent.edited };
+    observe(&mut calibration, &answer("a", prompt(told.cl100k), 0.0), sent);
+    (calibration, prompt)
+}
+
+#[test]
+fn a_small_edit_of_a_long_recording_tells_it_from_live_use() {
+    for is_recording in [true, false] {
+        let (calibration, prompt) = long_before_a_small_edit(is_recording);
+        close(calibration.estimate().tokens(size(45_000)), prompt(45_000), 1e-3);
+    }
+}
+
+#[test]
+fn the_next_model_of_a_recording_is_read_as_the_one_before() {
+    let (mut calibration, _) = long_before_a_small_edit(true);
+    let sent = Sent { raw: size(42_000), edited: size(39_500) };
+    observe(&mut calibration, &answer("b", 1.4 * 42_250.0, 0.0), sent);
+    close(calibration.estimate().tokens(size(50_000)), 1.4 * 50_250.0, 0.01);
+}
+
 #[test]
 fn tokens_counted_twice_are_counted_once() {
     let mut calibration = after(&[("a", 20_000.0, 15_000)]);
