@@ -119,17 +119,24 @@ fn misplaced_results(messages: &[Value]) -> usize {
     misplaced
 }
 
+fn read(file: &[u8]) -> Recording {
+    Recording::read(file).expect("memory can be read")
+}
+
 /// Each recorded call: the answer, and the messages before it.
 fn calls(file: &[u8]) -> Vec<(Value, Vec<Value>)> {
-    let recording = Recording::read(file);
+    let recording = read(file);
+    let message = |number: usize| -> Value {
+        serde_json::from_str(recording.messages().get(number).expect("is there")).expect("is JSON")
+    };
     let stretches = recording.stretches().to_vec();
     let mut calls = Vec::new();
-    for at in recording.answers().collect::<Vec<_>>() {
+    for &at in recording.answers() {
         let stretch =
             stretches.iter().find(|stretch| (stretch.from..stretch.to).contains(&at)).expect("is there");
         let before = stretch.opening.iter().copied().chain(stretch.from..at);
-        let before = before.map(|number| recording.message(number).expect("is there")).collect();
-        calls.push((recording.message(at).expect("is there"), before));
+        let before = before.map(message).collect();
+        calls.push((message(at), before));
     }
     calls
 }
@@ -355,8 +362,8 @@ fn calls_on_left_branches_and_of_sub_agents_are_counted() {
         entry("b", "a", "assistant"),
         entry("c", "a", "assistant"),
     ]);
-    let recording = Recording::read(pi);
-    assert_eq!((recording.answers().count(), recording.unplayed().abandoned), (1, 1));
+    let recording = read(&pi);
+    assert_eq!((recording.answers().len(), recording.unplayed().abandoned), (1, 1));
 
     let line = |uuid: &str, parent: Option<&str>, kind: &str, side: bool| {
         json!({
@@ -370,15 +377,15 @@ fn calls_on_left_branches_and_of_sub_agents_are_counted() {
         line("b", Some("a"), "assistant", false),
         line("c", Some("a"), "assistant", false),
     ]);
-    let recording = Recording::read(claude);
+    let recording = read(&claude);
     let unplayed = recording.unplayed();
-    assert_eq!((recording.answers().count(), unplayed.abandoned, unplayed.sub_agents), (1, 1, 1));
+    assert_eq!((recording.answers().len(), unplayed.abandoned, unplayed.sub_agents), (1, 1, 1));
 }
 
 #[test]
 fn a_stretch_says_why_it_begins() {
     let lines = rewritten_pi_file(&[(2, 0, 0), (3, 0, 0), (1, 0, 1), (3, 0, 0), (0, 3, 1), (3, 0, 0)], 3);
-    let recording = Recording::read(joined(&lines));
+    let recording = read(&joined(&lines));
     let causes: Vec<_> = recording.stretches().iter().map(|stretch| stretch.cause).collect();
     assert_eq!(causes, [Cause::Start, Cause::Edit, Cause::Compaction]);
     assert_eq!(recording.stretches().last().unwrap().all().len(), 3, "the summary, what was kept, what came");

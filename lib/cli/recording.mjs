@@ -1,5 +1,5 @@
 // A recorded session as the command-line tool plays it: every recorded call with the messages the model had before it.
-// Large parts of messages are read from the file again when they are wanted, so a session may be larger than memory.
+// Large parts of messages are parsed again when they are wanted: natively a session takes no more than its size.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -22,7 +22,7 @@ export class Recording {
   /** The messages of one stretch that were asked for so far: its next call has them before it, too. */
   #opened = { stretch: undefined, end: 0, numbers: [], messages: [] };
 
-  /** `file` is what the native `openSession` gives, or anything with the same properties. */
+  /** `file` has the properties of `fileOf`: a native file and its index, or a list. */
   constructor(file) {
     this.#file = file;
     this.stretches = file.stretches;

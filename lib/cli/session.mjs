@@ -26,7 +26,9 @@ export async function loadSession(path) {
   const { size } = await told(path, () => stat(file));
   if (size === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
   const { openSession } = native.native();
-  const recording = new Recording(await told(path, () => openSession(file)));
+  const opened = await told(path, () => openSession(file));
+  const message = (number) => opened.message(number);
+  const recording = new Recording({ ...JSON.parse(opened.index()), message });
   if (recording.length === 0) {
     throw new UsageError(`${name} holds no messages: a pi session or a Claude Code transcript was expected.`);
   }

@@ -1,80 +1,67 @@
 //! Finds bare messages: one JSON array of them, or one per line. They are taken as they are.
 
-use super::lines::{self, Line, Place};
-use super::{Format, Index, Recipe, Timeline, Unplayed, UnreadLine, json, str_of};
+use super::{Format, Recording, Timeline, Unplayed, UnreadLine, json, lines, str_of};
 use serde::de::{Deserializer as _, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
+use std::io::{BufRead, Result};
 
 const NO_ROLE: &str = "This is not a message: it has no role.";
 
 /// One message per line.
-pub(super) fn in_lines(file: &[u8]) -> Index {
+pub(super) fn in_lines(file: impl BufRead) -> Result<Recording> {
     let mut timeline = Timeline::default();
-    let problems = lines::for_each_object(file, |place, object| {
-        let role = str_of(&object, "role").ok_or_else(|| NO_ROLE.to_owned())?;
-        timeline.push(Recipe::Bare(place), role == "assistant");
-        Ok(())
-    });
-    index(timeline, problems)
+    let problems = lines::for_each_object(file, |object| add(&mut timeline, &Value::Object(object)))?;
+    Ok(recording(timeline, problems))
 }
 
-/// One array, in UTF-8. What stands before the end of a cut one is kept.
-pub(super) fn in_array(file: &str) -> Index {
-    let mut found = Found { file, timeline: Timeline::default(), problems: Vec::new() };
-    let begin = lines::with_text(file.as_bytes()).next().map_or(0, |Line { offset, .. }| offset);
-    let mut array = serde_json::Deserializer::from_str(file.get(begin..).unwrap_or_default());
-    let read = array.deserialize_seq(&mut found).and_then(|()| array.end());
+/// One array. The elements before the end of a cut one are kept.
+pub(super) fn in_array(file: &str) -> Recording {
+    let mut elements = Elements { file, timeline: Timeline::default(), problems: Vec::new() };
+    let mut array = serde_json::Deserializer::from_str(file.trim_start_matches('\u{feff}'));
+    let read = array.deserialize_seq(&mut elements).and_then(|()| array.end());
     if let Err(error) = read {
-        // serde counts lines from where it began.
-        let line = found.line_of(begin) + error.line() - 1;
-        found.problems.push(UnreadLine { line, message: json::sentence(&error) });
+        elements.problems.push(UnreadLine { line: error.line(), message: json::sentence(&error) });
     }
-    index(found.timeline, found.problems)
+    recording(elements.timeline, elements.problems)
 }
 
 /// The elements of an array.
-struct Found<'a> {
+struct Elements<'a> {
     file: &'a str,
     timeline: Timeline,
     problems: Vec<UnreadLine>,
 }
 
-impl Found<'_> {
-    fn line_of(&self, offset: usize) -> usize {
-        1 + self.file.bytes().take(offset).filter(|&byte| byte == b'\n').count()
-    }
-
-    fn add(&mut self, element: &str) {
-        let offset = element.as_ptr().addr() - self.file.as_ptr().addr();
-        let object = json::read(element.as_bytes()).map(|value| value.as_object().cloned());
-        let role = object.map(|object| Some(str_of(&object?, "role")? == "assistant"));
-        match role.and_then(|role| role.ok_or_else(|| NO_ROLE.to_owned())) {
-            Ok(is_answer) => {
-                self.timeline.push(Recipe::Bare(Place::new(offset, element.len())), is_answer);
-            }
-            Err(message) => self.problems.push(UnreadLine { line: self.line_of(offset), message }),
-        }
-    }
-}
-
-impl<'a> Visitor<'a> for &mut Found<'a> {
+impl<'a> Visitor<'a> for &mut Elements<'a> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an array of messages")
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> std::result::Result<(), A::Error> {
         while let Some(element) = elements.next_element::<&'a RawValue>()? {
-            self.add(element.get());
+            let read = json::read(element.get().as_bytes());
+            if let Err(message) = read.and_then(|value| add(&mut self.timeline, &value)) {
+                let offset = element.get().as_ptr().addr() - self.file.as_ptr().addr();
+                let line = 1 + self.file.bytes().take(offset).filter(|&byte| byte == b'\n').count();
+                self.problems.push(UnreadLine { line, message });
+            }
         }
         Ok(())
     }
 }
 
-fn index(timeline: Timeline, problems: Vec<UnreadLine>) -> Index {
-    Index { format: Format::Messages, timeline, problems, unplayed: Unplayed::default(), tools: None }
+fn add(timeline: &mut Timeline, value: &Value) -> std::result::Result<(), String> {
+    let role = value.as_object().and_then(|object| str_of(object, "role")).ok_or(NO_ROLE)?;
+    timeline.push(value.to_string().into(), role == "assistant");
+    Ok(())
+}
+
+fn recording(timeline: Timeline, problems: Vec<UnreadLine>) -> Recording {
+    Recording { format: Format::Messages, timeline, problems, unplayed: Unplayed::default() }
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 //! the name of the tool it answers. What the host put in by itself (`isMeta`) becomes a `custom` message and a
 //! compaction's summary a `compactionSummary`, the roles pi has for them. Knows nothing of the tree of lines.
 
-use super::{Object, is_true, object, str_of, take_string, time_ms};
-use serde_json::{Map, Value, json};
+use super::{Id, Object, is_true, object, str_of, take_string, time_ms};
+use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// Text that pi shows in place of reasoning that the provider sent encrypted.
 const REDACTED: &str = "[Reasoning redacted]";
@@ -14,22 +15,23 @@ const META_TYPE: &str = "claude-code-meta";
 
 /// The contents of one line.
 pub(super) enum LineContent {
+    /// A line of a response.
     Assistant(Object),
-    User(Value),
-    Meta(Value),
+    /// Of the user's side; `is_meta` where the host put it in by itself.
+    User {
+        content: Value,
+        is_meta: bool,
+    },
     Summary(Value),
     /// A compaction.
-    Boundary(Compaction),
+    Boundary {
+        /// The prompt's size before it.
+        tokens_before: Option<Value>,
+        /// Lines from before that were kept word for word.
+        preserved: HashSet<Id>,
+    },
     /// Only a link of the tree.
     Silent,
-}
-
-/// Notes of a line on a compaction.
-pub(super) struct Compaction {
-    /// The prompt's size before it.
-    pub(super) tokens_before: Option<Value>,
-    /// Lines from before that were kept word for word.
-    pub(super) preserved: Vec<String>,
 }
 
 /// Reads what a line says and when; a line that should carry a message and does not is an error.
@@ -48,27 +50,31 @@ pub(super) fn content_of_line(mut line: Object) -> Result<(LineContent, Option<V
         }
         (Some("user"), Some(Value::Object(mut message))) => {
             let content = message.remove("content").unwrap_or_default();
-            match (is_true(&line, "isCompactSummary"), is_true(&line, "isMeta")) {
-                (true, _) => LineContent::Summary(content),
-                (_, true) => LineContent::Meta(content),
-                _ => LineContent::User(content),
+            if is_true(&line, "isCompactSummary") {
+                LineContent::Summary(content)
+            } else {
+                LineContent::User { content, is_meta: is_true(&line, "isMeta") }
             }
         }
         (Some("user" | "assistant"), _) => return Err("This line carries no message.".to_owned()),
         (Some("system"), _) if str_of(&line, "subtype") == Some("compact_boundary") => {
-            LineContent::Boundary(compaction_of(line.get("compactMetadata")))
+            compaction_of(line.get("compactMetadata"))
         }
         // Typed while the agent was at work, and sent along with the results.
-        (Some("attachment"), _) => queued_prompt(&mut line).map_or(LineContent::Silent, LineContent::User),
+        (Some("attachment"), _) => queued_prompt(&mut line)
+            .map_or(LineContent::Silent, |content| LineContent::User { content, is_meta: false }),
         _ => LineContent::Silent,
     };
     Ok((body, time))
 }
 
-fn compaction_of(metadata: Option<&Value>) -> Compaction {
+fn compaction_of(metadata: Option<&Value>) -> LineContent {
     let uuids = metadata.and_then(|data| data.pointer("/preservedMessages/uuids")).and_then(Value::as_array);
-    let preserved = uuids.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    Compaction { tokens_before: metadata.and_then(|data| data.get("preTokens")).cloned(), preserved }
+    let preserved = uuids.into_iter().flatten().filter_map(Value::as_str).map(Id::of).collect();
+    LineContent::Boundary {
+        tokens_before: metadata.and_then(|data| data.get("preTokens")).cloned(),
+        preserved,
+    }
 }
 
 fn queued_prompt(line: &mut Object) -> Option<Value> {
@@ -76,39 +82,29 @@ fn queued_prompt(line: &mut Object) -> Option<Value> {
     (str_of(attachment, "type") == Some("queued_command")).then(|| attachment.remove("prompt"))?
 }
 
-/// The assistant message of a response whose lines come one by one.
-#[derive(Default)]
-pub(super) struct Response(Option<Object>);
+/// The assistant message of a response, from its first line.
+pub(super) fn response(message: &Object, time: Option<&Value>) -> Object {
+    let blocks = assistant_blocks(message.get("content"));
+    let mut assistant = Object::from_iter([
+        ("role".to_owned(), "assistant".into()),
+        ("content".to_owned(), Value::Array(blocks)),
+        ("api".to_owned(), "anthropic-messages".into()),
+        ("provider".to_owned(), "anthropic".into()),
+        ("model".to_owned(), str_of(message, "model").unwrap_or("unknown").into()),
+    ]);
+    set_outcome(&mut assistant, message);
+    assistant.extend(time.map(|time| ("timestamp".to_owned(), time.clone())));
+    assistant
+}
 
-impl Response {
-    /// Adds the next line; what an earlier line said already is not repeated.
-    pub(super) fn add(&mut self, mut message: Object, time: Option<Value>) {
-        let blocks = assistant_blocks(message.remove("content").unwrap_or_default());
-        if let Some(earlier) = &mut self.0 {
-            if let Some(Value::Array(content)) = earlier.get_mut("content") {
-                let fresh: Vec<Value> = blocks.into_iter().filter(|block| !content.contains(block)).collect();
-                content.extend(fresh);
-            }
-            set_outcome(earlier, &message);
-            return;
-        }
-        let mut assistant = Map::new();
-        assistant.insert("role".to_owned(), "assistant".into());
-        assistant.insert("content".to_owned(), Value::Array(blocks));
-        assistant.insert("api".to_owned(), "anthropic-messages".into());
-        assistant.insert("provider".to_owned(), "anthropic".into());
-        assistant.insert("model".to_owned(), str_of(&message, "model").unwrap_or("unknown").into());
-        set_outcome(&mut assistant, &message);
-        if let Some(time) = time {
-            assistant.insert("timestamp".to_owned(), time);
-        }
-        self.0 = Some(assistant);
+/// Adds the next line of a response; what an earlier line said already is not repeated.
+pub(super) fn add_line(assistant: &mut Object, message: &Object) {
+    let blocks = assistant_blocks(message.get("content"));
+    if let Some(Value::Array(content)) = assistant.get_mut("content") {
+        let fresh: Vec<Value> = blocks.into_iter().filter(|block| !content.contains(block)).collect();
+        content.extend(fresh);
     }
-
-    /// The message; `None` if no line came.
-    pub(super) fn finish(self) -> Option<Value> {
-        self.0.map(Value::Object)
-    }
+    set_outcome(assistant, message);
 }
 
 /// Ids and names of the calls in a line of a response.
@@ -127,52 +123,46 @@ fn blocks_of<'a>(content: Option<&'a Value>, kind: &'static str) -> impl Iterato
     blocks.filter(move |block| str_of(block, "type") == Some(kind))
 }
 
-/// Tool result number `number` of what the user's side said; `name_of` knows the tool of a call.
-pub(super) fn result_in(
-    content: Value,
-    number: usize,
-    time: Option<Value>,
+/// Each call that the user's side answers, with the message of its result. `name_of` knows the tool of a call.
+pub(super) fn results_in<'a>(
+    content: &'a Value,
+    time: Option<&'a Value>,
     name_of: impl Fn(&str) -> Option<String>,
-) -> Option<Value> {
-    let Value::Array(blocks) = content else { return None };
-    let mut answers = blocks.into_iter().filter_map(|block| match block {
-        Value::Object(block) if str_of(&block, "type") == Some("tool_result") => {
-            let id = str_of(&block, "tool_use_id")?.to_owned();
-            Some((id, block))
-        }
-        _ => None,
-    });
-    let (id, mut result) = answers.nth(number)?;
-    let content = match result.remove("content") {
-        Some(Value::Array(blocks)) => plain_blocks(blocks),
-        Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
-        _ => Vec::new(),
-    };
-    Some(object([
-        ("role", Some("toolResult".into())),
-        ("toolName", Some(name_of(&id).unwrap_or_else(|| "unknown".to_owned()).into())),
-        ("toolCallId", Some(id.into())),
-        ("content", Some(Value::Array(content))),
-        ("isError", Some(is_true(&result, "is_error").into())),
-        ("timestamp", time),
-    ]))
+) -> impl Iterator<Item = (Id, Value)> {
+    blocks_of(Some(content), "tool_result").filter_map(move |result| {
+        let id = str_of(result, "tool_use_id")?;
+        let content = match result.get("content") {
+            Some(Value::Array(blocks)) => plain_blocks(blocks),
+            Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+            _ => Vec::new(),
+        };
+        let message = object([
+            ("role", Some("toolResult".into())),
+            ("toolName", Some(name_of(id).unwrap_or_else(|| "unknown".to_owned()).into())),
+            ("toolCallId", Some(id.into())),
+            ("content", Some(Value::Array(content))),
+            ("isError", Some(is_true(result, "is_error").into())),
+            ("timestamp", time.cloned()),
+        ]);
+        Some((Id::of(id), message))
+    })
 }
 
 /// The words of the user's side beside tool results; `None` if nothing.
-pub(super) fn said_in(content: Value) -> Option<Value> {
+pub(super) fn said_in(content: &Value) -> Option<Value> {
     match content {
-        Value::Array(mut blocks) => {
-            blocks.retain(|block| block.get("type").and_then(Value::as_str) != Some("tool_result"));
+        Value::Array(blocks) => {
             let rest = plain_blocks(blocks);
             (!rest.is_empty()).then_some(Value::Array(rest))
         }
-        Value::String(text) => Some(Value::String(text)),
+        Value::String(text) => Some(text.as_str().into()),
         _ => None,
     }
 }
 
 /// A message of the user's, or of the host's own where `is_meta`.
-pub(super) fn prompt(content: Value, time: Option<Value>, is_meta: bool) -> Value {
+pub(super) fn prompt(content: Value, time: Option<&Value>, is_meta: bool) -> Value {
+    let time = time.cloned();
     if !is_meta {
         return object([("role", Some("user".into())), ("content", Some(content)), ("timestamp", time)]);
     }
@@ -186,12 +176,12 @@ pub(super) fn prompt(content: Value, time: Option<Value>, is_meta: bool) -> Valu
 }
 
 /// A compaction's summary.
-pub(super) fn summary(content: &Value, tokens_before: Option<Value>, time: Option<Value>) -> Value {
+pub(super) fn summary(content: &Value, tokens_before: Option<&Value>, time: Option<&Value>) -> Value {
     object([
         ("role", Some("compactionSummary".into())),
         ("summary", Some(text_of(content).into())),
-        ("tokensBefore", Some(tokens_before.unwrap_or_else(|| 0.into()))),
-        ("timestamp", time),
+        ("tokensBefore", Some(tokens_before.cloned().unwrap_or_else(|| 0.into()))),
+        ("timestamp", time.cloned()),
     ])
 }
 
@@ -230,62 +220,63 @@ fn usage_of(usage: &Object) -> Value {
     json!({ "input": input, "output": output, "cacheRead": read, "cacheWrite": write, "totalTokens": total })
 }
 
-fn assistant_blocks(content: Value) -> Vec<Value> {
+fn assistant_blocks(content: Option<&Value>) -> Vec<Value> {
     match content {
-        Value::String(text) => vec![json!({ "type": "text", "text": text })],
-        Value::Array(blocks) => blocks.into_iter().filter_map(assistant_block).collect(),
+        Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+        Some(Value::Array(blocks)) => blocks.iter().filter_map(assistant_block).collect(),
         _ => Vec::new(),
     }
 }
 
-fn assistant_block(block: Value) -> Option<Value> {
-    let Value::Object(mut block) = block else { return None };
-    match take_string(&mut block, "type")?.as_str() {
-        "text" => text_block(&mut block),
+fn assistant_block(block: &Value) -> Option<Value> {
+    let block = block.as_object()?;
+    let field = |key: &str| block.get(key).cloned();
+    match str_of(block, "type")? {
+        "text" => text_block(block),
         "thinking" => Some(object([
             ("type", Some("thinking".into())),
-            ("thinking", Some(take_string(&mut block, "thinking").unwrap_or_default().into())),
-            ("thinkingSignature", block.remove("signature")),
+            ("thinking", Some(str_of(block, "thinking").unwrap_or_default().into())),
+            ("thinkingSignature", field("signature")),
         ])),
         "redacted_thinking" => Some(object([
             ("type", Some("thinking".into())),
             ("thinking", Some(REDACTED.into())),
-            ("thinkingSignature", block.remove("data")),
+            ("thinkingSignature", field("data")),
             ("redacted", Some(true.into())),
         ])),
         "tool_use" => Some(object([
             ("type", Some("toolCall".into())),
-            ("id", Some(block.remove("id")?)),
-            ("name", Some(block.remove("name")?)),
-            ("arguments", Some(block.remove("input").unwrap_or_else(|| json!({})))),
+            ("id", Some(field("id")?)),
+            ("name", Some(field("name")?)),
+            ("arguments", Some(field("input").unwrap_or_else(|| json!({})))),
         ])),
         _ => None,
     }
 }
 
 /// The text and image blocks; pi has no other in user messages and tool results.
-fn plain_blocks(blocks: Vec<Value>) -> Vec<Value> {
-    blocks.into_iter().filter_map(plain_block).collect()
+fn plain_blocks(blocks: &[Value]) -> Vec<Value> {
+    blocks.iter().filter_map(plain_block).collect()
 }
 
-fn plain_block(block: Value) -> Option<Value> {
-    let Value::Object(mut block) = block else { return None };
-    match take_string(&mut block, "type")?.as_str() {
-        "text" => text_block(&mut block),
+fn plain_block(block: &Value) -> Option<Value> {
+    let block = block.as_object()?;
+    match str_of(block, "type")? {
+        "text" => text_block(block),
         "image" => {
-            let Some(Value::Object(mut source)) = block.remove("source") else { return None };
+            let source = block.get("source")?;
             Some(object([
                 ("type", Some("image".into())),
-                ("data", Some(source.remove("data")?)),
-                ("mimeType", Some(source.remove("media_type")?)),
+                ("data", Some(source.get("data")?.clone())),
+                ("mimeType", Some(source.get("media_type")?.clone())),
             ]))
         }
         _ => None,
     }
 }
 
-fn text_block(block: &mut Object) -> Option<Value> {
-    Some(object([("type", Some("text".into())), ("text", Some(take_string(block, "text")?.into()))]))
+fn text_block(block: &Object) -> Option<Value> {
+    Some(object([("type", Some("text".into())), ("text", Some(str_of(block, "text")?.into()))]))
 }
 
 /// All text of a content, its blocks joined by line feeds.

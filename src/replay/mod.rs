@@ -1,9 +1,9 @@
 //! Reads a recorded session: which messages it holds, and which of them the model had before it at each call.
 //!
 //! pi's own session files (every version), Claude Code transcripts, a JSON array of messages and one message per
-//! line are told apart by their content. The file is in memory, at most [`MAX_BYTES`] of it; what is kept besides
-//! is where things stand. A line that cannot be read is reported with its number and left out.
-//! Nothing here opens a file, counts tokens or changes a message.
+//! line are told apart by their content. A file is read once, line by line, and its messages are kept as JSON.
+//! A line that cannot be read is reported with its number and left out.
+//! Nothing here opens a file or counts tokens.
 
 mod bare;
 mod claude;
@@ -15,11 +15,12 @@ mod pi;
 mod pi_entries;
 mod timeline;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
+use std::io::{BufRead, Read as _, Result};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-use self::lines::Place;
 use self::timeline::Timeline;
 pub use self::timeline::{Cause, Stretch};
 use crate::fault;
@@ -27,7 +28,7 @@ use crate::fault;
 pub(crate) use json::mend as mend_json;
 
 /// The recorder that wrote the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
     /// A session of the pi coding agent (versions 1 to 3) or of pi's agent harness (version 4).
     Pi {
@@ -37,11 +38,12 @@ pub enum Format {
     /// A transcript of Claude Code, converted.
     ClaudeCode,
     /// Bare messages: one JSON array, or one message per line.
+    #[default]
     Messages,
 }
 
 /// A line that could not be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadLine {
     /// Number of the line in the file, from 1.
     pub line: usize,
@@ -50,7 +52,8 @@ pub struct UnreadLine {
 }
 
 /// Recorded calls that no stretch holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Unplayed {
     /// On branches of the conversation that were left.
     pub abandoned: usize,
@@ -61,106 +64,78 @@ pub struct Unplayed {
 /// Largest file that is read: a recorded session has some tens of MB at most.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// A recorded session: where its messages stand, and what the model had before it when.
+/// A recorded session: its messages, and which of them the model had before it when.
 #[derive(Debug)]
-pub struct Recording<'a> {
-    file: Cow<'a, [u8]>,
-    index: Index,
-}
-
-/// The parts of a file that are kept.
-#[derive(Debug)]
-struct Index {
+pub struct Recording {
     format: Format,
     timeline: Timeline,
     problems: Vec<UnreadLine>,
     unplayed: Unplayed,
-    /// Claude Code's results do not name their tool.
-    tools: Option<claude::Tools>,
 }
 
-/// The parts of the file that a message is made of.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Recipe {
-    Bare(Place),
-    Pi(pi::Recipe),
-    Claude(claude::Recipe),
-}
-
-impl<'a> Recording<'a> {
+impl Recording {
     /// Reads a whole file. One without messages is no error: `problems` says what is in it.
-    #[must_use]
-    pub fn read(file: impl Into<Cow<'a, [u8]>>) -> Self {
+    ///
+    /// # Errors
+    /// As the reading of `file` fails.
+    pub fn read(mut file: impl BufRead) -> Result<Self> {
         fault::step();
-        let mut file = file.into();
-        let index = match detect(&file) {
-            Shape::Array => {
-                if str::from_utf8(&file).is_err() {
-                    file = Cow::Owned(String::from_utf8_lossy(&file).into_owned().into_bytes());
-                }
-                bare::in_array(str::from_utf8(&file).unwrap_or_default())
-            }
-            Shape::Lines => bare::in_lines(&file),
-            Shape::Pi => pi::read(&file),
-            Shape::Claude => claude::read(&file),
-        };
-        Self { file, index }
+        let mut head = Vec::new();
+        let shape = detect(&mut file, &mut head)?;
+        if matches!(shape, Shape::Array) {
+            file.read_to_end(&mut head)?;
+            return Ok(bare::in_array(&String::from_utf8_lossy(&head)));
+        }
+        let file = head.chain(file);
+        match shape {
+            Shape::Pi => pi::read(file),
+            Shape::Claude => claude::read(file),
+            Shape::Array | Shape::Lines => bare::in_lines(file),
+        }
     }
 
     /// Who wrote the file.
     #[must_use]
     pub fn format(&self) -> Format {
-        self.index.format
+        self.format
     }
 
     /// The lines left out because they could not be read, by line number.
     #[must_use]
     pub fn problems(&self) -> &[UnreadLine] {
-        &self.index.problems
+        &self.problems
     }
 
     /// The calls that are recorded in the file but not part of the conversation.
     #[must_use]
     pub fn unplayed(&self) -> Unplayed {
-        self.index.unplayed
+        self.unplayed
     }
 
     /// The conversation as stretches between which its past was rewritten. At least one.
     #[must_use]
     pub fn stretches(&self) -> &[Stretch] {
-        self.index.timeline.stretches()
+        self.timeline.stretches()
     }
 
     /// Numbers of the messages that the model answered with, ascending.
-    pub fn answers(&self) -> impl Iterator<Item = usize> {
-        self.index.timeline.answers()
+    #[must_use]
+    pub fn answers(&self) -> &[usize] {
+        self.timeline.answers()
     }
 
-    /// Number of messages.
+    /// The messages, each the JSON of an object with a `role` in pi's shape.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.index.timeline.len()
-    }
-
-    /// Returns `true` if there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Message number `number`, an object with a `role` in pi's shape; `None` where there is none of that number.
-    #[must_use]
-    pub fn message(&self, number: usize) -> Option<Value> {
-        match self.index.timeline.recipe(number)? {
-            Recipe::Bare(place) => place.read(&self.file).map(Value::Object),
-            Recipe::Pi(recipe) => recipe.message(&self.file),
-            Recipe::Claude(recipe) => recipe.message(&self.file, self.index.tools.as_ref()),
-        }
+    pub fn messages(&self) -> &[Message] {
+        self.timeline.messages()
     }
 }
 
+/// The JSON of a message. Several lists may hold one.
+pub type Message = Arc<str>;
+
 /// The messages that an agent would go on with from a recorded session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Session {
     /// Who wrote it.
     pub format: Format,
@@ -181,10 +156,12 @@ pub struct Session {
 /// ```
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Session {
-    let recording = Recording::read(bytes);
+    // Memory can always be read.
+    let Ok(recording) = Recording::read(bytes) else { return Session::default() };
     let last = recording.stretches().last().map(Stretch::all).unwrap_or_default();
-    let messages = last.into_iter().filter_map(|number| recording.message(number)).collect();
-    Session { format: recording.format(), messages, problems: recording.index.problems }
+    let messages = last.into_iter().filter_map(|number| recording.messages().get(number));
+    let messages = messages.filter_map(|json| serde_json::from_str(json).ok()).collect();
+    Session { format: recording.format, messages, problems: recording.problems }
 }
 
 enum Shape {
@@ -194,14 +171,24 @@ enum Shape {
     Claude,
 }
 
-/// The first line that can only come from one recorder decides; a file without one is read as bare messages.
-fn detect(file: &[u8]) -> Shape {
-    let mut lines = lines::with_text(file).peekable();
-    if lines.peek().is_some_and(|line| line.text.first() == Some(&b'[')) {
-        return Shape::Array;
+/// Reads lines into `head` up to the first that can only come from one recorder; a file without one holds bare messages.
+fn detect(file: &mut impl BufRead, head: &mut Vec<u8>) -> Result<Shape> {
+    let mut is_blank = true;
+    loop {
+        let start = head.len();
+        if file.read_until(b'\n', head)? == 0 {
+            return Ok(Shape::Lines);
+        }
+        let line = lines::text_of(head.get(start..).unwrap_or_default(), start == 0);
+        if is_blank && line.first() == Some(&b'[') {
+            return Ok(Shape::Array);
+        }
+        is_blank &= line.is_empty();
+        let read = json::read(line);
+        if let Some(shape) = read.as_ref().ok().and_then(Value::as_object).and_then(shape_of_line) {
+            return Ok(shape);
+        }
     }
-    let shape = lines.find_map(|line| shape_of_line(json::read(line.text).ok()?.as_object()?));
-    shape.unwrap_or(Shape::Lines)
 }
 
 fn shape_of_line(line: &Object) -> Option<Shape> {

@@ -1,13 +1,22 @@
 //! The meaning of one entry of a pi session, in the shapes pi itself makes of it on loading. Knows nothing of the tree
 //! the entries form.
 
-use super::{Object, is_true, object, str_of, take_string, time_ms};
+use super::{Message, Object, is_true, object, str_of, take_string, time_ms};
 use serde_json::{Value, json};
 
 /// An entry of the file.
 pub(super) enum Entry {
-    Message(Value),
-    Compaction(Compaction),
+    Message {
+        json: Message,
+        is_answer: bool,
+        is_system: bool,
+    },
+    Compaction {
+        /// Messages before those that were kept: the system checkpoint if any, the summary, and in version 4
+        /// copies of what was kept.
+        head: Vec<Message>,
+        first_kept: FirstKept,
+    },
     Edit {
         target: String,
         replacement: Option<Value>,
@@ -16,18 +25,9 @@ pub(super) enum Entry {
     Other,
 }
 
-/// A compaction.
-pub(super) struct Compaction {
-    /// Messages before those that were kept: the system checkpoint if any, the summary, and in version 4
-    /// copies of what was kept.
-    pub(super) head: Vec<Value>,
-    pub(super) first_kept: FirstKept<String>,
-}
-
 /// The oldest entry that a compaction kept.
-#[derive(Debug)]
-pub(super) enum FirstKept<I> {
-    Id(I),
+pub(super) enum FirstKept {
+    Id(String),
     /// Version 1: its position among the parsed lines, header included.
     Line(usize),
     None,
@@ -40,11 +40,11 @@ pub(super) fn read(mut line: Object) -> Result<Entry, String> {
     match kind.as_deref() {
         Some("message") => match line.remove("message") {
             Some(Value::Object(message)) if str_of(&message, "role").is_some() => {
-                Ok(Entry::Message(current_shape(message, timestamp)))
+                Ok(message_entry(&current_shape(message, timestamp)))
             }
             _ => Err("This message entry carries no message with a role.".to_owned()),
         },
-        Some("custom_message") => Ok(Entry::Message(object([
+        Some("custom_message") => Ok(message_entry(&object([
             ("role", Some("custom".into())),
             ("customType", line.remove("customType")),
             ("content", Some(line.remove("content").filter(|c| !c.is_null()).unwrap_or_else(|| json!([])))),
@@ -53,7 +53,7 @@ pub(super) fn read(mut line: Object) -> Result<Entry, String> {
             ("timestamp", timestamp),
         ]))),
         Some("branch_summary") => match take_string(&mut line, "summary") {
-            Some(summary) if !summary.is_empty() => Ok(Entry::Message(object([
+            Some(summary) if !summary.is_empty() => Ok(message_entry(&object([
                 ("role", Some("branchSummary".into())),
                 ("summary", Some(summary.into())),
                 ("fromId", line.remove("fromId")),
@@ -93,8 +93,14 @@ fn compaction_of(mut line: Object, timestamp: Option<Value>) -> Result<Entry, St
         _ => Vec::new(),
     };
     let system = line.remove("systemMessage").filter(has_role);
-    let head = system.into_iter().chain([summary]).chain(retained.into_iter().filter(has_role)).collect();
-    Ok(Entry::Compaction(Compaction { head, first_kept }))
+    let head = system.into_iter().chain([summary]).chain(retained.into_iter().filter(has_role));
+    Ok(Entry::Compaction { head: head.map(|message| message.to_string().into()).collect(), first_kept })
+}
+
+fn message_entry(message: &Value) -> Entry {
+    let role = role_of(message);
+    let (is_answer, is_system) = (role == Some("assistant"), role == Some("system"));
+    Entry::Message { json: message.to_string().into(), is_answer, is_system }
 }
 
 /// An old message as pi loads it: one role renamed, missing content filled in.
@@ -121,21 +127,23 @@ fn current_shape(mut message: Object, entry_time: Option<Value>) -> Value {
     Value::Object(message)
 }
 
-/// Puts an edit's content into a message, where its role has such content.
-pub(super) fn replace_content(message: &mut Value, replacement: &Value) {
-    let role = role_of(message).unwrap_or_default();
-    let needs_blocks = matches!(role, "assistant" | "toolResult");
-    if !needs_blocks && !matches!(role, "user" | "custom") {
-        return;
-    }
-    let content = match replacement.get("content") {
-        Some(Value::String(text)) if needs_blocks => json!([{ "type": "text", "text": text }]),
-        Some(content) => content.clone(),
-        None => return,
+/// A message with an edit's content, where its role has such content.
+pub(super) fn edited(message: &Message, replacement: &Value) -> Message {
+    let with_content = || {
+        let mut fields: Object = serde_json::from_str(message).ok()?;
+        let role = str_of(&fields, "role")?;
+        let needs_blocks = matches!(role, "assistant" | "toolResult");
+        if !needs_blocks && !matches!(role, "user" | "custom") {
+            return None;
+        }
+        let content = match replacement.get("content")? {
+            Value::String(text) if needs_blocks => json!([{ "type": "text", "text": text }]),
+            content => content.clone(),
+        };
+        fields.insert("content".to_owned(), content);
+        Some(Value::Object(fields).to_string().into())
     };
-    if let Some(message) = message.as_object_mut() {
-        message.insert("content".to_owned(), content);
-    }
+    with_content().unwrap_or_else(|| message.clone())
 }
 
 fn has_role(message: &Value) -> bool {

@@ -1,5 +1,6 @@
 //! Readings of each session version as pi's own loader has them, on files small enough to read.
 
+use super::super::pi_entries::role_of;
 use super::super::{Session, UnreadLine, parse};
 use super::*;
 

@@ -1,10 +1,11 @@
 //! The timeline of a recording: all messages of a recording in the order they came, and the stretches between
-//! which the past was rewritten, by a compaction or an edit. A list of numbers; it holds no message.
+//! which the past was rewritten, by a compaction or an edit.
 
-use super::Recipe;
+use super::Message;
+use serde::Serialize;
 
 /// Messages that grew one after the other, from one rewriting of the past to the next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stretch {
     /// Why it begins.
     pub cause: Cause,
@@ -17,7 +18,8 @@ pub struct Stretch {
 }
 
 /// Why a stretch begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// The recording begins.
     Start,
@@ -25,18 +27,6 @@ pub enum Cause {
     Compaction,
     /// A message was rewritten or taken away.
     Edit,
-}
-
-impl Cause {
-    /// Its name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Compaction => "compaction",
-            Self::Edit => "edit",
-        }
-    }
 }
 
 impl Stretch {
@@ -50,7 +40,7 @@ impl Stretch {
 /// Collects messages and rewritings in the order they came.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    recipes: Vec<Recipe>,
+    messages: Vec<Message>,
     /// Numbers of the model's own messages.
     answers: Vec<usize>,
     /// The last one is open: it ends with the recording.
@@ -60,14 +50,14 @@ pub(super) struct Timeline {
 impl Default for Timeline {
     fn default() -> Self {
         let first = Stretch { cause: Cause::Start, opening: Vec::new(), from: 0, to: 0 };
-        Self { recipes: Vec::new(), answers: Vec::new(), stretches: vec![first] }
+        Self { messages: Vec::new(), answers: Vec::new(), stretches: vec![first] }
     }
 }
 
 impl Timeline {
     /// Appends a message to the stretch at hand; its number.
-    pub(super) fn push(&mut self, recipe: Recipe, is_answer: bool) -> usize {
-        let number = self.push_aside(recipe);
+    pub(super) fn push(&mut self, message: Message, is_answer: bool) -> usize {
+        let number = self.push_aside(message);
         if is_answer {
             self.answers.push(number);
         }
@@ -78,14 +68,14 @@ impl Timeline {
     }
 
     /// Adds a message for the opening of the stretch that `cut` is about to begin; its number.
-    pub(super) fn push_aside(&mut self, recipe: Recipe) -> usize {
-        self.recipes.push(recipe);
-        self.recipes.len() - 1
+    pub(super) fn push_aside(&mut self, message: Message) -> usize {
+        self.messages.push(message);
+        self.messages.len() - 1
     }
 
     /// Begins a stretch. One in which nothing came is forgotten.
     pub(super) fn cut(&mut self, cause: Cause, opening: Vec<usize>) {
-        let from = self.recipes.len();
+        let from = self.messages.len();
         let is_idle = self.stretches.last().is_some_and(|stretch| stretch.from == stretch.to);
         if is_idle {
             self.stretches.pop();
@@ -102,15 +92,11 @@ impl Timeline {
         &self.stretches
     }
 
-    pub(super) fn answers(&self) -> impl Iterator<Item = usize> {
-        self.answers.iter().copied()
+    pub(super) fn answers(&self) -> &[usize] {
+        &self.answers
     }
 
-    pub(super) fn recipe(&self, number: usize) -> Option<&Recipe> {
-        self.recipes.get(number)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.recipes.len()
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.messages
     }
 }
