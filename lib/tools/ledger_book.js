@@ -39,7 +39,7 @@ class Book {
   }
 
   async report() {
-    const report = await this.#book.report(this.#prices);
+    const report = JSON.parse(await this.#book.report(this.#prices));
     const { prompt, cacheRead, cacheWrite, output, billed, estimated, saved } = report;
     return {
       calls: report.calls,

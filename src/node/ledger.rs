@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 use parking_lot::Mutex;
+use serde_json::{Value, json};
 
 use super::blocking::{CancelFlag, Promise, blocking};
 use super::failure::Result;
@@ -46,88 +47,6 @@ pub struct LedgerPrices {
     pub output: f64,
 }
 
-/// The bill of a conversation: tokens as reported, dollars.
-#[napi(object)]
-pub struct LedgerReport {
-    /// All calls.
-    pub calls: f64,
-    /// Without a usable report.
-    pub unreported: f64,
-    /// Without a price.
-    pub unpriced: f64,
-    /// From which the hook had left something out.
-    pub edited: f64,
-    /// That would not have fitted the window unedited.
-    pub over_window: f64,
-    /// Tokens of all prompts.
-    pub prompt: f64,
-    /// Read from the cache.
-    pub cache_read: f64,
-    /// Written to it.
-    pub cache_write: f64,
-    /// Of all answers.
-    pub output: f64,
-    /// Dollars paid.
-    pub billed: f64,
-    /// The part of them that was reckoned from prices.
-    pub estimated: f64,
-    /// Dollars that would have been paid more without the hook.
-    pub saved: f64,
-    /// Every miss.
-    pub misses: Vec<LedgerMiss>,
-    /// Every move.
-    pub moves: Vec<LedgerMove>,
-    /// Errors of the estimated prompts.
-    pub prompt_error: LedgerErrors,
-    /// Errors of the expected cache reads.
-    pub read_error: LedgerErrors,
-}
-
-/// A call that read less from the cache than it could have.
-#[napi(object)]
-pub struct LedgerMiss {
-    /// The call, from 1.
-    pub call: f64,
-    /// Position of its answer.
-    pub index: f64,
-    /// Why.
-    pub cause: String,
-    /// Tokens that were not read.
-    pub tokens: f64,
-    /// Its cost; nothing without a price.
-    pub dollars: Option<f64>,
-}
-
-/// A call at which the hook changed what it had sent before.
-#[napi(object)]
-pub struct LedgerMove {
-    /// The call, from 1.
-    pub call: f64,
-    /// Position of its answer.
-    pub index: f64,
-    /// Why it moved.
-    pub reason: String,
-    /// Tokens it took out.
-    pub tokens: f64,
-    /// Tokens that were written anew.
-    pub rewritten: f64,
-    /// Dollars that took.
-    pub cost: f64,
-    /// Dollars it brought since.
-    pub saved: f64,
-}
-
-/// Shares of what was reported.
-#[napi(object)]
-pub struct LedgerErrors {
-    /// Their number.
-    pub count: f64,
-    /// Half are at most this.
-    pub median: f64,
-    /// 95 of 100 are.
-    pub p95: f64,
-}
-
 #[napi]
 impl LedgerBook {
     /// A book without calls.
@@ -136,13 +55,9 @@ impl LedgerBook {
         guarded(|| Ok(Self::default()))
     }
 
-    /// The report of all calls.
-    #[napi(ts_return_type = "Promise<LedgerReport>")]
-    pub fn report(
-        &self,
-        prices: Option<LedgerPrices>,
-        flag: Option<&CancelFlag>,
-    ) -> Result<Promise<LedgerReport>> {
+    /// The report of all calls, as JSON; `lib/tools/ledger_book.js` has the names.
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn report(&self, prices: Option<LedgerPrices>, flag: Option<&CancelFlag>) -> Result<Promise<String>> {
         guarded(|| {
             let book = self.0.clone();
             let tariff = prices.map(|of| Tariff {
@@ -152,62 +67,31 @@ impl LedgerBook {
                 output: of.output * PER_MILLION,
                 ..Tariff::default()
             });
-            Ok(blocking(flag, move |_| Ok(book.lock().report(tariff).into())))
+            Ok(blocking(flag, move |_| Ok(json_of(&book.lock().report(tariff)).to_string())))
         })
     }
 }
 
-impl From<Report> for LedgerReport {
-    fn from(report: Report) -> Self {
-        Self {
-            calls: report.calls as f64,
-            unreported: report.unreported as f64,
-            unpriced: report.unpriced as f64,
-            edited: report.edited as f64,
-            over_window: report.over_window as f64,
-            prompt: report.prompt,
-            cache_read: report.cache_read,
-            cache_write: report.cache_write,
-            output: report.output,
-            billed: report.billed,
-            estimated: report.estimated,
-            saved: report.saved,
-            misses: report.misses.into_iter().map(Into::into).collect(),
-            moves: report.moves.into_iter().map(Into::into).collect(),
-            prompt_error: report.prompt_error.into(),
-            read_error: report.read_error.into(),
-        }
-    }
-}
-
-impl From<Missed> for LedgerMiss {
-    fn from(miss: Missed) -> Self {
-        Self {
-            call: miss.call as f64 + 1.0,
-            index: miss.index as f64,
-            cause: miss.cause.as_str().into(),
-            tokens: miss.tokens.round(),
-            dollars: miss.dollars,
-        }
-    }
-}
-
-impl From<Move> for LedgerMove {
-    fn from(of: Move) -> Self {
-        Self {
-            call: of.call as f64 + 1.0,
-            index: of.index as f64,
-            reason: of.verdict.map_or("recomputed at every call", |verdict| verdict.as_str()).into(),
-            tokens: of.tokens.round(),
-            rewritten: of.rewritten.round(),
-            cost: of.cost,
-            saved: of.saved,
-        }
-    }
-}
-
-impl From<Quantiles> for LedgerErrors {
-    fn from(of: Quantiles) -> Self {
-        Self { count: of.count as f64, median: of.median, p95: of.p95 }
-    }
+fn json_of(report: &Report) -> Value {
+    let miss = |of: &Missed| {
+        let Missed { call, index, cause, tokens, dollars } = of;
+        json!({ "call": call + 1, "index": index, "cause": cause.as_str(), "tokens": tokens.round(), "dollars": dollars })
+    };
+    let moved = |of: &Move| {
+        let reason = of.verdict.map_or("recomputed at every call", |verdict| verdict.as_str());
+        json!({
+            "call": of.call + 1, "index": of.index, "reason": reason, "tokens": of.tokens.round(),
+            "rewritten": of.rewritten.round(), "cost": of.cost, "saved": of.saved,
+        })
+    };
+    let errors = |of: Quantiles| json!({ "count": of.count, "median": of.median, "p95": of.p95 });
+    json!({
+        "calls": report.calls, "unreported": report.unreported, "unpriced": report.unpriced, "edited": report.edited,
+        "overWindow": report.over_window, "prompt": report.prompt, "cacheRead": report.cache_read,
+        "cacheWrite": report.cache_write, "output": report.output, "billed": report.billed,
+        "estimated": report.estimated, "saved": report.saved,
+        "misses": report.misses.iter().map(miss).collect::<Vec<_>>(),
+        "moves": report.moves.iter().map(moved).collect::<Vec<_>>(),
+        "promptError": errors(report.prompt_error), "readError": errors(report.read_error),
+    })
 }
