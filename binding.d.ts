@@ -27,16 +27,15 @@ export declare class Conversation {
   static forGuard(options: GuardOptions): Conversation
 }
 
-/** The database behind one `SqliteProvider`. */
-export declare class HistoryStore {
-  /** Remembers the path; no file is touched yet. */
-  constructor(path: string, historyTable: string, eventsTable: string)
-  /** Stores messages in one transaction; resolves with their ids. */
-  append(entries: Array<HistoryEntry>): Promise<number[]>
-  /** The newest messages of a conversation, oldest first. */
-  newest(chat: number | string, limit: number): Promise<HistoryRows>
-  /** Stores an event. */
-  record(kind: string, chat: number | string | undefined | null, payload: string): Promise<void>
+/** A database in a file or in memory. */
+export declare class DatabaseFile {
+  /** Remembers the path; no file is touched yet. `tables` is JSON: `{ create, columns: [table, [name]][] }`. */
+  constructor(path: string, tables: string)
+  /**
+   * Runs statements, the JSON of `[sql, values][]`, in one transaction that waits at most `busy_ms` for other
+   * processes; the JSON of the rows of each.
+   */
+  run(statements: string, writes: boolean, busyMs?: number | undefined | null): Promise<string>
   /** Closes the file; whatever is asked afterwards fails. */
   close(): Promise<void>
   /** The new place of a damaged file, told once. */
@@ -47,24 +46,14 @@ export declare class HistoryStore {
 export declare class LedgerBook {
   /** A book without calls. */
   constructor()
-  /** The report of all calls. */
-  report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<LedgerReport>
+  /** The report of all calls, as JSON; `lib/tools/ledger_book.js` has the names. */
+  report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<string>
 }
 
 /** A recorded session. */
 export declare class SessionFile {
-  /** Who wrote it, in words. */
-  get format(): string
-  /** Number of messages it holds. */
-  get length(): number
-  /** The lines that were left out. */
-  get problems(): Array<LineProblem>
-  /** The stretches of the conversation. */
-  get stretches(): Array<RecordedStretch>
-  /** Numbers of the messages the model answered with. */
-  get answers(): Array<number>
-  /** The calls that are recorded in the file but not part of the conversation. */
-  get unplayed(): UnplayedCalls
+  /** Everything but the messages, as JSON: `lib/cli/recording.mjs` has the names. */
+  index(): string
   /** Message number `number` as JSON, in pi's shape. */
   message(number: number): string
 }
@@ -280,78 +269,6 @@ export interface GuardOptions {
   countsChars: boolean
 }
 
-/** A message about to be stored. */
-export interface HistoryEntry {
-  /** The conversation. */
-  chatId: number | string
-  /** Who speaks. */
-  role: string
-  /** The text. */
-  text: string
-  /** The rest beside text, as JSON. */
-  extra?: string
-}
-
-/** A stored message. */
-export interface HistoryRow {
-  /** Who speaks. */
-  role: string
-  /** The text. */
-  text: string
-  /** The rest beside text, as JSON. */
-  extra?: string
-}
-
-/** The rows that were read of a conversation. */
-export interface HistoryRows {
-  /** Messages, oldest first. */
-  rows: Array<HistoryRow>
-  /** Rows that are no messages. */
-  skipped: number
-}
-
-/** Shares of what was reported. */
-export interface LedgerErrors {
-  /** Their number. */
-  count: number
-  /** Half are at most this. */
-  median: number
-  /** 95 of 100 are. */
-  p95: number
-}
-
-/** A call that read less from the cache than it could have. */
-export interface LedgerMiss {
-  /** The call, from 1. */
-  call: number
-  /** Position of its answer. */
-  index: number
-  /** Why. */
-  cause: string
-  /** Tokens that were not read. */
-  tokens: number
-  /** Its cost; nothing without a price. */
-  dollars?: number
-}
-
-/** A call at which the hook changed what it had sent before. */
-export interface LedgerMove {
-  /** The call, from 1. */
-  call: number
-  /** Position of its answer. */
-  index: number
-  /** Why it moved. */
-  reason: string
-  /** Tokens it took out. */
-  tokens: number
-  /** Tokens that were written anew. */
-  rewritten: number
-  /** Dollars that took. */
-  cost: number
-  /** Dollars it brought since. */
-  saved: number
-}
-
 /** Dollars for a million tokens. */
 export interface LedgerPrices {
   /** Neither read from the cache nor written to it. */
@@ -362,42 +279,6 @@ export interface LedgerPrices {
   write: number
   /** Of the answer. */
   output: number
-}
-
-/** The bill of a conversation: tokens as reported, dollars. */
-export interface LedgerReport {
-  /** All calls. */
-  calls: number
-  /** Without a usable report. */
-  unreported: number
-  /** Without a price. */
-  unpriced: number
-  /** From which the hook had left something out. */
-  edited: number
-  /** That would not have fitted the window unedited. */
-  overWindow: number
-  /** Tokens of all prompts. */
-  prompt: number
-  /** Read from the cache. */
-  cacheRead: number
-  /** Written to it. */
-  cacheWrite: number
-  /** Of all answers. */
-  output: number
-  /** Dollars paid. */
-  billed: number
-  /** The part of them that was reckoned from prices. */
-  estimated: number
-  /** Dollars that would have been paid more without the hook. */
-  saved: number
-  /** Every miss. */
-  misses: Array<LedgerMiss>
-  /** Every move. */
-  moves: Array<LedgerMove>
-  /** Errors of the estimated prompts. */
-  promptError: LedgerErrors
-  /** Errors of the expected cache reads. */
-  readError: LedgerErrors
 }
 
 /** The terms that the host names for its model. */
@@ -412,14 +293,6 @@ export interface LedgerTerms {
   warmedAt?: Array<number>
   /** When it gave it up, in ms. */
   coldAt?: Array<number>
-}
-
-/** A line that could not be used. */
-export interface LineProblem {
-  /** Number of the line in the file, from 1. */
-  line: number
-  /** The problem. */
-  message: string
 }
 
 /** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
@@ -529,18 +402,6 @@ export interface RecallQuery {
   pattern?: string
 }
 
-/** Messages that grew one after the other, from one rewriting of the past to the next. */
-export interface RecordedStretch {
-  /** "start", "compaction" or "edit". */
-  cause: string
-  /** Numbers of the messages it opens with. */
-  opening: Array<number>
-  /** Number of the first message that came in it. */
-  from: number
-  /** One more than the number of the last one. */
-  to: number
-}
-
 /** The words of a text as every store's search sees them. */
 export declare function searchForm(text: string): string
 
@@ -582,14 +443,6 @@ export declare function summariseSession(request: string): Promise<string>
 
 /** Writes the tokens that did not fit when `encode` was called last. */
 export declare function takeEncoded(tokens: Uint32Array): void
-
-/** Recorded calls that are no part of the conversation. */
-export interface UnplayedCalls {
-  /** On branches that were left. */
-  abandoned: number
-  /** Made by sub-agents. */
-  subAgents: number
-}
 
 /** What a vocabulary's file does not say, already checked by `lib/tokens/load.js`. */
 export interface VocabularyOptions {

@@ -223,27 +223,28 @@ async function sessionFileAt() {
   await atEveryStep(() => ask("close"), assertPlainError);
 }
 
-/** The pipeline's history, likewise. */
-async function historyAt() {
-  const open = () => new binding.HistoryStore(newFile(), "history", "events");
+/** A database of the host's statements, likewise. */
+async function databaseAt() {
+  const create = "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, text TEXT)";
+  const tables = JSON.stringify({ create, columns: [["t", ["id", "text"]]] });
+  const open = () => new binding.DatabaseFile(newFile(), tables);
   const store = open();
-  const rows = (text) => ["1", "2"].map((half) => ({ chatId: 1, role: "user", text: text + half }));
-  const newest = async (limit) => (await store.newest(1, limit)).rows;
+  const run = (...statements) => store.run(JSON.stringify(statements), true);
+  const insertion = (text) => ["INSERT INTO t (text) VALUES ($1)", [text]];
+  const texts = async () => {
+    const [rows] = JSON.parse(await run(["SELECT text FROM t ORDER BY id DESC", []]));
+    return rows.map(({ text }) => text);
+  };
   await atEveryStep(
-    (step) => store.append(rows(`a${step}`)),
+    (step) => run(insertion(`a${step}`), insertion(`b${step}`)),
     async (outcome, step) => {
       assertPlainError(outcome);
-      assert.equal((await newest(10_000)).length % 2, 0, "both or none");
-      await store.append(rows(`b${step}`));
-      assert.equal((await newest(1))[0].text, `b${step}2`);
+      assert.equal((await texts()).length % 2, 0, "both or none");
+      await run(insertion("c"), insertion(`d${step}`));
+      assert.equal((await texts())[0], `d${step}`);
     },
   );
-  const jobs = [
-    () => newest(5),
-    () => store.record("context.compressed", 1, "{}"),
-    () => store.takeSetAside(),
-    () => open().newest(1, 5),
-  ];
+  const jobs = [texts, () => store.takeSetAside(), () => open().run("[]", false)];
   for (const job of jobs) await atEveryStep(job, assertPlainError);
   await atEveryStep(() => store.close(), assertPlainError);
 }
@@ -290,7 +291,7 @@ try {
     await collectorAt(seed);
     await questionsAt(seed);
     await sessionFileAt();
-    await historyAt();
+    await databaseAt();
     await frontDoorsAt(seed);
   }
 } finally {

@@ -3,7 +3,7 @@
 
 const { Pipeline, SimpleCompressor, StandardAssembler, pipelineConfigFromEnv } = require("./parts.js");
 const { PostgresProvider } = require("./postgres.js");
-const { SqliteProvider } = require("./provider.js");
+const { SqliteProvider } = require("./sqlite.js");
 
 module.exports = {
   Pipeline,

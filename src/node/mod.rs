@@ -12,13 +12,13 @@ pub mod clip;
 mod content_cache;
 pub mod conversation;
 pub mod count;
+pub mod database;
 pub mod encode;
 pub mod failure;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub mod guard;
 mod guarded;
-pub mod history;
 pub mod ledger;
 pub mod memory;
 pub mod options;

@@ -169,7 +169,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| refused(&error))
 }
 
-fn parsed<'a, T: Deserialize<'a>>(request: &'a str) -> Result<T> {
+pub(super) fn parsed<'a, T: Deserialize<'a>>(request: &'a str) -> Result<T> {
     serde_json::from_str(request).map_err(|error| refused(&error))
 }
 

@@ -3,7 +3,6 @@
 
 pub mod cut;
 pub mod digest;
-pub mod history;
 pub mod language;
 pub mod message;
 mod names;

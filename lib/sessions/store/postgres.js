@@ -41,7 +41,7 @@ class PostgresStore extends SqlStore {
 
   open(report) {
     if (report !== undefined) this.#report = report;
-    this.#opening ??= makeTables(this.#connection, "sessions").catch((error) => {
+    this.#opening ??= makeTables(this.#connection).catch((error) => {
       this.#opening = undefined;
       throw error;
     });

@@ -1,8 +1,6 @@
 -- What pi-strata keeps in Postgres, from version 13 on. Whoever opens a store makes what is not there, in one transaction under
--- an advisory lock; it may as well be run by hand. The sessions of one tenant are one namespace. Times are ms since 1970. Each
--- line `-- @name` begins a part.
+-- an advisory lock; it may as well be run by hand. The sessions of one tenant are one namespace. Times are ms since 1970.
 
--- @sessions
 CREATE TABLE strata_schema (version int PRIMARY KEY);
 INSERT INTO strata_schema VALUES (1);
 
@@ -55,24 +53,3 @@ CREATE INDEX strata_message_live ON strata_message (namespace, session, place, s
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE INDEX strata_message_words ON strata_message USING gin (words gin_trgm_ops);
 CREATE INDEX strata_message_by_number ON strata_message (number);
-
--- @history
-CREATE TABLE "history" (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  chat_id text NOT NULL,
-  role text NOT NULL,
-  text text NOT NULL,
-  -- Tool calls, results and images as JSON; NULL where a message is text alone.
-  extra text,
-  created_at timestamptz NOT NULL DEFAULT now()
-);
-CREATE INDEX ON "history" (chat_id, id DESC);
-
--- @events
-CREATE TABLE "events" (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  chat_id text,
-  event_type text NOT NULL,
-  payload jsonb NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now()
-);

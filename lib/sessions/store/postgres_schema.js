@@ -18,23 +18,17 @@ const MAKING_MS = 3_600_000;
  */
 const IS_THERE = "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1)) AS exists";
 
-let parts;
-
-/** The parts of the SQL file, by name: "sessions", "history", "events". */
-function sql() {
-  if (parts !== undefined) return parts;
-  const file = readFileSync(join(__dirname, "postgres.sql"), "utf8");
-  const pieces = file.split(/^-- @(.+)$/m).slice(1);
-  parts = new Map();
-  for (let i = 0; i < pieces.length; i += 2) parts.set(pieces[i], pieces[i + 1].trim());
-  return parts;
+/** Makes the tables of sessions where they are not there. */
+async function makeTables(connection) {
+  const sql = readFileSync(join(__dirname, "postgres.sql"), "utf8");
+  await makeTable(connection, "strata_schema", sql, checkVersion);
 }
 
-/** Makes the tables of a part where they are not there; those of a pipeline under a name of the host's. */
-async function makeTables(connection, part, name = part === "sessions" ? "strata_schema" : part) {
+/** Runs a script where the table that it makes is not there; else `check(query)`. */
+async function makeTable(connection, name, script, check = async () => {}) {
   const isThere = async (query) => {
     const { rows } = await query(IS_THERE, [name]);
-    if (rows[0].exists && part === "sessions") await checkVersion(query);
+    if (rows[0].exists) await check(query);
     return rows[0].exists;
   };
   if (await isThere(connection.read.bind(connection))) return;
@@ -42,7 +36,7 @@ async function makeTables(connection, part, name = part === "sessions" ? "strata
     async (query) => {
       await query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
       // Another process may have been faster.
-      if (!(await isThere(query))) await query(sql().get(part).replaceAll(`"${part}"`, name));
+      if (!(await isThere(query))) await query(script);
     },
     (_, read) => isThere(read),
     MAKING_MS,
@@ -59,4 +53,4 @@ async function checkVersion(query) {
   );
 }
 
-module.exports = { makeTables };
+module.exports = { makeTable, makeTables };

@@ -7,12 +7,14 @@
 mod error;
 mod file;
 mod salvage;
+mod script;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use self::error::{Error, Kind};
 pub use self::salvage::salvage;
+pub use self::script::{Rows, Statement, run};
 use rusqlite::OpenFlags;
 pub use rusqlite::{self, Connection};
 

@@ -1,0 +1,104 @@
+// The history of a host's chats in an embedded SQLite file. Everything runs on a worker.
+"use strict";
+
+const { withCode } = require("../native/database-error.js");
+const { native } = require("../native/native.js");
+const { checkOptions, handler } = require("../hook/options.js");
+const { COLUMNS, History, created } = require("./history.js");
+const { tableName } = require("./rows.js");
+const { StoredHistory } = require("./stored.js");
+
+/** ms for which the row of an event waits for another process: nobody's task is to wait for bookkeeping. */
+const RECORD_MS = 250;
+/** A chat's name has no type, so that a number and a text are two chats. */
+const TYPES = { id: "INTEGER PRIMARY KEY AUTOINCREMENT", chat: "", json: "text", time: "text NOT NULL" };
+const OPTIONS = {
+  historyTable: ["history", tableName],
+  eventsTable: ["events", tableName],
+  onEvent: [undefined, handler],
+};
+
+class SqliteProvider extends StoredHistory {
+  constructor(path, options) {
+    if (typeof path !== "string" || path === "") {
+      throw new TypeError('SqliteProvider: path must be the name of a file, or ":memory:"');
+    }
+    const { historyTable, eventsTable, onEvent } = checkOptions("SqliteProvider", options, OPTIONS);
+    const names = { history: `"${historyTable}"`, events: `"${eventsTable}"` };
+    const tables = {
+      create: `${Object.keys(names)
+        .map((part) => created(part, names[part], TYPES))
+        .join("")}
+        CREATE INDEX IF NOT EXISTS "${historyTable}_by_chat" ON ${names.history} (chat_id, id);`,
+      columns: [
+        [historyTable, COLUMNS.history],
+        [eventsTable, COLUMNS.events],
+      ],
+    };
+    super("SqliteProvider", onEvent, (tell) => new History(new SqliteDatabase(path, tables, tell), names));
+  }
+}
+
+/** What a `History` asks of a database: its words, and whoever runs statements. */
+class SqliteDatabase {
+  isServer = false;
+  recordMs = RECORD_MS;
+  /** UTC, to the millisecond, sortable as text. */
+  now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+  #path;
+  #tables;
+  #tell;
+  #file;
+
+  constructor(path, tables, tell) {
+    this.#path = path;
+    this.#tables = tables;
+    this.#tell = tell;
+  }
+
+  text = (column) => column;
+  isText = (column) => `typeof(${column}) = 'text'`;
+  chatId = (chatId) => chatId;
+  exact = (row) => ({ ...row, text: row.text.toWellFormed() });
+
+  async read(statement, values) {
+    const [rows] = await this.#run([[statement, values]], false);
+    return rows;
+  }
+
+  /** The rows of each statement. */
+  change(statements, _isStored, busyMs) {
+    return this.#run(statements, true, busyMs);
+  }
+
+  columnsOf(table) {
+    return this.read("SELECT name FROM pragma_table_info($1)", [table.slice(1, -1)]);
+  }
+
+  close() {
+    return withCode(this.#opened().close());
+  }
+
+  #opened() {
+    this.#file ??= new (native().DatabaseFile)(this.#path, JSON.stringify(this.#tables));
+    return this.#file;
+  }
+
+  async #run(statements, writes, busyMs) {
+    const file = this.#opened();
+    try {
+      return JSON.parse(await withCode(file.run(JSON.stringify(statements), writes, busyMs)));
+    } finally {
+      const setAside = file.takeSetAside();
+      if (setAside) this.#reportSetAside(setAside);
+    }
+  }
+
+  #reportSetAside(setAside) {
+    const message = `The damaged database ${this.#path} was moved to ${setAside}; a new one is in its place.`;
+    const event = { type: "database_set_aside", message, path: this.#path, setAside };
+    this.#tell(event, "DATABASE_SET_ASIDE");
+  }
+}
+
+module.exports = { SqliteProvider };

@@ -1,0 +1,108 @@
+//! A database file for JavaScript, which says what its tables are and what is done with them: opened at the first use,
+//! always on a worker thread.
+
+use std::sync::Arc;
+
+use napi_derive::napi;
+use parking_lot::Mutex;
+use serde::Deserialize;
+
+use super::blocking::{Promise, blocking};
+use super::failure::Result;
+use super::guarded::guarded;
+use super::sessions::{json, parsed};
+use crate::sessions::sqlite::{self, BUSY_TIMEOUT, Connection, Schema, Statement};
+
+/// A database in a file or in memory.
+#[napi]
+pub struct DatabaseFile(Arc<Mutex<State>>);
+
+struct State {
+    path: String,
+    tables: Tables,
+    connection: Option<Connection>,
+    set_aside: Option<String>,
+    is_closed: bool,
+}
+
+/// The tables that a database must have: made where they are not there, else with these columns at least.
+#[derive(Deserialize)]
+struct Tables {
+    create: String,
+    columns: Vec<(String, Vec<String>)>,
+}
+
+#[napi]
+impl DatabaseFile {
+    /// Remembers the path; no file is touched yet. `tables` is JSON: `{ create, columns: [table, [name]][] }`.
+    #[napi(constructor)]
+    pub fn new(path: String, tables: String) -> Result<Self> {
+        guarded(|| {
+            let tables = parsed(&tables)?;
+            let state = State { path, tables, connection: None, set_aside: None, is_closed: false };
+            Ok(Self(Arc::new(Mutex::new(state))))
+        })
+    }
+
+    /// Runs statements, the JSON of `[sql, values][]`, in one transaction that waits at most `busy_ms` for other
+    /// processes; the JSON of the rows of each.
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn run(&self, statements: String, writes: bool, busy_ms: Option<u32>) -> Result<Promise<String>> {
+        let state = self.0.clone();
+        guarded(|| {
+            Ok(blocking(None, move |_| {
+                let statements: Vec<Statement> = parsed(&statements)?;
+                let mut state = state.lock();
+                let connection = state.opened()?;
+                let busy = busy_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
+                connection.busy_timeout(busy.unwrap_or(BUSY_TIMEOUT)).map_err(sqlite::Error::from)?;
+                json(&sqlite::run(connection, &statements, writes)?)
+            }))
+        })
+    }
+
+    /// Closes the file; whatever is asked afterwards fails.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn close(&self) -> Result<Promise<()>> {
+        let state = self.0.clone();
+        guarded(|| {
+            Ok(blocking(None, move |_| {
+                let mut state = state.lock();
+                state.is_closed = true;
+                state.connection = None;
+                Ok(())
+            }))
+        })
+    }
+
+    /// The new place of a damaged file, told once.
+    #[napi]
+    pub fn take_set_aside(&self) -> Result<Option<String>> {
+        guarded(|| Ok(self.0.lock().set_aside.take()))
+    }
+}
+
+impl State {
+    fn opened(&mut self) -> std::result::Result<&Connection, sqlite::Error> {
+        if self.is_closed {
+            return Err(sqlite::Kind::Closed.into());
+        }
+        if self.connection.is_none() {
+            let columns: Vec<(&str, Vec<&str>)> = self
+                .tables
+                .columns
+                .iter()
+                .map(|(table, columns)| (table.as_str(), columns.iter().map(String::as_str).collect()))
+                .collect();
+            let tables: Vec<(&str, &[&str])> =
+                columns.iter().map(|(table, columns)| (*table, columns.as_slice())).collect();
+            let (set_up, version) = (|_: &Connection| Ok(()), None);
+            let create = &self.tables.create;
+            let schema = Schema { tables: &tables, create, set_up, version, joins_others: true };
+            let opened = sqlite::open(&self.path, &schema)?;
+            self.set_aside = opened.set_aside.map(|path| path.display().to_string());
+            self.connection = Some(opened.connection);
+        }
+        self.connection.as_ref().ok_or_else(|| sqlite::Kind::Closed.into())
+    }
+}
