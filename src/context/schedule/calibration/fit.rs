@@ -26,11 +26,9 @@ const NOISE_SHARE: f64 = 0.003;
 const NOISE_TOKENS: f64 = 50.0;
 /// The surprise of a scale that is off by a factor e, and of a report that a reading passes over.
 const UNLIKELY_SCALE: f64 = 3.0;
-const PASSED_OVER: f64 = 2.0;
+const PASSED_OVER: f64 = 4.0;
 /// By how much less a reading has to surprise than the one before.
 const TELLING: f64 = 1.5;
-/// Reports that have to be read before they are told to come a call late.
-const LATE_REPORTS: usize = 3;
 
 /// What was reported of one request, and what it and the one before held.
 #[derive(Clone, Copy, Debug)]
@@ -69,22 +67,17 @@ pub(super) struct Fit {
     pub(super) anchor: Point,
     pub(super) reading: Reading,
     surprise: f64,
-    /// Reports it goes through.
-    count: usize,
 }
 
 impl Reading {
-    /// Every other one there is of so many reports.
-    fn others(self, count: usize) -> impl Iterator<Item = Self> {
-        let raws = [self.raw, 0, count].into_iter().enumerate();
-        let raws = raws.filter(move |&(nth, raw)| nth == 0 || raw != self.raw);
+    /// Every one there is of so many reports: a recording ended where it was seen to, or never was one, or still goes on.
+    fn all(self, count: usize) -> impl Iterator<Item = Self> {
         let twice = [(false, false), (true, false), (true, true)];
-        raws.flat_map(move |(_, raw)| {
+        [self.raw, 0, count].into_iter().flat_map(move |raw| {
             [false, true].into_iter().flat_map(move |is_late| {
                 twice.map(|(has_read, has_written)| Self { raw, is_late, has_read, has_written })
             })
         })
-        .filter(move |other| *other != self)
     }
 
     /// Tokens of the prompt, if the usage can be read so.
@@ -93,11 +86,6 @@ impl Reading {
         let twice = part(usage.cache_read, self.has_read) + part(usage.cache_write, self.has_written);
         let total = usage.prompt_tokens()?;
         (usage.input? >= twice).then_some(total - twice)
-    }
-
-    /// Whether every one of these reports can be read so.
-    fn fits(self, reports: &[Report]) -> bool {
-        reports.iter().all(|report| report.refused.or_else(|| self.prompt_tokens(&report.usage)).is_some())
     }
 
     /// The report read so; the first one of those that are late says nothing.
@@ -166,15 +154,13 @@ impl Fit {
             let possible: Vec<Point> = points.filter(|point| point.is_possible(most)).collect();
             Self::through(&possible, reading, beside, reports.len() - possible.len())
         };
-        let others = usual.others(reports.len()).filter(|reading| reading.fits(reports)).filter_map(fit);
-        let told = others.filter(|fit| !fit.reading.is_late || fit.count >= LATE_REPORTS);
-        let best = told.min_by(|one, other| one.surprise.total_cmp(&other.surprise));
-        match fit(usual) {
-            Some(usual) => {
-                Some(best.filter(|best| best.surprise + TELLING < usual.surprise).unwrap_or(usual))
-            }
-            None => best,
+        let surprise = |of: &Option<Self>| of.map_or(f64::INFINITY, |fit| fit.surprise);
+        let known = fit(usual);
+        if surprise(&known) <= TELLING {
+            return known;
         }
+        let best = usual.all(reports.len()).map(fit).min_by(|a, b| surprise(a).total_cmp(&surprise(b)))?;
+        if surprise(&best) + TELLING < surprise(&known) { best } else { known }
     }
 
     fn through(points: &[Point], reading: Reading, beside: Option<f64>, passed_over: usize) -> Option<Self> {
@@ -183,7 +169,7 @@ impl Fit {
         let steps = steps_of(&told).map(|(one, next)| one.surprise(next, scale));
         let unlikely = if told.len() > 1 { (scale / PRIOR_SCALE).ln().abs() } else { 0.0 };
         let surprise = steps.sum::<f64>() + UNLIKELY_SCALE * unlikely + PASSED_OVER * passed_over as f64;
-        Some(Self { scale, anchor: anchor_of(points, scale)?, reading, surprise, count: told.len() })
+        Some(Self { scale, anchor: anchor_of(points, scale)?, reading, surprise })
     }
 
     /// cl100k tokens beside the messages, never fewer than none.
@@ -199,26 +185,25 @@ fn steps_of(points: &[Point]) -> impl Iterator<Item = (&Point, &Point)> {
 
 /// The scale that the steps between reports tell: the median of theirs, then the mean of those about it.
 fn scale_of(points: &[Point], prior: f64) -> f64 {
+    let is_step = |&(ratio, counted): &(f64, f64)| {
+        counted >= MIN_STEP && (SCALE_RANGE.0..=SCALE_RANGE.1).contains(&ratio)
+    };
     let steps = steps_of(points).map(|(one, next)| {
-        let (reported, counted) = (next.reported - one.reported, next.counted - one.counted);
-        (reported / counted, counted.abs())
+        let counted = next.counted - one.counted;
+        ((next.reported - one.reported) / counted, counted.abs())
     });
-    let (lowest, highest) = SCALE_RANGE;
-    let is_step = |(ratio, counted): &(f64, f64)| *counted >= MIN_STEP && (lowest..=highest).contains(ratio);
     let mut steps: Vec<(f64, f64)> = steps.filter(is_step).chain([(prior, PRIOR_WEIGHT)]).collect();
     steps.sort_by(|one, other| one.0.total_cmp(&other.0));
     let weight = |(_, counted): &(f64, f64)| counted.min(MOST_WEIGHT);
-    let half = steps.iter().map(weight).sum::<f64>() / 2.0;
-    let mut below = 0.0;
+    let mut left = steps.iter().map(weight).sum::<f64>() / 2.0;
     let median = steps.iter().find(|step| {
-        below += weight(step);
-        below >= half
+        left -= weight(step);
+        left <= 0.0
     });
     let median = median.map_or(prior, |(ratio, _)| *ratio);
     let near = steps.iter().filter(|(ratio, _)| (ratio - median).abs() <= STEP_MISS * median);
-    let (reported, counted) = near
-        .fold((0.0, 0.0), |(reported, sum), (ratio, counted)| (reported + ratio * counted, sum + counted));
-    reported / counted
+    let sums = near.fold((0.0, 0.0), |sums, (ratio, counted)| (sums.0 + ratio * counted, sums.1 + counted));
+    sums.0 / sums.1
 }
 
 /// The newest report that can be believed. One that the last believed does not predict waits for the next: two that agree

@@ -4,15 +4,13 @@
 //! through its newest reports of what was really sent. A request refused for its length is a report, too: it had at least
 //! what it says, or more than the window.
 
-mod dates;
 mod fit;
 
 use std::sync::Arc;
 
-use self::dates::Dates;
 pub use self::fit::PRIOR_SCALE;
 use self::fit::{Fit, Reading, Report, SCALE_RANGE};
-use crate::context::transcript::{Assistant, Message, Source, Usage};
+use crate::context::transcript::{Assistant, Body, Message, Source, Usage};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
 /// Reports of one model that are looked at, the newest: a conversation's kind of text changes.
@@ -82,7 +80,11 @@ pub struct Calibration {
     overhead_tokens: Option<f64>,
     /// The one that answered last is the last.
     models: Vec<Model>,
-    dates: Dates,
+    /// When the newest message came that is neither an answer nor a tool's, and when the newest summary, in ms: a call that is
+    /// older was made of another list.
+    newest_input: Option<f64>,
+    summary: Option<f64>,
+    has_undated_summary: bool,
     /// What the call before held: providers report a call late.
     last: Option<Sent>,
     /// Whether the last request was refused for its length.
@@ -111,20 +113,28 @@ impl Calibration {
     /// Goes on with a list that its host rewrote. What calls taught stays: each report is of what was sent then.
     pub fn rewrite(&mut self) {
         self.is_rewritten = true;
-        self.dates = Dates::default();
+        (self.newest_input, self.summary, self.has_undated_summary) = (None, None, false);
         self.newest_report = None;
         self.unreported.clear();
     }
 
     /// Takes in a message that stands before the next call.
     pub fn pass(&mut self, message: &Message) {
-        self.dates.pass(message);
+        if !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_))
+            && message.timestamp_ms > self.newest_input
+        {
+            self.newest_input = message.timestamp_ms;
+        }
+        if matches!(message.body, Body::Summary) {
+            self.summary = message.timestamp_ms;
+            self.has_undated_summary = message.timestamp_ms.is_none();
+        }
     }
 
     /// Whether an answer of that time was to a call that did not have the summary before it: nothing was decided there.
     #[must_use]
     pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
-        self.dates.is_older_than_summary(time_ms)
+        is_older(time_ms, self.summary)
     }
 
     /// Whether the last request was refused for its length.
@@ -155,10 +165,12 @@ impl Calibration {
             report.refused = Some(if told > least { told } else { REFUSED * least });
         } else if usage.prompt_tokens().is_none() {
             self.unreported.push((index, report));
+            let surplus = self.unreported.len().saturating_sub(REPORTS);
+            self.unreported.drain(..surplus);
             return;
         } else {
             self.newest_report = Some(index);
-            if !is_sure && self.dates.is_older_than_input(time_ms) {
+            if !is_sure && is_older(time_ms, self.newest_input) {
                 return;
             }
         }
@@ -188,7 +200,7 @@ impl Calibration {
     }
 
     fn take(&mut self, source: &Source, report: &Report, is_lived: bool) {
-        let is_doubted = self.dates.is_undated() && self.fit().is_none();
+        let is_doubted = self.has_undated_summary && self.fit().is_none();
         let most = if is_doubted { MOST_OF_SUMMARY } else { (SCALE_RANGE.1, MOST_BESIDE) };
         let told = self.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
         let beside = self.fit().map(|fit| fit.beside()).or(told);
@@ -238,6 +250,10 @@ impl Calibration {
     pub fn caution(&self) -> f64 {
         if self.is_on && self.fit().is_none() { 1.0 / PRIOR_SCALE } else { 1.0 }
     }
+}
+
+fn is_older(time_ms: Option<f64>, than: Option<f64>) -> bool {
+    time_ms.zip(than).is_some_and(|(time, than)| time < than)
 }
 
 #[cfg(test)]
