@@ -70,13 +70,13 @@ export declare class SessionStore {
   applyLast(operations: string): string
 }
 
-/** What is to be sent, and why. */
+/** The plan for a request, and its reasons. */
 export interface Answer {
   /** Estimated prompt tokens of the list as it came. */
   tokensBefore: number
   /** Estimated prompt tokens of what will be sent. */
   tokensAfter: number
-  /** What layer 4 makes of that, or would make of it. */
+  /** The same after layer 4, or as layer 4 would leave it. */
   floorTokens: number
   /** Tokens a request may have. */
   budget: number
@@ -84,17 +84,17 @@ export interface Answer {
   threshold: number
   /** Provider tokens per token counted. */
   scale: number
-  /** Whether the last request was refused for its length. */
+  /** True if the last request was refused for its length. */
   isRefused: boolean
   /** The arithmetic of the sticky schedule, if that decided. */
   arithmetic?: Arithmetic
-  /** What the last call missed of the provider's cache, if that is seen only now. */
+  /** The cache miss of the last call, if it is seen only now. */
   miss?: Miss
-  /** How many edits there are. */
+  /** Number of edits. */
   editCount: number
   /** The edits. */
   edits: Float64Array
-  /** What new edits put in: the shorter text of a tool result, or the handle where lines of it stay. */
+  /** The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay. */
   texts: Array<string>
 }
 
@@ -102,13 +102,13 @@ export interface Answer {
 export interface Arithmetic {
   /** Why it moved or waits, in words. */
   verdict: string
-  /** Whether nothing is left in the provider's cache. */
+  /** True if nothing is left in the provider's cache. */
   cacheCold: boolean
   /** Tokens a batch can be expected to remove. */
   removableTokens: number
   /** Paid so far for carrying them, in input tokens. */
   carriedCost: number
-  /** What rewriting the rest would cost, in input tokens. */
+  /** Cost of rewriting the rest, in input tokens. */
   rewriteCost: number
   /** Calls after which a batch has paid for itself. */
   paybackCalls: number
@@ -128,7 +128,7 @@ export interface CachePrices {
   ttlSeconds?: number
 }
 
-/** Whether a text is Chinese; nothing where it has no letter. */
+/** True if a text is Chinese; nothing where it has no letter. */
 export declare function chinese(text: string): boolean | null
 
 /** Pairs with their texts clipped, from the longest form to the shortest. */
@@ -165,7 +165,7 @@ export declare function decodeBytes(tokens: Uint32Array, count: number, encoding
 export interface EconomyWaters {
   /** Passing it moves the frontier. */
   high: number
-  /** Where a token of context is worth its ordinary price. */
+  /** The share at which a token of context is worth its ordinary price. */
   low: number
 }
 
@@ -175,7 +175,7 @@ export interface EconomyWaters {
  */
 export declare function encode(text: string, tokens: Uint32Array, encoding: number, withSpecial?: boolean | undefined | null): number
 
-/** Whether an encoding's text is cut by the engine's own scanner. */
+/** True if an encoding's text is cut by the engine's own scanner. */
 export declare function encodingIsFast(encoding: number): boolean
 
 /** The encoding of a name, as the other functions want it; none for a name there is not. */
@@ -201,21 +201,21 @@ export interface EngineOptions {
   minSummaryChars: number
   /** Longer kept lines are cut to this; UTF-16 code units. */
   summaryLineChars: number
-  /** Whether the marker line is English rather than Chinese. */
+  /** True if the marker line is English rather than Chinese. */
   englishMarker: boolean
-  /** Whether the marker ends with the handle by which the model can recall the original. */
+  /** True if the marker ends with the handle by which the model can recall the original. */
   namesHandle: boolean
   /** Tools whose results are never touched. */
   excludeTools: Array<string>
-  /** Whether the open turn keeps its thinking. */
+  /** True if the open turn keeps its thinking. */
   closedTurnsOnly: boolean
-  /** Whether layer 4 may act. */
+  /** True if layer 4 may act. */
   mayShrink: boolean
   /** Tokens of the window kept free for the answer. */
   reserveTokens: number
   /** Tokens of one image. */
   imageTokens: number
-  /** Whether the provider's own counts are learned from. */
+  /** True if the provider's own counts are learned from. */
   calibrate: boolean
   /** Number of the encoding texts are counted by; cl100k_base's without one. */
   encoding?: number
@@ -227,7 +227,7 @@ export interface EngineOptions {
   cacheWrite: number
   /** Seconds a cache entry lives unread; learned where the host does not say. */
   cacheTtlSeconds?: number
-  /** Whether those three are learned from the transcript, as far as it tells them. */
+  /** True if those three are learned from the transcript, as far as it tells them. */
   learnsPrices: boolean
   /** Share of the window above which sticky moves whatever that costs. */
   highWater: number
@@ -319,13 +319,13 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 /** The pairs remembered, with the new ones. */
 export declare function mergePairs(request: string): string
 
-/** What a call missed of the provider's cache. */
+/** A miss of the provider's cache. */
 export interface Miss {
   /** Why, in one word. */
   cause: string
   /** Tokens that were not read. */
   tokens: number
-  /** What that cost; nothing without a price. */
+  /** Its cost; nothing without a price. */
   dollars?: number
 }
 
@@ -444,7 +444,7 @@ export declare function summariseSession(request: string): Promise<string>
 /** Writes the tokens that did not fit when `encode` was called last. */
 export declare function takeEncoded(tokens: Uint32Array): void
 
-/** What a vocabulary's file does not say, already checked by `lib/tokens/load.js`. */
+/** The facts that a vocabulary's file lacks, already checked by `lib/tokens/load.js`. */
 export interface VocabularyOptions {
   /** The encoding's name. */
   name: string

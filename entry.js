@@ -1,4 +1,4 @@
-// What `require("pi-strata")` loads. An old Node or Electron must be able to read this file, so it says in the oldest
+// The file that `require("pi-strata")` loads. An old Node or Electron must be able to read this file, so it says in the oldest
 // JavaScript that it is too old; everything else is in index.js.
 "use strict";
 

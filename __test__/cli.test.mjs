@@ -29,28 +29,13 @@ function fileOf(name, text) {
   return path;
 }
 
-const LONG = Array.from({ length: 60 }, (_, i) => `line ${i} of a long result`).join("\n");
-
-/** A pi session: one question, `calls` tool calls, an answer. */
+/** A session of which nothing was reported and nothing thought. */
 function piSession(calls) {
-  const messages = [{ role: "user", content: "go", timestamp: 1 }];
-  for (let i = 0; i < calls; i += 1) {
-    messages.push({
-      role: "assistant",
-      content: [{ type: "toolCall", id: `c${i}`, name: "read", arguments: {} }],
-      timestamp: 2 * i + 2,
-    });
-    messages.push({
-      role: "toolResult",
-      toolCallId: `c${i}`,
-      toolName: "read",
-      content: [{ type: "text", text: LONG }],
-      isError: false,
-      timestamp: 2 * i + 3,
-    });
-  }
-  messages.push({ role: "assistant", content: [{ type: "text", text: "done" }], timestamp: 99 });
-  return messages;
+  return sessionWithTools(calls).map(({ role, content, toolCallId, toolName, isError, timestamp }) => {
+    const said = Array.isArray(content) ? content.filter(({ type }) => type !== "thinking") : content;
+    const result = toolCallId === undefined ? {} : { toolCallId, toolName, isError };
+    return { role, content: said, ...result, timestamp };
+  });
 }
 
 test("replays a session and says what each layer saved", () => {

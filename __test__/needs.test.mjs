@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { changesOf, lastDiff } from "../bench/needs/changes.mjs";
-import { needsUnder, Session, sharesOf } from "../bench/needs/measure.mjs";
+import { emptyNeeds, needsUnder, Session, sharesOf } from "../bench/needs/measure.mjs";
 import { SPAN, textOf } from "../bench/needs/texts.mjs";
 import { Recording } from "../lib/cli/recording.mjs";
 import { asPiFile } from "./support/session.mjs";
@@ -189,17 +189,7 @@ test("changes are found in the shapes of each agent's edits", () => {
 });
 
 test("what was never needed is in view", () => {
-  const shares = sharesOf({
-    calls: 0,
-    tokens: 0,
-    spans: 0,
-    spansInView: 0,
-    edits: 0,
-    editsInView: 0,
-    earlierCalls: 0,
-    touched: 0,
-    touchedInView: 0,
-  });
+  const shares = sharesOf(emptyNeeds());
   assert.deepEqual(shares, { tokensPerCall: 1, copied: 1, edits: 1, earlierCalls: 1, lastDiff: 1 });
 });
 

@@ -271,7 +271,7 @@ describe("OpenAI's shapes", () => {
   });
 });
 
-/** Whether JavaScript's numbers say all of it: longer ones stay text. */
+/** True if JavaScript's numbers say all of it: longer ones stay text. */
 function isShort(value) {
   const numbers = JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"/g, "");
   return !/\d{16}|\de|\.\d{14}/.test(numbers);

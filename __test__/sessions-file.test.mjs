@@ -1,25 +1,17 @@
 // Sessions in a file: there again after a restart or a crash, shared by processes, and none the worse for a bad file.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ContextManager } from "pi-strata/sessions";
 import { calls, result, user } from "./support/said.mjs";
+import { addAll, contents, filesOfTest } from "./support/session-files.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));
-after(() => rmSync(folder, { recursive: true }));
-let files = 0;
-const newFile = () => join(folder, `${++files}.db`);
-
-async function addAll(manager, id, messages) {
-  for (const message of messages) await manager.addMessage(id, message);
-}
-const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
+const { folder, newFile } = filesOfTest(after);
 
 const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 
@@ -130,8 +122,9 @@ describe("a file", () => {
     assert.match(message, /was moved to .*corrupt-1; 0 of its messages/);
     assert.deepEqual(readFileSync(events[0].movedTo), Buffer.alloc(2000, 0xff));
     await manager.close();
-    const names = readdirSync(folder).filter((name) => name.startsWith(`${files}.db`));
-    assert.deepEqual(names.sort(), [`${files}.db`, `${files}.db.corrupt-1`], "closing tidies the log up");
+    const own = basename(store);
+    const names = readdirSync(folder).filter((name) => name.startsWith(own));
+    assert.deepEqual(names.sort(), [own, `${own}.corrupt-1`], "closing tidies the log up");
   });
 
   test("that cannot be one is refused with a code", () => {

@@ -1,26 +1,16 @@
 // Sessions, in memory and in a file alike: bounded, whole, and found again.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
 import { ContextManager } from "pi-strata/sessions";
 import strata from "../index.js";
 import { calls, result, says, user } from "./support/said.mjs";
+import { addAll, contents, filesOfTest } from "./support/session-files.mjs";
 
 const { countTokens } = strata;
 const LABEL = "[上下文总结]";
 
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));
-after(() => rmSync(folder, { recursive: true }));
-let files = 0;
-const newFile = () => join(folder, `${++files}.db`);
-
-async function addAll(manager, id, messages) {
-  for (const message of messages) await manager.addMessage(id, message);
-}
-const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
+const { newFile } = filesOfTest(after);
 
 /** No result without its call before it, no call left without its results. */
 function assertPaired(messages) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Where the command-line tool starts. An old Node must be able to read this file, so it says in the oldest JavaScript
+// The start of the command-line tool. An old Node must be able to read this file, so it says in the oldest JavaScript
 // that it is too old; the tool itself is pi-strata.mjs.
 "use strict";
 

@@ -58,7 +58,7 @@ async function load(file) {
   return session;
 }
 
-/** What is printed and what the report shows are of one run. */
+/** Prints and reports one and the same run. */
 async function runReplay(file, options) {
   const { contextWindow, schedule, json, every, html } = options;
   const prices = pricesOf(options);

@@ -1,4 +1,4 @@
-// What can be said after `/strata`, and what it does; the panel itself is in panel.mjs.
+// The commands after `/strata`, and what each does; the panel itself is in panel.mjs.
 
 import strata from "../index.js";
 import { ACTIONS, table } from "./panel.mjs";
@@ -101,7 +101,7 @@ async function show(what, session, ctx) {
   return ["info", isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text];
 }
 
-/** What stands edited of the last request, oldest first, each with the text it had. */
+/** The edited messages of the last request, oldest first, each with the text it had. */
 export async function cutsOf(messages, options, seen) {
   const { edits } = await strata.explain(messages, options);
   return edits

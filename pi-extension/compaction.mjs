@@ -18,7 +18,7 @@ export function shrink(messages, tokens, options = {}) {
   return strata.createTransformContext({ marker: "en", ...options, ...limits })(messages);
 }
 
-/** What was sent of each message that pi handed over: the message, or undefined where it was left out. */
+/** The sent form of each message that pi handed over: the message, or undefined where it was left out. */
 export function sentOf({ messages, sent }) {
   const found = new Map();
   let next = 0;

@@ -12,7 +12,7 @@ export { shrink, statusLine };
 /** An extension with these options of the hook, on top of what the user set; the model's terms are those of pi's catalogue. */
 export function createExtension(options = {}) {
   return function piStrata(pi) {
-    // What the code says is checked where it is said; what the user set is checked when a session starts.
+    // Options in code are checked at once; the user's settings are checked when a session starts.
     strata.createTransformContext(options);
     const session = new Session(options, pi.registerTool?.bind(pi));
     pi.on("session_start", (_event, ctx) => session.start(ctx));

@@ -1,4 +1,4 @@
-// What pi's catalogue says of the model in use, as the hook takes it: the window, the cache's prices and its time to live,
+// The model in use by pi's catalogue, as the hook takes it: the window, the cache's prices and its time to live,
 // and the size to stay below where longer prompts cost more. What the catalogue does not say is left to the hook.
 
 import strata from "../index.js";
@@ -7,7 +7,7 @@ import strata from "../index.js";
 const STEP_MARGIN = 0.98;
 /** Tokens that a call adds to the context, the mean of 1,745 calls in seven recorded sessions. */
 const TOKENS_PER_CALL = 900;
-/** What a token written for an hour costs beside one of input, at Anthropic. */
+/** Price of a token written for an hour, relative to input, at Anthropic. */
 const HOUR_WRITE = 2;
 /** Seconds that entries live which were asked to live long, where the catalogue does not say: what providers document. */
 const LONG_SECONDS = {

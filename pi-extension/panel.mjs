@@ -1,9 +1,9 @@
-// What `/strata` shows: what the last request held by kind and tool, what was edited and why, and what the session has
+// The panel of `/strata`: what the last request held by kind and tool, what was edited and why, and what the session has
 // cost. Numbers and names only.
 
 import strata from "../index.js";
 
-/** Where a message's tokens are counted, by its role. */
+/** The row that a message's tokens count in, by its role. */
 const KINDS = {
   system: "system prompt",
   user: "user",
@@ -12,7 +12,7 @@ const KINDS = {
   branchSummary: "summaries",
 };
 const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool calls" };
-/** What the provider counted beyond the messages: its own prompt, the tools' definitions, its framing. */
+/** Tokens that the provider counted beyond the messages: its own prompt, the tools' definitions, its framing. */
 const REST = "prompt and tools";
 
 /**

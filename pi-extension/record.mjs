@@ -1,4 +1,4 @@
-// What pi's session file holds that the list of messages does not: every result there ever was, what pi paid, when it
+// Reads from pi's session file what the list of messages lacks: every result there ever was, what pi paid, when it
 // kept the cache warm, and when the user asked for a cut. Reads only.
 
 /** Names our own entries in the session file. */

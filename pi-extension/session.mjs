@@ -9,9 +9,9 @@ import { Record } from "./record.mjs";
 import { ProtectedPaths, readSettings } from "./settings.mjs";
 import { paysToLetCool } from "./warming.mjs";
 
-/** Where the status line keeps our part. */
+/** The key of our part of the status line. */
 const STATUS_KEY = "pi-strata";
-/** How pi's system prompt names the tool. */
+/** The tool's line in pi's system prompt. */
 const RECALL_SNIPPET =
   "Read back the original of a tool result that was shortened, by the handle in its marker line";
 
@@ -98,7 +98,7 @@ export class Session {
     this.#hasRecall = true;
   }
 
-  /** What is sent instead of these messages; undefined while paused. */
+  /** The messages to be sent instead of these; undefined while paused. */
   async transform(messages, ctx) {
     if (this.#hook === undefined) this.start(ctx);
     if (this.#isPaused) return undefined;
@@ -125,7 +125,7 @@ export class Session {
     }
   }
 
-  /** What was sent of the list that pi goes on from; after a restart nothing was sent yet, so that is worked out. */
+  /** The sent form of the list that pi goes on from; after a restart nothing was sent yet, so that is worked out. */
   async #seen() {
     if (this.#last === undefined && this.#hook !== undefined) {
       const messages = structuredClone(this.#record.context() ?? []);
@@ -155,7 +155,7 @@ export class Session {
     seeAsSent(preparation, await this.#seen());
   }
 
-  /** Where a batch on the cold cache is worth more than the cache, it may go cold. */
+  /** The cache may go cold where a batch on the cold cache is worth more than the cache. */
   async warming(event, ctx) {
     if (this.#isPaused || this.#last === undefined) return undefined;
     this.take(ctx);
@@ -219,7 +219,7 @@ export class Session {
   }
 }
 
-/** What a call did, in a few characters: `strata 142k → 61k`. */
+/** The effect of a call, in a few characters: `strata 142k → 61k`. */
 export function statusLine({ type, code, tokensBefore, tokensAfter }) {
   if (type === "failed") return `strata off: ${code}`;
   const [before, after] = [thousands(tokensBefore), thousands(tokensAfter)];

@@ -16,7 +16,7 @@ const isModel = {
 };
 /** Settings that are the extension's own; all others are options of the hook. */
 const OWN = { enabled: isFlag, protectPaths: isPaths, compactionModel: isModel, persistEdits: isFlag };
-/** What calls name the file by that they are about. */
+/** Arguments by which calls name the file that they are about. */
 const PATH_ARGUMENTS = ["path", "file_path", "filePath", "filepath", "file", "filename"];
 /** Holds `{ "enabled": false }` after `/strata off`. */
 const OFF_FILE = "pi-strata.json";
@@ -49,7 +49,7 @@ export function switchOff(isOff, env = process.env) {
   else rmSync(file, { force: true });
 }
 
-/** Where pi keeps its global settings. */
+/** The file of pi's global settings. */
 function agentFolder(env) {
   const folder = env.PI_CODING_AGENT_DIR;
   if (!folder) return join(homedir(), ".pi", "agent");

@@ -1,4 +1,4 @@
-// Whether the provider's cache is worth another refresh, or may go cold: on a cold cache a batch costs no rewriting.
+// Decides if the provider's cache is worth another refresh, or may go cold: on a cold cache a batch costs no rewriting.
 
 import strata from "../index.js";
 
@@ -6,7 +6,7 @@ import strata from "../index.js";
 const MAX_LEFT_SHARE = 0.95;
 
 /**
- * Whether letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh,
+ * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh,
  * what is lost without it, and how likely a request comes in time. In tokens of input: kept warm, the next request reads the
  * whole prompt, and so do those after it; gone cold, it writes what a batch leaves, and those after it read only that.
  */

@@ -1,4 +1,4 @@
-// What a native file is made for, read from its first bytes: its format and processor; of a Linux file the newest glibc it
+// Reads from its first bytes what a native file is made for: its format and processor; of a Linux file the newest glibc it
 // asks for and whether it still has its symbols, as a quick build has; of a Windows file the runtime of Visual C++.
 
 const ELF_MACHINES = { 62: "x64", 183: "arm64" };

@@ -16,7 +16,7 @@ const MARKS = /(<!-- figures -->\n).*?(<!-- \/figures -->)/s;
 const size = (bytes) =>
   bytes < 1e6 ? `${Math.round(bytes / 1e4) * 10} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** What a platform's file asks of the system. */
+/** The demands of a platform's file on the system. */
 function asks({ os: [os], libc }) {
   if (os === "linux") return String(libc) === "musl" ? "musl" : `glibc ${GLIBC_FLOOR.join(".")}`;
   return os === "darwin" ? "macOS 11" : "Windows 10";

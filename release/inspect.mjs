@@ -23,7 +23,7 @@ export function budgetOf({ name, os, cpu = [] }) {
   return cpu.length * (String(os) === "linux" ? BUDGET.linux : BUDGET.elsewhere);
 }
 
-/** What the root package may hold. */
+/** The files that the root package may hold. */
 const ROOT_FILES = [
   /^(package\.json|README(\.zh-CN)?\.md|THIRD-PARTY-NOTICES\.md|LICENSE|CHANGELOG\.md|contract\.json|entry\.js|index\.js|index\.d\.ts)$/,
   /^bin\/[\w-]+\.m?js$/,
@@ -31,7 +31,7 @@ const ROOT_FILES = [
   /^lib\/(cli\/report|inspector)\/page\.html$/,
   /^pi-extension\/[\w.-]+\.(mjs|d\.mts)$/,
 ];
-/** What it may not do without. */
+/** The files that it must hold. */
 const ROOT_NEEDS = [
   "entry.js",
   "index.js",
@@ -42,7 +42,7 @@ const ROOT_NEEDS = [
   "README.md",
 ];
 
-/** What is wrong with a file that was built where it was packed, and with no other. */
+/** The faults of a file that was built where it was packed, and of no other. */
 const LOCAL_ONLY = /: (asks for glibc \d|with its symbols)/;
 
 /** `{ tarballs, problems, skipped }` of a folder of tarballs. */

@@ -15,7 +15,7 @@ const OWN_FIELDS = ["devDependencies", "scripts", "napi"];
 /** Under which terms it all is, in every package. */
 export const TERMS = ["LICENSE", "THIRD-PARTY-NOTICES.md"];
 
-/** What `files` names for who installs from git; in a registry it is in the platform packages. */
+/** Entries of `files` for installs from git; in a registry it is in the platform packages. */
 const isNativeFile = (name) => name.endsWith(".node");
 
 /** Packs into `out`; the names of the platform packages that were packed. */

@@ -25,7 +25,7 @@ if (missing !== undefined) {
   say(`built in ${Math.round((Date.now() - start) / 1000)} s`);
 }
 
-/** What keeps the addon from being built, in a sentence; undefined if nothing does. */
+/** The obstacle to building the addon, in a sentence; undefined if nothing does. */
 function whatIsMissing() {
   const { stdout, error } = spawnSync("rustc", ["--version"], { encoding: "utf8" });
   const [, wanted] = /^rust-version = "(.+)"$/m.exec(readFileSync(join(ROOT, "Cargo.toml"), "utf8"));

@@ -27,7 +27,7 @@ const GAP = 2;
 const LEAST_WIDTH = 3;
 const MOST_ROWS = 12;
 
-/** What a role is drawn as. */
+/** The drawing of each role. */
 export function kindOf(role) {
   return KIND_OF_ROLE[role] ?? "other";
 }
@@ -161,7 +161,7 @@ function shareSent([, action, , , tokensSaved], size) {
   return size > 0 ? Math.max(0, Math.min(1, 1 - tokensSaved / size)) : 1;
 }
 
-/** Where the blocks stand, in rows from left to right. */
+/** The places of the blocks, in rows from left to right. */
 function placesOf(blocks, width) {
   const tokens = blocks.reduce((sum, block) => sum + block.tokens, 0);
   const room = MOST_ROWS * width - blocks.length * (GAP + LEAST_WIDTH);

@@ -7,10 +7,14 @@ import { build } from "esbuild";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** What begins each page, the page around it, and where it goes. */
+/** The policy of a page that comes as a file; the inspector's server sends a stricter one. */
+const POLICY = /<meta http-equiv="Content-Security-Policy".*\n/;
+const template = await readFile(here("page.html"), "utf8");
+
+/** The script of each page, the page around it, and its destination. */
 const PAGES = [
-  ["main.mjs", "page.html", "../lib/cli/report/page.html"],
-  ["inspector.mjs", "inspector.html", "../lib/inspector/page.html"],
+  ["main.mjs", template, "../lib/cli/report/page.html"],
+  ["inspector.mjs", template.replace(POLICY, ""), "../lib/inspector/page.html"],
 ];
 
 const licence = await readFile(here("../node_modules/uplot/LICENSE"), "utf8");
@@ -29,8 +33,7 @@ for (const [entry, around, page] of PAGES) {
     loader: { ".css": "text" },
     banner: { js: `/* with uPlot:\n${licence} */` },
   });
-  const template = await readFile(here(around), "utf8");
-  const html = template.replace('"{{script}}"', () => script.text.replaceAll("</script", "<\\/script"));
+  const html = around.replace('"{{script}}"', () => script.text.replaceAll("</script", "<\\/script"));
   await writeFile(here(page), html);
   console.log(`${page.slice(3)}: ${Math.round(html.length / 1024)} kB`);
 }

@@ -1,4 +1,4 @@
-// Where a request became smaller than the one before it, and why.
+// Finds requests that became smaller than the one before, and why.
 
 import { el, whole } from "./dom.mjs";
 

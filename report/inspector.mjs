@@ -17,7 +17,7 @@ const { title } = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("report");
 const view = { call: 0, isFollowing: true, opened: undefined };
 let drawn = [];
-/** What of the page changes with every call. */
+/** The parts of the page that change with every call. */
 let parts;
 
 document.head.append(el("style", {}, plotStyle, ownStyle));

@@ -63,7 +63,7 @@ function section(title, help, ...parts) {
   return el("section", {}, el("h2", {}, title), el("p", { class: "help" }, help), ...parts);
 }
 
-/** What is shown on demand, under a line that says what it is; nothing where there is nothing. */
+/** A part that is shown on demand, under a line that says what it is; nothing where there is nothing. */
 function folded(key, title, ...parts) {
   const shown = parts.filter((part) => part !== undefined);
   if (shown.length === 0) return [];
@@ -71,12 +71,12 @@ function folded(key, title, ...parts) {
   return [el("details", { id: key, ontoggle, open: view.open.has(key) }, el("summary", {}, title), ...shown)];
 }
 
-/** What was saved, as large as anything on the page, and what it is reckoned by. */
+/** The savings, as large as anything on the page, and what they are reckoned by. */
 function hero(words) {
   const [dear, cheap] = [none.dollars[view.model], ours.dollars[view.model]];
   const known = { before: dollars(dear), after: dollars(cheap), dollars: dollars(apart(dear, cheap)) };
   const prices = [data.prices.input, data.prices.read, data.prices.write].map(dollars);
-  // What no provider would have taken was never to be paid.
+  // A request that no provider would have taken was never to be paid.
   const [figure, said] =
     none.overflows > 0
       ? [dollars(cheap), words.notToBeHad(whole(none.overflows))]
@@ -114,7 +114,7 @@ function tiles(words) {
   );
 }
 
-/** What the recording holds and is not shown here. */
+/** The parts of the recording that are not shown here. */
 function unplayed(words) {
   const told = Object.entries(data.unplayed).filter(([, calls]) => calls > 0);
   return told.map(([which, calls]) => el("p", { class: "help" }, words.unplayed[which](whole(calls))));

@@ -133,7 +133,7 @@ export function messageMap(data, words) {
   };
 }
 
-/** What a change did, since when, and why. */
+/** A change in words: its action, since when, and why. */
 export function fateOf([, action, from, , tokensSaved, reason, kept = []], words) {
   const inWords = (why) => words.reasons[why] ?? why;
   const fate = words.since(words[action], whole(from), whole(tokensSaved), inWords(reason));

@@ -30,7 +30,7 @@ struct Turn {
     /// A reported size; `Some(0.0)` stands for the true one.
     usage: Option<f64>,
     model: bool,
-    /// Whether the app puts in a note of its own afterwards.
+    /// True if the app puts in a note of its own afterwards.
     notes: bool,
     /// Seconds until the next message.
     gap: Option<f64>,
@@ -192,12 +192,12 @@ fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
     plan(&mut Sticky::new(policy(Economy::Balanced), limits()), messages)
 }
 
-/// Where calls would be made: before each assistant message, and at the end.
+/// The places of calls: before each assistant message, and at the end.
 fn calls(messages: &[Arc<Message>]) -> Vec<usize> {
     (1..messages.len()).filter(|&at| messages[at].assistant().is_some()).chain([messages.len()]).collect()
 }
 
-/// How much is gone; a result that was cut by line may lose more lines.
+/// The share that is gone; a result that was cut by line may lose more lines.
 fn depth(action: &Action) -> u32 {
     match action {
         Action::Drop => u32::MAX,
@@ -281,7 +281,7 @@ proptest! {
         }
     }
 
-    /// Where the user's words end the steps begin that Gemini 3 wants signed: no older ones may come among them.
+    /// After the user's words the steps begin that Gemini 3 wants signed: no older ones may come among them.
     #[test]
     fn a_note_in_the_open_turn_goes_only_after_all_before_it(mut turns in turns()) {
         for (number, turn) in turns.iter_mut().enumerate() {

@@ -101,7 +101,7 @@ fn decided(messages: &[Arc<Message>], limits: &Limits, conversation: &mut Conver
     conversation.decide(&Terms { policy, limits: limits.clone(), overhead_tokens: None })
 }
 
-/// What is sent of each message.
+/// The sent part of each message.
 fn sent(edits: &[Edit], len: usize) -> Vec<String> {
     let mut sent = vec![String::new(); len];
     for edit in edits {

@@ -3,6 +3,10 @@
 
 import { countTokens } from "../../index.js";
 
+/** Dollars for a million tokens. */
+const prices = (input, output, cacheRead, cacheWrite) => ({ input, output, cacheRead, cacheWrite });
+const above = (inputTokensAbove, ...of) => ({ inputTokensAbove, ...prices(...of) });
+
 /** Entries of pi-ai 1.5.2's catalogue. */
 export const MODELS = {
   haiku: {
@@ -10,10 +14,7 @@ export const MODELS = {
     provider: "anthropic",
     api: "anthropic-messages",
     contextWindow: 1_000_000,
-    cost: {
-      ...{ input: 0.1, output: 0.5, cacheRead: 0.01, cacheWrite: 0.125 },
-      tiers: [{ inputTokensAbove: 100_000, input: 0.5, output: 2.5, cacheRead: 0.05, cacheWrite: 0.625 }],
-    },
+    cost: { ...prices(0.1, 0.5, 0.01, 0.125), tiers: [above(100_000, 0.5, 2.5, 0.05, 0.625)] },
     promptCache: { short: 300, long: 3600 },
     inputLimits: { maxRequestBytes: 33_554_432, images: { maxPerRequest: 600 } },
   },
@@ -22,24 +23,21 @@ export const MODELS = {
     provider: "openai",
     api: "openai-responses",
     contextWindow: 1_050_000,
-    cost: {
-      ...{ input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 },
-      tiers: [{ inputTokensAbove: 272_000, input: 4, output: 15, cacheRead: 0.2, cacheWrite: 5 }],
-    },
+    cost: { ...prices(2, 10, 0.1, 2.5), tiers: [above(272_000, 4, 15, 0.2, 5)] },
   },
   glm: {
     id: "glm-5.3",
     provider: "zai",
     api: "openai-completions",
     contextWindow: 1_048_576,
-    cost: { input: 1.4, output: 4.4, cacheRead: 0.26, cacheWrite: 0 },
+    cost: prices(1.4, 4.4, 0.26, 0),
   },
   opus: {
     id: "claude-opus-5-5",
     provider: "anthropic",
     api: "anthropic-messages",
     contextWindow: 1_000_000,
-    cost: { input: 4, output: 20, cacheRead: 0.2, cacheWrite: 5 },
+    cost: prices(4, 20, 0.2, 5),
     promptCache: { short: 300, long: 3600 },
   },
   local: {
@@ -47,7 +45,7 @@ export const MODELS = {
     provider: "local",
     api: "openai-completions",
     contextWindow: 65_536,
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    cost: prices(0, 0, 0, 0),
   },
 };
 

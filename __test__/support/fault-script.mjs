@@ -25,7 +25,7 @@ const folder = mkdtempSync(path.join(tmpdir(), "pi-strata-faults-"));
 let files = 0;
 const newFile = () => path.join(folder, `${++files}.db`);
 
-/** Whether the panic that was armed has happened; disarms. */
+/** True if the panic that was armed has happened; disarms. */
 const hasFired = () => binding.armFault(-1) < 0;
 
 /** Panics at the first step of `work`, then at the second, until it ends without one; `after` sees each failure. */

@@ -108,7 +108,7 @@ export class Judge {
   }
 }
 
-/** Whether the provider reported what it counted. */
+/** True if the provider reported what it counted. */
 export function isTold({ usage, prompt }) {
   return usage !== undefined && usage.input + usage.cacheRead + usage.cacheWrite === prompt;
 }
@@ -131,7 +131,7 @@ function addCalls({ content }, calls) {
     for (const block of content) if (block?.type === "toolCall") calls.add(block.id);
 }
 
-/** Whether `sent` is `message`, edited or not: what no edit changes tells. */
+/** True if `sent` is `message`, edited or not: what no edit changes tells. */
 function isFrom(sent, message) {
   if (sent === message) return true;
   return (

@@ -80,7 +80,7 @@ function compaction(loop, judge, contextWindow) {
   };
 }
 
-/** Whether the provider's report of a call says what was sent. */
+/** True if the provider's report of a call says what was sent. */
 function isTrue({ usage, prompt }) {
   return usage !== undefined && usage.input + usage.cacheRead + usage.cacheWrite === prompt;
 }

@@ -1,4 +1,4 @@
-// Whether two messages are the same bytes to a provider. What pi keeps for itself (times, usage, details) is not looked at.
+// True if two messages are the same bytes to a provider. What pi keeps for itself (times, usage, details) is not looked at.
 
 import { isDeepStrictEqual } from "node:util";
 

@@ -5,13 +5,10 @@
 use libfuzzer_sys::fuzz_target;
 use pi_strata::context::validity::{Family, Rule};
 
-#[path = "../../tests/properties/generator.rs"]
-mod generator;
-#[path = "../../tests/properties/model.rs"]
-mod model;
+#[path = "../conversations.rs"]
+mod conversations;
 
-/// Messages of one conversation: small enough for many runs a second.
-const MAX_MESSAGES: usize = 60;
+use conversations::{MAX_MESSAGES, generator, model};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut dice = generator::Dice::reading(bytes);

@@ -39,7 +39,7 @@ class SqliteProvider extends StoredHistory {
   }
 }
 
-/** What a `History` asks of a database: its words, and whoever runs statements. */
+/** The database of a `History`: its words, and a worker that runs statements. */
 class SqliteDatabase {
   isServer = false;
   recordMs = RECORD_MS;

@@ -32,7 +32,7 @@ pub struct Query {
 
 /// The answer to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Reading {
     /// The page or the matches.
     pub text: Vec<u16>,
     /// Offset to go on at; `None` at the end.
@@ -55,7 +55,7 @@ pub struct Answer {
 /// assert!(String::from_utf16_lossy(&answer.text).ends_with("@12:     run();"));
 /// ```
 #[must_use]
-pub fn read(text: &[u16], query: &Query) -> Answer {
+pub fn read(text: &[u16], query: &Query) -> Reading {
     match &query.pattern {
         Some(pattern) => search(text, query.offset, pattern),
         None => page(text, query),
@@ -63,7 +63,7 @@ pub fn read(text: &[u16], query: &Query) -> Answer {
 }
 
 /// Up to `limit` units from `offset` on, ending after a line where the second half of the page has one's end.
-fn page(text: &[u16], query: &Query) -> Answer {
+fn page(text: &[u16], query: &Query) -> Reading {
     let (start, rest) = from(text, query.offset);
     let limit = query.limit.clamp(Utf16Len(2), RECALL_MAX_PAGE_CHARS);
     let mut page = head(rest, limit);
@@ -80,7 +80,7 @@ fn page(text: &[u16], query: &Query) -> Answer {
     if left > 0 {
         answer.extend(utf16(&format!("\n[{left} more characters; go on with offset {end}]")));
     }
-    Answer { text: answer, next: (left > 0).then_some(Utf16Len(end)), matches: None }
+    Reading { text: answer, next: (left > 0).then_some(Utf16Len(end)), matches: None }
 }
 
 /// The text from `offset` on, or one unit later where that is the second half of a surrogate pair.
@@ -90,7 +90,7 @@ fn from(text: &[u16], offset: Utf16Len) -> (usize, &[u16]) {
 }
 
 /// The lines around the matches from `offset` on, each with the offset at which it can be read.
-fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Answer {
+fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Reading {
     let (start, rest) = from(text, offset);
     // A lone surrogate becomes one character of one unit, so offsets stay the same.
     let haystack = String::from_utf16_lossy(rest);
@@ -121,7 +121,7 @@ fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Answer {
     if let Some(Utf16Len(next)) = next {
         let _ = write!(answer, "[more matches; go on with offset {next}]");
     }
-    Answer { text: utf16(answer.trim_end()), next, matches: Some(shown) }
+    Reading { text: utf16(answer.trim_end()), next, matches: Some(shown) }
 }
 
 /// The pattern, compiled, and whether it was taken literally: where it is none, uses look-around or back references,

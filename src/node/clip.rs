@@ -15,7 +15,7 @@ pub fn clip_text(text: JsString<'_>, max: u32) -> Result<Utf16String> {
     guarded(|| Ok(Utf16String::from(clip(&units(&text)?, Utf16Len(max as usize)))))
 }
 
-/// Whether a text is Chinese; nothing where it has no letter.
+/// True if a text is Chinese; nothing where it has no letter.
 #[napi]
 pub fn chinese(text: JsString<'_>) -> Result<Option<bool>> {
     guarded(|| {

@@ -34,7 +34,7 @@ impl Weighter<Key, Arc<Message>> for FactsWeight {
     }
 }
 
-/// What `facts_of` wants to know of the rules.
+/// The rules as `facts_of` takes them.
 pub(super) fn hash_of(rules: &Rules) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(rules)
 }
@@ -45,7 +45,7 @@ static HELD: LazyLock<Mutex<Held>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Held {
     facts: HashMap<Key, Weak<Message>>,
-    /// How many there may be before those that nobody holds any more are looked for.
+    /// Entries above which those that nobody holds any more are looked for.
     swept_at: usize,
 }
 

@@ -7,8 +7,7 @@ use serde::Deserialize;
 use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
-use super::sessions::{json, refused};
-use crate::replay::mend_json;
+use super::sessions::{json, parsed};
 use crate::sessions::pairs::{self, Pair};
 use crate::sessions::prompt;
 use crate::sessions::rounds::{self, Heard};
@@ -74,11 +73,4 @@ pub fn merge_pairs(request: String) -> Result<String> {
         let MergeRequest { history, pairs, max } = parsed(&request)?;
         json(&pairs::merge_pairs(&history, &pairs, max))
     })
-}
-
-/// JavaScript writes lone surrogates, which are no UTF-8.
-fn parsed<T: for<'a> Deserialize<'a>>(request: &str) -> Result<T> {
-    serde_json::from_str(request)
-        .or_else(|_| serde_json::from_str(&mend_json(request.as_bytes()).unwrap_or_default()))
-        .map_err(|error| refused(&error))
 }

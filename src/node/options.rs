@@ -1,4 +1,4 @@
-//! What JavaScript sets a hook's engine by, turned into what the core is set by.
+//! Turns the options of a hook into the settings of the core.
 //!
 //! `lib/hook/options.js` has checked every option and filled in every default. Here only names are turned into values, and
 //! a name without one is an error.
@@ -39,21 +39,21 @@ pub struct EngineOptions {
     pub min_summary_chars: u32,
     /// Longer kept lines are cut to this; UTF-16 code units.
     pub summary_line_chars: u32,
-    /// Whether the marker line is English rather than Chinese.
+    /// True if the marker line is English rather than Chinese.
     pub english_marker: bool,
-    /// Whether the marker ends with the handle by which the model can recall the original.
+    /// True if the marker ends with the handle by which the model can recall the original.
     pub names_handle: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<String>,
-    /// Whether the open turn keeps its thinking.
+    /// True if the open turn keeps its thinking.
     pub closed_turns_only: bool,
-    /// Whether layer 4 may act.
+    /// True if layer 4 may act.
     pub may_shrink: bool,
     /// Tokens of the window kept free for the answer.
     pub reserve_tokens: f64,
     /// Tokens of one image.
     pub image_tokens: u32,
-    /// Whether the provider's own counts are learned from.
+    /// True if the provider's own counts are learned from.
     pub calibrate: bool,
     /// Number of the encoding texts are counted by; cl100k_base's without one.
     pub encoding: Option<f64>,
@@ -65,7 +65,7 @@ pub struct EngineOptions {
     pub cache_write: f64,
     /// Seconds a cache entry lives unread; learned where the host does not say.
     pub cache_ttl_seconds: Option<f64>,
-    /// Whether those three are learned from the transcript, as far as it tells them.
+    /// True if those three are learned from the transcript, as far as it tells them.
     pub learns_prices: bool,
     /// Share of the window above which sticky moves whatever that costs.
     pub high_water: f64,
@@ -78,7 +78,7 @@ pub struct EngineOptions {
 pub struct EconomyWaters {
     /// Passing it moves the frontier.
     pub high: f64,
-    /// Where a token of context is worth its ordinary price.
+    /// The share at which a token of context is worth its ordinary price.
     pub low: f64,
 }
 

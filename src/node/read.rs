@@ -21,7 +21,7 @@ use crate::fault;
 const ROWS_START: usize = 1;
 /// The tokens and dollars that are told of an assistant message, before all else of its own.
 const USAGE_NUMBERS: usize = UsageField::ALL.len();
-/// What is told of a message in one number, as `lib/hook/snapshot.js` writes it.
+/// The flags of a message in one number, as `lib/hook/snapshot.js` writes them.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
 /// Room made before the strings are read; more is made as they come.
@@ -37,7 +37,7 @@ pub(super) struct Batch {
 
 /// A message that was read.
 pub(super) struct Read<'a> {
-    /// Whether the host asked that nothing is done to it.
+    /// True if the host asked that nothing is done to it.
     pub(super) is_protected: bool,
     pub(super) raw: Raw<'a>,
 }

@@ -6,19 +6,21 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
+use crate::replay::mend_json;
 use crate::sessions::cut::{Keep, let_go, with_groups};
 use crate::sessions::language::Language;
 use crate::sessions::message::Said;
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
 use crate::sessions::sqlite;
-use crate::sessions::store::{self, Answer, Dialect, Operation, Question, Store, check_place};
+use crate::sessions::store::{self, AnswerRow, Dialect, Operation, Question, Store, check_place};
 use crate::sessions::summary::{LetGo, Summary, summarise};
 
 /// A question to the store.
@@ -130,7 +132,7 @@ fn answer(store: &Store, request: Request) -> Result<String> {
     match request {
         Request::Question(question) => {
             let rows = store.ask(&question)?;
-            let rows: Vec<_> = rows.iter().map(|Answer(row)| row.get()).collect();
+            let rows: Vec<_> = rows.iter().map(|AnswerRow(row)| row.get()).collect();
             Ok(format!("[{}]", rows.join(",")))
         }
         Request::Work(Work::Open) => written(store.open()),
@@ -151,7 +153,7 @@ pub fn store_script(operations: String) -> Result<String> {
 pub fn store_outcomes(operations: String, rows: String) -> Result<String> {
     guarded(|| {
         let operations: Vec<Operation> = parsed(&operations)?;
-        written(store::outcomes(Dialect::Postgres, &operations, &parsed::<Vec<Vec<Answer>>>(&rows)?))
+        written(store::outcomes(Dialect::Postgres, &operations, &parsed::<Vec<Vec<AnswerRow>>>(&rows)?))
     })
 }
 
@@ -169,19 +171,22 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| refused(&error))
 }
 
-pub(super) fn parsed<'a, T: Deserialize<'a>>(request: &'a str) -> Result<T> {
-    serde_json::from_str(request).map_err(|error| refused(&error))
+pub(super) fn parsed<T: DeserializeOwned>(request: &str) -> Result<T> {
+    serde_json::from_str(request)
+        // JavaScript writes lone surrogates, which are no UTF-8.
+        .or_else(|_| serde_json::from_str(&mend_json(request.as_bytes()).unwrap_or_default()))
+        .map_err(|error| refused(&error))
 }
 
 /// The position alone: the text beside it may be the user's.
-pub(super) fn refused(error: &serde_json::Error) -> Failure {
+fn refused(error: &serde_json::Error) -> Failure {
     Failure::invalid(format!("not understood at column {}", error.column()))
 }
 
 /// Messages of a session as they are kept.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct StoredMessage {
     body: Box<RawValue>,
     #[serde(default)]
     is_summary: bool,
@@ -190,7 +195,7 @@ struct Row {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PlanRequest {
-    rows: Vec<Row>,
+    rows: Vec<StoredMessage>,
     keep: usize,
     keep_tokens: Option<usize>,
     has_prompt: bool,
@@ -245,7 +250,7 @@ fn plan(request: &str) -> Result<String> {
 struct SummaryRequest {
     digest: String,
     answer: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<StoredMessage>,
     language: Language,
 }
 
@@ -281,7 +286,7 @@ pub fn summarise_session(request: String) -> Result<Promise<String>> {
 
 #[derive(Deserialize)]
 struct GroupsRequest {
-    rows: Vec<Row>,
+    rows: Vec<StoredMessage>,
     indices: Vec<usize>,
 }
 

@@ -12,7 +12,7 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::tokens::{LoadOptions, MOST_FILE_BYTES, Tokenizer};
 
-/// What a vocabulary's file does not say, already checked by `lib/tokens/load.js`.
+/// The facts that a vocabulary's file lacks, already checked by `lib/tokens/load.js`.
 #[napi(object)]
 pub struct VocabularyOptions {
     /// The encoding's name.
@@ -51,7 +51,7 @@ pub fn load_vocabulary(
     })
 }
 
-/// Whether an encoding's text is cut by the engine's own scanner.
+/// True if an encoding's text is cut by the engine's own scanner.
 #[napi]
 pub fn encoding_is_fast(encoding: f64) -> Result<bool> {
     guarded(|| Ok(tokenizer(Some(encoding))?.is_fast()))

@@ -12,14 +12,14 @@ use crate::context::schedule::{Decision, verdict};
 use crate::context::transcript::Transcript;
 use crate::contract::{ActionName, EditField};
 
-/// What is to be sent, and why.
+/// The plan for a request, and its reasons.
 #[napi(object, object_from_js = false)]
 pub struct Answer {
     /// Estimated prompt tokens of the list as it came.
     pub tokens_before: f64,
     /// Estimated prompt tokens of what will be sent.
     pub tokens_after: f64,
-    /// What layer 4 makes of that, or would make of it.
+    /// The same after layer 4, or as layer 4 would leave it.
     pub floor_tokens: f64,
     /// Tokens a request may have.
     pub budget: f64,
@@ -27,18 +27,18 @@ pub struct Answer {
     pub threshold: f64,
     /// Provider tokens per token counted.
     pub scale: f64,
-    /// Whether the last request was refused for its length.
+    /// True if the last request was refused for its length.
     pub is_refused: bool,
     /// The arithmetic of the sticky schedule, if that decided.
     pub arithmetic: Option<Arithmetic>,
-    /// What the last call missed of the provider's cache, if that is seen only now.
+    /// The cache miss of the last call, if it is seen only now.
     pub miss: Option<Miss>,
-    /// How many edits there are.
+    /// Number of edits.
     pub edit_count: u32,
     /// The edits.
     #[napi(ts_type = "Float64Array")]
     pub edits: Numbers,
-    /// What new edits put in: the shorter text of a tool result, or the handle where lines of it stay.
+    /// The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
 }
@@ -48,13 +48,13 @@ pub struct Answer {
 pub struct Arithmetic {
     /// Why it moved or waits, in words.
     pub verdict: &'static str,
-    /// Whether nothing is left in the provider's cache.
+    /// True if nothing is left in the provider's cache.
     pub cache_cold: bool,
     /// Tokens a batch can be expected to remove.
     pub removable_tokens: f64,
     /// Paid so far for carrying them, in input tokens.
     pub carried_cost: f64,
-    /// What rewriting the rest would cost, in input tokens.
+    /// Cost of rewriting the rest, in input tokens.
     pub rewrite_cost: f64,
     /// Calls after which a batch has paid for itself.
     pub payback_calls: f64,
@@ -64,14 +64,14 @@ pub struct Arithmetic {
     pub frontier: f64,
 }
 
-/// What a call missed of the provider's cache.
+/// A miss of the provider's cache.
 #[napi(object, object_from_js = false)]
 pub struct Miss {
     /// Why, in one word.
     pub cause: &'static str,
     /// Tokens that were not read.
     pub tokens: f64,
-    /// What that cost; nothing without a price.
+    /// Its cost; nothing without a price.
     pub dollars: Option<f64>,
 }
 
@@ -90,7 +90,7 @@ impl From<verdict::Arithmetic> for Arithmetic {
     }
 }
 
-/// What `decision` says. `told` is what the last answer said. Of a long conversation most is dropped, so messages dropped side
+/// The answer for `decision`. `told` is what the last answer said. Of a long conversation most is dropped, so messages dropped side
 /// by side by one rule are one edit, unless `by_message`.
 pub(super) fn answer(
     decision: &Decision,
@@ -139,7 +139,7 @@ fn is_one_run(edit: &Edit, next: &Edit) -> bool {
     is_drop && next.index == edit.index + 1 && next.layer == edit.layer && next.reason == edit.reason
 }
 
-/// What an edit puts in; nothing where it only takes out.
+/// The text that an edit puts in; nothing where it only takes out.
 fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
     let result = transcript.get(edit.index)?.tool_result()?;
     let text = match edit.action {

@@ -80,7 +80,7 @@ fn open_call(transcript: &Transcript, patience: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sessions::message::Call;
+    use crate::sessions::message::ToolCall;
     use proptest::prelude::*;
 
     fn said(role: &str) -> Said {
@@ -88,7 +88,8 @@ mod tests {
     }
 
     fn calls(ids: &[&str]) -> Said {
-        let calls = ids.iter().map(|id| Call { id: (*id).into(), name: "ls".into(), arguments: "{}".into() });
+        let calls =
+            ids.iter().map(|id| ToolCall { id: (*id).into(), name: "ls".into(), arguments: "{}".into() });
         Said { calls: calls.collect(), ..said("assistant") }
     }
 

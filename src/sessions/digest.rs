@@ -186,7 +186,7 @@ fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sessions::message::Call;
+    use crate::sessions::message::ToolCall;
     use proptest::prelude::*;
 
     fn said(role: &str, text: &str) -> Said {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn call(id: &str, name: &str, arguments: &str) -> Said {
-        let call = Call { id: id.into(), name: name.into(), arguments: arguments.into() };
+        let call = ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() };
         Said { calls: vec![call], ..said("assistant", "") }
     }
 

@@ -21,7 +21,7 @@ pub struct Said {
     /// Its text.
     pub text: String,
     /// Tool calls it makes.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolCall>,
     /// The call it answers.
     pub call_id: Option<String>,
     /// The tool's word that it failed; `None` if it said nothing of the kind.
@@ -32,7 +32,7 @@ pub struct Said {
 
 /// A tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Call {
+pub struct ToolCall {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -97,7 +97,7 @@ impl From<StoredJson<'_>> for Said {
         Self {
             role: body.role,
             text: body.content,
-            calls: body.tool_calls.into_iter().map(Call::from).collect(),
+            calls: body.tool_calls.into_iter().map(ToolCall::from).collect(),
             call_id: body.tool_call_id,
             is_error: body.is_error,
             images,
@@ -105,7 +105,7 @@ impl From<StoredJson<'_>> for Said {
     }
 }
 
-impl From<RawCall<'_>> for Call {
+impl From<RawCall<'_>> for ToolCall {
     fn from(call: RawCall<'_>) -> Self {
         let (name, arguments) = match &call.function {
             Some(function) => (function.name, function.arguments),
@@ -225,7 +225,7 @@ mod tests {
             Said { role: "user".into(), text: "hello world".into(), images: 1, ..Said::default() },
             Said {
                 role: "assistant".into(),
-                calls: vec![Call { id: "1".into(), name: "ls".into(), arguments: "{}".into() }],
+                calls: vec![ToolCall { id: "1".into(), name: "ls".into(), arguments: "{}".into() }],
                 ..Said::default()
             },
         ];

@@ -31,7 +31,7 @@ struct Longest {
 /// The contents of a summariser's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct PairsRead {
     /// In the order they stand there.
     pub pairs: Vec<Pair>,
     /// True if it ended in the middle.
@@ -48,7 +48,7 @@ pub struct Answer {
 /// assert_eq!((answer.pairs[0].a.as_str(), answer.is_cut), ("Because.", true));
 /// ```
 #[must_use]
-pub fn read_pairs(answer: &str) -> Answer {
+pub fn read_pairs(answer: &str) -> PairsRead {
     let bytes = answer.as_bytes();
     let mut pairs = Vec::new();
     // Objects that are open: where they start, and whether another was found inside.
@@ -72,7 +72,7 @@ pub fn read_pairs(answer: &str) -> Answer {
         }
         at += 1;
     }
-    Answer { pairs, is_cut: !open.is_empty() }
+    PairsRead { pairs, is_cut: !open.is_empty() }
 }
 
 /// The position of the quote that closes the string opened at `start`; the end of the text if none does.
@@ -131,9 +131,12 @@ mod tests {
         for text in
             [json.to_owned(), format!("Here: {{\"pairs\":{json}}} done"), format!("```json\n{json}\n```")]
         {
-            assert_eq!(read_pairs(&text), Answer { pairs: whole.to_vec(), is_cut: false }, "{text}");
+            assert_eq!(read_pairs(&text), PairsRead { pairs: whole.to_vec(), is_cut: false }, "{text}");
         }
-        assert_eq!(read_pairs(&json[..json.len() - 9]), Answer { pairs: whole[..1].to_vec(), is_cut: true });
+        assert_eq!(
+            read_pairs(&json[..json.len() - 9]),
+            PairsRead { pairs: whole[..1].to_vec(), is_cut: true }
+        );
         for none in ["", "prose", "{\"q\":1,\"a\":\"b\"}", "{\"q\":\" \",\"a\":\"b\"}", "}{", "{\"q\":\"a\"}"]
         {
             assert_eq!(read_pairs(none).pairs, [], "{none}");
@@ -165,7 +168,7 @@ mod tests {
         fn what_was_written_is_read(pairs in prop::collection::vec(("[^ ]\\PC{0,40}[^ ]", "\\PC{0,40}"), 0..6), around in "[^{}\"]{0,20}") {
             let pairs: Vec<_> = pairs.iter().map(|(q, a)| pair(q.trim(), a.trim())).filter(|pair| !pair.q.is_empty()).collect();
             let json = serde_json::to_string(&pairs).unwrap_or_default();
-            prop_assert_eq!(read_pairs(&format!("{around}{json}{around}")), Answer { pairs, is_cut: false });
+            prop_assert_eq!(read_pairs(&format!("{around}{json}{around}")), PairsRead { pairs, is_cut: false });
         }
 
         #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::message::{Call, Said};
+use super::message::{Said, ToolCall};
 use super::pairs::Pair;
 use crate::text::clip_middle_chars;
 use crate::tokens::Tokenizer;
@@ -117,7 +117,7 @@ fn shown(said: &Said, chars: usize) -> Value {
     shown
 }
 
-fn call_text(Call { name, arguments, .. }: &Call) -> String {
+fn call_text(ToolCall { name, arguments, .. }: &ToolCall) -> String {
     clip_middle_chars(&format!("{name} {arguments}"), CALL_CHARS)
 }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn said(text: &str) -> Said {
-        let call = Call { id: "1".into(), name: "bash".into(), arguments: text.into() };
+        let call = ToolCall { id: "1".into(), name: "bash".into(), arguments: text.into() };
         Said { role: "assistant".into(), text: text.into(), calls: vec![call], ..Said::default() }
     }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{Call, Said, Texts};
+use super::message::{Said, Texts, ToolCall};
 use crate::context::transcript::Link;
 
 /// A message as far as rounds go by it.
@@ -96,7 +96,7 @@ fn rounds(messages: &[Heard]) -> Vec<Round> {
 
 impl From<&Heard> for Said {
     fn from(heard: &Heard) -> Self {
-        let calls = heard.calls.iter().map(|id| Call { id: id.clone(), ..Call::default() });
+        let calls = heard.calls.iter().map(|id| ToolCall { id: id.clone(), ..ToolCall::default() });
         Self {
             role: if heard.role == "summary" { "user".to_owned() } else { heard.role.clone() },
             calls: calls.collect(),

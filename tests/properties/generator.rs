@@ -17,7 +17,7 @@ pub(crate) const APIS: [&str; 6] = [
     "of-a-kind-unknown",
 ];
 
-/// Where chance comes from: the bytes of a fuzzer as long as they last, then a small generator of its own
+/// The source of chance: the bytes of a fuzzer as long as they last, then a small generator of its own
 /// (xorshift64*), so that one seed names one conversation.
 pub(crate) struct Dice {
     bytes: VecDeque<u8>,

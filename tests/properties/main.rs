@@ -44,7 +44,7 @@ fn is_thinking(block: &Block) -> bool {
     matches!(block, Block::Thinking { .. })
 }
 
-/// What a plan does, in the words of the oracle.
+/// A plan in the words of the oracle.
 fn fates(plan: &Plan) -> Vec<(usize, Fate)> {
     let fate = |action: &Action| match action {
         Action::Summarize => Fate::Shortened,

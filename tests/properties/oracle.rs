@@ -5,7 +5,7 @@ use pi_strata::context::layers::{Limits, ThinkingScope};
 
 use super::model::{Block, Message, Role, Text, tokens};
 
-/// What becomes of a message that is not sent as it came.
+/// The fate of a message that is not sent as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Shortened,
@@ -15,7 +15,7 @@ pub(crate) enum Fate {
 
 const REASONING_APIS: [&str; 3] = ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
 
-/// What layers 1 to 3 do to a sound transcript without usage, recomputed at this call.
+/// Layers 1 to 3 on a sound transcript without usage, recomputed at this call.
 pub(crate) fn every_call(messages: &[Message], limits: &Limits) -> Vec<(usize, Fate)> {
     let mut fates = vec![None; messages.len()];
     let mut sizes: Vec<usize> =
@@ -44,7 +44,7 @@ pub(crate) fn every_call(messages: &[Message], limits: &Limits) -> Vec<(usize, F
     listed(fates)
 }
 
-/// What the guard does with this cap on the length of a result: the oldest rounds go, or where the newest alone is too
+/// The guard with this cap on the length of a result: the oldest rounds go, or where the newest alone is too
 /// large its oldest groups.
 pub(crate) fn guarded(messages: &[Message], limits: &Limits, cap: [usize; 3]) -> Vec<(usize, Fate)> {
     let mut fates = vec![None; messages.len()];
@@ -222,7 +222,7 @@ fn groups(messages: &[Message]) -> Vec<usize> {
     messages.iter().enumerate().map(group_of).collect()
 }
 
-/// Where the newest `count` messages begin, system ones not counted, with the calls of the results among them.
+/// The start of the newest `count` messages, system ones not counted, with the calls of the results among them.
 fn tail_start(messages: &[Message], groups: &[usize], count: usize) -> usize {
     let spoken = positions(messages, |message| message.role != Role::System);
     let Some(&start) = spoken.get(spoken.len().saturating_sub(count)) else { return messages.len() };

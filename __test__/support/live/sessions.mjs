@@ -22,7 +22,7 @@ const IMAGE_TOKENS = 1200;
  * nor where usage comes late: there a hook that has seen what was before knows more.
  */
 const RESTART_EVERY = 20;
-/** Whether hosts change to models of other windows and encodings, by PI_STRATA_LIVE_SWITCHES=1. */
+/** True if hosts change to models of other windows and encodings, by PI_STRATA_LIVE_SWITCHES=1. */
 const SWITCHES = process.env.PI_STRATA_LIVE_SWITCHES === "1";
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
@@ -56,7 +56,7 @@ class Session {
   #compactsAt;
   #isLate;
   #isTruthful;
-  /** Whether the host changes to models of other windows, which may count by another encoding. */
+  /** True if the host changes to models of other windows, which may count by another encoding. */
   #switches;
   /** Nothing was changed but by adding to the list. */
   #hasOnlyGrown;

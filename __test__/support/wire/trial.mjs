@@ -20,7 +20,7 @@ export class Trial {
     return trial;
   }
 
-  /** Whether the provider would object without the hook. */
+  /** True if the provider would object without the hook. */
   get isFlawed() {
     return judge(this.#author.api, this.#unedited, this.#unedited).length > 0;
   }

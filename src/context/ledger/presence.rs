@@ -1,6 +1,6 @@
 //! Finds the calls at which the hook was at work: a transcript does not say, but the sizes that were reported do.
 //!
-//! Where the hook would have taken something out, the next prompt is smaller by just that, or it is not.
+//! The next prompt is smaller by just what the hook would have taken out, or it is not.
 
 use super::Call;
 use crate::tokens::estimate::{Estimate, Size};

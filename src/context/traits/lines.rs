@@ -85,7 +85,7 @@ pub fn distinct(mut lines: Vec<Line>) -> Box<[Line]> {
 /// A long tool result line by line, for cuts between lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    rows: Box<[Row]>,
+    rows: Box<[LayoutLine]>,
     identifiers: Box<[u32]>,
     gap: Gap,
 }
@@ -101,7 +101,7 @@ pub struct Gap {
 
 /// One line of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct LayoutLine {
     /// Its position among the message's lines; `None` if it is too short to be one.
     pub line: Option<u32>,
     /// Its tokens, with the line break.
@@ -134,7 +134,7 @@ impl Layout {
             let places = collector.finish();
             layout.1.extend(places.iter().filter_map(|id| Some(identifiers.binary_search(id).ok()? as u32)));
             let line = Line::of(row).and_then(|line| lines.binary_search(&line).ok());
-            layout.0.push(Row {
+            layout.0.push(LayoutLine {
                 line: line.map(|at| at as u32),
                 tokens: count(row) as u32,
                 end: layout.1.len() as u32,
@@ -145,7 +145,7 @@ impl Layout {
 
     /// Its lines, in order.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[LayoutLine] {
         &self.rows
     }
 

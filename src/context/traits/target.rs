@@ -26,14 +26,14 @@ pub struct File {
     pub path: Path,
     /// False where only a part of it was asked for.
     pub is_whole: bool,
-    /// What the call does to it; `None` if it only reads.
+    /// The change that the call makes to it; `None` if it only reads.
     pub change: Option<Change>,
 }
 
-/// What a call does to a file.
+/// The change that a call makes to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Where the file moves to.
+    /// The new place of the file.
     pub moved_to: Option<Path>,
     /// Lines it replaces, quoted word for word: ascending, each once.
     pub old: Box<[Line]>,
@@ -62,7 +62,7 @@ const NEW: [&str; 10] = [
 ];
 const BLOCKS: &str = "diff";
 
-/// What a call's arguments name.
+/// The file or command that a call's arguments name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named<'a> {
     /// A file.

@@ -1,4 +1,4 @@
-//! Which call each tool result answers.
+//! Links each tool result to the call that it answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) struct Linked {
     pub(super) next: Option<usize>,
 }
 
-/// How a message belongs to its neighbours.
+/// The link of a message to its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// It stands alone, or is the assistant message that opens a group.

@@ -12,7 +12,7 @@ pub struct Message {
     pub body: Body,
     /// False where pi leaves it out: stop reasons `error` and `aborted`, and what is excluded from the context.
     pub is_sent: bool,
-    /// Whether the host asked that nothing is done to it.
+    /// True if the host asked that nothing is done to it.
     pub is_protected: bool,
     /// Tokens of the unedited message: 0 where pi does not send it.
     pub tokens: usize,
@@ -22,9 +22,9 @@ pub struct Message {
     pub fingerprint: u128,
     /// The same without what the provider reported: that may come in later.
     pub identity: u128,
-    /// What it is about.
+    /// The hashes of what it is about.
     pub traits: Traits,
-    /// How its long texts can be cut; empty where they may not be.
+    /// The possible cuts of its long texts; empty where they may not be cut.
     pub cuts: CutTable,
     /// Its images, in order.
     pub images: Images,
@@ -44,11 +44,11 @@ pub struct Images {
 pub enum Body {
     /// pi 0.86 and later: the prompt and the tools, inside the array.
     System,
-    /// What the user said.
+    /// A message of the user's.
     User,
-    /// What the model said.
+    /// An answer of the model's.
     Assistant(Assistant),
-    /// What a tool answered.
+    /// A tool's result.
     ToolResult(ToolResult),
     /// A `compactionSummary` or `branchSummary`: what is left of earlier messages.
     Summary,
@@ -61,19 +61,19 @@ pub enum Body {
 pub struct Assistant {
     /// Wire protocol, provider and model that made it.
     pub source: Source,
-    /// What the provider reported of the call it answers.
+    /// The provider's report of the call it answers.
     pub usage: Usage,
     /// Ids of its tool calls, in order.
     pub call_ids: Vec<Box<str>>,
     /// Its thinking blocks, where it has any.
     pub thinking: Option<Thinking>,
-    /// Whether something a provider accepts would be left without the thinking.
+    /// True if something a provider accepts would be left without the thinking.
     pub has_other_content: bool,
-    /// Whether one of its texts carries the id the provider gave it.
+    /// True if one of its texts carries the id the provider gave it.
     pub has_text_id: bool,
 }
 
-/// What a provider reported of one call: tokens, and dollars where the host priced them. `None` where nothing usable was
+/// A provider's report of one call: tokens, and dollars where the host priced them. `None` where nothing usable was
 /// said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -111,7 +111,7 @@ impl Usage {
         (tokens > 0.0 && tokens <= MOST).then_some(tokens)
     }
 
-    /// Whether any of the prompt was read from the cache or written to it.
+    /// True if any of the prompt was read from the cache or written to it.
     #[must_use]
     pub fn is_cached(&self) -> bool {
         self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0) > 0.0
@@ -132,11 +132,11 @@ pub struct Source {
 /// The thinking blocks of one assistant message, taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinking {
-    /// How many blocks, redacted ones too.
+    /// Number of blocks, redacted ones too.
     pub blocks: usize,
     /// Their tokens.
     pub tokens: usize,
-    /// Whether a signature is the name of a wire field, such as `reasoning_content`.
+    /// True if a signature is the name of a wire field, such as `reasoning_content`.
     pub names_wire_field: bool,
 }
 
@@ -149,9 +149,9 @@ pub struct ToolResult {
     pub tool_name: Box<str>,
     /// Length of its text blocks joined by newlines.
     pub text_len: Utf16Len,
-    /// Whether the host asked that this tool's results are never touched.
+    /// True if the host asked that this tool's results are never touched.
     pub is_excluded: bool,
-    /// Whether it is what the model asked to read back.
+    /// True if it is a page that the model asked to read back.
     pub is_recalled: bool,
     /// Its handle, where markers name it.
     pub handle: Option<Handle>,
@@ -206,7 +206,7 @@ impl Message {
         }
     }
 
-    /// Whether `other` is the same message or one of equal content; a report may have come in since.
+    /// True if `other` is the same message or one of equal content; a report may have come in since.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint
@@ -219,7 +219,7 @@ impl Message {
         self.assistant()?.usage.prompt_tokens()
     }
 
-    /// Whether a provider sees it as a turn, if nothing else keeps it from being sent.
+    /// True if a provider sees it as a turn, if nothing else keeps it from being sent.
     #[must_use]
     pub fn is_turn(&self) -> bool {
         self.is_sent && !self.is_system()
@@ -256,7 +256,7 @@ impl Message {
 }
 
 impl Body {
-    /// Whether no result after it answers a call before it.
+    /// True if no result after it answers a call before it.
     pub(super) fn ends_calls(&self) -> bool {
         matches!(self, Self::Assistant(_) | Self::User | Self::Summary)
     }

@@ -1,4 +1,4 @@
-//! What the core sees of a conversation: per message the facts that decisions need, never its text.
+//! The core's view of a conversation: per message the facts that decisions need, never its text.
 //!
 //! `measure` makes the messages. This room links each tool result to its call and finds groups and turns; it counts no
 //! tokens and decides nothing.
@@ -100,7 +100,7 @@ impl Transcript {
         self.messages.get(index).map(Arc::as_ref)
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.messages.len()
@@ -118,7 +118,7 @@ impl Transcript {
         self.messages.iter().map(|message| message.tokens).sum()
     }
 
-    /// How the message at `index` belongs to its neighbours.
+    /// The link of the message at `index` to its neighbours.
     #[must_use]
     pub fn link(&self, index: usize) -> Link {
         self.links.get(index).map_or(Link::Own, |linked| linked.link)

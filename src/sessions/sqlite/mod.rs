@@ -222,7 +222,7 @@ fn prepare(connection: &Connection, schema: &Schema<'_>, busy_timeout: Duration)
     Ok(())
 }
 
-/// Where a file system cannot do it (a network share), `SQLite` stays with its rollback journal, which is safe too.
+/// On a file system that cannot do it (a network share), `SQLite` stays with its rollback journal, which is safe too.
 fn use_write_ahead_log(connection: &Connection) -> Result<(), Error> {
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     Ok(())

@@ -336,7 +336,7 @@ impl Statements {
         };
 
         let (prune_sessions, prune_let_go) = if is_server {
-            // What others are changing right now is not old.
+            // Sessions that others are changing right now are not old.
             (
                 "WITH old AS (SELECT namespace, number FROM strata_session WHERE namespace = ?1 AND updated_at < ?2
                      ORDER BY updated_at LIMIT ?3 FOR UPDATE SKIP LOCKED),

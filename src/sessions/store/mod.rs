@@ -17,8 +17,8 @@ use serde_json::value::RawValue;
 
 pub use self::dialect::Dialect;
 pub use self::rows::{
-    Answer, Change, ImportedMessage, ImportedState, ListQuery, NewMessage, Operation, Order, Outcome, Page,
-    Pruned, Question, SearchQuery, Stamp, SummaryRow,
+    AnswerRow, Change, ImportedMessage, ImportedState, ListQuery, NewMessage, Operation, Order, Outcome,
+    Page, Pruned, Question, SearchQuery, Stamp, SummaryRow,
 };
 pub use self::script::{Asked, Step, Value, asked, outcomes, script, words_of};
 use crate::fault;
@@ -191,7 +191,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Kind`] says which.
-    pub fn ask(&self, question: &Question) -> Result<Vec<Answer>, Error> {
+    pub fn ask(&self, question: &Question) -> Result<Vec<AnswerRow>, Error> {
         let Some(Asked(sql, values)) = asked(self.dialect(), question)? else { return Ok(Vec::new()) };
         if self.is_in_memory() {
             let mut writer = self.writer.lock();
@@ -235,7 +235,7 @@ impl Store {
 }
 
 /// The rows of a statement; none of one that gives none.
-fn answers(connection: &Connection, sql: &str, values: &[Value]) -> Result<Vec<Answer>, Error> {
+fn answers(connection: &Connection, sql: &str, values: &[Value]) -> Result<Vec<AnswerRow>, Error> {
     fault::step();
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
@@ -246,7 +246,7 @@ fn answers(connection: &Connection, sql: &str, values: &[Value]) -> Result<Vec<A
             // A damaged row may hold anything.
             value => value.as_str().map_err(|_| Kind::Corrupt)?.to_owned(),
         };
-        answers.push(Answer(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?));
+        answers.push(AnswerRow(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?));
     }
     Ok(answers)
 }

@@ -156,7 +156,7 @@ pub struct Outcome {
 
 /// A row of a statement's answer, in JSON.
 #[derive(Debug, Deserialize)]
-pub struct Answer(pub Box<RawValue>);
+pub struct AnswerRow(pub Box<RawValue>);
 
 /// The fields of its session that a change sets.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -172,7 +172,7 @@ struct Named {
     stamp: Stamp,
 }
 
-impl Answer {
+impl AnswerRow {
     fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
         serde_json::from_str(self.0.get()).map_err(|_| Kind::Other.into())
     }

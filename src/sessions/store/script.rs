@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::dialect::Dialect;
-use super::rows::{Answer, Change, NewMessage, Operation, Order, Outcome, Question, Stamp, Stamped};
+use super::rows::{AnswerRow, Change, NewMessage, Operation, Order, Outcome, Question, Stamp, Stamped};
 use crate::sessions::message::Said;
 use crate::sessions::search::{match_query, search_form};
 use crate::sessions::sqlite::rusqlite;
@@ -227,7 +227,7 @@ fn one(dialect: Dialect, (namespace, key): (&str, &str), change: &Change, steps:
 pub fn outcomes(
     dialect: Dialect,
     operations: &[Operation],
-    rows: &[Vec<Answer>],
+    rows: &[Vec<AnswerRow>],
 ) -> Result<Vec<Outcome>, Error> {
     let mut steps = rows
         .iter()
@@ -240,10 +240,10 @@ pub fn outcomes(
                 for _ in 0..steps_before(dialect, change) {
                     next()?;
                 }
-                let done = next()?.first().map(Answer::stamped).transpose()?;
+                let done = next()?.first().map(AnswerRow::stamped).transpose()?;
                 let applied = done.is_some();
                 let there = if matches!(change, Change::Compress { .. } | Change::Import { .. }) {
-                    next()?.first().map(Answer::stamped).transpose()?
+                    next()?.first().map(AnswerRow::stamped).transpose()?
                 } else {
                     None
                 };
@@ -272,11 +272,11 @@ fn steps_before(dialect: Dialect, change: &Change) -> usize {
 
 fn appended(
     group: &[Operation],
-    stamps: &[Answer],
-    seqs: &[Answer],
+    stamps: &[AnswerRow],
+    seqs: &[AnswerRow],
     outcomes: &mut Vec<Outcome>,
 ) -> Result<(), Error> {
-    let stamps = stamps.iter().map(Answer::named).collect::<Result<HashMap<_, _>, _>>()?;
+    let stamps = stamps.iter().map(AnswerRow::named).collect::<Result<HashMap<_, _>, _>>()?;
     let mut seqs = seqs.iter();
     // The stamps are those after the last operation on each session.
     let mut later = Sessions::of(group).named;
@@ -290,7 +290,7 @@ fn appended(
         });
         let stamp = stamps.get(&(namespace.clone(), key.clone())).ok_or(Kind::Other)?;
         let stamp = Stamp { version: stamp.version - i64::try_from(left).unwrap_or(0), ..*stamp };
-        let places = seqs.by_ref().take(messages.len()).map(Answer::number);
+        let places = seqs.by_ref().take(messages.len()).map(AnswerRow::number);
         let places = places.collect::<Result<Vec<_>, _>>()?;
         outcomes.push(Outcome { applied: true, stamp: Some(stamp), seqs: Some(places), prompt: None });
     }

@@ -73,7 +73,7 @@ fn one(store: &Store, operation: Operation) -> Outcome {
 
 fn ask(store: &Store, question: &Question) -> Vec<Json> {
     let rows = store.ask(question).expect("answers");
-    rows.iter().map(|Answer(row)| serde_json::from_str(row.get()).expect("JSON")).collect()
+    rows.iter().map(|AnswerRow(row)| serde_json::from_str(row.get()).expect("JSON")).collect()
 }
 
 fn texts(rows: &[Json], name: &str) -> Vec<String> {
