@@ -20,16 +20,17 @@ const RECORDINGS = [
 
 /** Paths of the recordings on this disk; those that are not there yet are fetched. */
 export async function publicRecordings() {
-  await mkdir(CACHE, { recursive: true });
-  return Promise.all(RECORDINGS.map(cached));
+  return Promise.all(RECORDINGS.map((path) => cached(path)));
 }
 
-async function cached(path) {
-  const file = new URL(path.slice(path.lastIndexOf("/") + 1), CACHE);
+/** The file on this disk, under `name`, of `path`: owner, repository, commit and where it stands there. */
+export async function cached(path, name = path.slice(path.lastIndexOf("/") + 1)) {
+  await mkdir(CACHE, { recursive: true });
+  const file = new URL(encodeURIComponent(name), CACHE);
   try {
     await access(file);
   } catch {
-    const url = `https://raw.githubusercontent.com/${path}`;
+    const url = `https://raw.githubusercontent.com/${path.split("/").map(encodeURIComponent).join("/")}`;
     const answer = await fetch(url);
     if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
     await writeFile(file, Buffer.from(await answer.arrayBuffer()));

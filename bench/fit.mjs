@@ -1,0 +1,117 @@
+// How likely what was shown is to be needed again, with the constants of forgetting and their spread: `npm run bench:fit`.
+// The sessions are public recordings of many agents (bench/fit/manifest.json), fetched once; one side of the repositories
+// is fitted, the other checks. Prints Markdown; with `--json` everything by age.
+
+import { readFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { progressBar } from "../lib/cli/progress.mjs";
+import { fittedWithSpread, summed } from "./fit/forgetting.mjs";
+import { messagesIn } from "./fit/formats.mjs";
+import { measure } from "./fit/measure.mjs";
+import { KINDS } from "./fit/pieces.mjs";
+import { cached } from "./public.mjs";
+
+const SIDES = ["fit", "check"];
+/** Fitted from this age in calls on: nothing younger is ever cut. */
+const LEAST_AGE = 3;
+/** First ages of the buckets, in calls. */
+const BUCKETS = [0, 1, 3, 6, 11, 21, 41, 81, 161];
+const kind = (name) => name.split(", ")[0];
+const state = (name) => name.split(", ")[1];
+const own = (name) => (/result|user/.test(name) ? kind(name) : "own");
+const whole = (name) => name;
+const TABLES = [
+  ["Spans of 24 characters (every 12) per 1000 tokens", "spans", kind, 1000],
+  ["The same, by earlier uses", "spans", whole, 1000],
+  ["The same, all that the model wrote as one", "spans", own, 1000],
+  ["Uses per name of 8 characters or more", "names", state, 1],
+  ["The same, by look", "names", whole, 1],
+  ["Quotes in edits per line", "lines", kind, 1],
+  ["The same, by lines that came along", "lines", whole, 1],
+];
+
+const { values } = parseArgs({ options: { json: { type: "boolean" } } });
+const manifest = JSON.parse(await readFile(new URL("fit/manifest.json", import.meta.url), "utf8"));
+const bar = progressBar(manifest.length);
+const sessions = [];
+for (const { repository, commit, path, format, side } of manifest) {
+  const name = `${repository}/${commit}/${path}`;
+  const file = await cached(name, name.replaceAll("/", "+").slice(-200));
+  sessions.push({ repository, side, ...measure(await messagesIn(file, format)) });
+  bar.advance();
+}
+bar.stop();
+
+const tables = TABLES.map(([title, of, classOf, per]) => {
+  const names = [...new Set(sessions.flatMap((session) => [...session[of].keys()].map(classOf)))];
+  const rows = names
+    .sort(inOrder)
+    .map((name) => [name, Object.fromEntries(SIDES.map((side) => [side, fitOf(of, classOf, name, side)]))]);
+  return { title, per, rows: rows.filter(([, { fit, check }]) => Math.max(fit.events, check.events) > 0) };
+});
+if (values.json)
+  console.log(
+    JSON.stringify({ sessions: SIDES.map(sizeOf), tables }, (_, value) =>
+      ArrayBuffer.isView(value) ? [...value] : value,
+    ),
+  );
+else console.log([...SIDES.map(sizeOf), ...tables.flatMap((table) => [...printed(table)])].join("\n"));
+
+/** Constants of a class on one side: what is lost with its newest copy (`worth`), and the share of it in each call (`rate`). */
+function fitOf(of, classOf, name, side) {
+  const counts = [...new Set(manifest.map(({ repository }) => repository))].flatMap((repository) => {
+    const ours = sessions.filter((session) => session.repository === repository && session.side === side);
+    const ofClass = ours.flatMap((session) => [...session[of]].filter(([key]) => classOf(key) === name));
+    return ours.length > 0 ? summed(ofClass.map(([, count]) => count)) : [];
+  });
+  const all = summed(counts);
+  const [worth, rate] = ["awaited", "needed"].map((events) => fittedWithSpread(counts, events, LEAST_AGE));
+  return { events: all.needed.reduce((sum, count) => sum + count, 0), worth, rate, byAge: all };
+}
+
+function inOrder(a, b) {
+  return KINDS.indexOf(kind(a)) - KINDS.indexOf(kind(b)) || (a < b ? -1 : 1);
+}
+
+function sizeOf(side) {
+  const ours = sessions.filter((session) => session.side === side);
+  const repositories = new Set(ours.map(({ repository }) => repository)).size;
+  return `${side}: ${ours.length} sessions of ${repositories} repositories, ${ours.reduce((sum, { calls }) => sum + calls, 0)} calls`;
+}
+
+function* printed({ title, per, rows }) {
+  const shares = ["worth", "rate"].flatMap((value) => SIDES.map((side) => [value, side]));
+  const columns = shares.flatMap(([value, side]) => [`${value}, ${side}`, "half-life"]);
+  yield `\n### ${title}\n\n| | events, ${SIDES.join(" and ")} | ${columns.join(" | ")} |\n|${"---|".repeat(columns.length + 2)}`;
+  for (const [name, sides] of rows) {
+    const cells = shares.flatMap(([value, side]) => constants(sides[side][value], per));
+    yield `| ${name} | ${SIDES.map((side) => sides[side].events).join(", ")} | ${cells.join(" | ")} |`;
+  }
+  const ages = BUCKETS.map((from, i) =>
+    BUCKETS[i + 1] === from + 1 ? from : `${from}–${(BUCKETS[i + 1] ?? 401) - 1}`,
+  );
+  yield `\n| worth, rate at an age of | side | ${ages.join(" | ")} |\n|${"---|".repeat(ages.length + 2)}`;
+  for (const [name, sides] of rows)
+    for (const side of SIDES) yield `| ${name} | ${side} | ${buckets(sides[side].byAge, per).join(" | ")} |`;
+}
+
+function constants({ chance, halfLife, spread }, per) {
+  const among = (values, by) => values.map((value) => digits(value * by)).join("–");
+  if (chance === 0) return ["0", "–"];
+  return [
+    `${digits(chance * per)} (${among(spread.chance, per)})`,
+    `${digits(halfLife)} (${among(spread.halfLife, 1)})`,
+  ];
+}
+
+/** Per item in view, of each bucket: those still awaited, and those needed by the very answer. */
+function buckets({ inView, awaited, needed }, per) {
+  return BUCKETS.map((from, i) => {
+    const sum = (of) => of.slice(from, BUCKETS[i + 1]).reduce((all, count) => all + count, 0);
+    return [awaited, needed].map((events) => digits((per * sum(events)) / sum(inView))).join(", ");
+  });
+}
+
+function digits(value) {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(2))) : "–";
+}

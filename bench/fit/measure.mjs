@@ -1,0 +1,127 @@
+// What the answers of one session need again of what was shown before: spans of text, names, and lines that edits quote.
+
+import counting from "../../lib/tools/count.js";
+import { addLines } from "../economy/lines.mjs";
+import { identifiersIn, kindOf, stringsIn } from "../economy/versions.mjs";
+import { changesOf } from "../needs/changes.mjs";
+import { SPAN, spansOf } from "../needs/texts.mjs";
+import { piecesOf } from "./pieces.mjs";
+import { Shown } from "./shown.mjs";
+
+/** A name is long above so many characters, as the engine sees it. */
+const LONG_NAME = 20;
+const USES = ["new", "used once", "used more"];
+/** Upper bounds of the lines that were brought along with one. */
+const COMPANY = { "of 30 or fewer": 30, "of 31 to 150": 150, "of more": Number.POSITIVE_INFINITY };
+
+/** Counts by class of a session of at most `maxCalls` answers: `{ calls, spans, names, lines }`. */
+export function measure(messages, maxCalls = 400) {
+  const all = { spans: new Spans(), names: new Names(), lines: new Lines() };
+  const calls = new Map();
+  let now = 0;
+  for (const message of messages) {
+    const isAnswer = message.role === "assistant";
+    if (isAnswer && now === maxCalls) break;
+    const pieces = piecesOf(message, calls);
+    for (const items of Object.values(all)) {
+      if (isAnswer) items.answer(message, pieces, now);
+      else items.show(pieces, now);
+    }
+    if (isAnswer) now += 1;
+  }
+  const settled = Object.entries(all).map(([name, { shown }]) => [name, shown.settled(now)]);
+  return { calls: now, ...Object.fromEntries(settled) };
+}
+
+/** Spans wherever they begin, weighed by tokens. */
+class Spans {
+  shown = new Shown();
+
+  answer(message, pieces, now) {
+    for (const span of spansOf(message)) this.shown.need(span, now);
+    this.show(pieces, now + 1, 1);
+  }
+
+  show(pieces, now, used = 0) {
+    const before = (span) => (this.shown.uses(span) ?? -used) + used;
+    const uses = pieces.map(({ text }) => everySpan(text, before));
+    for (const [i, { kind, text }] of pieces.entries()) {
+      const names = USES.map((name) => `${kind}, ${name}`);
+      const weight = counting.countTokens(text) / text.length;
+      everySpan(text, (span, at) => {
+        const count = uses[i][at];
+        this.shown.show(span, names[Math.min(count, 2)], { now, weight, uses: count });
+      });
+    }
+  }
+}
+
+function everySpan(text, of) {
+  const length = Math.max(0, text.length - SPAN + 1);
+  return Array.from({ length }, (_, at) => of(text.slice(at, at + SPAN), at));
+}
+
+/** Names of 8 characters or more, by their look: those nobody used age from when they were shown, others from their use. */
+class Names {
+  shown = new Shown();
+  #mentioned = new Set();
+  #lastUse = new Map();
+
+  answer(_, pieces, now) {
+    for (const name of new Set(pieces.flatMap(({ text }) => identifiersIn(text)))) {
+      this.shown.need(name, now);
+      this.#lastUse.set(name, now + 1);
+      this.#show(name, (this.shown.uses(name) ?? 0) + 1, now + 1);
+    }
+  }
+
+  show(pieces, now) {
+    for (const { kind, text } of pieces) {
+      for (const name of new Set(identifiersIn(text))) {
+        if (kind === "user text") this.#mentioned.add(name);
+        this.#show(name, this.shown.uses(name) ?? 0, now);
+      }
+    }
+  }
+
+  #show(name, uses, now) {
+    const look = `${name.length > LONG_NAME ? "long " : ""}${kindOf(name)}`;
+    const used = this.#mentioned.has(name) ? "mentioned" : "only in results";
+    const by = uses > 0 ? USES[Math.min(uses, 2)] : used;
+    this.shown.show(name, `${look}, ${by}`, { now, uses, since: this.#lastUse.get(name) ?? now });
+  }
+}
+
+/** Lines that edits must quote, by who brought them and how many along with them; what an edit replaces is gone. */
+class Lines {
+  shown = new Shown();
+
+  answer(_, pieces, now) {
+    const quoted = new Set();
+    for (const { old } of changesIn(pieces)) addLines(old, quoted);
+    for (const line of quoted) {
+      this.shown.need(line, now);
+      this.shown.hide(line, now + 1);
+    }
+    this.show(pieces, now + 1);
+  }
+
+  show(pieces, now) {
+    for (const piece of pieces) {
+      const changes = changesIn([piece]).map((change) => change.new);
+      const given = piece.call === undefined ? [piece.text] : stringsIn(piece.call.arguments);
+      for (const text of changes.length > 0 ? changes : given) this.#bring(text, piece.kind, now);
+    }
+  }
+
+  #bring(text, kind, now) {
+    const lines = new Set();
+    addLines(text, lines);
+    const [company] = Object.entries(COMPANY).find(([, most]) => lines.size <= most);
+    for (const line of lines) this.shown.show(line, `${kind}, ${company}`, { now });
+  }
+}
+
+function changesIn(pieces) {
+  return pieces.flatMap(({ call }) => (call === undefined ? [] : changesOf(call)));
+}
