@@ -2,6 +2,7 @@
 "use strict";
 
 const { native } = require("../native/native.js");
+const { TABLE } = require("./encodings.js");
 const { encodeText, numberOf } = require("./ids.js");
 const { encodingForName, encodingIn, shown } = require("./models.js");
 
@@ -9,13 +10,6 @@ const { encodingForName, encodingIn, shown } = require("./models.js");
 const RULES = { perMessage: 3, perName: 1, answer: 3 };
 /** The first gpt-3.5-turbo put a line's end around each message, and a name in place of the role. */
 const FIRST_RULES = { perMessage: 4, perName: -1, answer: 3 };
-
-/** The marks of a message's beginning, its end, and what parts its head from its text. */
-const MARKS = {
-  cl100k_base: { start: 100264, end: 100265, separator: 100266 },
-  o200k_base: { start: 200264, end: 200265, separator: 200266 },
-  o200k_harmony: { start: 200006, end: 200007, separator: 200008 },
-};
 
 function countChatTokens(messages, options) {
   const rules = options?.model === "gpt-3.5-turbo-0301" ? FIRST_RULES : RULES;
@@ -31,10 +25,10 @@ function countChatTokens(messages, options) {
 
 function encodeChat(messages, options) {
   const encoding = chatEncoding(options);
-  const marks = MARKS[encoding];
+  const { chat: marks } = TABLE[encoding] ?? {};
   if (marks === undefined) {
     throw new RangeError(
-      `encodeChat: ${encoding} has no chats; those that have are ${Object.keys(MARKS).join(", ")}`,
+      `encodeChat: ${encoding} has no chats; those that have are ${withChats().join(", ")}`,
     );
   }
   const tokens = [];
@@ -53,6 +47,10 @@ function encodeChat(messages, options) {
   add("assistant");
   tokens.push(marks.separator);
   return tokens;
+}
+
+function withChats() {
+  return Object.keys(TABLE).filter((name) => TABLE[name].chat !== undefined);
 }
 
 /** By default that of gpt-4o, which most chats are for. */

@@ -1,64 +1,14 @@
-// The encodings of OpenAI's models, as tiktoken's own table (0.14) has them, and what to say of a name that is not in it.
+// Finds the encoding of a model or of a name, and says what is near to a name that is none.
 "use strict";
 
-/**
- * By encoding its families: a name is one of them, or one of them with `-` and anything after it. Of two that are as near
- * to a name that is none, the first is named. gpt2 is what r50k_base was called first.
- */
-const FAMILIES = {
-  o200k_base: ["gpt-5", "gpt-4.5", "gpt-4.1", "gpt-4o", "chatgpt-4o", "o1", "o3", "o4-mini", "codex-mini"],
-  o200k_harmony: ["gpt-oss"],
-  cl100k_base: [
-    "gpt-4",
-    "gpt-3.5-turbo",
-    "gpt-3.5",
-    "gpt-35-turbo",
-    "davinci-002",
-    "babbage-002",
-    "text-embedding-ada-002",
-    "text-embedding-3-small",
-    "text-embedding-3-large",
-  ],
-  p50k_base: [
-    "text-davinci-003",
-    "text-davinci-002",
-    "code-davinci-002",
-    "code-davinci-001",
-    "code-cushman-002",
-    "code-cushman-001",
-    "davinci-codex",
-    "cushman-codex",
-  ],
-  p50k_edit: ["text-davinci-edit-001", "code-davinci-edit-001"],
-  r50k_base: [
-    "text-davinci-001",
-    "text-curie-001",
-    "text-babbage-001",
-    "text-ada-001",
-    "davinci",
-    "curie",
-    "babbage",
-    "ada",
-    "text-similarity-davinci-001",
-    "text-similarity-curie-001",
-    "text-similarity-babbage-001",
-    "text-similarity-ada-001",
-    "text-search-davinci-doc-001",
-    "text-search-curie-doc-001",
-    "text-search-babbage-doc-001",
-    "text-search-ada-doc-001",
-    "code-search-babbage-code-001",
-    "code-search-ada-code-001",
-  ],
-  gpt2: ["gpt2", "gpt-2"],
-};
+const { TABLE } = require("./encodings.js");
 
-const ENCODINGS = Object.keys(FAMILIES);
+const ENCODINGS = Object.keys(TABLE);
 /** Encodings that were loaded from files, by name: their numbers on the native side, and what `getEncoding` gives. */
 const loaded = new Map();
 
 const ENCODING_OF = new Map(
-  Object.entries(FAMILIES).flatMap(([encoding, models]) => models.map((model) => [model, encoding])),
+  Object.entries(TABLE).flatMap(([encoding, { models }]) => models.map((model) => [model, encoding])),
 );
 
 /** The encoding of a model, or undefined: `gpt-4o`, `gpt-4o-2024-08-06`, `openai/gpt-4o`, `ft:gpt-4o:us::id`. */

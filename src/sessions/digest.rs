@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::language::{Language, Words};
+use super::language::{Language, Phrases};
 use super::message::Said;
 use super::names::{Subject, files_in};
 use crate::fault;
@@ -139,7 +139,7 @@ impl Digest {
     #[must_use]
     pub fn render(&self, language: Language) -> String {
         let Self { messages, users, assistants, tools, .. } = *self;
-        let words = Words::of(language.or_that_of(self.requests.iter().chain([&self.earlier])));
+        let words = Phrases::of(language.or_that_of(self.requests.iter().chain([&self.earlier])));
         let mut text = words.counts(messages, users, assistants, tools);
         let requests = self.requests.iter().enumerate().map(|(i, request)| format!("{}. {request}", i + 1));
         words.write_lines(&mut text, words.requests, requests);

@@ -28,7 +28,7 @@ impl Language {
 }
 
 /// The words of one language.
-pub(super) struct Words {
+pub(super) struct Phrases {
     pub(super) requests: &'static str,
     pub(super) tools: &'static str,
     pub(super) files: &'static str,
@@ -41,7 +41,7 @@ pub(super) struct Words {
     counts: fn([usize; 4]) -> String,
 }
 
-const ZH: Words = Words {
+const ZH: Phrases = Phrases {
     requests: "最初的用户消息",
     tools: "使用的工具",
     files: "涉及的文件",
@@ -56,7 +56,7 @@ const ZH: Words = Words {
     },
 };
 
-const EN: Words = Words {
+const EN: Phrases = Phrases {
     requests: "First user messages",
     tools: "Tools used",
     files: "Files",
@@ -73,7 +73,7 @@ const EN: Words = Words {
     },
 };
 
-impl Words {
+impl Phrases {
     pub(super) fn of(language: Language) -> &'static Self {
         if language == Language::Zh { &ZH } else { &EN }
     }

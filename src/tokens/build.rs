@@ -15,6 +15,8 @@ mod encodings;
 #[path = "src/packing.rs"]
 #[expect(dead_code, reason = "what reads the tables is for the crate")]
 mod packing;
+#[path = "build/table.rs"]
+mod table;
 #[path = "build/trie.rs"]
 mod trie;
 #[path = "build/vocabulary.rs"]

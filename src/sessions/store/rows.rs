@@ -166,7 +166,7 @@ pub(super) struct Stamped {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedStamp {
     namespace: String,
     key: String,
     stamp: Stamp,
@@ -182,7 +182,7 @@ impl AnswerRow {
     }
 
     pub(super) fn named(&self) -> Result<((String, String), Stamp), Error> {
-        self.read().map(|Named { namespace, key, stamp }| ((namespace, key), stamp))
+        self.read().map(|NamedStamp { namespace, key, stamp }| ((namespace, key), stamp))
     }
 
     pub(super) fn number(&self) -> Result<i64, Error> {

@@ -1,59 +1,11 @@
-//! The one table of encodings. An entry here, and its tests, are all another encoding takes: ranks and special tokens
-//! come from tiktoken-rs, and what the crate embeds is made of them.
+//! Writes the tables that the crate embeds: ranks and special tokens come from tiktoken-rs.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use tiktoken_rs::CoreBPE;
 
+use crate::table::{ENCODINGS, Encoding};
 use crate::vocabulary;
-
-struct Encoding {
-    name: &'static str,
-    /// The encoding whose tables it reads: its own, or those of one that has the same ranks and perhaps more after them.
-    tables: &'static str,
-    /// The pattern, as `src/pattern` names it.
-    pattern: &'static str,
-    oracle: fn() -> Option<CoreBPE>,
-}
-
-const ENCODINGS: [Encoding; 6] = [
-    Encoding {
-        name: "cl100k_base",
-        tables: "cl100k_base",
-        pattern: "Cl100k",
-        oracle: || tiktoken_rs::cl100k_base().ok(),
-    },
-    Encoding {
-        name: "o200k_base",
-        tables: "o200k_base",
-        pattern: "O200k",
-        oracle: || tiktoken_rs::o200k_base().ok(),
-    },
-    Encoding {
-        name: "o200k_harmony",
-        tables: "o200k_base",
-        pattern: "O200k",
-        oracle: || tiktoken_rs::o200k_harmony().ok(),
-    },
-    Encoding {
-        name: "p50k_base",
-        tables: "p50k_base",
-        pattern: "Gpt2",
-        oracle: || tiktoken_rs::p50k_base().ok(),
-    },
-    Encoding {
-        name: "p50k_edit",
-        tables: "p50k_base",
-        pattern: "Gpt2",
-        oracle: || tiktoken_rs::p50k_edit().ok(),
-    },
-    Encoding {
-        name: "r50k_base",
-        tables: "p50k_base",
-        pattern: "Gpt2",
-        oracle: || tiktoken_rs::r50k_base().ok(),
-    },
-];
 
 /// One past the highest id any encoding has.
 const IDS: u32 = 1 << 18;
@@ -64,7 +16,7 @@ pub(crate) fn write(folder: &Path) {
     let mut code = String::new();
     let mut rows = String::new();
     let mut vocabularies = Vec::new();
-    for Encoding { name, tables, pattern, oracle } in &ENCODINGS {
+    for Encoding { name, tables, pattern, is_twin, oracle } in &ENCODINGS {
         let oracle = oracle().expect("tiktoken-rs carries its vocabularies");
         let special = special(&oracle);
         let tokens = ordinary(&oracle, &special);
@@ -86,7 +38,9 @@ pub(crate) fn write(folder: &Path) {
         }
         // Encodings that cut and rank alike share one vocabulary, and so one cache.
         let key = (*tables, end, *pattern);
-        let number = vocabularies.iter().position(|known| *known == key).unwrap_or_else(|| {
+        let twin = vocabularies.iter().position(|known| *known == key);
+        assert!(twin.is_some() == *is_twin, "{name} is a twin: {}", twin.is_some());
+        let number = twin.unwrap_or_else(|| {
             let number = vocabularies.len();
             let _ = writeln!(
                 code,

@@ -212,13 +212,13 @@ impl Link {
 /// Buffers merging needs, kept between pieces.
 #[derive(Default)]
 pub(crate) struct Joiner {
-    parts: Vec<Part>,
+    parts: Vec<LinkedToken>,
     /// Rank and place of each link that is due, some of which are no more.
     due: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 /// A token of a piece in the making.
-struct Part {
+struct LinkedToken {
     id: u32,
     /// With the next part.
     link: Link,
@@ -258,7 +258,7 @@ impl Joiner {
                 last.link = words.pairs.get(last.id, id);
                 last.after = at;
             }
-            self.parts.push(Part { id, link: Link::NONE, before: at.wrapping_sub(1), after: NONE });
+            self.parts.push(LinkedToken { id, link: Link::NONE, before: at.wrapping_sub(1), after: NONE });
         }
     }
 
@@ -286,7 +286,9 @@ impl Joiner {
         let links = self.parts.iter().zip(0u32..).filter(|(part, _)| part.link.rank != NONE);
         self.due.extend(links.map(|(part, at)| Reverse((part.link.rank, at))));
         while let Some(Reverse((rank, at))) = self.due.pop() {
-            let Some(&Part { id, link, before, after }) = self.parts.get(at as usize) else { continue };
+            let Some(&LinkedToken { id, link, before, after }) = self.parts.get(at as usize) else {
+                continue;
+            };
             if id == NONE || link.rank != rank {
                 continue;
             }
@@ -307,7 +309,7 @@ impl Joiner {
     }
 
     /// Changes a part, and puts its link among those that are due.
-    fn set(&mut self, at: u32, change: impl FnOnce(&mut Part)) {
+    fn set(&mut self, at: u32, change: impl FnOnce(&mut LinkedToken)) {
         let Some(part) = self.parts.get_mut(at as usize) else { return };
         change(part);
         if part.link.rank != NONE {

@@ -12,12 +12,9 @@ use proptest::{collection::vec, prelude::*};
 
 /// One of each kind of ASCII byte, and of the letters contractions are made of.
 const ALPHABET: [char; 11] = ['a', 's', 'L', 'l', ' ', '\n', '\t', '!', '\'', '1', '/'];
-/// The others share theirs with one of these.
-const VOCABULARIES: [&str; 4] = ["cl100k_base", "o200k_base", "p50k_base", "r50k_base"];
 
 fn vocabularies() -> impl Iterator<Item = (&'static Tokenizer, &'static tiktoken_rs::CoreBPE)> {
-    let tokenizers = VOCABULARIES.into_iter().filter_map(Tokenizer::named);
-    tokenizers.map(|tokenizer| (tokenizer, oracles::oracle(tokenizer)))
+    oracles::vocabularies().map(|tokenizer| (tokenizer, oracles::oracle(tokenizer)))
 }
 
 #[test]

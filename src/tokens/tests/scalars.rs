@@ -11,15 +11,14 @@ use tiktoken_rs::CoreBPE;
 const SURROUNDINGS: [(&str, &str); 7] =
     [("", ""), ("a", "b"), (" ", ""), ("  ", "x"), ("", "\n"), ("'", "s"), ("1", "2")];
 
-/// The other encodings cut and rank as one of these.
 #[test]
 fn every_scalar_value_counts_as_tiktoken_counts_it() {
     let scalars = ('\0'..=char::MAX).count();
     assert_eq!(scalars, 1_112_064);
     thread::scope(|scope| {
-        for names in [["cl100k_base", "p50k_base"], ["o200k_base", "r50k_base"]] {
+        for half in 0..2 {
             scope.spawn(move || {
-                for tokenizer in names.map(|name| Tokenizer::named(name).expect(name)) {
+                for tokenizer in oracles::vocabularies().skip(half).step_by(2) {
                     let oracle = oracles::oracle(tokenizer);
                     ('\0'..=char::MAX).for_each(|scalar| check(tokenizer, oracle, scalar));
                 }

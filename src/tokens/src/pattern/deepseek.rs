@@ -20,12 +20,12 @@ const WORD: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::
 
 /// The part of a text that a piece starts in: it ends before a number, and where Chinese begins or ends.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct ScriptRun<'a> {
     text: &'a [u8],
     is_cjk: bool,
 }
 
-impl Part<'_> {
+impl ScriptRun<'_> {
     #[inline(always)]
     fn at(self, at: usize) -> Option<(Class, usize)> {
         classes::at(self.text, at)
@@ -75,7 +75,7 @@ impl Pretokenizer for DeepSeek {
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
-        let part = Part { text, is_cjk: is_cjk(text, start) };
+        let part = ScriptRun { text, is_cjk: is_cjk(text, start) };
         match first {
             Class::Number => number(text, second, 2),
             Class::Upper | Class::Lower | Class::Caseless | Class::Mark => part.run_end(second, WORD),
