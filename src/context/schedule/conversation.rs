@@ -3,6 +3,7 @@
 //! A host adds to its list, or rewrites it; either is a splice. What is known of calls outlives a rewrite, a change of the
 //! window and one of prices: a report is of what was really sent.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::cache_watch::Miss;
@@ -86,9 +87,15 @@ impl Conversation {
             (end, to) = (end - 1, to - 1);
         }
         if end == len {
-            // With nothing kept behind them, what came in is new: it may answer the last call.
-            added.splice(0..0, newer.drain(from..));
-            to = from;
+            // With nothing kept behind them, what comes after the last answer that was there is new: it may answer the last call.
+            let there: HashMap<u128, &Arc<Message>> =
+                messages.iter().skip(at).map(|message| (message.identity, message)).collect();
+            let is_known = |new: &Arc<Message>| {
+                let known = there.get(&new.identity).filter(|_| new.assistant().is_some());
+                known.is_some_and(|known| known.is_same(new))
+            };
+            to = newer.iter().skip(from).rposition(is_known).map_or(from, |last| from + last + 1);
+            added.splice(0..0, newer.drain(to..));
         }
         if at < end || from < to {
             // Where the list ends that the fold took in, if it did take in all.
