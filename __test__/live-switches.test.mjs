@@ -181,6 +181,18 @@ test("a list goes on in the conversation of which it has most, not in one that i
   assert.ok(commonRun(sent, next) > next.length - 4, `${commonRun(sent, next)} of ${next.length}`);
 });
 
+test("a host that hands in copies is known by them when the first answer names another encoding", async () => {
+  const more = { view: structuredClone };
+  const { call, loop, scribe } = conversation({ contextWindow: 32_000, basePrompt: 6000, scale: 1.4 }, {}, more);
+  scribe.model = "gpt-5-mini";
+  for (let at = 0; at < 30; at += 1) await call(1500);
+  loop.provider.contextWindow = 64_000;
+  for (let at = 0; at < 3; at += 1) {
+    const { error, estimate, prompt } = await call(200);
+    assert.ok(Math.abs(error) < 0.01, `estimated ${estimate} of ${prompt}`);
+  }
+});
+
 test("agents that share a hook and a beginning each go on in their own conversation", async () => {
   const scribe = new Scribe();
   const opening = scribe.user(2000);

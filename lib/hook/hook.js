@@ -127,7 +127,9 @@ class Hook {
     const { conversation: found, isFork, isAnswered } = this.#conversations.of(list);
     let conversation = isFork ? await found.turn(() => found.fork()) : found;
     if (!isAnswered && conversation.encoding !== this.#encodingOf(list)) {
+      const { isCloned } = conversation;
       conversation = this.#conversationFor(list);
+      conversation.isCloned = isCloned;
     }
     this.#conversations.keep(conversation, list);
     try {
