@@ -183,7 +183,11 @@ test("a list goes on in the conversation of which it has most, not in one that i
 
 test("a host that hands in copies is known by them when the first answer names another encoding", async () => {
   const more = { view: structuredClone };
-  const { call, loop, scribe } = conversation({ contextWindow: 32_000, basePrompt: 6000, scale: 1.4 }, {}, more);
+  const { call, loop, scribe } = conversation(
+    { contextWindow: 32_000, basePrompt: 6000, scale: 1.4 },
+    {},
+    more,
+  );
   scribe.model = "gpt-5-mini";
   for (let at = 0; at < 30; at += 1) await call(1500);
   loop.provider.contextWindow = 64_000;
@@ -191,6 +195,33 @@ test("a host that hands in copies is known by them when the first answer names a
     const { error, estimate, prompt } = await call(200);
     assert.ok(Math.abs(error) < 0.01, `estimated ${estimate} of ${prompt}`);
   }
+});
+
+test("a compaction that keeps no answer takes nothing away of what was learned", async () => {
+  const settings = { contextWindow: 32_000, basePrompt: 6000, scale: 1.4 };
+  for (const branches of [false, true]) {
+    const { call, loop, scribe, judge } = conversation(settings, { schedule: "sticky" });
+    scribe.model = "gpt-5-mini";
+    for (let at = 0; at < 12; at += 1) await call(1500);
+    const summary = scribe.summary(300, 30_000);
+    loop.messages = [summary, scribe.user(9000)];
+    judge.hostChanged();
+    for (let at = 0; at < 4; at += 1) {
+      if (branches && at === 2) loop.messages = [summary, scribe.user(40)];
+      const { error, estimate, prompt } = await call(200);
+      assert.ok(Math.abs(error) < 0.03, `call ${at + 1}: estimated ${estimate} of ${prompt}`);
+    }
+  }
+});
+
+test("a host that hands in copies is known by them whatever its usage holds", async () => {
+  const tell = () => ({ input: "12", output: null, cacheRead: Number.NaN, cacheWrite: {} });
+  const settings = { contextWindow: 32_000, basePrompt: 0, scale: 1 };
+  const { call, loop } = conversation(settings, { schedule: "sticky" }, { view: structuredClone, tell });
+  for (let at = 0; at < 30; at += 1) await call(1500);
+  loop.provider.contextWindow = 128_000;
+  const { before, unchanged } = await call(200);
+  assert.equal(unchanged, before.length);
 });
 
 test("agents that share a hook and a beginning each go on in their own conversation", async () => {

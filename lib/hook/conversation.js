@@ -48,10 +48,12 @@ class Conversation {
     this.target = this.#list;
     /** Whether the host hands in copies: then messages are compared by what they hold. */
     this.isCloned = false;
+    /** Whether a model has ever answered in it: then its encoding stays. */
+    this.isAnswered = false;
   }
 
-  /** Another one that goes on from here. */
-  fork() {
+  /** Another one that goes on from here, in which a model has answered or not. */
+  fork(isAnswered) {
     const fork = new Conversation(this.#native.fork(), this.#reader, this);
     fork.#list = this.#list.slice();
     fork.#values = this.#values.slice();
@@ -59,6 +61,7 @@ class Conversation {
     fork.#isTold = this.#isTold;
     fork.target = fork.#list;
     fork.isCloned = this.isCloned;
+    fork.isAnswered = isAnswered;
     fork.#holdsCopies = this.#holdsCopies;
     return fork;
   }

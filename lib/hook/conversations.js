@@ -39,11 +39,11 @@ class Conversations {
       this.#thatIsCopied(list, alive);
     if (found !== undefined) {
       const { conversation, shared } = found;
-      const { target } = conversation;
-      if (shared === undefined) return { conversation, isFork: false, isAnswered: target.some(isAnswer) };
+      const { target, isAnswered } = conversation;
+      if (shared === undefined) return { conversation, isFork: false, isAnswered };
       // Both go on if a branch leaves an answer behind: the other may be under way still.
       const [common, left] = [target.slice(0, shared), target.slice(shared)];
-      return { conversation, isFork: left.some(isAnswer), isAnswered: common.some(isAnswer) };
+      return { conversation, isFork: left.some(isAnswer), isAnswered: common.some(followsAnswer) };
     }
     // A compaction that keeps nothing, where the hook has seen no other conversation.
     const latest = alive.at(-1);
@@ -59,6 +59,7 @@ class Conversations {
   /** Keeps a conversation that is at `list` as the latest one. */
   keep(conversation, list) {
     conversation.target = list;
+    conversation.isAnswered ||= list.some(isAnswer);
     const newest = list.findLast((message) => typeof message === "object" && message !== null);
     if (newest !== undefined) this.#heldBy.set(newest, conversation);
     if (conversation.isCloned) this.#cloned = conversation;
@@ -161,6 +162,11 @@ function isTelling(message) {
 
 function isAnswer(message) {
   return message?.role === "assistant";
+}
+
+/** Whether a model has answered by then, though a compaction may have taken the answer away. */
+function followsAnswer(message) {
+  return isAnswer(message) || message?.role === "compactionSummary";
 }
 
 module.exports = { Conversations };

@@ -125,7 +125,7 @@ class Hook {
   /** Runs `work` with the conversation that `list` goes on in, when the calls before it are over. */
   async #inTurn(list, work) {
     const { conversation: found, isFork, isAnswered } = this.#conversations.of(list);
-    let conversation = isFork ? await found.turn(() => found.fork()) : found;
+    let conversation = isFork ? await found.turn(() => found.fork(isAnswered)) : found;
     if (!isAnswered && conversation.encoding !== this.#encodingOf(list)) {
       const { isCloned } = conversation;
       conversation = this.#conversationFor(list);

@@ -63,10 +63,11 @@ class Values {
     if (role !== "assistant") return fieldsOf(role).some((name, i) => message[name] !== rest[i]);
     const { stopReason, usage } = message;
     if (stopReason !== rest.stopReason || usage !== rest.usage) return true;
+    // NaN is what no provider reports but a host may compute.
     return (
-      usage?.input !== rest.input ||
-      usage?.cacheRead !== rest.cacheRead ||
-      usage?.cacheWrite !== rest.cacheWrite
+      !Object.is(usage?.input, rest.input) ||
+      !Object.is(usage?.cacheRead, rest.cacheRead) ||
+      !Object.is(usage?.cacheWrite, rest.cacheWrite)
     );
   }
 }
@@ -120,7 +121,7 @@ function isCopy(message, other) {
 }
 
 function isSame(one, other, depth) {
-  if (one === other) return true;
+  if (one === other || Object.is(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   if (depth > DEEPEST) return false;
   return Array.isArray(one) ? isSameList(one, other, depth + 1) : isSameRecord(one, other, depth + 1);
