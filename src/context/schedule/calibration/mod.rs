@@ -17,8 +17,8 @@ use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 const REPORTS: usize = 16;
 /// Models that are remembered, the latest.
 const MODELS: usize = 8;
-/// A refused request is taken to have had so many times the window, or its estimate: as much as makes the next one fit though
-/// its model counts twice what was thought, at the second refusal.
+/// A refused request that was thought to fit is taken to have had so many times the window: as much as makes the next one fit
+/// though its model counts twice what was thought, at the second refusal.
 const REFUSED: f64 = 1.3;
 /// Most that a provider counts beside the messages, for prompt and tools: agents send 10 000 to 50 000. In tokens.
 const MOST_BESIDE: f64 = 150_000.0;
@@ -161,8 +161,15 @@ impl Calibration {
         self.is_refused = usage.refused.is_some();
         let mut report = Report { sent, before, usage: *usage, refused: None };
         if let Some(told) = usage.refused {
-            let least = self.estimate().tokens(sent.edited).max(call.context_window);
-            report.refused = Some(if told > least { told } else { REFUSED * least });
+            let (estimate, window) = (self.estimate().tokens(sent.edited), call.context_window);
+            report.refused = Some(if told > window {
+                told
+            } else if estimate > window {
+                // As was foreseen: it is no news, and what cannot be made smaller would be thought ever larger.
+                estimate
+            } else {
+                REFUSED * window
+            });
         } else if usage.prompt_tokens().is_none() {
             self.unreported.push((index, report));
             let surplus = self.unreported.len().saturating_sub(REPORTS);

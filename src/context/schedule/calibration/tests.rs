@@ -357,6 +357,19 @@ fn what_input_holds_already_is_counted_once_from_the_first_call_that_writes() {
     close(calibration.estimate().tokens(size(20_000)), 26_350.0, 0.01);
 }
 
+fn refuse(calibration: &mut Calibration, model: &str, told: f64, sent: Sent, context_window: f64) {
+    let usage = Usage { refused: Some(told), ..Usage::default() };
+    let refused = Assistant { usage, ..answer(model, 0.0, 0.0) };
+    calibration.observe(Call {
+        index: 0,
+        assistant: &refused,
+        time_ms: None,
+        sent,
+        is_lived: true,
+        context_window,
+    });
+}
+
 #[test]
 fn each_refusal_makes_the_next_request_smaller_by_a_real_step() {
     for real in [0.9, 1.5, 1.9] {
@@ -365,16 +378,7 @@ fn each_refusal_makes_the_next_request_smaller_by_a_real_step() {
         let mut sent = calibration.estimate().cl100k_within(budget, 0);
         let mut refusals = 0;
         while real * sent as f64 > 32_000.0 {
-            let usage = Usage { refused: Some(0.0), ..Usage::default() };
-            let refused = Assistant { usage, ..answer("b", 0.0, 0.0) };
-            calibration.observe(Call {
-                index: 0,
-                assistant: &refused,
-                time_ms: None,
-                sent: both(sent),
-                is_lived: true,
-                context_window: 32_000.0,
-            });
+            refuse(&mut calibration, "b", 0.0, both(sent), 32_000.0);
             assert!(calibration.is_refused());
             let next = calibration.estimate().cl100k_within(budget, 0);
             assert!((next as f64) < 0.9 * sent as f64, "{real}: {next} after {sent}");
@@ -387,17 +391,23 @@ fn each_refusal_makes_the_next_request_smaller_by_a_real_step() {
 #[test]
 fn a_refusal_that_names_its_tokens_is_taken_at_its_word() {
     let mut calibration = after(&[("a", 20_000.0, 15_000), ("a", 21_270.0, 16_000)]);
-    let usage = Usage { refused: Some(60_000.0), ..Usage::default() };
-    let refused = Assistant { usage, ..answer("a", 0.0, 0.0) };
-    calibration.observe(Call {
-        index: 0,
-        assistant: &refused,
-        time_ms: None,
-        sent: both(30_000),
-        is_lived: true,
-        context_window: 50_000.0,
-    });
+    refuse(&mut calibration, "a", 60_000.0, both(30_000), 50_000.0);
     close(calibration.estimate().tokens(size(30_000)), 60_000.0, 1e-6);
     observe(&mut calibration, &answer("a", 22_540.0, 0.0), both(17_000));
     close(calibration.estimate().tokens(size(18_000)), 23_810.0, 0.01);
+}
+
+#[test]
+fn what_is_refused_again_and_again_is_thought_no_larger() {
+    for (told, expected) in [(0.0, REFUSED * 8_000.0), (9_000.0, 9_000.0)] {
+        let mut calibration = after(&[("a", 6_000.0, 5_000), ("a", 7_200.0, 6_000)]);
+        for _ in 0..20 {
+            refuse(&mut calibration, "b", told, both(6_500), 8_000.0);
+            close(calibration.estimate().tokens(size(6_500)), expected, 1e-6);
+        }
+    }
+    let mut calibration = after(&[("a", 6_000.0, 5_000), ("a", 7_200.0, 6_000)]);
+    refuse(&mut calibration, "a", 0.0, both(6_500), 8_000.0);
+    refuse(&mut calibration, "a", 9_000.0, both(6_500), 8_000.0);
+    close(calibration.estimate().tokens(size(6_500)), 9_000.0, 1e-6);
 }
