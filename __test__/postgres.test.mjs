@@ -162,8 +162,7 @@ describe("PostgresStore", { skip: server === undefined && "there is no Postgres 
   test("works on tables partitioned by namespace", async () => {
     const url = await server.newDatabase();
     const sql = readFileSync(require.resolve("pi-strata/postgres.sql"), "utf8");
-    const whole = sql.slice(sql.indexOf("-- @sessions"), sql.indexOf("-- @history"));
-    const partitioned = whole.replaceAll(/^\)(?: WITH \(.*\))?;$/gm, ") PARTITION BY HASH (namespace);");
+    const partitioned = sql.replaceAll(/^\)(?: WITH \(.*\))?;$/gm, ") PARTITION BY HASH (namespace);");
     const parts = ["strata_session", "strata_message"].flatMap((table) =>
       [0, 1].map(
         (i) =>

@@ -79,7 +79,7 @@ export class SqliteProvider implements Provider {
 }
 
 /**
- * History in Postgres, in tables as `SqliteProvider` has them (`postgres.sql` says them); a host's may have other types.
+ * History in Postgres, in tables as `SqliteProvider` has them; a host's may have other types.
  * Needs the package pg (`npm install pg`). While the server is away, calls wait and are tried again.
  * Failures reject with a `code`: ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _CANNOT_OPEN, _PERMISSION, _READ_ONLY, _FULL,
  * _FOREIGN, _VALUE (a value the column cannot hold), _LOCKED, _CLOSED, _DRIVER (pg is missing); then nothing was stored.
