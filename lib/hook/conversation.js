@@ -4,7 +4,7 @@
 
 const { Plan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
-const { Values, isCopy } = require("./values.js");
+const { isCopy, isStale, valuesOf } = require("./values.js");
 
 /** What is read here and now, on the main thread: well under a millisecond of counting. Code units, messages. */
 const INLINE_UNITS = 8 * 1024;
@@ -30,12 +30,13 @@ class Conversation {
   /** The list of the last call, and the values that each message of it was read from. */
   #list = [];
   #values = [];
+  /** What was last found to be shared: looking for the conversation that a list goes on in tells what is new in it, too. */
+  #found;
   /** What answers put in, by position, and the last one: what it was asked by, its plan and the edited list. */
   #made = [];
   #last;
   #isTold = false;
   #watchFrom = 0;
-  #holdsCopies = false;
   #queue = Promise.resolve();
 
   /** `native` is a Conversation of the addon, `encoding` that it counts by, `language` that of its markers. */
@@ -55,14 +56,13 @@ class Conversation {
   /** Another one that goes on from here, in which a model has answered or not. */
   fork(isAnswered) {
     const fork = new Conversation(this.#native.fork(), this.#reader, this);
-    fork.#list = this.#list.slice();
+    fork.#list = this.#list;
     fork.#values = this.#values.slice();
     fork.#made = this.#made.slice();
     fork.#isTold = this.#isTold;
     fork.target = fork.#list;
     fork.isCloned = this.isCloned;
     fork.isAnswered = isAnswered;
-    fork.#holdsCopies = this.#holdsCopies;
     return fork;
   }
 
@@ -114,7 +114,7 @@ class Conversation {
   apply(list, plan, writer) {
     const last = this.#last;
     if (last.edited === undefined || this.isCloned) {
-      const isAsRead = (i) => this.#values[i]?.isStale(this.#list[i]) === false;
+      const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
       const edited = plan.apply(list, this.#made, { ...writer, language: this.language }, isAsRead);
       this.#isTold = true;
       last.edited = edited === list ? null : edited;
@@ -134,8 +134,7 @@ class Conversation {
    */
   #changeTo(list) {
     const old = this.#list;
-    const shared = this.sharedWith(list);
-    if (this.isCloned && !this.#holdsCopies) this.#holdCopies(list, shared);
+    const shared = this.sharedWith(list, old);
     const { from, to } = this.#changedInPlace(shared);
     const at = Math.min(shared, from);
     if (shared === old.length) {
@@ -149,25 +148,22 @@ class Conversation {
     return { at, removed, inserted, added: kept > 0 ? list.length - end : list.length - at - inserted };
   }
 
-  /** From the first copies on those are held: what was handed in before is the host's alone. */
-  #holdCopies(list, shared) {
-    for (let i = 0; i < shared; i += 1) {
-      this.#list[i] = list[i];
-      if (this.#values[i] !== undefined) this.#values[i] = new Values(list[i]);
-    }
-    this.#holdsCopies = true;
-    this.#made.length = 0;
-    this.#isTold = false;
-  }
-
-  /** How many messages `list` opens with that were there at the last call. */
-  sharedWith(list) {
-    const old = this.#list;
+  /** How many messages `list` opens with that `old` has, the list that calls under way bring it to. */
+  sharedWith(list, old = this.target) {
+    const found = this.#found;
+    if (found?.list === list && found.old === old && found.isCloned === this.isCloned) return found.shared;
     const end = Math.min(list.length, old.length);
     let shared = 0;
     while (shared < end && list[shared] === old[shared]) shared += 1;
     if (this.isCloned) while (shared < end && this.isSame(old[shared], list[shared])) shared += 1;
+    this.#found = { list, old, isCloned: this.isCloned, shared };
     return shared;
+  }
+
+  /** Whether the host changed the message at `index` in place since it was read. */
+  #isChanged(index) {
+    const values = this.#values[index];
+    return values !== undefined && isStale(values, this.#list[index]);
   }
 
   /** How many of its newest messages stand in `list` behind the first `shared`, and where the last of them ends. */
@@ -177,8 +173,7 @@ class Conversation {
     for (let newest = list.length - 1; newest >= first; newest -= 1) {
       if (!this.isSame(old.at(-1), list[newest])) continue;
       let kept = 0;
-      const isKept = (from, to) =>
-        this.isSame(old[from], list[to]) && !this.#values[from]?.isStale(old[from]);
+      const isKept = (from, to) => this.isSame(old[from], list[to]) && !this.#isChanged(from);
       const most = Math.min(old.length, newest + 1) - shared;
       while (kept < most && isKept(old.length - 1 - kept, newest - kept)) kept += 1;
       return { kept, end: newest + 1 };
@@ -194,7 +189,7 @@ class Conversation {
     this.#watchFrom = Math.min(newest, older + WATCHED_MESSAGES);
     const look = (from, to) => {
       for (let i = from; i < to; i += 1) {
-        if (this.#values[i]?.isStale(this.#list[i])) {
+        if (this.#isChanged(i)) {
           changed.from = Math.min(changed.from, i);
           changed.to = Math.max(changed.to, i + 1);
         }
@@ -210,7 +205,7 @@ class Conversation {
   async #read(list, change, call) {
     if (change === undefined) return true;
     const { at, inserted, added } = change;
-    const fresh = [...list.slice(at, at + inserted), ...list.slice(list.length - added)];
+    const fresh = list.slice(at, at + inserted).concat(list.slice(list.length - added));
     change.fresh = fresh;
     change.values = [];
     const underWay = [];
@@ -247,7 +242,7 @@ class Conversation {
       batch.add({});
       return undefined;
     }
-    const values = new Values(message);
+    const values = valuesOf(message);
     batch.add(message, marker, protects);
     return values;
   }
@@ -256,20 +251,22 @@ class Conversation {
   #takeIn(list, change) {
     if (change === undefined) return { at: this.#list.length, removed: 0, inserted: 0, added: 0 };
     const { at, removed, inserted, added, fresh, values } = change;
-    splice(this.#list, change, fresh);
-    splice(this.#values, change, values);
-    if (removed + inserted > 0) this.#made.length = Math.min(this.#made.length, at);
+    if (removed + inserted > 0) {
+      this.#values = spliced(this.#values, change, values);
+      this.#made.length = Math.min(this.#made.length, at);
+    } else {
+      for (const of of values) this.#values.push(of);
+    }
+    // Of a host's copies those are held that were read.
+    this.#list = this.isCloned ? spliced(this.#list, change, fresh) : list;
     this.target = list;
     return { at, removed, inserted, added };
   }
 }
 
-function splice(list, { at, removed, inserted }, fresh) {
-  const kept = list.slice(at + removed);
-  list.length = at;
-  for (let i = 0; i < inserted; i += 1) list.push(fresh[i]);
-  for (const item of kept) list.push(item);
-  for (let i = inserted; i < fresh.length; i += 1) list.push(fresh[i]);
+function spliced(list, { at, removed, inserted }, fresh) {
+  const [before, after] = [list.slice(0, at), list.slice(at + removed)];
+  return before.concat(fresh.slice(0, inserted), after, fresh.slice(inserted));
 }
 
 /** Of times the newest tells: they are added to. */

@@ -85,7 +85,7 @@ class Conversations {
       const last = target.length - 1;
       if (last < 0 || last >= list.length || !conversation.isSame(target[last], list[last])) continue;
       if (best !== undefined && best.target.length > target.length) continue;
-      if (sharedBy(target, list, conversation) === target.length) best = conversation;
+      if (conversation.sharedWith(list) === target.length) best = conversation;
     }
     return best && { conversation: best };
   }
@@ -97,7 +97,7 @@ class Conversations {
       const { target } = conversation;
       const least = best?.shared ?? most + 1;
       if (least > target.length || !conversation.isSame(target[least - 1], list[least - 1])) continue;
-      const shared = sharedBy(target, list, conversation);
+      const shared = conversation.sharedWith(list);
       if (shared >= least && isRecognised(target, list, shared)) best = { conversation, shared };
     }
     if (best === undefined) return undefined;
@@ -131,16 +131,9 @@ class Conversations {
     if (conversation === undefined) return undefined;
     const { target } = conversation;
     conversation.isCloned = true;
-    const shared = sharedBy(target, list, conversation);
+    const shared = conversation.sharedWith(list);
     return left !== undefined || shared === target.length ? { conversation } : { conversation, shared };
   }
-}
-
-function sharedBy(target, list, conversation) {
-  const end = Math.min(target.length, list.length);
-  let shared = 0;
-  while (shared < end && conversation.isSame(target[shared], list[shared])) shared += 1;
-  return shared;
 }
 
 /** Whether `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */

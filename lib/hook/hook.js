@@ -77,10 +77,8 @@ class Hook {
    */
   async run(messages, call, byMessage = false) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
-    // The host pushes into the live array while this call waits.
-    const list = messages.slice();
     const terms = this.#terms(byMessage);
-    return this.#inTurn(list, async (conversation) => {
+    return this.#inTurn(messages, async (conversation, list) => {
       const planned = await conversation.plan(list, terms, call);
       if (planned === undefined || call.isCancelled) return undefined;
       const { plan, isNew } = planned;
@@ -98,20 +96,21 @@ class Hook {
     });
   }
 
-  /** What would be done to `list`, and why; undefined if `call` was cancelled. Every message has an edit of its own. */
-  planFor(list, call, byMessage = true) {
+  /** What would be done to `messages`, and why; undefined if `call` was cancelled. Every message has an edit of its own. */
+  planFor(messages, call, byMessage = true) {
     const terms = this.#terms(byMessage);
-    // Nothing is applied: a text that was told once need not be told again.
-    return this.#inTurn(
-      list,
-      async (conversation) => (await conversation.plan(list, terms, call, true))?.plan,
-    );
+    return this.#inTurn(messages, async (conversation, list) => {
+      // Nothing is applied: a text that was told once need not be told again.
+      const planned = await conversation.plan(list, terms, call, true);
+      return planned?.plan;
+    });
   }
 
-  /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
-  enterInto(book, list, from, call) {
+  /** Enters `messages` into a native book as it would be sent; the calls before `from` are in it already. */
+  enterInto(book, messages, from, call) {
     const terms = this.#terms(false);
-    return this.#inTurn(list, (conversation) => conversation.enter(book, list, from, terms, call));
+    const enter = (conversation, list) => conversation.enter(book, list, from, terms, call);
+    return this.#inTurn(messages, enter);
   }
 
   contextWindow() {
@@ -122,8 +121,10 @@ class Hook {
     return tokens;
   }
 
-  /** Runs `work` with the conversation that `list` goes on in, when the calls before it are over. */
-  async #inTurn(list, work) {
+  /** Runs `work` with the conversation that `messages` go on in, and with them, when the calls before it are over. */
+  async #inTurn(messages, work) {
+    // The host pushes into the live array while this call waits.
+    const list = messages.slice();
     const { conversation: found, isFork, isAnswered } = this.#conversations.of(list);
     let conversation = isFork ? await found.turn(() => found.fork(isAnswered)) : found;
     if (!isAnswered && conversation.encoding !== this.#encodingOf(list)) {
@@ -133,7 +134,7 @@ class Hook {
     }
     this.#conversations.keep(conversation, list);
     try {
-      return await conversation.turn(() => work(conversation));
+      return await conversation.turn(() => work(conversation, list));
     } catch (error) {
       // The two sides may know different lists now.
       if (error?.code !== "ERR_CANCELLED") this.#conversations.forget(conversation);

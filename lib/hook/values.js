@@ -5,12 +5,12 @@
 /** A property by which our recordings say that a message never changes: no value of it is kept to compare it with. */
 const SETTLED = Symbol("settled");
 
-/** Blocks of a content that is no list. */
-const NO_LIST = -1;
-
-/** What is read of a message beside its content, by role; assistants and tool results have theirs in `Facts` itself. */
+/** What is read of a message beside its content, by role. */
 const FIELDS = {
   __proto__: null,
+  user: [],
+  assistant: ["stopReason", "usage"],
+  toolResult: ["toolCallId", "toolName"],
   system: ["sections", "toolsAdded"],
   bashExecution: ["command", "output", "excludeFromContext"],
   branchSummary: ["summary"],
@@ -19,94 +19,59 @@ const FIELDS = {
 const OTHER_FIELDS = ["excludeFromContext"];
 
 /**
- * The values of one message object. They are looked at on every call, so they lie side by side in one object, and only
- * messages of several blocks need more.
+ * Shows `see` the values that a message's facts come from, one by one, until that says no; whether it never did.
  *
  * A host changes in place what grows (content, calls, a shell's output) or comes late (the stop reason, the usage). What is
  * set once is read, but not looked at again: `timestamp`, `api`, `provider`, `model`, signatures, and of the usage the
  * answer's tokens and the costs, which come together with the prompt's.
  */
-class Values {
-  constructor(message) {
-    const { role, content } = message;
-    this.role = role;
-    this.isSettled = message[SETTLED] === true;
-    if (this.isSettled) return;
-    const blocks = Array.isArray(content) ? content.slice() : undefined;
-    this.content = content;
-    this.count = blocks?.length ?? NO_LIST;
-    this.first = blocks?.[0];
-    this.value = textOf(this.first);
-    this.others = this.count > 1 ? blocks.slice(1).map((block) => new KnownBlock(block)) : undefined;
-    this.call = isCall(this.first) ? new KnownBlock(this.first) : undefined;
-    this.rest = restOf(message, role);
-  }
-
-  /** True if the host changed the message in place since it was read. */
-  isStale(message) {
-    if (this.isSettled) return false;
-    const { content, role } = message;
-    if (content !== this.content || role !== this.role || this.#isRestStale(message, role)) return true;
-    const { count } = this;
-    if (count === NO_LIST) return false;
-    if (content.length !== count) return true;
-    if (count === 0) return false;
-    const first = content[0];
-    if (first !== this.first || textOf(first) !== this.value || this.call?.isStale(first)) return true;
-    return count > 1 && this.others.some((known, i) => known.isStale(content[i + 1]));
-  }
-
-  #isRestStale(message, role) {
-    const { rest } = this;
-    if (role === "toolResult") return message.toolCallId !== rest.id || message.toolName !== rest.name;
-    if (role === "user") return false;
-    if (role !== "assistant") return fieldsOf(role).some((name, i) => message[name] !== rest[i]);
-    const { stopReason, usage } = message;
-    if (stopReason !== rest.stopReason || usage !== rest.usage) return true;
-    // NaN is what no provider reports but a host may compute.
-    return (
-      !Object.is(usage?.input, rest.input) ||
-      !Object.is(usage?.cacheRead, rest.cacheRead) ||
-      !Object.is(usage?.cacheWrite, rest.cacheWrite)
-    );
-  }
+function look(message, see) {
+  const { role, content } = message;
+  return see(role) && see(content) && lookAtBlocks(content, see) && lookAtFields(message, role, see);
 }
 
-/** What was read of one block. */
-class KnownBlock {
-  constructor(block) {
-    this.block = block;
-    this.value = textOf(block);
-    this.id = block?.id;
-    this.name = block?.name;
+/** Of a block one value, and what a call is called. */
+function lookAtBlocks(content, see) {
+  if (!Array.isArray(content)) return true;
+  if (!see(content.length)) return false;
+  for (let i = 0; i < content.length; i += 1) {
+    const block = content[i];
+    if (!see(block) || !see(block?.text ?? block?.thinking ?? block?.arguments)) return false;
+    if (block?.type === "toolCall" && !(see(block.id) && see(block.name))) return false;
   }
-
-  isStale(block) {
-    if (block !== this.block || textOf(block) !== this.value) return true;
-    return block?.id !== this.id || block?.name !== this.name;
-  }
+  return true;
 }
 
-function restOf(message, role) {
-  if (role === "toolResult") return { id: message.toolCallId, name: message.toolName };
-  if (role === "user") return undefined;
-  if (role !== "assistant") return fieldsOf(role).map((name) => message[name]);
-  const { stopReason, usage } = message;
-  const { input, cacheRead, cacheWrite } = usage ?? {};
-  return { stopReason, usage, input, cacheRead, cacheWrite };
+function lookAtFields(message, role, see) {
+  const fields = FIELDS[role] ?? OTHER_FIELDS;
+  for (let i = 0; i < fields.length; i += 1) if (!see(message[fields[i]])) return false;
+  if (role !== "assistant") return true;
+  const { usage } = message;
+  return see(usage?.input) && see(usage?.cacheRead) && see(usage?.cacheWrite);
 }
 
-function fieldsOf(role) {
-  return FIELDS[role] ?? OTHER_FIELDS;
+/** The values of a message, side by side: they are looked at on every call. Nothing of one that never changes. */
+function valuesOf(message) {
+  const values = [];
+  const keep = (value) => values.push(value) > 0;
+  if (message[SETTLED] !== true) look(message, keep);
+  return values.slice();
 }
 
-/** The one value of a block that its facts come from. */
-function textOf(block) {
-  return block?.text ?? block?.thinking ?? block?.arguments;
+let known;
+let at;
+/** NaN is what no provider reports but a host may compute. */
+function isNext(value) {
+  const next = known[at];
+  at += 1;
+  return next === value || Object.is(next, value);
 }
 
-function isCall(block) {
-  return block?.type === "toolCall";
+/** Whether the host changed a message in place since these values were read from it. */
+function isStale(values, message) {
+  if (values.length === 0) return false;
+  [known, at] = [values, 0];
+  return !look(message, isNext);
 }
 
 /** Deeper than this nothing is compared: the message is read. */
@@ -150,4 +115,4 @@ function isPlain(value) {
   return prototype === Object.prototype || prototype === null;
 }
 
-module.exports = { SETTLED, Values, isCopy };
+module.exports = { SETTLED, isCopy, isStale, valuesOf };

@@ -8,8 +8,7 @@ const { checkHookOptions } = require("../hook/options.js");
 async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
   const hook = new Hook(new Layers(checkHookOptions("explain", options)));
-  const list = messages.slice();
-  const plan = await hook.planFor(list, new Call());
+  const plan = await hook.planFor(messages, new Call());
   const { verdict, ...arithmetic } = plan.arithmetic ?? NO_ARITHMETIC;
   return {
     tokensBefore: plan.tokensBefore,
