@@ -338,13 +338,13 @@ export declare function pairsPrompt(request: string): Promise<string>
 /** The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
 
-/** What a plan is asked for with. */
+/** The request for a plan. */
 export interface PlanRequest {
-  /** How the list was changed. */
+  /** The change of the list. */
   splice: Splice
   /** The model's window in tokens. */
   contextWindow: number
-  /** What the host says of its prompt and tools; without it, it is learned. */
+  /** Tokens of prompt and tools by the host's word; learned without one. */
   overheadTokens?: number
   /** Tokens above which batches act. */
   maxPromptTokens?: number
@@ -354,9 +354,9 @@ export interface PlanRequest {
   warmedAt?: Array<number>
   /** When it gave it up, in ms. */
   coldAt?: Array<number>
-  /** Whether messages dropped side by side are an edit each. */
+  /** True if messages dropped side by side are an edit each. */
   byMessage: boolean
-  /** Whether the last answer was applied: what it said is not said again. */
+  /** True if the last answer was applied: what it said is not said again. */
   isTold: boolean
 }
 
@@ -412,7 +412,7 @@ export declare function searchPhrases(query: string): Array<string>
 export declare function specialTokens(encoding: number): string
 
 /**
- * How the list was changed since the last call: of what was read, the first `inserted` messages stand where `removed` ones
+ * The change of the list since the last call: of what was read, the first `inserted` messages stand where `removed` ones
  * stood from `at` on, and the others at the end.
  */
 export interface Splice {

@@ -33,7 +33,7 @@ class Encoding {
     this.#isUsual = !this.#isLoaded && given.every((text) => text.startsWith("<|"));
   }
 
-  /** Whether text is cut by the engine's own scanner: not so for a file whose pattern is only a regular expression. */
+  /** True if text is cut by the engine's own scanner: not so for a file whose pattern is only a regular expression. */
   get isFast() {
     return native().encodingIsFast(numberOf(this.name));
   }
@@ -105,7 +105,7 @@ class Encoding {
   /** Does nothing: there is nothing to free. tiktoken (wasm) has it. */
   free() {}
 
-  /** Whether the native side finds the special tokens: all of a file's own, as the file says where they stand. */
+  /** True if the native side finds the special tokens: all of a file's own, as the file says where they stand. */
   #findsAll(allowedSpecial) {
     return this.#isLoaded && allowedSpecial === "all" && this.#extended === undefined;
   }

@@ -31,7 +31,7 @@ async function loadEncoding(source, options = {}) {
   return loaded.get(name).encoding;
 }
 
-/** What the native side takes: a path or bytes. */
+/** A path or bytes, as the native side takes them. */
 function fileOf(source) {
   if (typeof source === "string" && source !== "") return source;
   if (source instanceof URL) return fileURLToPath(source);

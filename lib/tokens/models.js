@@ -46,7 +46,7 @@ function encodingForName(model) {
   );
 }
 
-/** Whether an option names an encoding, or is one. */
+/** True if an option names an encoding, or is one. */
 function isEncoding(value) {
   const name = nameOfEncoding(value);
   return ENCODINGS.includes(name) || loaded.has(name);

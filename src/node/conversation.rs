@@ -45,7 +45,7 @@ pub(super) struct Set {
     pub(super) rules: Rules,
 }
 
-/// What plans.
+/// The planner of a hook.
 pub(super) enum Planner {
     /// The hook's layers, moving when their schedule lets them.
     Layers(Mode, Policy),
@@ -60,11 +60,11 @@ struct State {
     newer: Vec<Option<Arc<Message>>>,
     /// Splices that no plan has taken in yet.
     splices: Vec<(Splice, Vec<Arc<Message>>)>,
-    /// What the last answer said to do.
+    /// The edits of the last answer.
     told: Vec<Edit>,
 }
 
-/// How the list was changed since the last call: of what was read, the first `inserted` messages stand where `removed` ones
+/// The change of the list since the last call: of what was read, the first `inserted` messages stand where `removed` ones
 /// stood from `at` on, and the others at the end.
 #[napi(object)]
 #[derive(Clone, Copy)]
@@ -79,14 +79,14 @@ pub struct Splice {
     pub added: u32,
 }
 
-/// What a plan is asked for with.
+/// The request for a plan.
 #[napi(object)]
 pub struct PlanRequest {
-    /// How the list was changed.
+    /// The change of the list.
     pub splice: Splice,
     /// The model's window in tokens.
     pub context_window: f64,
-    /// What the host says of its prompt and tools; without it, it is learned.
+    /// Tokens of prompt and tools by the host's word; learned without one.
     pub overhead_tokens: Option<f64>,
     /// Tokens above which batches act.
     pub max_prompt_tokens: Option<f64>,
@@ -96,9 +96,9 @@ pub struct PlanRequest {
     pub warmed_at: Option<Vec<f64>>,
     /// When it gave it up, in ms.
     pub cold_at: Option<Vec<f64>>,
-    /// Whether messages dropped side by side are an edit each.
+    /// True if messages dropped side by side are an edit each.
     pub by_message: bool,
-    /// Whether the last answer was applied: what it said is not said again.
+    /// True if the last answer was applied: what it said is not said again.
     pub is_told: bool,
 }
 

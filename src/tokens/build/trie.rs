@@ -10,7 +10,7 @@ use crate::packing::{BASE_BITS, LABEL_BITS, LEAF, NO_BYTE, TOKEN};
 
 /// A label no UTF-8 text can ask for, on units that are not children.
 const NOT_A_CHILD: u32 = NO_BYTE as u32;
-/// Where the search for room gives a block up as full.
+/// Tries after which the search for room gives a block up as full.
 const CROWDED: usize = 4;
 
 /// Units of the tree; for each first byte, its node; and the tails.

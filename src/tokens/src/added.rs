@@ -1,4 +1,4 @@
-//! What a file has done to text before it is cut into pieces: tokens of its own are found in it, and the rest is brought
+//! Prepares text as a file asks, before it is cut into pieces: tokens of its own are found in it, and the rest is brought
 //! into Unicode's composed form.
 
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ struct Matcher {
     firsts: Vec<u8>,
 }
 
-/// How a file prepares text.
+/// A file's way of preparing text.
 #[derive(Debug, Default)]
 pub(crate) struct Preparation {
     /// By what is found in the text as it came, and in the normalised.
@@ -58,7 +58,7 @@ impl Preparation {
         Self { raw: Matcher::new(raw), normalized: Matcher::new(normalized), is_nfc }
     }
 
-    /// Whether every text is taken as it comes.
+    /// True if every text is taken as it comes.
     pub(crate) fn is_idle(&self) -> bool {
         !self.is_nfc && self.raw.tokens.is_empty() && self.normalized.tokens.is_empty()
     }

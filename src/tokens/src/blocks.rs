@@ -1,7 +1,7 @@
 //! Bit-mask arithmetic on blocks of 64 ASCII bytes, for the patterns' `starts`. Bit 0 is the first byte, so `x << 1` reads
 //! "the byte before is in x".
 //!
-//! How cl100k_base cuts a line of code, `·` a space and `⏎` its end, the first byte at the left:
+//! A line of code as cl100k_base cuts it, `·` a space and `⏎` its end, the first byte at the left:
 //!
 //! ```text
 //! bytes           fn·f(x)·{⏎····1234;

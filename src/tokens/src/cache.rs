@@ -125,7 +125,7 @@ pub(crate) const ROW: usize = 4;
 /// A short piece's tokens, if they are at most four.
 pub(crate) type Row = With<u128, [u32; ROW]>;
 
-/// Where a span's tokens lie in the [`Ring`].
+/// The place of a span's tokens in the [`Ring`].
 pub(crate) type SpanRow = With<Span, u64>;
 
 impl<K, V: Default> With<K, V> {
@@ -234,7 +234,7 @@ impl<K: Key> Table<K> {
         self.slots.get(self.home(key)).map_or(0, |&[newer, older]| key.count_in(newer) | key.count_in(older))
     }
 
-    /// How many tokens an entry has, and the entry; 0 if it is not known.
+    /// The number of tokens of an entry, and the entry; 0 if it is not known.
     #[inline(always)]
     pub(crate) fn entry(&self, key: K) -> (usize, K) {
         let [newer, older] = self.slots.get(self.home(key)).copied().unwrap_or_default();
@@ -293,7 +293,7 @@ impl<K: Key> Table<K> {
     }
 }
 
-/// What is known of pieces and spans.
+/// The known pieces and spans.
 pub(crate) struct PieceCache {
     pub(crate) short: Table<u128>,
     pub(crate) long: Table<[u128; 2]>,

@@ -2,7 +2,7 @@
 //!
 //! The bytes must be those of a `str`; anything else gives a wrong class, never a panic or an endless loop.
 
-/// What a pattern sees in a character. Every class is a bit, so that a set of classes is a word.
+/// The classes that a pattern sees in a character. Every class is a bit, so that a set of classes is a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Class {
@@ -77,7 +77,7 @@ pub(crate) fn of(code_point: u32) -> Class {
 #[expect(clippy::unreadable_literal, reason = "no one reads the numbers there")]
 static HAN: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/han.rs"));
 
-/// Whether the character at `at` is a Chinese one.
+/// True if the character at `at` is a Chinese one.
 #[inline(always)]
 pub(crate) fn is_han(text: &[u8], at: usize) -> bool {
     let Some(point) = beyond_ascii(text, at) else { return false };

@@ -15,7 +15,7 @@ use super::{
     vocabulary::{Vocabulary, Words},
 };
 
-/// What counting by one vocabulary needs between texts: about 2.3 MB once the cache is full.
+/// The state of counting by one vocabulary between texts: about 2.3 MB once the cache is full.
 pub(crate) struct Counter {
     pub(crate) vocabulary: &'static Vocabulary,
     pub(crate) cache: PieceCache,
@@ -97,7 +97,7 @@ impl Counter {
         self.ends.find(scanner, self.vocabulary, text, at);
         let (mut total, mut start) = (0, at);
         for ends in self.ends.found().chunks(GROUP) {
-            // Which pieces are known cannot be foreseen. Nothing here branches on it, so the waits for memory overlap.
+            // No branch depends on which pieces are known, which cannot be foreseen, so the waits for memory overlap.
             let mut unknown = 0;
             for &end in ends {
                 let len = end - start;

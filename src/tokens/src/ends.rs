@@ -1,4 +1,4 @@
-//! Where pieces end, a few hundred at a time: 64 bytes at a step where the text is ASCII, one piece at a time where it is
+//! Finds the ends of pieces, a few hundred at a time: 64 bytes at a step where the text is ASCII, one piece at a time where it is
 //! not. Whether vector instructions are used is decided here, at run time.
 
 #[cfg(target_arch = "x86_64")]
@@ -10,7 +10,7 @@ use super::{
     vocabulary::Vocabulary,
 };
 
-/// Which code sorts bytes; the counts are the same.
+/// The code that sorts bytes; the counts are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scanner {
     /// The fastest this machine has.

@@ -13,12 +13,12 @@ pub fn by_length(text: &[u16]) -> usize {
 /// Tokens a provider counts around each message: role and delimiters. OpenAI documents 3, Anthropic's counts show about 4.
 pub const MESSAGE_FRAME_TOKENS: f64 = 4.0;
 
-/// What an estimate is made from.
+/// The measured parts of an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     /// cl100k tokens of the messages.
     pub cl100k: usize,
-    /// How many messages that is.
+    /// Number of messages.
     pub messages: usize,
 }
 
@@ -29,7 +29,7 @@ impl Size {
         Self { cl100k: self.cl100k + more.cl100k, messages: self.messages + more.messages }
     }
 
-    /// What is left without `part`.
+    /// The rest without `part`.
     #[must_use]
     pub fn minus(self, part: Self) -> Self {
         Self {

@@ -14,7 +14,7 @@
 
 use super::packing::{self, BASE_BITS, LABEL_BITS, LEAF, LONGEST_TOKEN, NO_BYTE, SPLIT_BYTES, TOKEN};
 
-/// Where the arrays of some ranks lie.
+/// The places of the arrays of some ranks.
 pub(crate) struct Tables {
     pub(crate) splits: &'static [u8],
     pub(crate) pair_filter: &'static [u8],
@@ -97,7 +97,7 @@ impl Laid {
                 (id, depth) = (next, depth - 1);
             } else {
                 let (left, right) = packing::halves(u64_at(self.tables.splits, id as usize * SPLIT_BYTES));
-                // What has no halves and is no byte is a gap in the ids.
+                // An id without halves that is no byte is a gap.
                 let Some(place) = waiting.get_mut(depth).filter(|_| left != id) else { return false };
                 *place = right;
                 (id, depth) = (left, depth + 1);
@@ -105,7 +105,7 @@ impl Laid {
         }
     }
 
-    /// Whether merging two tokens makes one of lower id than `ceiling`. `bytes` gives those of both together.
+    /// True if merging two tokens makes one of lower id than `ceiling`. `bytes` gives those of both together.
     ///
     /// The filter answers most; what passes it is looked up in the trie. The halves decide: other tokens may have the
     /// same bytes together.
@@ -125,7 +125,7 @@ impl Laid {
         self.is_token_of(ceiling, left, right, bytes().unwrap_or_default())
     }
 
-    /// Whether `bytes` are a token of lower id than `ceiling` with these halves.
+    /// True if `bytes` are a token of lower id than `ceiling` with these halves.
     #[inline(never)]
     fn is_token_of(&self, ceiling: u32, left: Token, right: Token, bytes: &[u8]) -> bool {
         let id = self.exactly(bytes);
@@ -238,7 +238,7 @@ impl Laid {
     }
 }
 
-/// Whether `text` starts with the first `len` bytes of `tail`, at least one.
+/// True if `text` starts with the first `len` bytes of `tail`, at least one.
 #[inline(always)]
 fn starts_with(text: &[u8], tail: &[u8], len: usize) -> bool {
     if let (Some(&text), Some(&tail), 1..=8) = (text.first_chunk(), tail.first_chunk(), len) {

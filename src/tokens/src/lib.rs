@@ -83,7 +83,7 @@ pub use self::{
     load::{LoadError, LoadOptions, MOST_FILE_BYTES},
 };
 
-/// What the build script makes of the table in `build/encodings.rs`.
+/// The tables that the build script makes by `build/encodings.rs`.
 #[expect(clippy::unreadable_literal, reason = "no one reads the ids there")]
 mod encodings {
     use super::{
@@ -96,7 +96,7 @@ mod encodings {
     include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
 }
 
-/// What a thread keeps of one vocabulary.
+/// The state of one vocabulary in a thread.
 struct Kept {
     counter: count::Counter,
     /// The buffer UTF-16 is turned into, and the text of tokens is put together in.
@@ -152,7 +152,7 @@ impl Tokenizer {
         TOKENIZERS.iter().find(|known| known.name == name)
     }
 
-    /// What OpenAI calls it.
+    /// OpenAI's name of it.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name

@@ -311,7 +311,7 @@ fn longest_fitting(
     Some(token)
 }
 
-/// Whether merging the joint bytes of two tokens, which meet at `boundary`, leaves just these two.
+/// True if merging the joint bytes of two tokens, which meet at `boundary`, leaves just these two.
 ///
 /// The merges that face the boundary are undone, the youngest first. Were there ever a merge across the boundary older
 /// than all that was undone, merging would have taken it before building these tokens. On a tie the left one merges

@@ -1,4 +1,4 @@
-//! How ids, lengths and hashes are packed into the words of the tables; shared by the build script that lays the tables
+//! Packs ids, lengths and hashes into the words of the tables; shared by the build script that lays the tables
 //! out and the code that reads them, so that the widths are written once.
 
 /// Bits of a token id.

@@ -118,7 +118,7 @@ struct Pair {
     joint: u32,
 }
 
-/// Which tokens merge: open addressing, two slots for three pairs.
+/// The pairs that merge: open addressing, two slots for three pairs.
 pub(crate) struct Pairs(Vec<Pair>);
 
 impl Pairs {
@@ -198,7 +198,7 @@ impl Paired {
     }
 }
 
-/// What two neighbours make.
+/// The token that two neighbours make.
 #[derive(Clone, Copy)]
 struct Link {
     rank: u32,

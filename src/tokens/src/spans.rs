@@ -1,4 +1,4 @@
-//! Where a text can be cut into spans whose counts are remembered.
+//! Cuts a text into spans whose counts are remembered.
 //!
 //! A span ends a few lines further on, at a place that no piece of the pattern can cross whatever stands around it. So a
 //! span has as many tokens in a text as alone. Ends are chosen by the bytes before them, not by their distance: a text
@@ -37,7 +37,7 @@ const MOST: usize = 1024;
 /// One line's end in this many is taken, as a power of two.
 const TAKEN_BITS: u32 = 1;
 
-/// Which beginnings of texts were seen, most lately, by a few bits of each. Remembering spans makes a first sight a
+/// The beginnings of texts that were seen lately, by a few bits of each. Remembering spans makes a first sight a
 /// tenth slower, so a text is worth it once one that begins like it has been counted before.
 pub(crate) struct Seen([u16; BEGINNINGS]);
 
@@ -51,7 +51,7 @@ impl Seen {
         Self([0; BEGINNINGS])
     }
 
-    /// Whether a text that begins like this one was asked about before.
+    /// True if a text that begins like this one was asked about before.
     #[inline(always)]
     pub(crate) fn comes_again(&mut self, text: &[u8]) -> bool {
         let Some(beginning) = text.first_chunk::<BEGINNING>() else { return false };
@@ -62,7 +62,7 @@ impl Seen {
     }
 }
 
-/// What a span is known by: a hash no one outside the process can foresee. Of its 112 bits two spans will not share all
+/// The key of a span: a hash no one outside the process can foresee. Of its 112 bits two spans will not share all
 /// in the lifetime of the universe.
 pub(crate) fn key(span: &[u8]) -> Span {
     static SECRET: LazyLock<Box<[u8]>> = LazyLock::new(|| {
@@ -89,14 +89,14 @@ pub(crate) fn end(pattern: Pattern, text: &[u8], start: usize) -> Option<usize> 
         .map(|end| start + end)
 }
 
-/// Whether the bytes before a line's end choose it.
+/// True if the bytes before a line's end choose it.
 #[inline(always)]
 fn is_taken(text: &[u8], end: usize) -> bool {
     let before = text.get(..end).and_then(<[u8]>::last_chunk).map_or(0, |&bytes| u64::from_le_bytes(bytes));
     packing::fold(before, 0) >> (64 - TAKEN_BITS) == 0
 }
 
-/// Whether a piece ends between these two characters.
+/// True if a piece ends between these two characters.
 #[inline(always)]
 fn is_word_end(pattern: Pattern, text: &[u8], end: usize) -> bool {
     let (Some(before), Some((after, _))) = (class_before(text, end), classes::at(text, end)) else {

@@ -2,7 +2,7 @@
 
 use super::{laid::Laid, packing, paired::Paired, pattern::Pattern};
 
-/// What text is cut and merged by.
+/// The pattern and the ranks that text is cut and merged by.
 pub(crate) struct Vocabulary {
     /// Its place among all, for what is kept per vocabulary.
     pub(crate) number: usize,
@@ -35,7 +35,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether some token may run across the boundary between two characters: `before` is the last byte of the first,
+    /// True if some token may run across the boundary between two characters: `before` is the last byte of the first,
     /// `lead` (E0 or above) and `next` the first two bytes of the second. Where none does, the text can be cut there
     /// without changing its tokens.
     #[inline(always)]

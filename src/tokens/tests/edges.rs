@@ -1,4 +1,4 @@
-//! What counting must survive: block edges, long pieces, broken UTF-16, limits and unknown tokens.
+//! Counting at its edges: block edges, long pieces, broken UTF-16, limits and unknown tokens.
 
 #![expect(
     clippy::indexing_slicing,

@@ -33,7 +33,7 @@ struct Special {
     token_str: String,
 }
 
-/// Whether a JSON file is one: it begins with its configuration, where others begin with a version.
+/// True if a JSON file is one: it begins with its configuration, where others begin with a version.
 pub(super) fn is_one(text: &str) -> bool {
     /// Characters within which the first key stands.
     const BEGINNING: usize = 64;

@@ -112,7 +112,7 @@ fn is_true(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// Whether text is brought into composed form.
+/// True if text is brought into composed form.
 fn is_nfc(normalizer: &Value, place: &str) -> Result<bool, LoadError> {
     match (normalizer, kind_of(normalizer)) {
         (Value::Null, _) => Ok(false),
@@ -165,7 +165,7 @@ fn patterns(pre_tokenizer: &Value) -> Result<Vec<String>, LoadError> {
                 else {
                     return refused("Split by anything but a Regex is not supported".to_owned());
                 };
-                // What is removed when inverted is what no pattern leaves: all text matches those that say so.
+                // An inverted pattern that removes takes nothing away: all text matches those that say so.
                 let is_isolated = behavior == "Isolated" || behavior == "Removed" && is_true(step, "invert");
                 if !is_isolated {
                     return refused(format!(

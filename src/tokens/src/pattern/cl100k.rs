@@ -117,7 +117,7 @@ impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Pretokenizer
     }
 }
 
-/// Whether no other line break follows this one in a run of white space.
+/// True if no other line break follows this one in a run of white space.
 #[inline(always)]
 pub(super) fn is_last_break(text: &[u8], end: usize) -> bool {
     let after = text.get(end..).unwrap_or_default();

@@ -69,7 +69,7 @@ impl Pretokenizer for Gpt2 {
     }
 }
 
-/// What a character that is no white space makes a run with.
+/// The classes with which a character that is no white space makes a run.
 #[inline(always)]
 fn alike(class: Class) -> Option<Set> {
     match class {
@@ -100,7 +100,7 @@ fn cut_contractions(block: &Block<'_>, mut starts: u64, mut quotes: u64, letter:
         let len = match (block.byte(at + 1), block.byte(at + 2)) {
             (Some(b's' | b'd' | b'm' | b't'), _) => 2,
             (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) => 3,
-            // What follows decides whether the letter starts a piece.
+            // The next character decides if the letter starts a piece.
             (Some(b'l' | b'v' | b'r'), None) if !block.is_end => {
                 starts &= !(2 << at);
                 continue;

@@ -23,7 +23,7 @@ use super::{
     simd::Classify,
 };
 
-/// Which pattern a vocabulary cuts by.
+/// The pattern that a vocabulary cuts by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pattern {
     Cl100k,
@@ -81,7 +81,7 @@ pub(crate) struct Block<'a> {
     pub(crate) bytes: &'a [u8; BLOCK],
     pub(crate) masks: Masks,
     pub(crate) valid: u32,
-    /// Whether the text ends after them.
+    /// True if the text ends after them.
     pub(crate) is_end: bool,
 }
 
@@ -113,7 +113,7 @@ pub(crate) trait Pretokenizer {
     /// Starts of pieces in a block: those that nothing after the block can change.
     fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64;
 
-    /// Whether a piece ends at `end`, after a line break that is followed by another character, whatever stands around
+    /// True if a piece ends at `end`, after a line break that is followed by another character, whatever stands around
     /// the two lines; the first of them alone must have the same pieces.
     fn ends_at_line(text: &[u8], end: usize) -> bool;
 
@@ -170,7 +170,7 @@ fn contraction_end(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Where a run of white space ends that begins at `start`.
+/// The end of a run of white space that begins at `start`.
 struct White {
     /// Past the run.
     end: usize,
@@ -178,7 +178,7 @@ struct White {
     last: usize,
     /// Past its last line break.
     after_newline: Option<usize>,
-    /// Whether the text ends with it.
+    /// True if the text ends with it.
     is_end: bool,
 }
 
@@ -252,7 +252,7 @@ mod tests {
                     0,
                     "{name}: a start that is none in {shown:?}: {found:b} {wanted:b}"
                 );
-                // What is not claimed must be at the block's end, where the next bytes could change it.
+                // Bytes that are not claimed must be at the block's end, where the next bytes could change it.
                 let missed = wanted & !found;
                 assert!(!is_end || missed == 0, "{name}: a start missed in {shown:?}: {found:b} {wanted:b}");
                 let last = (found | 1).ilog2();

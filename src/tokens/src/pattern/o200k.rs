@@ -27,13 +27,13 @@ pub(crate) type O200k = Cased<3, true, false>;
 pub(crate) type Tekken = Cased<1, false, false>;
 pub(crate) type Kimi = Cased<3, true, true>;
 
-/// What words are made of. A mark may also be a symbol, but after anything else it makes a word.
+/// The classes that words are made of. A mark may also be a symbol, but after anything else it makes a word.
 const WORD: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
 /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 const NOT_UPPER: Set = Set::of(&[Class::Lower, Class::Caseless, Class::Mark]);
 
 impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Cased<DIGITS, CONTRACTIONS, HAN> {
-    /// Whether a character makes words.
+    /// True if a character makes words.
     #[inline(always)]
     fn is_word(text: &[u8], at: usize) -> bool {
         classes::at(text, at).is_some_and(|(class, _)| WORD.has(class)) && !(HAN && classes::is_han(text, at))
@@ -178,7 +178,7 @@ fn join_contractions(block: &Block<'_>, mut starts: u64, mut quotes: u64, letter
             match (block.byte(at + 1).map(|byte| byte | 0x20), block.byte(at + 2).map(|byte| byte | 0x20)) {
                 (Some(b's' | b'd' | b'm' | b't'), _) => 2,
                 (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) => 3,
-                // What follows decides whether the quote starts a piece.
+                // The next character decides if the quote starts a piece.
                 (None, _) | (Some(b'l' | b'v' | b'r'), None) if !block.is_end => {
                     starts &= !(1 << at);
                     continue;

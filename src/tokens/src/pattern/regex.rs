@@ -14,7 +14,7 @@ pub(crate) struct Stages(Vec<Stage>);
 #[derive(Debug)]
 struct Stage {
     regex: Regex,
-    /// Whether group 1 is white space that gives back its last character.
+    /// True if group 1 is white space that gives back its last character.
     gives_back: bool,
 }
 
@@ -71,7 +71,7 @@ fn cut_further(stages: &[Stage], piece: &str, base: usize, push: &mut dyn FnMut(
 impl Stage {
     fn new(pattern: &str) -> Result<Self, PatternError> {
         let gives_back = pattern.split('|').filter(|part| *part == LAST_SPACE).count();
-        // What is left where nothing follows a single space must still be matched.
+        // The rest must still be matched where nothing follows a single space.
         let is_complete = pattern.ends_with(r"|\s+(?!\S)|\s+") || pattern.ends_with(r"|\s+(?!\S)|\s");
         let rewritten = if gives_back == 1 && is_complete {
             pattern.replace(LAST_SPACE, GROUP)
@@ -157,7 +157,7 @@ fn refuse_possessive(pattern: &str) -> Result<(), PatternError> {
     Ok(())
 }
 
-/// Whether these bytes end with a repetition such as `{1,3}`, not with a class such as `\p{L}`.
+/// True if these bytes end with a repetition such as `{1,3}`, not with a class such as `\p{L}`.
 fn ends_with_count(bytes: &[u8]) -> bool {
     let counted =
         bytes.iter().rev().skip(1).take_while(|byte| byte.is_ascii_digit() || **byte == b',').count();

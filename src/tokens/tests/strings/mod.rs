@@ -196,7 +196,7 @@ fn base64(random: &mut Random, text: &mut String) {
     }
 }
 
-/// What o200k_base tells apart in a word, and what may stand before or after one.
+/// The classes that o200k_base tells apart in a word, and around one.
 fn cased(random: &mut Random, text: &mut String) {
     const PARTS: [&str; 24] = [
         "a", "b", "A", "B", "ab", "AB", "É", "é", "ǅ", "ʰ", "日", "\u{301}", "\u{301}", "ß", "Я", "я", "1",
