@@ -37,7 +37,7 @@ class Call {
     });
   }
 
-  /** What stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  /** Stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
   get flag() {
     if (this.#signal === undefined) return undefined;
     this.#flag ??= new (native().CancelFlag)();

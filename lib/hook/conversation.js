@@ -6,10 +6,10 @@ const { Plan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
 const { isCopy, isStale, valuesOf } = require("./values.js");
 
-/** What is read here and now, on the main thread: well under a millisecond of counting. Code units, messages. */
+/** Most that is read here and now, on the main thread: well under a millisecond of counting. Code units, messages. */
 const INLINE_UNITS = 8 * 1024;
 const INLINE_MESSAGES = 64;
-/** What crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
+/** Most that crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
 const BATCH_UNITS = 256 * 1024;
 const BATCH_MESSAGES = 512;
 
@@ -20,19 +20,19 @@ const BATCH_MESSAGES = 512;
  * times as many messages; what is edited is looked at in any case.
  */
 const WATCHED_MESSAGES = 256;
-/** How far back the newest message of the last call is looked for: more than one call adds. */
+/** Messages among which the newest of the last call is looked for: more than one call adds. */
 const NEW_MESSAGES = 64;
 
 class Conversation {
   #native;
-  /** How messages are read: `{ marker, protects }`. */
+  /** The host's way of reading messages: `{ marker, protects }`. */
   #reader;
   /** The list of the last call, and the values that each message of it was read from. */
   #list = [];
   #values = [];
   /** What was last found to be shared: looking for the conversation that a list goes on in tells what is new in it, too. */
   #found;
-  /** What answers put in, by position, and the last one: what it was asked by, its plan and the edited list. */
+  /** The edited messages by position, and the last answer: what it was asked by, its plan and the edited list. */
   #made = [];
   #last;
   #isTold = false;
@@ -47,7 +47,7 @@ class Conversation {
     this.language = language;
     /** The list that calls under way bring it to. */
     this.target = this.#list;
-    /** Whether the host hands in copies: then messages are compared by what they hold. */
+    /** True if the host hands in copies: then messages are compared by what they hold. */
     this.isCloned = false;
     /** Whether a model has ever answered in it: then its encoding stays. */
     this.isAnswered = false;
@@ -74,7 +74,7 @@ class Conversation {
     return run;
   }
 
-  /** Whether one of its messages is `message`, or holds the same. */
+  /** True if one of its messages is `message`, or holds the same. */
   isSame(known, message) {
     return known === message || (this.isCloned && isCopy(known, message));
   }
@@ -129,7 +129,7 @@ class Conversation {
   }
 
   /**
-   * How `list` differs from that of the last call: `removed` messages from `at` on gave way to `inserted` ones, and `added` came
+   * The splice that makes `list` of that of the last call: `removed` messages from `at` on gave way to `inserted` ones, and `added` came
    * behind all. Undefined where it does not.
    */
   #changeTo(list) {
@@ -166,7 +166,7 @@ class Conversation {
     return values !== undefined && isStale(values, this.#list[index]);
   }
 
-  /** How many of its newest messages stand in `list` behind the first `shared`, and where the last of them ends. */
+  /** The number of its newest messages that stand in `list` behind the first `shared`, and where the last of them ends. */
   #keptIn(list, shared) {
     const old = this.#list;
     const first = Math.max(shared, list.length - NEW_MESSAGES);

@@ -5,7 +5,7 @@ const { isCopy } = require("./values.js");
 
 /** Conversations that are looked through, the latest. */
 const MOST = 256;
-/** How far back the newest message of a conversation is looked for in a list of copies. */
+/** Messages of a list of copies among which the newest of a conversation is looked for. */
 const NEW_MESSAGES = 64;
 
 /**
@@ -136,19 +136,19 @@ class Conversations {
   }
 }
 
-/** Whether `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */
+/** True if `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */
 function isRecognised(target, list, shared) {
   return target
     .slice(0, shared)
     .some((message, at) => isTurn(message) && (message === list[at] || isAnswer(message)));
 }
 
-/** Whether it says whose conversation a list is: agents may share a system message. */
+/** True if it says whose conversation a list is: agents may share a system message. */
 function isTurn(message) {
   return typeof message === "object" && message !== null && message.role !== "system";
 }
 
-/** Whether no other conversation has an equal one. */
+/** True if no other conversation has an equal one. */
 function isTelling(message) {
   return message?.timestamp !== undefined || message?.toolCallId !== undefined;
 }

@@ -6,14 +6,14 @@ const contract = require("../contract.js");
 const { isThinking } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
 
-/** What a failure is called, by the code of its error; never its own message, which may hold the user's text. */
+/** The name of a failure, by the code of its error; never its own message, which may hold the user's text. */
 const FAILURES = {
   ERR_NATIVE_UNAVAILABLE: "the native addon could not be loaded; status() says why",
   ERR_INVALID_INPUT: "the input cannot be read as messages",
   ERR_INTERNAL: "the transcript could not be processed",
 };
 
-/** What is done where a function of the host's fails. */
+/** The answer to a failing function of the host's. */
 const STANDS_IN = {
   marker: "it must return a string, so the built-in marker stands in",
   protect:
@@ -75,12 +75,12 @@ class Reporter {
     });
   }
 
-  /** What the last call missed of the provider's cache. */
+  /** The event of a cache miss at the last call. */
   miss(miss) {
     this.emit({ type: "cacheMiss", ...miss });
   }
 
-  /** What the plan did, edit by edit; `charsAfter(edit)` is asked for the length of an edited tool result. */
+  /** The plan's events, edit by edit; `charsAfter(edit)` is asked for the length of an edited tool result. */
   plan(messages, { edits }, charsAfter) {
     const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);
     for (const edit of edits) {
@@ -111,7 +111,7 @@ function runsOf(drops) {
   return runs;
 }
 
-/** What layer 4 saved, by what it did. */
+/** Tokens that layer 4 saved, by action. */
 function stepsOf(edits) {
   const saved = new Map();
   for (const { action, tokensSaved } of edits) saved.set(action, (saved.get(action) ?? 0) + tokensSaved);
@@ -163,7 +163,7 @@ function keptOf({ ranges, keeps }) {
   return Array.from(lines, ([why, count]) => ({ lines: count, why })).sort((a, b) => b.lines - a.lines);
 }
 
-/** Which schedule decided, and why it moved or waits. */
+/** The schedule that decided, and its reason to move or wait. */
 function scheduleOf({ arithmetic }) {
   if (arithmetic === undefined) return { mode: "everyCall", why: "recomputed at every call" };
   return { mode: "sticky", why: arithmetic.verdict };

@@ -31,13 +31,13 @@ function createTransformContext(options) {
 }
 
 /**
- * What every hook has in common. Its policy says the rest: `options`, `createConversation(encoding, marker)`, and what the host
+ * The part that every hook has in common. Its policy says the rest: `options`, `createConversation(encoding, marker)`, and what the host
  * is told by `report`, `failed`, `windowUnknown` and `optionFailed`.
  */
 class Hook {
   #policy;
   #conversations;
-  /** How messages are read, and markers written: the host's functions, each held to what it may answer. */
+  /** The host's way of reading messages and writing markers: the host's functions, each held to what it may answer. */
   #reader;
   #writer;
 
@@ -155,7 +155,7 @@ class Hook {
     return encodingOfTranscript(this.#policy.options.encoding, list);
   }
 
-  /** What the host says of its model at this call. */
+  /** The host's word on its model at this call. */
   #terms(byMessage) {
     const { options } = this.#policy;
     const { read, write, ttlSeconds } = this.#askedCache() ?? {};
@@ -183,7 +183,7 @@ class Hook {
     }
   }
 
-  /** What the host's function says of its cache now; undefined where it says nothing usable: then that is learned. */
+  /** The cache as the host's function has it now; undefined where it says nothing usable: then that is learned. */
   #askedCache() {
     const { cache } = this.#policy.options;
     return typeof cache === "function" ? completeCache(this.#asked(cache, record)) : undefined;

@@ -42,7 +42,7 @@ function filled(parts, ...said) {
   return parts.map((part, i) => part + (said[i] ?? "")).join("");
 }
 
-/** What follows the last line break is a line only if there is something. */
+/** The rest after the last line break is a line only if it is not empty. */
 function lineCount(text, lines) {
   return text.endsWith("\n") ? lines.length - 1 : lines.length;
 }

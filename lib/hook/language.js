@@ -1,9 +1,9 @@
-// Which language the marker lines are in where the host leaves that to the conversation.
+// Chooses the language of marker lines where the host leaves that to the conversation.
 "use strict";
 
 const { native } = require("../native/native.js");
 
-/** What is looked at of the message, in UTF-16 code units: more would not change what it is written in. */
+/** Beginning of the message that is looked at, in UTF-16 code units: more would not change what it is written in. */
 const LOOKED_AT_CHARS = 4000;
 
 /**

@@ -119,7 +119,7 @@ function checkOptions(owner, given, table) {
   return checked;
 }
 
-/** What a host's `cache` function returned, with the defaults for what it leaves out; undefined where it is off. */
+/** The answer of a host's `cache` function, completed with the defaults; undefined where it is off. */
 function completeCache(given) {
   if (given === undefined) return undefined;
   try {
@@ -182,7 +182,7 @@ function kindOf(value) {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** What kind of error was thrown; never its message, for the same reason. */
+/** The kind of error that was thrown; never its message, for the same reason. */
 function thrownBy(error) {
   try {
     const kind = ENGINE_ERRORS.find((one) => error instanceof one);

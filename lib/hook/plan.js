@@ -1,4 +1,4 @@
-// What the native side answered, read by the names of the wire, and applied: a new array in which unedited messages are
+// Reads the native side's answer by the names of the wire, and applies it: a new array in which unedited messages are
 // the very objects that came in, and edited ones are copies.
 "use strict";
 
@@ -42,11 +42,11 @@ class Plan {
     this.#count = editCount;
     this.texts = texts;
     this.arithmetic = arithmetic ?? undefined;
-    /** What the last call missed of the provider's cache, if its report has just come: `{ cause, tokens, dollars }`. */
+    /** The cache miss of the last call, if its report has just come: `{ cause, tokens, dollars }`. */
     this.miss = miss ?? undefined;
   }
 
-  /** What is done to which message, without what was left undone. */
+  /** The edits that were carried out, by message. */
   get edits() {
     this.#edits ??= Array.from(this.#places(), (at) => this.#readEdit(at));
     return this.#undone.size === 0
@@ -55,7 +55,7 @@ class Plan {
   }
 
   /**
-   * What the edits come to, without making an object of each: tokens saved by layer, and how many messages are dropped.
+   * The sums of all edits, without making an object of each: tokens saved by layer, and how many messages are dropped.
    * Counts what is planned, also where `apply` left a message as it is.
    */
   totals(layerCount) {
@@ -158,7 +158,7 @@ class Plan {
   }
 }
 
-/** Where the edit after the one at `at` begins. */
+/** The beginning of the edit after the one at `at`. */
 function endOf(numbers, at) {
   return at + EDIT.length + whole(numbers[at + AT.ranges]) * RANGE_NUMBERS;
 }

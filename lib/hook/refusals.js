@@ -1,7 +1,7 @@
 // Tells from an error whether the provider refused the request for its length, and how long it says it was.
 "use strict";
 
-/** How providers and the proxies before them say so. A status without a body is all that some send. */
+/** The words of providers, and of the proxies before them. A status without a body is all that some send. */
 const TOO_LONG = new RegExp(
   [
     "(prompt|input)( is)? too long",
@@ -27,7 +27,7 @@ const TOO_LONG = new RegExp(
   ].join("|"),
   "i",
 );
-/** What is said so and means that too much was asked in too short a time. */
+/** Words like these that mean too many requests in too short a time. */
 const NOT_LENGTH = /rate limit|too many requests|^(throttling|service unavailable)/i;
 /** Looked at of an error, in UTF-16 code units. */
 const LOOKED_AT_CHARS = 2000;

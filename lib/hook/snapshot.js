@@ -31,7 +31,7 @@ const {
   unknown: UNKNOWN,
 } = positions(contract.blocks);
 
-/** What is read of an assistant's usage by the names of the wire: tokens, and dollars as `costTotal` of `cost.total`. */
+/** An assistant's usage by the names of the wire: tokens, and dollars as `costTotal` of `cost.total`. */
 const isCost = (name) => name.startsWith("cost");
 const USAGE_NUMBERS = contract.usage.filter((name) => !isCost(name) && name !== "refused");
 const COST_NUMBERS = contract.usage.filter(isCost).map((name) => name[4].toLowerCase() + name.slice(5));
@@ -39,7 +39,7 @@ const COST_NUMBERS = contract.usage.filter(isCost).map((name) => name[4].toLower
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);
 
-/** What is told of a message in one number. */
+/** The flags of a message, in one number. */
 const SENT = 1;
 const PROTECTED = 2;
 
@@ -130,7 +130,7 @@ class Batch {
     }
   }
 
-  /** What counts outside `content`: pi's system, bashExecution and summary messages. */
+  /** Texts that count outside `content`: pi's system, bashExecution and summary messages. */
   #addFields({ role, sections, toolsAdded, command, output, summary }) {
     if (role === "system") return this.#addJson(sections) + this.#addJson(toolsAdded);
     if (role === "bashExecution") return this.#addPart(COUNTED, command) + this.#addPart(COUNTED, output);
