@@ -1,4 +1,5 @@
-// How long calls over long lists take: first calls of several shapes, a call with two new messages, a host that clones.
+// How long calls over long lists take: first calls of several shapes, a call with two new messages, a host that clones, many
+// agents on one hook; and the memory that a message takes.
 // A first call runs in a process of its own, which is stopped when it takes too long.
 
 import { spawnSync } from "node:child_process";
@@ -12,6 +13,11 @@ const SIZES = [10_000, 20_000, 100_000];
 /** A first call that takes longer is stopped, and larger ones are not tried. */
 const PATIENCE_MS = 60_000;
 const ROUNDS = 15;
+/** Agents that take turns on one hook, and the messages of each. */
+const AGENTS = 100;
+const AGENT_MESSAGES = 200;
+/** Messages whose memory is measured. */
+const REMEMBERED = 20_000;
 
 /** All tables by their titles. */
 export async function speedTables() {
@@ -19,6 +25,8 @@ export async function speedTables() {
     "First call, seconds": firstCalls(),
     "A call with two new messages, ms": await grownCalls(),
     "A host that clones, ms": await clonedCalls(),
+    "Agents on one hook, ms a call": await interleavedCalls(),
+    "Memory a message, bytes": await memoryPerMessage(),
   };
 }
 
@@ -99,6 +107,46 @@ async function clonedCalls() {
     }
   }
   return rows;
+}
+
+/** Each call adds a step to the list of the next agent in turn. */
+async function interleavedCalls() {
+  const rows = [];
+  for (const schedule of ["everyCall", "sticky"]) {
+    for (const agents of [1, AGENTS]) {
+      const hook = createTransformContext({ schedule });
+      const lists = Array.from({ length: agents }, () => steps(AGENT_MESSAGES, { usage: withoutUsage }));
+      for (const list of lists) await hook(list);
+      const rounds = [];
+      for (let round = 0; round < 3 * AGENTS; round += 1) {
+        const list = lists[round % agents];
+        list.push(...stamped(step(AGENT_MESSAGES + round, SHORT, undefined), list.length));
+        rounds.push(await timed(() => hook(list)));
+      }
+      rows.push({ schedule, agents, ...medians(rounds) });
+    }
+  }
+  return rows;
+}
+
+/** What a hook holds of a long list beside the messages: on JavaScript's heap, and in all. Wants `--expose-gc`. */
+async function memoryPerMessage() {
+  const settled = async () => {
+    for (let i = 0; i < 3; i += 1) {
+      globalThis.gc?.();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return process.memoryUsage();
+  };
+  await createTransformContext({ schedule: "sticky" })(steps(100, { usage: withoutUsage }));
+  const messages = steps(REMEMBERED, { usage: withoutUsage });
+  const before = await settled();
+  const hook = createTransformContext({ schedule: "sticky" });
+  await hook(messages);
+  const after = await settled();
+  await hook(messages);
+  const a = (key) => Math.round((after[key] - before[key]) / messages.length);
+  return [{ messages: messages.length, heap: a("heapUsed"), resident: a("rss") }];
 }
 
 /** Medians, and the least time the main thread was held: on a busy machine the median holds other processes' time too. */
