@@ -34,11 +34,11 @@ const FLOOR_SHARE: f64 = 0.3;
 /// Of the window, what a batch that must drop user text leaves free: else the next call would drop more of it.
 const USER_TEXT_SLACK: f64 = 0.05;
 
-/// What one batch works on.
+/// The state of one batch.
 pub struct EditBatch<'a> {
-    /// What is sent, and will be.
+    /// The account of what is sent, and will be.
     pub account: &'a mut Account,
-    /// What is known of each message.
+    /// The facts of each message.
     pub held: &'a [Held],
     /// Their identifiers.
     pub ledger: &'a mut Ledger,
@@ -145,7 +145,7 @@ impl EditBatch<'_> {
         edits.chain(groups).filter_map(|removal| self.weigh(removal)).collect()
     }
 
-    /// What a removal would lose for each token it saves; `None` if it is not to be made at all.
+    /// The loss of a removal for each token it saves; `None` if it is not to be made at all.
     fn weigh(&self, removal: Removal) -> Option<Candidate> {
         let (loss, saved) = match removal {
             Removal::Edit(index) => {
@@ -175,7 +175,7 @@ impl EditBatch<'_> {
         (is_gain && kept.tokens as usize > row.message.tokens_as(Form::Edited)).then_some(kept)
     }
 
-    /// What is lost if a message goes on to show only these.
+    /// The loss if a message goes on to show only these.
     fn loss_between(&self, (row, held): (&Row, &Held), numbers: &[u32], lines: Option<&[u32]>) -> f64 {
         let names = gone(held.shown(row), numbers, |number| self.ledger.loss(number, 1));
         let lines = lines
@@ -201,7 +201,7 @@ impl EditBatch<'_> {
         Some((self.ledger.loss_of_all(&shown) + self.lines.loss_of_all(&lines) + own, saved))
     }
 
-    /// What is lost with an answer itself: that the agent sees what it did and wrote.
+    /// The loss of an answer itself: that the agent sees what it did and wrote.
     fn loss_of_own(&self, row: &Row, held: &Held) -> f64 {
         if row.message.assistant().is_none() {
             return 0.0;
@@ -210,9 +210,9 @@ impl EditBatch<'_> {
         own_worth(row.message.traits.targets.len(), row.message.tokens_as(Form::Edited), age)
     }
 
-    /// Whether a batch may drop the group that opens at `start`.
+    /// True if a batch may drop the group that opens at `start`.
     ///
-    /// What an app says in the open turn stays: pi sends it as the user's words, and where those end the steps begin
+    /// An app's words in the open turn stay: pi sends them as the user's words, and where those end the steps begin
     /// that Gemini 3 wants signed. Without it, calls of another model would be among them.
     fn may_drop(&self, start: usize) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
@@ -300,7 +300,7 @@ impl EditBatch<'_> {
     }
 }
 
-/// Whether a tool result can still be cut by line or summarised, or thinking taken out.
+/// True if a tool result can still be cut by line or summarised, or thinking taken out.
 fn is_cuttable(row: &Row) -> bool {
     matches!(row.form(), Form::Whole | Form::Lines(_))
 }

@@ -15,7 +15,7 @@ pub use crate::contract::Cause;
 const MIN_MISSED_TOKENS: f64 = 1024.0;
 /// Nor is less than this share of what could have been read.
 const MIN_MISSED_SHARE: f64 = 0.05;
-/// What was not used for this long may have expired, whatever is listed: some providers promise no more. Seconds.
+/// An entry not used for this long may have expired, whatever is listed: some providers promise no more. Seconds.
 const LEAST_TTL_SECONDS: f64 = 300.0;
 /// A prompt this much off its estimate, as a share and in tokens, held something else than the messages tell.
 const UNEXPLAINED_SHARE: f64 = 0.02;
@@ -28,13 +28,13 @@ pub struct Miss {
     pub cause: Cause,
     /// Why, if the hook was not at work and what it would have edited was sent whole.
     pub cause_unedited: Cause,
-    /// How many.
+    /// Their number.
     pub tokens: f64,
-    /// What they cost beyond being read, in dollars, as far as prices are known by then.
+    /// Their cost beyond being read, in dollars, as far as prices are known by then.
     pub dollars: Option<f64>,
 }
 
-/// What was seen of one call.
+/// The cache as one call shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sight {
     /// Tokens of the prompt, as reported; `None` where nothing usable was.
@@ -49,11 +49,11 @@ pub struct Sight {
     pub last: f64,
     /// Tokens of what was sent last that this request could have read, had nothing been changed.
     pub readable: f64,
-    /// Whether its model caches prompts at all.
+    /// True if its model caches prompts at all.
     pub has_cache: bool,
-    /// Whether the report is of another list than stands before it now.
+    /// True if the report is of another list than stands before it now.
     pub is_stale: bool,
-    /// What it missed.
+    /// Its miss.
     pub miss: Option<Miss>,
 }
 
@@ -64,7 +64,7 @@ pub struct Answered<'a> {
     pub index: usize,
     /// Who answered.
     pub source: &'a Source,
-    /// What was reported of the call.
+    /// The report of the call.
     pub usage: &'a Usage,
     /// Tokens of its prompt, as its report is to be read.
     pub prompt: Option<f64>,
@@ -72,7 +72,7 @@ pub struct Answered<'a> {
     pub time_ms: Option<f64>,
     /// When it was answered, in ms.
     pub answered_ms: Option<f64>,
-    /// Whether the model got to read it.
+    /// True if the model got to read it.
     pub reached: bool,
     /// The oldest message that the hook brought into another form since the last call, with the tokens before it.
     pub touched: Option<(usize, f64)>,
@@ -89,19 +89,19 @@ pub struct Answered<'a> {
 pub struct CacheWatch {
     clock: Clock,
     bills: Bills,
-    models: Vec<Model>,
+    models: Vec<ModelCache>,
     /// The model of the last report.
     latest: usize,
     /// When the newest message was put in that is neither an answer nor a tool's, in ms.
     newest_input_ms: Option<f64>,
-    /// Whether the last report was of another list.
+    /// True if the last report was of another list.
     was_stale: bool,
     /// Calls before this one were seen in another list already.
     seen_before: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Model {
+struct ModelCache {
     source: Source,
     has_cache: bool,
     /// Its requests that nothing has changed since, each with its length in messages and in tokens, the longest last.
@@ -110,7 +110,7 @@ struct Model {
     last: f64,
     /// The oldest message that the hook changed since, with the tokens before it.
     touched: Option<(usize, f64)>,
-    /// Whether the host changed something since.
+    /// True if the host changed something since.
     is_rewritten: bool,
 }
 
@@ -136,7 +136,7 @@ impl CacheWatch {
         self.clock.set_times(times);
     }
 
-    /// What a token of `source` costs, as far as it was billed, else as listed.
+    /// The price of a token of `source`, as far as it was billed, else as listed.
     #[must_use]
     pub fn tariff(&self, source: &Source) -> Option<Tariff> {
         self.bills.tariff(source)
@@ -166,7 +166,7 @@ impl CacheWatch {
         let read = call.usage.cache_read.unwrap_or(0.0).min(prompt);
         let mut sight = Sight { prompt: Some(prompt), read, is_stale, ..Sight::default() };
         let at = self.model(call.source);
-        let is_edited = self.models.get(at).is_some_and(Model::is_edited);
+        let is_edited = self.models.get(at).is_some_and(ModelCache::is_edited);
         self.look(&call, at, (is_cold, has_expired), &mut sight);
         self.tick(&call, is_edited);
         if let Some(model) = self.models.get_mut(at) {
@@ -201,7 +201,7 @@ impl CacheWatch {
     fn model(&mut self, source: &Source) -> usize {
         let found = self.models.iter().position(|model| model.source == *source);
         found.unwrap_or_else(|| {
-            self.models.push(Model {
+            self.models.push(ModelCache {
                 source: source.clone(),
                 has_cache: false,
                 requests: Vec::new(),
@@ -213,7 +213,7 @@ impl CacheWatch {
         })
     }
 
-    /// What the call could have read, what was to be expected of it, and what it missed.
+    /// The tokens that the call could have read, that were to be expected, and that it missed.
     fn look(
         &mut self,
         call: &Answered<'_>,
@@ -270,15 +270,15 @@ impl CacheWatch {
     }
 }
 
-/// What a token costs more that was not read from the cache.
+/// The extra cost of a token that was not read from the cache.
 #[must_use]
 pub fn extra(tariff: Tariff, usage: &Usage) -> f64 {
     let is_written = usage.cache_write.is_some_and(|tokens| tokens > 0.0);
     (if is_written { tariff.write } else { tariff.input } - tariff.read).max(0.0)
 }
 
-impl Model {
-    /// Whether the hook changed something that the last request held.
+impl ModelCache {
+    /// True if the hook changed something that the last request held.
     fn is_edited(&self) -> bool {
         let Some((touched, _)) = self.touched else { return false };
         self.requests.last().is_none_or(|&(length, _)| touched < length)
@@ -294,7 +294,7 @@ impl Model {
         request.map_or(base.max(0.0), |&(_, tokens)| tokens).min(whole)
     }
 
-    /// Whether only whole earlier requests can be read, as at Anthropic; elsewhere any unchanged beginning can.
+    /// True if only whole earlier requests can be read, as at Anthropic; elsewhere any unchanged beginning can.
     fn has_breakpoints(&self) -> bool {
         let is_named = |text: &str| text.contains("anthropic") || text.contains("claude");
         is_named(&self.source.api) || is_named(&self.source.model)

@@ -1,4 +1,4 @@
-//! Whether the provider's cache is still warm, as far as timestamps, model names and reported cache reads tell.
+//! Tells if the provider's cache is still warm, as far as timestamps, model names and reported cache reads tell.
 //!
 //! The time of a request is that of the last message before it. A gap that cannot be known counts as warm: a needless
 //! wait is cheap, a needless rewrite not. A host that keeps the cache warm tells when it did so: entries live on from then.
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::context::transcript::{Source, Usage};
 
 const MS_PER_SECOND: f64 = 1000.0;
-/// How long entries live that were written for an hour.
+/// Life of entries that were written for an hour.
 const HOUR_SECONDS: f64 = 3600.0;
 /// A call that read at least this share of the one before found its prefix alive.
 const READ_SHARE: f64 = 0.5;
@@ -18,8 +18,8 @@ const MIN_TELLING_GAP_SECONDS: f64 = 60.0;
 /// The last request that each model answered.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    models: Vec<Model>,
-    /// Whether answers told of prompt tokens, and whether of cached ones.
+    models: Vec<ModelClock>,
+    /// True if answers told of prompt tokens; true if of cached ones.
     reports: bool,
     shows_cache: bool,
     expected: Option<Source>,
@@ -29,9 +29,9 @@ pub struct Clock {
     lost: Arc<[f64]>,
 }
 
-/// What is known of one model's cache.
+/// The cache of one model, as far as calls tell of it.
 #[derive(Clone, Debug)]
-struct Model {
+struct ModelClock {
     source: Source,
     last_ms: Option<f64>,
     /// Prompt tokens of its last call, where told.
@@ -40,7 +40,7 @@ struct Model {
     lived: f64,
     /// The shortest after which nothing of an unchanged prefix was.
     died: f64,
-    /// Whether it writes entries that live for an hour.
+    /// True if it writes entries that live for an hour.
     writes_for_an_hour: bool,
 }
 
@@ -51,11 +51,11 @@ pub struct Request<'a> {
     pub source: &'a Source,
     /// When it was made, in ms since 1970.
     pub time_ms: Option<f64>,
-    /// Whether the model got to read it.
+    /// True if the model got to read it.
     pub reached: bool,
-    /// What was reported of it.
+    /// Its report.
     pub usage: &'a Usage,
-    /// Whether something old was changed before it, so that a miss says nothing of time.
+    /// True if something old was changed before it, so that a miss says nothing of time.
     pub is_changed: bool,
 }
 
@@ -66,8 +66,8 @@ impl Clock {
         self.lost = Arc::clone(lost);
     }
 
-    /// Whether the host gave the cache up since the last request to `model`.
-    fn is_given_up(&self, model: &Model, time_ms: Option<f64>) -> bool {
+    /// True if the host gave the cache up since the last request to `model`.
+    fn is_given_up(&self, model: &ModelClock, time_ms: Option<f64>) -> bool {
         let Some((last, now)) = model.last_ms.zip(time_ms) else { return false };
         let before = self.lost.partition_point(|&lost| lost <= now);
         before.checked_sub(1).and_then(|at| self.lost.get(at)).is_some_and(|&lost| lost > last)
@@ -75,7 +75,7 @@ impl Clock {
 
     /// Milliseconds that the entry of `model` is unread at `time_ms`. A warmer repeats the latest request, so it keeps that
     /// model's entry only.
-    fn gap_ms(&self, model: &Model, time_ms: Option<f64>) -> Option<f64> {
+    fn gap_ms(&self, model: &ModelClock, time_ms: Option<f64>) -> Option<f64> {
         let (last, now) = model.last_ms.zip(time_ms)?;
         let is_latest = self.expected.as_ref() == Some(&model.source);
         let before = self.warmed.partition_point(|&warmed| warmed <= now);
@@ -83,7 +83,7 @@ impl Clock {
         Some(now - warmed.map_or(last, |&warmed| warmed.max(last)))
     }
 
-    /// Whether a request at `time_ms` finds nothing left in the cache of the model in use; `ttl_seconds` is how long
+    /// True if a request at `time_ms` finds nothing left in the cache of the model in use; `ttl_seconds` is how long
     /// entries live where the transcript has not told.
     ///
     /// That model is the one of the latest answer, failed ones too: a failure may be all that tells of a switch.
@@ -109,7 +109,7 @@ impl Clock {
         self.gap_ms(model, time_ms).is_some_and(|gap| gap > ttl_seconds * MS_PER_SECOND)
     }
 
-    /// Whether a miss of `source` at `time_ms` comes of its entry's age: it is older than `ttl_seconds` and than any that was
+    /// True if a miss of `source` at `time_ms` comes of its entry's age: it is older than `ttl_seconds` and than any that was
     /// still read. One entry that was lost early says nothing of the others.
     #[must_use]
     pub fn has_expired(&self, source: &Source, time_ms: Option<f64>, ttl_seconds: f64) -> bool {
@@ -130,7 +130,7 @@ impl Clock {
         }
         let at = self.models.iter().position(|model| model.source == *request.source);
         let at = at.unwrap_or_else(|| {
-            self.models.push(Model::new(request.source.clone()));
+            self.models.push(ModelClock::new(request.source.clone()));
             self.models.len() - 1
         });
         if let Some(model) = self.models.get_mut(at) {
@@ -139,7 +139,7 @@ impl Clock {
     }
 }
 
-impl Model {
+impl ModelClock {
     fn new(source: Source) -> Self {
         Self {
             source,
@@ -165,7 +165,7 @@ impl Model {
         self.last_ms = time_ms;
     }
 
-    /// How long its entries live: as long as one was seen to, and no longer than one was not.
+    /// The life of its entries: as long as one was seen to, and no longer than one was not.
     fn ttl_seconds(&self, listed: f64) -> f64 {
         self.listed_seconds(listed).min(self.died).max(self.lived)
     }

@@ -16,12 +16,12 @@ use crate::context::layers::Limits;
 use crate::context::transcript::{Message, Transcript};
 use crate::fault;
 
-/// What the host says at a call.
+/// The host's word at a call.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// What is weighed.
+    /// The prices and shares that are weighed.
     pub policy: Policy,
-    /// What the layers may do.
+    /// The limits of the layers.
     pub limits: Limits,
     /// Tokens of its prompt and tools; `None` where it says nothing.
     pub overhead_tokens: Option<f64>,
@@ -98,7 +98,7 @@ impl Conversation {
             added.splice(0..0, newer.drain(to..));
         }
         if at < end || from < to {
-            // Where the list ends that the fold took in, if it did take in all.
+            // The end of the list that the fold took in, if it did take in all.
             let known = if self.known() == len { at + (to - from) + (len - end) } else { at };
             let (first, until) =
                 self.rewritten.map_or((at, known), |(first, until)| (first.min(at), until.min(at)));
@@ -111,7 +111,7 @@ impl Conversation {
         self.transcript.splice(start..stop, newer.drain(..), added.drain(..));
     }
 
-    /// How many messages the fold took in.
+    /// Number of messages that the fold took in.
     fn known(&self) -> usize {
         match &self.fold {
             Some(Fold::Sticky(fold)) => fold.len(),
@@ -153,7 +153,7 @@ impl Fold {
         }
     }
 
-    /// Whether a call was made by what it decided.
+    /// True if a call was made by what it decided.
     fn has_lived(&mut self) -> bool {
         match self {
             Self::Sticky(fold) => fold.calibration().has_lived(),

@@ -1,4 +1,4 @@
-//! What the sticky schedule weighs: cache prices, waters, and the price of a token of context.
+//! The weights of the sticky schedule: cache prices, waters, and the price of a token of context.
 //!
 //! Plain settings and the formulas that use them; no state.
 
@@ -19,7 +19,7 @@ const PRICE_AT_LOW_WATER: f64 = 0.001;
 /// they were fitted at.
 const WATERS_WINDOW: f64 = 200_000.0;
 
-/// How the bill and the memory are weighed against each other.
+/// The balance of bill and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Economy {
     /// Remember more, save less.
@@ -36,7 +36,7 @@ pub enum Economy {
 pub struct Waters {
     /// Passing it moves the frontier, whatever that costs.
     pub high: f64,
-    /// Where the context is worth its tokens at the ordinary price; batches end near it.
+    /// The share at which the context is worth its tokens at the ordinary price; batches end near it.
     pub low: f64,
 }
 
@@ -58,11 +58,11 @@ pub struct Policy {
     pub prices: Prices,
     /// The waters.
     pub waters: Waters,
-    /// Whether prices and time to live are learned from the transcript.
+    /// True if prices and time to live are learned from the transcript.
     pub learns_prices: bool,
-    /// Whether the time to live alone is, the host having set the prices.
+    /// True if the time to live alone is, the host having set the prices.
     pub learns_ttl: bool,
-    /// Whether the provider's own counts are learned from.
+    /// True if the provider's own counts are learned from.
     pub calibrate: bool,
 }
 
@@ -109,7 +109,7 @@ impl Policy {
         (!self.learns_prices && !self.learns_ttl).then_some(self.prices.ttl_seconds)
     }
 
-    /// What a call pays for tokens it carries although a batch could have removed them, in input tokens.
+    /// The price that a call pays for tokens it carries although a batch could have removed them, in input tokens.
     ///
     /// `above` is how far the context stands above what the last batch left.
     #[must_use]
@@ -117,13 +117,13 @@ impl Policy {
         self.prices.read * self.removable(above)
     }
 
-    /// How much of the tokens above what the last batch left a new one can be expected to remove.
+    /// The share of the tokens above what the last batch left that a new one can be expected to remove.
     #[must_use]
     pub fn removable(&self, above: f64) -> f64 {
         REMOVABLE_SHARE * above.max(0.0)
     }
 
-    /// What a batch makes the next call write that it would else have read, in input tokens: nearly all that stays,
+    /// The tokens that a batch makes the next call write and not read, in input tokens: nearly all that stays,
     /// for something old is always among what goes.
     #[must_use]
     pub fn rewrite(&self, staying: f64) -> f64 {

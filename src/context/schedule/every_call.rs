@@ -15,10 +15,10 @@ use crate::context::transcript::{Assistant, Message, Transcript};
 use crate::context::validity::unbound;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// What was planned for a call, under the limits of then.
+/// The plan of a call, under the limits of then.
 #[derive(Clone, Copy, Debug)]
 struct Next {
-    /// How many messages stand before its answer.
+    /// Number of messages before its answer.
     at: usize,
     sent: Size,
     estimate: Estimate,
@@ -36,7 +36,7 @@ pub struct EveryCall {
     /// Seconds a cache entry lives, where the host sets them.
     fixed_ttl: Option<f64>,
     window: Window,
-    /// How many of the tool results, and of the messages with thinking, are behind layers 1 and 2.
+    /// Numbers of the tool results and of the messages with thinking that layers 1 and 2 have passed.
     results_done: usize,
     thinkers_done: usize,
     /// The call that was planned last: its answer tells that it was made.
@@ -63,7 +63,7 @@ impl EveryCall {
         }
     }
 
-    /// How many messages it took in.
+    /// Number of messages it took in.
     #[must_use]
     pub fn len(&self) -> usize {
         self.account.len()
@@ -75,17 +75,17 @@ impl EveryCall {
         self.len() == 0
     }
 
-    /// What the reports so far teach.
+    /// The lessons of the reports so far.
     pub fn calibration(&mut self) -> &mut Calibration {
         &mut self.calibration
     }
 
-    /// What is known of the provider's cache.
+    /// The provider's cache, as far as it is known.
     pub fn watch(&mut self) -> &mut CacheWatch {
         &mut self.watch
     }
 
-    /// What is sent at the call that would follow `transcript`, and the least that could be; with the last of the calls
+    /// The account of the call that would follow `transcript`, and the least that could be; with the last of the calls
     /// that were taken in.
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Option<Played>) {
         let mut last = None;
@@ -110,7 +110,7 @@ impl EveryCall {
             if let Some(assistant) = message.assistant() {
                 let lived = self.next.take().filter(|next| next.at == index);
                 let planned = lived.unwrap_or_else(|| self.settled());
-                // What came late was not known yet when this call was planned.
+                // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
                     self.catch_up(transcript);
                 }
@@ -125,7 +125,7 @@ impl EveryCall {
         }
     }
 
-    /// What is sent now.
+    /// The account of this call.
     fn settled(&mut self) -> Next {
         let estimate = self.estimate();
         self.settle();
@@ -191,7 +191,7 @@ impl EveryCall {
             .find(|&index| transcript.get(index).is_some_and(|message| message.assistant().is_some()));
         let newest_ms = self.account.rows().last().and_then(|row| row.message.timestamp_ms);
         let answered_ms = answer.and_then(|index| transcript.get(index)?.timestamp_ms);
-        // What is older than the last call does not answer it.
+        // A message older than the last call does not answer it.
         let is_lived = answered_ms.is_none() || answered_ms >= newest_ms;
         let lived = self.next.take().filter(|next| is_lived && next.at == self.account.len());
         self.calibration.rewrite();
@@ -266,13 +266,13 @@ impl EveryCall {
         }
     }
 
-    /// What layer 4 would leave.
+    /// The tokens that layer 4 would leave.
     fn shrunk(&mut self) -> Size {
         self.shrink();
         self.account.sent()
     }
 
-    /// How prompts are estimated now.
+    /// The estimate of prompts now.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         self.calibration.estimate()

@@ -1,11 +1,11 @@
-//! What the sticky schedule knows of a message beside its place in the account: what it shows, and what became of that.
+//! The sticky schedule's notes on a message beside its place in the account: what it shows, and what became of that.
 
 use super::ledger::Numbers;
 use super::lines::LineNumbers;
 use crate::context::account::{Form, Row};
 use crate::context::plan::Reason;
 
-/// How much of its worth something superseded keeps: its newer form shows most of it.
+/// Share of its worth that something superseded keeps: its newer form shows most of it.
 const SUPERSEDED_SHARE: f64 = 0.45;
 
 /// The standing of one message.
@@ -21,9 +21,9 @@ pub struct Held {
     pub lines: LineNumbers,
     /// Those its edited form shows.
     pub kept_lines: Option<LineNumbers>,
-    /// Whether the model took up anything it brought.
+    /// True if the model took up anything it brought.
     pub is_taken_up: bool,
-    /// What superseded it.
+    /// Its successor.
     pub stale: Option<Reason>,
 }
 
@@ -57,7 +57,7 @@ impl Held {
         }
     }
 
-    /// What losing it costs, if a newer form of it shows most of the same.
+    /// The cost of losing it, if a newer form of it shows most of the same.
     #[must_use]
     pub fn superseded(&self, loss: f64) -> f64 {
         if self.stale.is_some() { loss * SUPERSEDED_SHARE } else { loss }

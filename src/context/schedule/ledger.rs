@@ -1,4 +1,4 @@
-//! Which identifiers the context still shows, and what would be lost with a message.
+//! Counts which identifiers the context still shows, and what would be lost with a message.
 //!
 //! It counts, for each identifier, the messages that still show it. Which message goes is decided in `batch`.
 
@@ -26,12 +26,12 @@ pub enum Speaker {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     numbers: Arc<HashMap<Identifier, u32>>,
-    rows: Vec<Row>,
+    rows: Vec<ShownIdentifier>,
     calls: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct ShownIdentifier {
     identifier: Identifier,
     /// Messages in the context that show it.
     holders: u32,
@@ -64,7 +64,7 @@ impl Ledger {
             let number = *known.entry(identifier).or_insert(next);
             if number == next {
                 let origin = index as u32;
-                let row = Row {
+                let row = ShownIdentifier {
                     identifier,
                     holders: 0,
                     uses: 0,
@@ -119,7 +119,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the model has used it.
+    /// True if the model has used it.
     #[must_use]
     pub fn is_used(&self, number: u32) -> bool {
         self.rows.get(number as usize).is_some_and(|row| row.uses > 0)
@@ -148,7 +148,7 @@ impl Ledger {
     }
 }
 
-impl Row {
+impl ShownIdentifier {
     fn history(&self, calls: u32) -> History {
         History {
             uses: self.uses,

@@ -1,4 +1,4 @@
-//! Which lines of an old tool result are worth their tokens: the rest is cut, word for word and in order.
+//! Chooses the lines of an old tool result that are worth their tokens: the rest is cut, word for word and in order.
 //!
 //! An edit quotes lines that stand together and is blind when one of them is gone, so a paragraph stays whole where that
 //! pays, and else only for its best lines. Lines overlap in what they show, so the best for their tokens choose first and
@@ -20,7 +20,7 @@ const SHORT_GAP: f64 = 1.8;
 /// Rows of a paragraph: it ends at the first blank one after so many, or at the most. From 4 to 30 and from 40 to
 /// 100 it makes no difference on the 103 sessions of `value`.
 const PARAGRAPH_ROWS: Range<usize> = 8..40;
-/// How much of its worth to edits a line has where its paragraph does not stay whole. Of 0 and this, this loses less. Choosing
+/// Share of its worth to edits that a line has where its paragraph does not stay whole. Of 0 and this, this loses less. Choosing
 /// by paragraphs at all spares one blind edit in ten at the same bill.
 const LONE_LINE_SHARE: f64 = 0.3;
 
@@ -28,7 +28,7 @@ const LONE_LINE_SHARE: f64 = 0.3;
 struct Row {
     at: usize,
     tokens: f64,
-    /// What it adds to those kept before it.
+    /// The worth it adds to those kept before it.
     value: f64,
     is_kept: bool,
 }
@@ -66,20 +66,20 @@ pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f
     Some(finish(sent, &causes, layout, &rows, &worth))
 }
 
-/// What the things a message shows are worth, by their positions in it; nothing where others show them too.
+/// The worth of the things a message shows, by their positions in it; nothing where others show them too.
 struct Worth<'a> {
     identifiers: &'a [f64],
     lines: &'a [f64],
 }
 
 impl Worth<'_> {
-    /// What the identifiers of a row are worth, those that do not count left out.
+    /// The worth of the identifiers of a row, those that do not count left out.
     fn of_identifiers(&self, layout: &Layout, at: usize, counts: impl Fn(usize) -> bool) -> f64 {
         let places = layout.identifiers(at).iter().map(|&place| place as usize);
         places.filter(|&place| counts(place)).filter_map(|place| self.identifiers.get(place)).sum()
     }
 
-    /// What a row is worth to edits.
+    /// The worth of a row to edits.
     fn of_line(&self, layout: &Layout, at: usize) -> f64 {
         let line = layout.rows().get(at).and_then(|row| self.lines.get(row.line? as usize));
         line.copied().unwrap_or(0.0)
@@ -92,7 +92,7 @@ struct Pick {
     rows: Vec<(usize, f64)>,
     /// Identifiers that nothing kept before shows.
     covers: Vec<usize>,
-    /// What they are worth beyond their tokens.
+    /// Their worth beyond their tokens.
     net: f64,
 }
 
@@ -127,7 +127,7 @@ impl Choice<'_> {
         }
     }
 
-    /// What stands between blank rows and earlier gaps, in order.
+    /// The runs between blank rows and earlier gaps, in order.
     fn paragraphs(&self, rows: &[Row]) -> Vec<Range<usize>> {
         let is_blank = |row: &Row| {
             let line = self.layout.rows().get(row.at).and_then(|row| row.line);
@@ -243,7 +243,7 @@ fn set_kept(run: &mut [Row], is_kept: bool) {
     }
 }
 
-/// What the worth of a line comes from.
+/// The source of a line's worth.
 struct Causes<'a> {
     held: &'a Held,
     ledger: &'a Ledger,
@@ -251,7 +251,7 @@ struct Causes<'a> {
 }
 
 impl Causes<'_> {
-    /// What most of the worth of these lines comes from.
+    /// The source of most of the worth of these lines.
     fn of(&self, layout: &Layout, run: Range<u32>, worth: &Worth<'_>) -> Keep {
         let mut sums =
             [(0.0, Keep::OwnLines), (0.0, Keep::FileLines), (0.0, Keep::UsedNames), (0.0, Keep::NewNames)];
@@ -330,7 +330,7 @@ mod tests {
     use crate::context::traits::lines::{Gap, Line, of_texts};
     use proptest::prelude::*;
 
-    /// What stays of a text in which a row is worth `value` for each of its code units, and a code unit costs `price`.
+    /// The rest of a text in which a row is worth `value` for each of its code units, and a code unit costs `price`.
     fn kept(text: &str, value: impl Fn(&str) -> f64, price: f64) -> Vec<bool> {
         let units: Vec<u16> = text.encode_utf16().collect();
         let lines = of_texts([&*units].into_iter());

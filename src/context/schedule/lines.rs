@@ -1,4 +1,4 @@
-//! Which lines of files the context still shows, and what would be lost with the last copy of one.
+//! Counts which lines of files the context still shows, and what would be lost with the last copy of one.
 //!
 //! A line is known by its hash alone, wherever it stands: in a result, in a patch, in what a call writes. Whose file it
 //! is and whether it still stands there is told by the calls that read and change files.
@@ -22,24 +22,24 @@ pub type LineNumbers = Arc<[u32]>;
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     numbers: Arc<HashMap<Line, u32>>,
-    rows: Vec<Row>,
+    rows: Vec<ShownLine>,
     files: Arc<Files>,
     calls: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct ShownLine {
     /// Messages in the context that show it.
     holders: u32,
     /// The file it was last seen in.
     file: Option<u32>,
     /// The call that showed or wrote it there.
     last_seen: u32,
-    /// Whether the model wrote it itself.
+    /// True if the model wrote it itself.
     is_own: bool,
     /// Lines that were shown or written along with it, itself among them.
     company: u32,
-    /// Whether it names a module that its file uses.
+    /// True if it names a module that its file uses.
     is_import: bool,
 }
 
@@ -56,7 +56,7 @@ impl Lines {
             let next = self.rows.len() as u32;
             let number = *known.entry(line).or_insert(next);
             if number == next {
-                self.rows.push(Row::new(line));
+                self.rows.push(ShownLine::new(line));
             }
             number
         });
@@ -128,7 +128,7 @@ impl Lines {
         row.company = company;
     }
 
-    /// Whether the model wrote it itself.
+    /// True if the model wrote it itself.
     #[must_use]
     pub fn is_own(&self, number: u32) -> bool {
         self.rows.get(number as usize).is_some_and(|row| row.is_own)
@@ -155,7 +155,7 @@ impl Lines {
             })
     }
 
-    /// How likely edits are, where there were none yet: after so many calls without one, the next is less so with each.
+    /// The chance of edits where there were none yet: after so many calls without one, the next is less so with each.
     fn edits_expected(&self) -> f64 {
         let calls = self.calls.max(CALLS_BEFORE_EDITS);
         if self.files.edits > 0 { 1.0 } else { f64::from(CALLS_BEFORE_EDITS) / f64::from(calls) }
@@ -169,14 +169,14 @@ impl Lines {
     }
 }
 
-impl Row {
+impl ShownLine {
     fn new(line: Line) -> Self {
         let is_import = line.is_import();
         Self { holders: 0, file: None, last_seen: 0, is_own: false, company: 0, is_import }
     }
 }
 
-/// Where a line was seen, and with how many others.
+/// The place where a line was seen, and the number of lines with it.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     file: u32,

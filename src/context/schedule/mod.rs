@@ -33,7 +33,7 @@ use crate::context::plan::Plan;
 use crate::context::transcript::Transcript;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Which schedule the host asked for.
+/// The schedule that the host asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Recompute the layers at each call.
@@ -42,20 +42,20 @@ pub enum Mode {
     Sticky,
 }
 
-/// What is sent, and why.
+/// The plan of a call, and its reasons.
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// The edits.
     pub plan: Plan,
     /// The size of the smallest request that could be sent.
     pub floor: Size,
-    /// How prompts are estimated.
+    /// The estimate of prompts.
     pub estimate: Estimate,
     /// The arithmetic of the sticky schedule; `None` where the layers were recomputed.
     pub arithmetic: Option<Arithmetic>,
-    /// What the last call missed of the provider's cache, if that is seen only now.
+    /// The cache miss of the last call, if it is seen only now.
     pub miss: Option<Miss>,
-    /// Whether the last request was refused for its length.
+    /// True if the last request was refused for its length.
     pub is_refused: bool,
 }
 

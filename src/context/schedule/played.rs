@@ -4,19 +4,19 @@ use super::cache_watch::Sight;
 use super::verdict::Verdict;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// What was decided for a call, and what its answer reported.
+/// The decision for a call, and the report of its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Played {
     /// Position of the answer.
     pub index: usize,
     /// The transcript as it was.
     pub raw: Size,
-    /// What was sent of it.
+    /// The sent part of it.
     pub sent: Size,
-    /// How its prompt was estimated.
+    /// The estimate of its prompt.
     pub estimate: Estimate,
-    /// What the sticky schedule decided; `None` where the layers were recomputed.
+    /// The decision of the sticky schedule; `None` where the layers were recomputed.
     pub verdict: Option<Verdict>,
-    /// What was seen of the provider's cache.
+    /// The cache as this call showed it.
     pub sight: Sight,
 }

@@ -1,4 +1,4 @@
-//! What a provider's prompt cache costs: learned from what the transcript was billed, else looked up in one dated table.
+//! Prices of a provider's prompt cache: learned from what the transcript was billed, else looked up in one dated table.
 //!
 //! Prices are relative to input. What is absurd (nothing, less than nothing, a cache dearer than three times the input)
 //! teaches nothing.
@@ -8,9 +8,9 @@ use super::tariff::{self, Tariff};
 use crate::context::transcript::{Source, Usage};
 use crate::contract::{CACHE_READ, CACHE_TTL_SECONDS};
 
-/// What holds of a model that is neither listed nor billed: a write costs more only where a bill says so.
+/// The prices of a model that is neither listed nor billed: a write costs more only where a bill says so.
 const UNKNOWN: Prices = Prices { read: CACHE_READ, write: 1.0, ttl_seconds: CACHE_TTL_SECONDS };
-/// How long entries live and what writing costs at least, by what the provider's or the model's name contains, as published
+/// The life of entries and the least price of writing, by what the provider's or the model's name contains, as published
 /// in November 2026; the first that fits.
 const FAMILIES: [(&str, f64, f64); 4] =
     [("claude", 300.0, 1.25), ("anthropic", 300.0, 1.25), ("gpt", 1800.0, 1.0), ("openai", 1800.0, 1.0)];
@@ -19,7 +19,7 @@ const FAMILIES: [(&str, f64, f64); 4] =
 const READ_RANGE: (f64, f64) = (0.001, 1.0);
 const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 
-/// Where no bill says anything.
+/// The prices without any bill.
 #[must_use]
 pub fn listed(source: &Source) -> Prices {
     let (model, provider) = (source.model.to_lowercase(), source.provider.to_lowercase());
@@ -39,7 +39,7 @@ fn within(price: f64, (least, most): (f64, f64)) -> bool {
     (least..=most).contains(&price)
 }
 
-/// What was billed so far, by model.
+/// The bills so far, by model.
 #[derive(Clone, Debug, Default)]
 pub struct Bills(Vec<(Source, Bill)>);
 
@@ -75,7 +75,7 @@ impl Bills {
         bill.output.add(usage.output, usage.cost_output.map(|dollars| dollars / answer));
     }
 
-    /// What a token of `source` costs in dollars: as billed where that says it, else as listed; `None` where neither does.
+    /// The price of a token of `source` in dollars: as billed where that says it, else as listed; `None` where neither does.
     #[must_use]
     pub fn tariff(&self, source: &Source) -> Option<Tariff> {
         let relative = self.prices(source);

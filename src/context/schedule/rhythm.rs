@@ -1,4 +1,4 @@
-//! How long the cache is likely to stay warm: from how often it was lost so far, and how long the session has lasted.
+//! Expects how long the cache stays warm: from how often it was lost so far, and how long the session has lasted.
 
 /// A conversation's calls, and how many of them found the cache cold.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +19,7 @@ impl Rhythm {
 
     /// Calls expected before the cache is lost or the session ends, the next one among them.
     ///
-    /// What has lasted for so many calls lasts about as many more, and the stretches between losses are as long as they
+    /// A session that has lasted for so many calls lasts about as many more, and the stretches between losses are as long as they
     /// were: both together are the mean stretch so far, this session's end counted as one loss.
     #[must_use]
     pub fn expected_calls(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! What makes an old tool result superseded: each rule one small function over two calls.
+//! Finds old tool results that are superseded: each rule one small function over two calls.
 //!
 //! An edit supersedes no read: it changes some lines of a file, and the rest of the earlier read may be the only copy.
 //! Which lines are stale is known line by line, in `lines`.
@@ -28,7 +28,7 @@ fn read_again(older: Read, newer: Read) -> bool {
     newer.is_whole || older.call == newer.call
 }
 
-/// What a call reads, if that is one file.
+/// The file that a call reads, if it is one.
 fn only_read(target: &Target) -> Option<&File> {
     let [file] = &*target.files else { return None };
     file.change.is_none().then_some(file)

@@ -1,4 +1,4 @@
-//! What tokens cost in dollars where no bill says it: one dated list, made from a published catalogue by `npm run
+//! Prices of tokens in dollars where no bill tells them: one dated list, made from a published catalogue by `npm run
 //! build:prices`.
 //!
 //! A model that is not named there has no price: a wrong one is worse than none.
@@ -19,7 +19,7 @@ const MAX_STEPS: usize = 2;
 /// Digits of a number that is a date, or a part of one, rather than a version.
 const MIN_DATE_DIGITS: usize = 4;
 
-/// What one token costs, in dollars.
+/// The prices of one token, in dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tariff {
     /// Sent, and neither read from the cache nor written to it.
@@ -30,23 +30,23 @@ pub struct Tariff {
     pub write: f64,
     /// Of the answer.
     pub output: f64,
-    /// What longer prompts cost, the shortest first.
+    /// The prices of longer prompts, the shortest first.
     pub steps: [Option<Step>; MAX_STEPS],
 }
 
-/// What every token costs in a request above some size.
+/// The prices of every token in a request above some size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// Prompt tokens above which it holds.
     pub above: f64,
-    /// What it multiplies the prompt's prices by.
+    /// Factor of the prompt's prices.
     pub prompt: f64,
-    /// What it multiplies the answer's by.
+    /// Factor of the answer's.
     pub answer: f64,
 }
 
 impl Tariff {
-    /// What prices are multiplied by in a request of so many prompt tokens, the prompt's and the answer's.
+    /// The factors of prices in a request of so many prompt tokens, the prompt's and the answer's.
     #[must_use]
     pub fn factors(&self, prompt: f64) -> (f64, f64) {
         let passed = self.steps.iter().rev().flatten().find(|step| prompt > step.above);
@@ -95,7 +95,7 @@ pub fn listed(source: &Source) -> Option<Tariff> {
     }
 }
 
-/// Whether a name ends in a year, or in a year and a month: what follows is no version.
+/// True if a name ends in a year, or in a year and a month: what follows is no version.
 fn is_dated(name: &str) -> bool {
     let is_year = |cell: &str| cell.len() == MIN_DATE_DIGITS && cell.starts_with("20");
     name.rsplit('-').take(2).any(is_year)

@@ -1,4 +1,4 @@
-//! How likely what a message shows is to be missed: an identifier, by the chance that the next time it turns up the
+//! The chance that what a message shows is missed: an identifier, by the chance that the next time it turns up the
 //! model itself writes it; a line of a file, by the chance that an edit must quote it.
 //!
 //! The form is that of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the last.
@@ -9,7 +9,7 @@
 
 use crate::context::traits::identifiers::{Identifier, Kind};
 
-/// What is known of an identifier at a call.
+/// The uses of an identifier at a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
     /// Assistant messages that showed it.
@@ -18,7 +18,7 @@ pub struct History {
     pub calls_since_use: u32,
     /// Calls since any message showed it.
     pub calls_since_seen: u32,
-    /// Whether anything but a tool result ever showed it.
+    /// True if anything but a tool result ever showed it.
     pub is_mentioned: bool,
 }
 
@@ -28,10 +28,10 @@ struct Forgetting {
     half_life: f64,
 }
 
-/// How much more a first use of something only tools have shown weighs: nothing else could bring it back. Swept from 3 to 6
+/// Weight of a first use of something only tools have shown: nothing else could bring it back. Swept from 3 to 6
 /// together with the weight of lines and the low waters: what tools brought is kept better, the rest a little worse.
 const FIRST_USE_WEIGHT: f64 = 5.0;
-/// How the chance grows with earlier uses. Swept anew from 0.27 to 0.72: the bill hardly changes.
+/// Growth of the chance with earlier uses. Swept anew from 0.27 to 0.72: the bill hardly changes.
 const USES_EXPONENT: f64 = 0.35;
 /// No identifier is surer to return than this.
 const MAX_CHANCE: f64 = 0.7;
@@ -52,7 +52,7 @@ pub fn worth(identifier: Identifier, history: History) -> f64 {
     Forgetting { chance, ..once }.after(f64::from(history.calls_since_use))
 }
 
-/// What it is worth that the agent still sees one of its own calls: what it did, and in which order. Without it the newest
+/// Worth of the agent's still seeing one of its own calls: what it did, and in which order. Without it the newest
 /// calls of a long session are all it knows of its work. Swept from 0.1 to 0.8, half-lives from 50 to 800, on seven sessions of
 /// two agents: each step keeps more calls in view for a little more, and this one spares blind edits as well.
 const OWN_CALL: Forgetting = Forgetting { chance: 0.25, half_life: 150.0 };
@@ -67,7 +67,7 @@ pub fn own_worth(calls: usize, tokens: usize, age: u32) -> f64 {
     OWN_CALL.after(age) * calls as f64 + OWN_TOKEN.after(age) * tokens as f64
 }
 
-/// What is known of a line that stands in a file.
+/// The uses of a line that stands in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineHistory {
     /// Calls that changed the file.
@@ -80,18 +80,18 @@ pub struct LineHistory {
     pub calls_since_seen: u32,
     /// Calls since anything of the file was.
     pub calls_since_touched: u32,
-    /// Whether the file is something to read, not code.
+    /// True if the file is something to read, not code.
     pub is_document: bool,
-    /// Whether the model wrote the line itself.
+    /// True if the model wrote the line itself.
     pub is_own: bool,
-    /// Whether it names a module that the file uses.
+    /// True if it names a module that the file uses.
     pub is_import: bool,
 }
 
 /// The chance that an edit must quote a line, by who brought it.
 struct LineRule {
     forgetting: Forgetting,
-    /// How much of a line's age is that of its file: where the model works on a file, it may come back to any line of it.
+    /// Share of a line's age that is its file's: where the model works on a file, it may come back to any line of it.
     file_share: f64,
     /// Among how many lines it has that chance.
     usual_lines: u32,
@@ -103,16 +103,16 @@ const OWN_LINE: LineRule =
 /// Lines it only read: the smaller the file, the likelier.
 const READ_LINE: LineRule =
     LineRule { forgetting: Forgetting { chance: 0.036, half_life: 12.0 }, file_share: 0.5, usual_lines: 150 };
-/// How a line's chance falls with the number of lines it is one of, and the fewest that number is taken for. Fitted: neither 0
+/// Fall of a line's chance with the number of lines it is one of, and the fewest that number is taken for. Fitted: neither 0
 /// nor -0.15 tells better which lines are quoted.
 const LINES_EXPONENT: f64 = -0.3;
 const FEWEST_LINES: u32 = 5;
-/// How much less likely a read line is to be quoted where its file was edited and it was passed over: 0.4 to 0.6 of the chance
+/// Factor of a read line's chance to be quoted where its file was edited and it was passed over: 0.4 to 0.6 of the chance
 /// in a file that was only read.
 const EDITED_FILE: f64 = 0.6;
 /// And where it is something to read, such as a Markdown file.
 const DOCUMENT: f64 = 0.75;
-/// How much likelier an import is: 2.2 times as often among read lines, 2.4 among own ones.
+/// Factor of an import's chance: 2.2 times as often among read lines, 2.4 among own ones.
 const IMPORT: f64 = 2.0;
 /// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 2 to 7: a
 /// blind edit less costs more dollars the higher, and from 6 on it costs recall as well.

@@ -1,4 +1,4 @@
-//! What the sticky schedule decides at a call, and the arithmetic behind it.
+//! The decision of the sticky schedule at a call, and the arithmetic behind it.
 
 use super::economy::Prices;
 pub use crate::contract::Verdict;
@@ -6,9 +6,9 @@ pub use crate::contract::Verdict;
 /// The arithmetic of one call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arithmetic {
-    /// What was decided, and why.
+    /// The decision and its reason.
     pub verdict: Verdict,
-    /// Whether nothing is left in the provider's cache.
+    /// True if nothing is left in the provider's cache.
     pub is_cold: bool,
     /// Estimated prompt tokens before the decision.
     pub context: f64,
@@ -16,7 +16,7 @@ pub struct Arithmetic {
     pub removable: f64,
     /// Paid so far for carrying them, in input tokens.
     pub carried: f64,
-    /// What rewriting the rest would cost, in input tokens: the frontier moves when `carried` reaches it.
+    /// The cost of rewriting the rest, in input tokens: the frontier moves when `carried` reaches it.
     pub rewrite: f64,
     /// Calls after which a batch has paid for itself: worked out where one was, else expected.
     pub payback_calls: f64,
@@ -29,21 +29,21 @@ pub struct Arithmetic {
 }
 
 impl Verdict {
-    /// Whether the frontier moves.
+    /// True if the frontier moves.
     #[must_use]
     pub const fn moves(self) -> bool {
         !matches!(self, Self::Wait | Self::Unpaid | Self::TurnOpen)
     }
 }
 
-/// What a batch saves and costs, in provider tokens.
+/// The savings and costs of a batch, in provider tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Payback {
     /// Tokens that go.
     pub removed: f64,
     /// Tokens behind the first change: they are written anew.
     pub rewritten: f64,
-    /// What reading and writing cost.
+    /// The prices of reading and writing.
     pub prices: Prices,
 }
 

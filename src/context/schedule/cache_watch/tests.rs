@@ -1,4 +1,4 @@
-//! What one call tells of the cache, by what was changed before it and how long it was ago.
+//! Tests of what one call tells of the cache, by the change before it and the time since.
 
 use proptest::prelude::*;
 
@@ -74,7 +74,7 @@ impl Call {
     }
 }
 
-/// What the last of these calls shows.
+/// The sight of the last of these calls.
 fn last_of(calls: &[Call]) -> Sight {
     let mut watch = CacheWatch::default();
     calls.iter().map(|call| call.enter(&mut watch)).last().unwrap_or_default()

@@ -8,7 +8,7 @@ use crate::tokens::estimate::MESSAGE_FRAME_TOKENS;
 pub const PRIOR_SCALE: f64 = 1.27;
 /// Providers count between 0.7 and 3 tokens for one of cl100k; a little room on both sides.
 pub(super) const SCALE_RANGE: (f64, f64) = (0.6, 3.5);
-/// How much the prior weighs, in cl100k tokens of learned text.
+/// Weight of the prior, in cl100k tokens of learned text.
 const PRIOR_WEIGHT: f64 = 500.0;
 /// Most that one step weighs where the scale is sought, in cl100k tokens: a change of the prompt beside it must not decide.
 const MOST_WEIGHT: f64 = 4000.0;
@@ -30,7 +30,7 @@ const PASSED_OVER: f64 = 4.0;
 /// By how much less a reading has to surprise than the one before.
 const TELLING: f64 = 1.5;
 
-/// What was reported of one request, and what it and the one before held.
+/// The report of one request, and what it and the one before held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     pub(super) sent: Sent,
@@ -40,7 +40,7 @@ pub(super) struct Report {
     pub(super) refused: Option<f64>,
 }
 
-/// How reports are read.
+/// The way of reading reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reading {
     /// The first so many are of a transcript that was sent as it came: a recording that may go on with the hook.
@@ -100,12 +100,12 @@ impl Reading {
 }
 
 impl Point {
-    /// How its model counts, if the host sends so many cl100k tokens beside the messages.
+    /// The scale of its model, if the host sends so many cl100k tokens beside the messages.
     fn scale_beside(&self, beside: f64) -> f64 {
         self.reported / (beside + self.counted).max(1.0)
     }
 
-    /// How its model counts, before anything else tells: as most do, or, where it is known what stands beside the messages,
+    /// The scale of its model, before anything else tells: that of most, or, where it is known what stands beside the messages,
     /// as this leaves it, the less so the less text there is. Never so that less than nothing stands there.
     fn likely_scale(&self, beside: Option<f64>) -> f64 {
         let scale = beside.map_or(PRIOR_SCALE, |beside| {
@@ -116,7 +116,7 @@ impl Point {
         scale.min(self.scale_beside(0.0)).clamp(SCALE_RANGE.0, SCALE_RANGE.1)
     }
 
-    /// Whether a prompt with so many cl100k tokens can have been reported so.
+    /// True if a prompt with so many cl100k tokens can have been reported so.
     fn is_possible(&self, (highest, most_beside): (f64, f64)) -> bool {
         let is_within = self.reported <= self.counted * highest + most_beside;
         self.is_refused || (is_within && self.reported >= self.counted * SCALE_RANGE.0)
@@ -132,7 +132,7 @@ impl Point {
         (self.miss(next, scale) / noise).ln_1p()
     }
 
-    /// Whether the next report is about what was to be expected.
+    /// True if the next report is about what was to be expected.
     fn predicts(&self, next: &Self, scale: f64) -> bool {
         let step = (scale * (next.counted - self.counted)).abs();
         let most = GATE_SHARE * self.reported.max(next.reported) + step / 2.0 + GATE_TOKENS;

@@ -37,16 +37,16 @@ pub struct Call<'a> {
     pub assistant: &'a Assistant,
     /// When it was made, in ms.
     pub time_ms: Option<f64>,
-    /// What was sent.
+    /// The request that was sent.
     pub sent: Sent,
-    /// Whether this process planned the call. Of a list that was rewritten `sent` is what the report is of then, whatever the
+    /// True if this process planned the call. Of a list that was rewritten `sent` is what the report is of then, whatever the
     /// times say.
     pub is_lived: bool,
     /// Tokens of the window it was planned for.
     pub context_window: f64,
 }
 
-/// What a prompt may have held, in cl100k tokens.
+/// The possible contents of a prompt, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
     /// The transcript as it was: what a recording without the hook sent.
@@ -65,13 +65,13 @@ struct Model {
 }
 
 impl Model {
-    /// Whether its reports are all of a recording: of a transcript that was sent as it came.
+    /// True if its reports are all of a recording: of a transcript that was sent as it came.
     fn is_recording(&self) -> bool {
         self.fit.is_some_and(|fit| fit.reading.raw == self.reports.len())
     }
 }
 
-/// What the reports so far teach.
+/// The lessons of the reports so far.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is known by itself")]
 pub struct Calibration {
@@ -85,12 +85,12 @@ pub struct Calibration {
     newest_input: Option<f64>,
     summary: Option<f64>,
     has_undated_summary: bool,
-    /// What the call before held: providers report a call late.
+    /// The contents of the call before: providers report a call late.
     last: Option<Sent>,
-    /// Whether the last request was refused for its length.
+    /// True if the last request was refused for its length.
     is_refused: bool,
     has_lived: bool,
-    /// Whether the host rewrote the list: then only what this process has planned is known for sure.
+    /// True if the host rewrote the list: then only what this process has planned is known for sure.
     is_rewritten: bool,
     /// The newest message with a report.
     newest_report: Option<usize>,
@@ -99,7 +99,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// What is known before any report. Switched off it learns nothing.
+    /// The state before any report. Switched off it learns nothing.
     #[must_use]
     pub fn new(is_on: bool) -> Self {
         Self { is_on, ..Self::default() }
@@ -131,19 +131,19 @@ impl Calibration {
         }
     }
 
-    /// Whether an answer of that time was to a call that did not have the summary before it: nothing was decided there.
+    /// True if an answer of that time was to a call that did not have the summary before it: nothing was decided there.
     #[must_use]
     pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
         is_older(time_ms, self.summary)
     }
 
-    /// Whether the last request was refused for its length.
+    /// True if the last request was refused for its length.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.is_refused
     }
 
-    /// Whether it took in a call that this process planned.
+    /// True if it took in a call that this process planned.
     #[must_use]
     pub fn has_lived(&self) -> bool {
         self.has_lived
@@ -240,7 +240,7 @@ impl Calibration {
         Some(self.fit().and_then(|fit| fit.reading.prompt_tokens(usage)).unwrap_or(total))
     }
 
-    /// How to estimate the next prompt.
+    /// The estimate of the next prompt.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let Some(Fit { scale, anchor, .. }) = self.fit() else {

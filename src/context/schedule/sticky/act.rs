@@ -1,4 +1,4 @@
-//! What moving the frontier does: one batch, layer 4 where that is not enough, and the thinking that is bound to both.
+//! Moves the frontier: one batch, layer 4 where that is not enough, and the thinking that is bound to both.
 
 use super::Sticky;
 use crate::context::account::Form;
@@ -56,7 +56,7 @@ impl Sticky {
         });
     }
 
-    /// What layer 4 shrinks to.
+    /// The size that layer 4 shrinks to.
     pub(super) fn shrunk_budget(&self) -> f64 {
         SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget()
     }

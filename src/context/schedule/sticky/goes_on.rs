@@ -1,4 +1,4 @@
-//! How the fold goes on where something changes under it: the list, by its host, or the limits and prices.
+//! Lets the fold go on where something changes under it: the list, by its host, or the limits and prices.
 
 use super::{Next, Sticky};
 use crate::context::account::Account;
@@ -35,7 +35,7 @@ impl Sticky {
         let answer = (known..messages.len())
             .find(|&index| messages.get(index).is_some_and(|message| message.assistant().is_some()));
         let answered_ms = answer.and_then(|index| messages.get(index)?.timestamp_ms);
-        // What is older than the last call does not answer it.
+        // A message older than the last call does not answer it.
         let lived = lived.zip(answer).filter(|_| answered_ms.is_none() || answered_ms >= self.time());
         let rhythm = self.rhythm;
         if let Some((of, _)) = &lived {

@@ -1,6 +1,6 @@
 //! The sticky schedule: a fold over the transcript that edits old messages in batches, when that pays.
 //!
-//! What is decided at a call depends on the messages before it alone, so the same transcript gives the same bytes after a
+//! A decision depends on the messages before it alone, so the same transcript gives the same bytes after a
 //! restart, and an edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent
 //! with what was decided for it. The fold holds no clock and no text.
 
@@ -35,7 +35,7 @@ const REFUSED_GROWTH: f64 = 1.15;
 /// The decision for a call. The limits of then hold until its answer is taken in.
 #[derive(Clone, Copy, Debug)]
 struct Next {
-    /// How many messages stand before its answer.
+    /// Number of messages before its answer.
     at: usize,
     arithmetic: Arithmetic,
     sent: Size,
@@ -51,7 +51,7 @@ pub struct Sticky {
     policy: Policy,
     limits: Limits,
     account: Account,
-    /// What no batch changes stands in an [`Arc`]: a batch is tried out on a copy of the fold.
+    /// The parts that no batch changes stand in an [`Arc`]: a batch is tried out on a copy of the fold.
     held: Arc<Vec<Held>>,
     ledger: Ledger,
     lines: Lines,
@@ -69,7 +69,7 @@ pub struct Sticky {
     spent: f64,
     /// The call that was planned last: its answer tells that it was made.
     next: Option<Next>,
-    /// What carrying has to cost before a batch is worked out again that could not pay for itself.
+    /// The cost of carrying before a batch is worked out again that could not pay for itself.
     refused: f64,
 }
 
@@ -101,7 +101,7 @@ impl Sticky {
         }
     }
 
-    /// How many messages it took in.
+    /// Number of messages it took in.
     #[must_use]
     pub fn len(&self) -> usize {
         self.held.len()
@@ -113,17 +113,17 @@ impl Sticky {
         self.len() == 0
     }
 
-    /// What the reports so far teach.
+    /// The lessons of the reports so far.
     pub fn calibration(&mut self) -> &mut Calibration {
         &mut self.calibration
     }
 
-    /// What is known of the provider's cache.
+    /// The provider's cache, as far as it is known.
     pub fn watch(&mut self) -> &mut CacheWatch {
         &mut self.watch
     }
 
-    /// What is sent at the call that would follow `transcript`, the least that could be, and why; with the last of the
+    /// The account of the call that would follow `transcript`, the least that could be, and why; with the last of the
     /// calls that were taken in.
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic, Option<Played>) {
         let mut last = None;
@@ -140,7 +140,7 @@ impl Sticky {
         (plan, floor, Arithmetic { frontier, ..arithmetic }, last)
     }
 
-    /// What layer 4 leaves, or would leave.
+    /// The tokens that layer 4 leaves, or would leave.
     fn floor(&mut self) -> Size {
         if self.limits.overflow == Overflow::Shrink {
             return self.account.sent();
@@ -155,7 +155,7 @@ impl Sticky {
         floor
     }
 
-    /// How prompts are estimated now.
+    /// The estimate of prompts now.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         self.calibration.estimate()
@@ -174,7 +174,7 @@ impl Sticky {
                     Some(next) => self.take_decided(next.arithmetic),
                     None => self.decide(message),
                 };
-                // What came late was not known yet when this call was planned.
+                // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
                     self.catch_up(transcript);
                 }

@@ -1,4 +1,4 @@
-//! Whether the frontier moves at the next call, and what that costs and saves.
+//! Decides if the frontier moves at the next call, by what that costs and saves.
 
 use super::Sticky;
 use crate::context::layers::{Overflow, images};
@@ -13,7 +13,7 @@ const MIN_GROWTH_SHARE: f64 = 0.03;
 const MIN_GROWTH_SHARE_PAST_HIGH_WATER: f64 = 0.1;
 
 impl Sticky {
-    /// Whether the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its
+    /// True if the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its
     /// length.
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
@@ -35,7 +35,7 @@ impl Sticky {
         self.policy.waters.low * waters_window(self.limits.context_window)
     }
 
-    /// What the next call decides, and the fold after that where it moves.
+    /// The decision of the next call, and the fold after it where it moves.
     pub(super) fn next_step(&self) -> (Arithmetic, Option<Box<Self>>) {
         let arithmetic = self.weigh();
         if arithmetic.verdict.moves() { self.worked_out(arithmetic) } else { (arithmetic, None) }
