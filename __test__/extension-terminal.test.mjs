@@ -26,9 +26,9 @@ const CALLS = 11;
 const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 /** pi draws its screen a little before it listens, and its completions a little after a key. */
 const SETTLE_MS = 1_000;
-/** How long a letter takes to appear where pi listens. */
+/** The time that a letter takes to appear where pi listens. */
 const ECHO_MS = 5_000;
-/** How long a screen may take to say what is waited for. */
+/** The time that a screen may take to say what is waited for. */
 const PATIENCE_MS = 60_000;
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-terminal-"));

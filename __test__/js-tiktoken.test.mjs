@@ -17,7 +17,7 @@ const NAMES = ["gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o2
 /** js-tiktoken takes a third of a second to read its ranks: once for each encoding. */
 const theirEncodings = Object.fromEntries(NAMES.map((name) => [name, theirs.getEncoding(name)]));
 
-/** What a call gives, or the message of what it throws. */
+/** The outcome of a call, or the message of what it throws. */
 function outcome(call) {
   try {
     return call();

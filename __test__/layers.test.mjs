@@ -188,7 +188,7 @@ test("an excluded tool's results are never touched", async () => {
 
 const thought = { type: "thinking", thinking: "hm", thinkingSignature: '{"id":"rs_1"}' };
 
-/** What is left of an old message's content when a newer one thinks too. */
+/** The rest of an old message's content when a newer one thinks too. */
 async function contentBesideNewer(content, more) {
   const old = { role: "assistant", content: [thought, ...content], stopReason: "stop", ...more };
   const newer = { ...old, content: [thought, { type: "text", text: "done" }] };

@@ -1,4 +1,4 @@
-// What importing the package loads: next to nothing, and each part when it is first used; and what each path exports.
+// Importing the package loads next to nothing, and each part when it is first used; and what each path exports.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -16,7 +16,7 @@ const run = (script) =>
 
 /** Calls of the short run; `node --expose-gc bench/memory.mjs` makes a million. */
 const CALLS = 30_000;
-/** What may stay resident after them. */
+/** Most that may stay resident after them. */
 const GROWTH_MB = 8;
 
 test(`${CALLS} calls leave at most ${GROWTH_MB} MB behind`, (t) => {

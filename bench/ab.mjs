@@ -109,7 +109,7 @@ function accessOf(flags, server) {
   return { baseUrl: `${server.baseUrl}${path}`, keyVariable: "none" };
 }
 
-/** What is the same in all of a run; a run cannot go on with other ones. */
+/** The settings that are the same in all of a run; a run cannot go on with other ones. */
 function settingsOf(flags) {
   const { here, missing } = languagesHere(flags.languages?.split(","));
   for (const name of missing) console.log(`Without the tasks in ${name}: its interpreter is not here.`);

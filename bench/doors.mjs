@@ -1,4 +1,4 @@
-// What the other front doors cost: appending to and reading from a history of a million rows, the guard, recall.
+// Measures the other front doors: appending to and reading from a history of a million rows, the guard, recall.
 // `node bench/doors.mjs [ROWS]`; times are medians and 99th percentiles of this run.
 
 import { mkdtempSync, rmSync, statSync } from "node:fs";

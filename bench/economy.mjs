@@ -1,4 +1,4 @@
-// What policies cost and what they keep, and where our own settings stand between them:
+// Measures what policies cost and what they keep, and where our own settings stand between them:
 // `npm run bench:economy [-- SESSION…]`. Prints the table, writes bench/results/economy.json and economy.svg.
 // With `--public` the sessions are public recordings at pinned commits, and the files are economy-public.json and .svg.
 // `--before FILE` draws the policies of an earlier economy*.json beside today's; `--worst` adds the session of each agent

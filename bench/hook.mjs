@@ -1,4 +1,4 @@
-// How long a call of the hook takes and for how long it holds the main thread, against JSON.stringify of the same
+// Measures how long a call of the hook takes and for how long it holds the main thread, against JSON.stringify of the same
 // messages in the same round: `npm run bench:hook [-- SESSION]`. Warm is the same transcript again, grown one with one
 // message more than at the call before, cold one of new objects for a new hook. The processor's caches hold what
 // stringify left in them, as they would hold anything but the messages in a host; the garbage of making new objects is

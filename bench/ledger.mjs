@@ -1,4 +1,4 @@
-// How well calls are predicted: `npm run bench:ledger [-- SESSION…]`. Of each session as it was recorded, and played again
+// Measures how well calls are predicted: `npm run bench:ledger [-- SESSION…]`. Of each session as it was recorded, and played again
 // in the closed loop, with the hook at work: estimated against reported prompts, and the cache reads to be expected
 // against those that were reported. With `--public` the sessions are public recordings at pinned commits.
 

@@ -1,4 +1,4 @@
-// What the hook is worth in live use: recorded sessions played in the closed loop, each against providers of many sizes,
+// Measures what the hook is worth in live use: recorded sessions played in the closed loop, each against providers of many sizes,
 // and how long calls over long lists take. `npm run bench:live -- [--only calls|reach|compacted|lies|speed] SESSION…` prints the
 // tables; all of them together are written to bench/results/live.json. `calls` prints each call of each session.
 

@@ -1,4 +1,4 @@
-// What answers need of what was said before, and how much of it is in view under each policy, offline and without a key:
+// Measures what answers need of what was said before, and how much of it is in view under each policy, offline and without a key:
 // `npm run bench:needs [-- SESSION or FOLDER…]`. Without any the sessions are public recordings at pinned commits, and the
 // table is written to bench/results/needs-public.json. A file NAME.diff beside NAME.jsonl is the session's last diff.
 

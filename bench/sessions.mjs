@@ -1,4 +1,4 @@
-// How fast sessions are, what they take, and what survives: `npm run bench:sessions`. Named parts alone:
+// Measures how fast sessions are, what they take, and what survives: `npm run bench:sessions`. Named parts alone:
 // `npm run bench:sessions -- memory sqlite rolling stalls postgres crashes`. `--rows 10000000` is how far Postgres is filled,
 // `--searchable 1000000` how far with its index of words; `--kills 1000 --restarts 100` how often something is ended.
 import { parseArgs } from "node:util";

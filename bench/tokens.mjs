@@ -1,4 +1,4 @@
-// How fast texts are counted, encoded and decoded through Node, against the others on npm in the same run:
+// Measures how fast texts are counted, encoded and decoded through Node, against the others on npm in the same run:
 // `npm run bench:tokens [-- --session FILE --rounds N --only CORPUS --encoding NAME]`. Contenders are installed from
 // `bench/package.json` and take turns; medians and spreads are printed and written to `bench/results/tokens.json`, a chart
 // beside it. Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.

@@ -1,4 +1,4 @@
-// How fast vocabularies from files are loaded and counted by, beside the other libraries that read the same files, as one
+// Measures how fast vocabularies from files are loaded and counted by, beside the other libraries that read the same files, as one
 // Markdown table: `npm run bench:vocabularies [-- --session FILE --rounds N]`. Needs `npm run install:nested`, which brings
 // the files and the npm packages; Python's `tokenizers` is installed by pip. Each library is measured alone in a process.
 

@@ -25,7 +25,7 @@ await manager.getOrCreateContext(
 manager.setMetadata(SESSION, { goal: GOAL });
 await manager.addMessage(SESSION, { role: "user", content: GOAL });
 
-/** What the session knows, in one text: all that a component can decide by. */
+/** The session's knowledge, in one text: all that a component can decide by. */
 async function known() {
   const messages = await manager.getMessages(SESSION);
   return messages.map(({ content }) => content).join("\n");

@@ -18,7 +18,7 @@ const START_MS = Date.UTC(2026, 8, 14, 8, 42, 17);
 /** Time to the first token of an answer, and per token of it. */
 const LATENCY_MS = 1_400;
 const TOKEN_MS = 14;
-/** How long a tool takes. */
+/** The time that a tool takes. */
 const TOOL_MS = 90;
 
 let clock = START_MS;

@@ -61,7 +61,7 @@ const MAX_AGE_MS = { streaming: 3_600_000, idle: 1_800_000 };
 const IDLE_CHANCE = 0.15;
 const LEAST_SAVED_DOLLARS = 0.05;
 
-/** What usage costs: pi's own rule. */
+/** The cost of usage: pi's own rule. */
 export function costOf(model, usage) {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   let [rates, passed] = [model.cost, -1];

@@ -31,7 +31,7 @@ export function spentOn(calls, prices) {
 }
 
 /**
- * What `calls` add up to. A miss is a call of the agent that found less in the cache than the one before it had sent;
+ * The sums of `calls`. A miss is a call of the agent that found less in the cache than the one before it had sent;
  * `last` is that of the task before.
  */
 export function billOf(calls, prices, last) {

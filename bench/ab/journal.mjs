@@ -1,4 +1,4 @@
-// What a run has settled so far, on disk: its settings, which cannot change once it has begun, and one line per task.
+// The settled part of a run, on disk: its settings, which cannot change once it has begun, and one line per task.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 /** A mistake of the user's, told in one sentence. */
 export class UsageError extends Error {}
 
-/** What stops a run and is no mistake of the program's: a provider or a pi that fails. It can go on later. */
+/** A failure that stops a run and is no mistake of the program's: a provider or a pi that fails. It can go on later. */
 export class RunFailure extends Error {}
 
 /** The run in `folder`. */

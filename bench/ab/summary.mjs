@@ -1,4 +1,4 @@
-// What the records of a run say: each arm's success and bill, and how far arms differ on the same tasks.
+// Sums up the records of a run: each arm's success and bill, and how far arms differ on the same tasks.
 
 import { ARMS } from "./arms.mjs";
 import {
@@ -128,7 +128,7 @@ function verdictOf({ low, high }, margin) {
   return high < 0 ? "worse" : "open";
 }
 
-/** What a run of this size can show, before it begins. */
+/** The least difference that a run of this size can show, before it begins. */
 export function planOf({ margin, effect, ...settings }) {
   const tasks = plannedTasks(settings);
   const differing = Math.max(ASSUMED_DIFFERING, effect);

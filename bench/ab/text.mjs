@@ -5,7 +5,7 @@ import { ASSUMED_DIFFERING, planOf } from "./summary.mjs";
 
 const ARM_HEADS = ["arm", "solved", "steps", "prompt", "cached", "output", "dollars", "misses", "refused"];
 
-/** What is about to be run, and what it can show. */
+/** The run that is about to begin, and what it can show. */
 export function planText(settings) {
   const { arms, sessions, languages, margin, effect } = settings;
   const { tasks, power, forEffect, forMargin, differing } = planOf(settings);

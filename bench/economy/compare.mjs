@@ -84,7 +84,7 @@ const HEADS = [
   "blind edits",
 ];
 
-/** What the columns mean, under the tables. */
+/** The meaning of the columns, under the tables. */
 const LEGEND = `tokens       as the provider counts, estimated from the recorded usage
 $ prefix     input dollars where the cache keeps any unchanged beginning; $ breakpoint: where it keeps whole requests only
 $ re-reads   the dearer of both, and what it costs to read again what an edit needed and no longer saw

@@ -1,4 +1,4 @@
-// What one of our settings lost over a session, and why: for each blind edit, which message had shown the line last, by
+// Finds what one of our settings lost over a session, and why: for each blind edit, which message had shown the line last, by
 // which rule it went, and how many calls before.
 
 import { editsIn } from "../../lib/cli/replay.mjs";
@@ -81,7 +81,7 @@ function isWorse(rates, than) {
   return rates.recall < than.recall;
 }
 
-/** Which agent recorded it: by the format, and where that says nothing by the models that answered. */
+/** The agent that recorded it: by the format, and where that says nothing by the models that answered. */
 function agentOf(session) {
   const { format } = session;
   if (format !== "messages") return format;

@@ -1,4 +1,4 @@
-// What a policy costs and what it keeps, over one recorded session: dollars under both cache models, and how much of
+// Measures what a policy costs and what it keeps, over one recorded session: dollars under both cache models, and how much of
 // what the assistant went on to use was still in front of it.
 
 import { Recording } from "../../lib/cli/recording.mjs";

@@ -67,7 +67,7 @@ function userTokens(message) {
   return message.role === "user" ? counting.countTokens(message) : 0;
 }
 
-/** What an identifier looks like: `cjk`, `path`, `word` or `name`. */
+/** The look of an identifier: `cjk`, `path`, `word` or `name`. */
 export function kindOf(identifier) {
   if (CJK_START.test(identifier)) return "cjk";
   if (identifier.includes("/")) return "path";

@@ -3,7 +3,7 @@
 import { editsIn } from "./lines.mjs";
 import { kindOf } from "./versions.mjs";
 
-/** How often each thing stands in the request at hand; `of(version)` names the things a version shows. */
+/** Counts how often each thing stands in the request at hand; `of(version)` names the things a version shows. */
 export class Visible {
   #of;
   #counts = new Map();

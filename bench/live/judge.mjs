@@ -1,4 +1,4 @@
-// What went wrong at a call of the closed loop: an estimate that is off, a request over the window that was not reported,
+// Judges a call of the closed loop: an estimate that is off, a request over the window that was not reported,
 // bytes of the last request that changed although the schedule waits, messages given up with room left.
 
 import native from "../../lib/native/native.js";
@@ -9,7 +9,7 @@ const CONTEXT_RATIO = 0.75;
 /** Of a larger window the waters are shares of this many tokens: a token costs the same in any. */
 const WATERS_WINDOW = 200_000;
 
-/** How far an estimate may be off, as a share, once there were reports to learn from. */
+/** Most that an estimate may be off, as a share, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
 /** From the third call on the provider's own reports have taught enough; calls that fail or are refused report nothing. */
 const CALLS_TO_TEACH = 2;

@@ -11,7 +11,7 @@ const FRAME_TOKENS = 4;
 /** Tokens of one image where nothing else is said. */
 const IMAGE_TOKENS = 1200;
 
-/** What Anthropic's API reports as uncached beside a prompt that is written to the cache. */
+/** Tokens that Anthropic's API reports as uncached beside a prompt that is written to the cache. */
 const UNCACHED_TOKENS = 3;
 
 /** Dollars of an output token, in input tokens: that of the Claude models. */

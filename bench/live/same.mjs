@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 
 const FIELDS = ["role", "toolCallId", "toolName", "isError", "command", "output", "summary"];
 
-/** How many messages at the beginning of two requests are the same. */
+/** The number of messages at the beginning of two requests that are the same. */
 export function commonRun(some, others) {
   const end = Math.min(some.length, others.length);
   let at = 0;

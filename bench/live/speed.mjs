@@ -1,4 +1,4 @@
-// How long calls over long lists take: first calls of several shapes, a call with two new messages, a host that clones, many
+// Measures calls over long lists: first calls of several shapes, a call with two new messages, a host that clones, many
 // agents on one hook; and the memory that a message takes.
 // A first call runs in a process of its own, which is stopped when it takes too long.
 

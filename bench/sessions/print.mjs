@@ -1,4 +1,4 @@
-// How the figures of the session benches are printed.
+// Prints the figures of the session benches.
 
 export const print = (name, value) => console.log(`${name.padEnd(62)} ${value}`);
 export const rate = (count, ms) => Math.round(count / (ms / 1000)).toLocaleString("en");

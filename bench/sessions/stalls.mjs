@@ -1,4 +1,4 @@
-// How long the main thread is held while a file of 64 MB is opened, read, searched and listed: the longest turn of the event
+// Measures how long the main thread is held while a file of 64 MB is opened, read, searched and listed: the longest turn of the event
 // loop during each call, by the clock and by the thread's CPU time, the least of some runs: other processes hold it too.
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

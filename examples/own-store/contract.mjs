@@ -1,4 +1,4 @@
-// What every store of sessions must do, as cases any test runner can run: against a host's own store, here against a file of JSON
+// The contract of every store of sessions, as cases any test runner can run: against a host's own store, here against a file of JSON
 // lines, and in the tests against SQLite and Postgres. Looks at a store through its interface (lib/sessions/store/store.d.ts) alone.
 import assert from "node:assert/strict";
 import { changes } from "./contract-changes.mjs";

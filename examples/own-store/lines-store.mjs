@@ -36,7 +36,7 @@ export class LinesStore {
     const now = Date.now();
     this.#write(`${JSON.stringify({ now, operations })}\n`);
     const outcomes = operations.map((operation) => this.#change(operation, now));
-    // What is gone must not stand in the file.
+    // A message that is gone must not stand in the file.
     const forgets = ({ kind, forget }) => kind === "clear" || kind === "delete" || forget === true;
     if (operations.some(forgets)) this.#compact();
     return outcomes;

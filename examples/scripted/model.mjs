@@ -17,7 +17,7 @@ export const scriptedModel = {
   maxTokens: 64_000,
 };
 
-/** How long a provider keeps a prompt in its cache. Anthropic's default, in milliseconds. */
+/** The time that a provider keeps a prompt in its cache. Anthropic's default, in milliseconds. */
 const CACHE_TTL_MS = 300_000;
 /** Tokens after the last cache breakpoint, which no cache covers. As seen in Anthropic's usage. */
 const UNCACHED_TOKENS = 3;

@@ -3,7 +3,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 
-/** What was built, installed or recorded; it is neither listed nor searched. */
+/** Folders of what was built, installed or recorded; it is neither listed nor searched. */
 const SKIPPED = /^(\.git|node_modules|target|package-lock\.json|Cargo\.lock|.*\.(node|jsonl))$/;
 /** Longest output of one call, in UTF-16 units; pi's own read tool stops at 50 KB. */
 const MAX_OUTPUT_CHARS = 50_000;

@@ -30,7 +30,7 @@ class Conversation {
   /** The list of the last call, and the values that each message of it was read from. */
   #list = [];
   #values = [];
-  /** What was last found to be shared: looking for the conversation that a list goes on in tells what is new in it, too. */
+  /** The last shared part that was found: looking for the conversation that a list goes on in tells what is new in it, too. */
   #found;
   /** The edited messages by position, and the last answer: what it was asked by, its plan and the edited list. */
   #made = [];
@@ -49,7 +49,7 @@ class Conversation {
     this.target = this.#list;
     /** True if the host hands in copies: then messages are compared by what they hold. */
     this.isCloned = false;
-    /** Whether a model has ever answered in it: then its encoding stays. */
+    /** True if a model has ever answered in it: then its encoding stays. */
     this.isAnswered = false;
   }
 
@@ -148,7 +148,7 @@ class Conversation {
     return { at, removed, inserted, added: kept > 0 ? list.length - end : list.length - at - inserted };
   }
 
-  /** How many messages `list` opens with that `old` has, the list that calls under way bring it to. */
+  /** The number of messages that `list` opens with as `old` does, the list that calls under way bring it to. */
   sharedWith(list, old = this.target) {
     const found = this.#found;
     if (found?.list === list && found.old === old && found.isCloned === this.isCloned) return found.shared;
@@ -160,7 +160,7 @@ class Conversation {
     return shared;
   }
 
-  /** Whether the host changed the message at `index` in place since it was read. */
+  /** True if the host changed the message at `index` in place since it was read. */
   #isChanged(index) {
     const values = this.#values[index];
     return values !== undefined && isStale(values, this.#list[index]);

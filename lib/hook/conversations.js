@@ -157,7 +157,7 @@ function isAnswer(message) {
   return message?.role === "assistant";
 }
 
-/** Whether a model has answered by then, though a compaction may have taken the answer away. */
+/** True if a model has answered by then, though a compaction may have taken the answer away. */
 function followsAnswer(message) {
   return isAnswer(message) || message?.role === "compactionSummary";
 }

@@ -96,7 +96,7 @@ class Hook {
     });
   }
 
-  /** What would be done to `messages`, and why; undefined if `call` was cancelled. Every message has an edit of its own. */
+  /** The edits that `messages` would get, and their reasons; undefined if `call` was cancelled. Every message has an edit of its own. */
   planFor(messages, call, byMessage = true) {
     const terms = this.#terms(byMessage);
     return this.#inTurn(messages, async (conversation, list) => {

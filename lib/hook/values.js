@@ -5,7 +5,7 @@
 /** A property by which our recordings say that a message never changes: no value of it is kept to compare it with. */
 const SETTLED = Symbol("settled");
 
-/** What is read of a message beside its content, by role. */
+/** Fields that are read of a message beside its content, by role. */
 const FIELDS = {
   __proto__: null,
   user: [],
@@ -67,7 +67,7 @@ function isNext(value) {
   return next === value || Object.is(next, value);
 }
 
-/** Whether the host changed a message in place since these values were read from it. */
+/** True if the host changed a message in place since these values were read from it. */
 function isStale(values, message) {
   if (values.length === 0) return false;
   [known, at] = [values, 0];

@@ -82,7 +82,7 @@ export class Invariants {
       yield `lost: ${lost} messages with room left, whole ${whole}; ${figures}`;
   }
 
-  /** How far the estimate may be off, as a share. */
+  /** Most that the estimate may be off, as a share. */
   #allowed(record) {
     const { shown, last } = this.#reports.get(record.model) ?? NO_REPORTS;
     const blur = (UNLEARNED_ERROR * LEARNED_TOKENS) / (LEARNED_TOKENS + shown);

@@ -15,7 +15,7 @@ export const rulesOf = {
 };
 
 /**
- * What the provider would object to, as `rule: subject`, sorted.
+ * The provider's objections, as `rule: subject`, sorted.
  *
  * @param unedited the body of the same request without the hook; rules that compare say nothing without it
  */

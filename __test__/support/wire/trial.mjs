@@ -42,7 +42,7 @@ export class Trial {
   }
 }
 
-/** What was tried, for a line in the test's report. */
+/** The trial in words, for a line in the test's report. */
 export class Tally {
   bodies = 0;
   changed = 0;

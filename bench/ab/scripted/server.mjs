@@ -13,7 +13,7 @@ export const SCRIPTED_PRICES = { input: 5, output: 25, cacheRead: 0.5, cacheWrit
 
 /** Code units of one of its tokens. */
 const UNITS_PER_TOKEN = 4;
-/** What Anthropic's API reports as uncached beside a prompt that is written to the cache. */
+/** Tokens that Anthropic's API reports as uncached beside a prompt that is written to the cache. */
 const UNCACHED_TOKENS = 3;
 
 /**
@@ -60,7 +60,7 @@ export async function startScripted({ seed, languages, window = Number.POSITIVE_
   };
 }
 
-/** What was sent, cached and billed, by the folder the agent works in. */
+/** The tokens that were sent, cached and billed, by the folder the agent works in. */
 class Books {
   calls = [];
   #window;
