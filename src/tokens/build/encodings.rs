@@ -51,10 +51,10 @@ pub(crate) fn write(folder: &Path) {
             vocabularies.push(key);
             number
         });
-        let special: Vec<(u32, String)> = special.into_iter().collect();
+        let special: String = special.into_iter().map(|(id, text)| format!("{id} {text}\n")).collect();
         let _ = writeln!(
             rows,
-            "    Tokenizer {{ name: {name:?}, vocabulary: &VOCABULARY_{number}, special: &{special:?}, loaded: None }},"
+            "    Tokenizer {{ name: {name:?}, vocabulary: &VOCABULARY_{number}, special: Special::of({special:?}), loaded: None }},"
         );
     }
     let _ = writeln!(code, "pub(super) const VOCABULARIES: usize = {};", vocabularies.len());

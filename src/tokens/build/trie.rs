@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::packing::{BASE_BITS, LABEL_BITS, LEAF, NO_BYTE, TOKEN};
+use crate::packing::{BASE_BITS, LABEL_BITS, LEAF, LONGEST_TAIL, NO_BYTE, TAIL_BITS, TAIL_HEAD, TOKEN};
 
 /// A label no UTF-8 text can ask for, on units that are not children.
 const NOT_A_CHILD: u32 = NO_BYTE as u32;
@@ -38,7 +38,9 @@ pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
     }
     while let Some((unit, label, range, depth)) = pending.pop() {
         let id = sorted.get(range.start).filter(|(bytes, _)| bytes.len() == depth).map(|&(_, id)| id);
-        if let (&[(bytes, id)], true) = (&sorted[range.clone()], id.is_none()) {
+        if let (&[(bytes, id)], true) = (&sorted[range.clone()], id.is_none())
+            && bytes.len() - depth <= LONGEST_TAIL
+        {
             ends.push((id, unit, label, &bytes[depth..]));
             continue;
         }
@@ -66,7 +68,7 @@ pub(crate) fn build(tokens: &BTreeMap<Vec<u8>, u32>) -> Trie {
     let mut tails = Vec::new();
     for (id, unit, label, tail) in ends {
         layout.units[unit] = LEAF | (tails.len() as u32) << LABEL_BITS | label;
-        tails.extend((id << 8 | tail.len() as u32).to_le_bytes());
+        tails.extend(&(id << TAIL_BITS | tail.len() as u32).to_le_bytes()[..TAIL_HEAD]);
         tails.extend(tail);
     }
     // A tail is read eight bytes at a time.

@@ -31,10 +31,10 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
 
 /// The halves of a token and the length of the right one.
 fn split(halves: (u32, u32), right_len: usize) -> [u8; packing::SPLIT_BYTES] {
+    let mut bytes = [0; packing::SPLIT_BYTES];
     let word = u64::from(halves.0)
         | u64::from(halves.1) << packing::ID_BITS
-        | (right_len as u64) << (2 * packing::ID_BITS);
-    let mut bytes = [0; packing::SPLIT_BYTES];
+        | (right_len.min(packing::LONG_RIGHT) as u64) << (2 * packing::ID_BITS);
     bytes.copy_from_slice(&word.to_le_bytes()[..packing::SPLIT_BYTES]);
     bytes
 }
@@ -57,11 +57,11 @@ fn halves(bytes: &[u8], id: u32, ids: &HashMap<&[u8], u32>) -> (u32, u32) {
     }
 }
 
-/// Two bits per pair in one of some thousand words: most pairs that never merge are known from one load.
+/// Three bits per pair in one of some thousand words: most pairs that never merge are known from one load.
 fn pair_filter(pairs: &[(u32, u32)]) -> Vec<u8> {
     /// Pairs to a word of 64 bits, at most: then one pair in some thirty that never merges passes.
     const PAIRS_PER_WORD: usize = 8;
-    let mut words = vec![0u64; (pairs.len() / PAIRS_PER_WORD).next_power_of_two()];
+    let mut words = vec![0u64; pairs.len().div_ceil(PAIRS_PER_WORD)];
     for &(left, right) in pairs {
         let (word, bits) = packing::filter(packing::pair(left, right), words.len());
         words[word] |= bits;

@@ -41,8 +41,9 @@ impl Ends {
         self.places.get(..self.count).unwrap_or_default()
     }
 
-    /// Finds the ends of the next pieces from `at` on: at least one, if there is text left.
-    #[inline(always)]
+    /// Finds the ends of the next pieces from `at` on: at least one, if there is text left. One copy of all scanners serves
+    /// every caller, who asks once in a few hundred pieces.
+    #[inline(never)]
     pub(crate) fn find(&mut self, scanner: Scanner, vocabulary: &Vocabulary, text: &[u8], at: usize) {
         self.count = 0;
         if self.places.len() > BATCH + BLOCK {

@@ -12,7 +12,9 @@
 //! bridges       character boundaries that some token crosses
 //! ```
 
-use super::packing::{self, BASE_BITS, LABEL_BITS, LEAF, LONGEST_TOKEN, NO_BYTE, SPLIT_BYTES, TOKEN};
+use super::packing::{
+    self, BASE_BITS, LABEL_BITS, LEAF, LONG_RIGHT, LONGEST_TOKEN, NO_BYTE, SPLIT_BYTES, TAIL_HEAD, TOKEN,
+};
 
 /// The places of the arrays of some ranks.
 pub(crate) struct Tables {
@@ -77,9 +79,36 @@ impl Laid {
     /// The two tokens whose merge makes `token`; a single byte is its own two halves.
     #[inline(always)]
     pub(crate) fn halves(&self, token: Token) -> (Token, Token) {
-        let split = u64_at(self.tables.splits, token.id as usize * SPLIT_BYTES);
-        let ((left, right), right_len) = (packing::halves(split), packing::right_len(split));
+        let split = self.split(token.id);
+        let (left, right) = packing::halves(split);
+        let right_len = match packing::right_len(split) {
+            LONG_RIGHT => self.len(right),
+            len => len,
+        };
         (Token { id: left, len: token.len.saturating_sub(right_len) }, Token { id: right, len: right_len })
+    }
+
+    #[inline(always)]
+    fn split(&self, id: u32) -> u64 {
+        u64_at(self.tables.splits, id as usize * SPLIT_BYTES)
+    }
+
+    /// The length of a token, added up of its halves.
+    #[cold]
+    fn len(&self, mut id: u32) -> usize {
+        let mut len = 0;
+        loop {
+            let split = self.split(id);
+            let (left, right) = packing::halves(split);
+            if left == id {
+                return len + 1;
+            }
+            len += match packing::right_len(split) {
+                LONG_RIGHT => self.len(right),
+                len => len,
+            };
+            id = left;
+        }
     }
 
     /// Appends the bytes of a token: its halves, their halves, down to single bytes. False for an id that is no token's.
@@ -96,7 +125,7 @@ impl Laid {
                 let Some(&next) = depth.checked_sub(1).and_then(|top| waiting.get(top)) else { return true };
                 (id, depth) = (next, depth - 1);
             } else {
-                let (left, right) = packing::halves(u64_at(self.tables.splits, id as usize * SPLIT_BYTES));
+                let (left, right) = packing::halves(self.split(id));
                 // An id without halves that is no byte is a gap.
                 let Some(place) = waiting.get_mut(depth).filter(|_| left != id) else { return false };
                 *place = right;
@@ -220,10 +249,10 @@ impl Laid {
     /// The id and length of a tail, and its bytes with whatever follows.
     #[inline(always)]
     fn tail(&self, at: u32) -> (Token, &'static [u8]) {
-        let head = self.tables.trie_tails.get(at as usize..).and_then(|rest| rest.split_first_chunk());
-        let Some((&head, tail)) = head else { return (Token { id: u32::MAX, len: 0 }, &[]) };
-        let head = u32::from_le_bytes(head);
-        (Token { id: head >> LABEL_BITS, len: (head & ((1 << LABEL_BITS) - 1)) as usize }, tail)
+        let entry = self.tables.trie_tails.get(at as usize..).unwrap_or_default();
+        let Some(&head) = entry.first_chunk() else { return (Token { id: u32::MAX, len: 0 }, &[]) };
+        let (id, len) = packing::tail_of(u32::from_le_bytes(head));
+        (Token { id, len }, entry.get(TAIL_HEAD..).unwrap_or_default())
     }
 
     /// Reads every table once, in order, which the processor can do ahead. The first count of a text looks them up in no

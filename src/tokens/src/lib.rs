@@ -8,7 +8,7 @@
 //! 3. `merge` encodes the others by walking the trie of `vocabulary` and checking neighbours, without merging.
 //!
 //! All tables are laid out by the build script and read in place (the widths of their fields are in `packing`), shared
-//! between threads and processes: 1.7 MB for cl100k_base, 3.4 for o200k_base and o200k_harmony, 0.9 for p50k_base,
+//! between threads and processes: 1.5 MB for cl100k_base, 2.9 for o200k_base and o200k_harmony, 0.7 for p50k_base,
 //! p50k_edit and r50k_base. What a thread keeps between calls is bounded, for each of these vocabularies that it uses:
 //! 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, 1 MB for spans, 1 MB for the tokens of pieces to 15
 //! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 128 KB of which tokens may meet, 1 MB of
@@ -60,6 +60,7 @@ mod paired;
 mod pattern;
 mod simd;
 mod spans;
+mod special;
 mod utf16;
 mod vocabulary;
 
@@ -76,6 +77,7 @@ use self::{
     added::Part,
     encodings::{TOKENIZERS, VOCABULARIES},
     load::Loaded,
+    special::Special,
     vocabulary::Vocabulary,
 };
 pub use self::{
@@ -90,6 +92,7 @@ mod encodings {
         Tokenizer,
         laid::{Laid, Tables},
         pattern::Pattern,
+        special::Special,
         vocabulary::{Vocabulary, Words},
     };
 
@@ -126,8 +129,7 @@ const KEPT_BUFFER_BYTES: usize = 1 << 20;
 pub struct Tokenizer {
     name: &'static str,
     vocabulary: &'static Vocabulary,
-    /// By id.
-    special: &'static [(u32, &'static str)],
+    special: Special,
     /// Of one that was read from a file.
     loaded: Option<&'static Loaded>,
 }
@@ -160,8 +162,8 @@ impl Tokenizer {
 
     /// The special tokens, by id. No function here makes one of text: a caller who wants them cuts the text around them.
     #[must_use]
-    pub fn special_tokens(&self) -> &'static [(u32, &'static str)] {
-        self.special
+    pub fn special_tokens(&self) -> &[(u32, &'static str)] {
+        self.special.tokens()
     }
 
     /// Tokens of `text`, exactly as tiktoken's `encode_ordinary` counts them.
@@ -307,7 +309,7 @@ impl Tokenizer {
     pub fn decode_with<T>(&self, tokens: &[u32], take: impl FnOnce(&[u8]) -> T) -> Result<T, UnknownToken> {
         self.with_kept(|kept| {
             let spelled = kept.spelled.get_or_insert_with(|| encode::Spelled::new(self.vocabulary));
-            let result = spelled.decode(self.vocabulary, tokens, |id| self.special_text(id), &mut kept.text);
+            let result = spelled.decode(self.vocabulary, tokens, |id| self.special.text(id), &mut kept.text);
             match result {
                 Ok(()) => Ok(take(&kept.text)),
                 Err(position) => Err(UnknownToken {
@@ -318,11 +320,6 @@ impl Tokenizer {
                 }),
             }
         })
-    }
-
-    fn special_text(&self, id: u32) -> Option<&'static str> {
-        let at = self.special.binary_search_by_key(&id, |&(known, _)| known).ok()?;
-        self.special.get(at).map(|&(_, text)| text)
     }
 
     /// Runs `task` with what this thread keeps of the vocabulary. It is taken out meanwhile, so a panic leaves nothing

@@ -1,23 +1,32 @@
 //! Packs ids, lengths and hashes into the words of the tables; shared by the build script that lays the tables
 //! out and the code that reads them, so that the widths are written once.
 
+use std::collections::HashMap;
+
 /// Bits of a token id.
 pub(crate) const ID_BITS: u32 = 18;
 /// Bits of a token's length in bytes.
 pub(crate) const LEN_BITS: u32 = 8;
 /// The longest token's bytes.
 pub(crate) const LONGEST_TOKEN: usize = 128;
-/// Bytes of an entry of the splits.
-pub(crate) const SPLIT_BYTES: usize = 6;
+/// Bytes of an entry of the splits, and bits of the right half's length in it: the longer ones, one in 300, are added up
+/// of their halves.
+pub(crate) const SPLIT_BYTES: usize = 5;
+const RIGHT_LEN_BITS: u32 = 4;
+pub(crate) const LONG_RIGHT: usize = (1 << RIGHT_LEN_BITS) - 1;
 /// Bits of a trie unit's label, and of the place or id beside it.
 pub(crate) const LABEL_BITS: u32 = 8;
 pub(crate) const BASE_BITS: u32 = 30 - LABEL_BITS;
+/// Bytes before a tail, which hold its token's id and its length; longer tails are nodes of the trie.
+pub(crate) const TAIL_HEAD: usize = 3;
+pub(crate) const TAIL_BITS: u32 = 8 * TAIL_HEAD as u32 - ID_BITS;
+pub(crate) const LONGEST_TAIL: usize = (1 << TAIL_BITS) - 1;
 
 const _: () = assert!(LONGEST_TOKEN < 1 << LEN_BITS, "a length fits its bits");
-const _: () = assert!(2 * ID_BITS + LEN_BITS <= 8 * SPLIT_BYTES as u32, "two ids and a length fit a split");
+const _: () =
+    assert!(2 * ID_BITS + RIGHT_LEN_BITS <= 8 * SPLIT_BYTES as u32, "two ids and a length fit a split");
 const _: () = assert!(3 * ID_BITS + LEN_BITS < u64::BITS, "three ids, a length and a flag fit a word");
 const _: () = assert!(ID_BITS <= BASE_BITS, "a unit without a base holds an id");
-const _: () = assert!(LEN_BITS <= LABEL_BITS, "a tail's length fits beside its id");
 
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
 
@@ -34,10 +43,17 @@ pub(crate) fn halves(split: u64) -> (u32, u32) {
     ((split & ID_MASK) as u32, (split >> ID_BITS & ID_MASK) as u32)
 }
 
-/// The right half's length in an entry of the splits, whatever bits stand above it.
+/// The right half's length in an entry of the splits, whatever bits stand above it; [`LONG_RIGHT`] if it has that many
+/// bytes or more.
 #[inline(always)]
 pub(crate) fn right_len(split: u64) -> usize {
-    (split >> (2 * ID_BITS) & ((1 << LEN_BITS) - 1)) as usize
+    (split >> (2 * ID_BITS)) as usize & LONG_RIGHT
+}
+
+/// The id and the length in what stands before a tail, whatever bits stand above it.
+#[inline(always)]
+pub(crate) fn tail_of(head: u32) -> (u32, usize) {
+    (head >> TAIL_BITS & ID_MASK as u32, head as usize & LONGEST_TAIL)
 }
 
 /// Odd constants with no structure (digits of pi), so that zero bytes still mix.
@@ -56,10 +72,11 @@ pub(crate) fn pair(left: u32, right: u32) -> u64 {
     fold(u64::from(left) << 32 | u64::from(right), 0)
 }
 
-/// The filter's word for a hash, of a power of two, and the two bits of it.
+/// The filter's word for a hash, and the three bits of it.
 #[inline(always)]
 pub(crate) fn filter(hash: u64, words: usize) -> (usize, u64) {
-    (hash as usize & (words - 1), 1 << (hash >> 20 & 63) | 1 << (hash >> 26 & 63))
+    let word = (hash >> 32) * words as u64 >> 32;
+    (word as usize, 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63))
 }
 
 /// Bytes a character can end with, those a character of three bytes or more can begin with, and its second bytes.
@@ -67,24 +84,36 @@ const LAST_BYTES: usize = 0xc0;
 const LEADS: usize = 0xf5 - 0xe0;
 const SECOND_BYTES: usize = 64;
 
-/// The bit of a boundary between two characters: the last byte of the first, and the first two of the second, which has
-/// three or more. None where it is not one of valid UTF-8.
+/// Two first bytes of a character of three or more, of which the others have no place.
 #[inline(always)]
-pub(crate) fn bridge(before: u8, lead: u8, next: u8) -> Option<usize> {
-    let (before, lead) = (usize::from(before), usize::from(lead).wrapping_sub(0xe0));
-    (before < LAST_BYTES && lead < LEADS)
-        .then_some((before * LEADS + lead) * SECOND_BYTES + usize::from(next & 63))
+fn beginning(lead: u8, next: u8) -> Option<usize> {
+    let lead = usize::from(lead).wrapping_sub(0xe0);
+    (lead < LEADS).then_some(lead * SECOND_BYTES + usize::from(next & 63))
 }
 
-/// The bit of each boundary that some token runs across. Where it is clear, text can be cut in two without changing its
-/// tokens.
+/// Of each two first bytes of a character, the number of its row in `bridges`; then the rows: a bit for each last byte of
+/// the character before. Most rows are alike.
+const ROW_BYTES: usize = LAST_BYTES / 8;
+const NUMBER_BYTES: usize = 2;
+const ROWS_FROM: usize = LEADS * SECOND_BYTES * NUMBER_BYTES;
+
+/// Whether some token runs across the boundary between two characters: the last byte of the first, and the first two of
+/// the second, which has three or more. Where it is not one of valid UTF-8, one may.
+#[inline(always)]
+pub(crate) fn is_bridged(bridges: &[u8], before: u8, lead: u8, next: u8) -> bool {
+    let number = beginning(lead, next).and_then(|at| bridges.get(at * NUMBER_BYTES..)?.first_chunk());
+    let Some(&number) = number.filter(|_| usize::from(before) < LAST_BYTES) else { return true };
+    let row = ROWS_FROM + usize::from(u16::from_le_bytes(number)) * ROW_BYTES;
+    bridges.get(row + usize::from(before >> 3)).is_none_or(|byte| byte >> (before & 7) & 1 == 1)
+}
+
+/// The boundaries that some token runs across. Where none does, text can be cut in two without changing its tokens.
 pub(crate) fn bridges<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut bits = vec![0; LAST_BYTES * LEADS * SECOND_BYTES / 8];
+    let mut all = vec![[0u8; ROW_BYTES]; LEADS * SECOND_BYTES];
     let mut set = |before: u8, lead: u8, next: u8| {
-        if let Some(at) = bridge(before, lead, next)
-            && let Some(byte) = bits.get_mut(at >> 3)
-        {
-            *byte |= 1 << (at & 7);
+        let row = beginning(lead, next).and_then(|at| all.get_mut(at));
+        if let Some(byte) = row.and_then(|row| row.get_mut(usize::from(before >> 3))) {
+            *byte |= 1 << (before & 7);
         }
     };
     for token in tokens {
@@ -99,5 +128,15 @@ pub(crate) fn bridges<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
             }
         }
     }
-    bits
+    let (mut numbers, mut rows, mut known) = (Vec::new(), Vec::new(), HashMap::new());
+    for row in all {
+        let next = known.len() as u16;
+        let number = *known.entry(row).or_insert_with(|| {
+            rows.extend(row);
+            next
+        });
+        numbers.extend(number.to_le_bytes());
+    }
+    numbers.extend(rows);
+    numbers
 }

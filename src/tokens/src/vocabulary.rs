@@ -44,7 +44,6 @@ impl Vocabulary {
             Words::Laid(laid) => laid.tables.bridges,
             Words::Paired(paired) => paired.bridges(),
         };
-        let Some(at) = packing::bridge(before, lead, next) else { return true };
-        bridges.get(at >> 3).is_some_and(|byte| byte >> (at & 7) & 1 == 1)
+        packing::is_bridged(bridges, before, lead, next)
     }
 }

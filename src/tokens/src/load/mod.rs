@@ -162,7 +162,7 @@ impl Tokenizer {
                 pattern,
                 words: Words::Paired(Box::new(file.words)),
             })),
-            special: Box::leak(special.into_boxed_slice()),
+            special: special.into(),
             loaded: Some(Box::leak(Box::new(Loaded { preparation, content, is_fast }))),
         })
     }
