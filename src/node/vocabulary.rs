@@ -44,7 +44,7 @@ pub fn load_vocabulary(
             let VocabularyOptions { name, pattern, special_texts, special_ids } = options;
             let special_tokens = special_texts.into_iter().zip(special_ids).collect();
             let options = LoadOptions { name, pattern, special_tokens };
-            let loaded = Tokenizer::load(&bytes, &options);
+            let loaded = Tokenizer::load(bytes, &options);
             let loaded = loaded.map_err(|error| Failure::invalid(format!("{}: {error}", options.name)))?;
             Ok(loaded.number().ok_or_else(|| Failure::internal("the encoding has no number"))? as f64)
         }))

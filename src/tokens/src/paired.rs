@@ -65,48 +65,79 @@ impl Arena {
     }
 }
 
-/// Tokens by their bytes: open addressing over the arena, with a seed that no file can foresee.
+/// Tokens by their bytes: open addressing over the arena, two slots for three tokens, with a seed that no file can foresee.
 pub(crate) struct Index {
-    slots: Vec<u32>,
+    /// A part of the hash, and the token.
+    slots: Vec<(u32, u32)>,
     seed: u64,
 }
 
 impl Index {
     /// Room for so many tokens.
     pub(crate) fn new(tokens: usize, seed: u64) -> Self {
-        Self { slots: vec![NONE; (tokens * 2).next_power_of_two()], seed }
+        Self { slots: vec![(NONE, NONE); tokens + tokens / 2 + 1], seed }
     }
 
-    /// The slot that has these bytes, or the one they would go to.
     #[inline(always)]
-    fn slot(&self, arena: &Arena, bytes: &[u8]) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = xxh3_64_with_seed(bytes, self.seed) as usize & mask;
-        while let Some(&id) = self.slots.get(at)
+    fn hash(&self, bytes: &[u8]) -> u64 {
+        xxh3_64_with_seed(bytes, self.seed)
+    }
+
+    /// The slot that has these bytes, or the one they would go to; and their tag.
+    #[inline(always)]
+    fn slot(&self, arena: &Arena, bytes: &[u8], hash: u64) -> (usize, u32) {
+        let count = self.slots.len();
+        let (mut at, tag) = (spread(hash, count), hash as u32);
+        while let Some(&(known, id)) = self.slots.get(at)
             && id != NONE
-            && arena.get(id) != Some(bytes)
+            && (known != tag || arena.get(id) != Some(bytes))
         {
-            at = (at + 1) & mask;
+            at = if at + 1 == count { 0 } else { at + 1 };
         }
-        at
+        (at, tag)
     }
 
     /// The token of just these bytes.
     #[inline(always)]
     pub(crate) fn get(&self, arena: &Arena, bytes: &[u8]) -> Option<u32> {
-        self.slots.get(self.slot(arena, bytes)).copied().filter(|&id| id != NONE)
+        self.get_hashed(arena, bytes, self.hash(bytes))
+    }
+
+    #[inline(always)]
+    fn get_hashed(&self, arena: &Arena, bytes: &[u8], hash: u64) -> Option<u32> {
+        self.slots.get(self.slot(arena, bytes, hash).0).map(|slot| slot.1).filter(|&id| id != NONE)
+    }
+
+    /// The tokens of several texts. Nothing branches on what is read for all of them first, so the waits for memory overlap.
+    #[inline(always)]
+    pub(crate) fn get_all<const N: usize>(&self, arena: &Arena, texts: [&[u8]; N]) -> [Option<u32>; N] {
+        let hashes = texts.map(|bytes| self.hash(bytes));
+        let ids =
+            hashes.map(|hash| self.slots.get(spread(hash, self.slots.len())).map_or(NONE, |slot| slot.1));
+        std::hint::black_box(
+            ids.map(|id| arena.get(id).map_or(0, |bytes| bytes.first().copied().unwrap_or(0))),
+        );
+        let mut at = 0..N;
+        texts.map(|bytes| at.next().and_then(|at| self.get_hashed(arena, bytes, *hashes.get(at)?)))
     }
 
     /// Adds a token of the arena; the other one that has its bytes, if there is one.
     pub(crate) fn put(&mut self, arena: &Arena, id: u32) -> Option<u32> {
-        let at = self.slot(arena, arena.get(id)?);
+        let bytes = arena.get(id)?;
+        let (at, tag) = self.slot(arena, bytes, self.hash(bytes));
         let slot = self.slots.get_mut(at)?;
-        if *slot != NONE {
-            return Some(*slot).filter(|&other| other != id);
+        if slot.1 != NONE {
+            return Some(slot.1).filter(|&other| other != id);
         }
-        *slot = id;
+        *slot = (tag, id);
         None
     }
+}
+
+/// The place of a hash among so many.
+#[inline(always)]
+fn spread(hash: u64, count: usize) -> usize {
+    ((u128::from(hash) * count as u128) >> u64::BITS) as usize
 }
 
 /// Two tokens that merge.
@@ -130,7 +161,7 @@ impl Pairs {
     #[inline(always)]
     fn slot(&self, left: u32, right: u32) -> usize {
         let count = self.0.len();
-        let mut at = ((u128::from(packing::pair(left, right)) * count as u128) >> u64::BITS) as usize;
+        let mut at = spread(packing::pair(left, right), count);
         while let Some(pair) = self.0.get(at)
             && pair.left != NONE
             && (pair.left, pair.right) != (left, right)

@@ -66,7 +66,7 @@ impl Tokens {
     /// By ranks alone: every two tokens merge whose bytes together are a token, whose rank is theirs. Ids are `offset`
     /// more than ranks.
     pub(super) fn by_ranks(
-        mut self,
+        self,
         offset: u32,
         patterns: Vec<String>,
         added: Vec<Added>,
@@ -78,23 +78,50 @@ impl Tokens {
             for cut in 1..bytes.len() {
                 let (left, right) = bytes.split_at(cut);
                 let get = |bytes| index.get(&self.arena, bytes);
-                if let (Some(left), Some(right)) = (get(left), get(right)) {
-                    merges.push((left, right, joint));
+                if let Some(left) = get(left)
+                    && let Some(right) = get(right)
+                {
+                    merges.push(Merge { left, right, joint });
                 }
             }
         }
-        let mut pairs = Pairs::new(merges.len());
-        for (left, right, joint) in merges {
-            pairs.put(left, right, joint - offset, joint);
+        let mut words = Words { tokens: self, single_bytes, merges, first: Some(offset), whole: Some(index) };
+        for Added { id, content, .. } in &added {
+            words.tokens.put(u64::from(*id), content.as_bytes(), || format!("special token {content}"))?;
         }
-        for token in &added {
-            self.put(u64::from(token.id), token.content.as_bytes(), || {
-                format!("special token {}", token.content)
-            })?;
-        }
-        self.arena.shrink();
-        let words = Paired::new(self.arena, single_bytes, pairs, Some(index));
         Ok(File { words, patterns, added, is_nfc: false })
+    }
+}
+
+/// Two tokens that merge, and what they make.
+pub(super) struct Merge {
+    pub(super) left: u32,
+    pub(super) right: u32,
+    pub(super) joint: u32,
+}
+
+/// What merging needs, in the order of the file.
+pub(super) struct Words {
+    pub(super) tokens: Tokens,
+    pub(super) single_bytes: Box<[u32; 256]>,
+    pub(super) merges: Vec<Merge>,
+    /// The token of rank 0, where ranks are those of the joint tokens; else they are the merges' order.
+    pub(super) first: Option<u32>,
+    /// For pieces that are tokens, if those are not merged.
+    pub(super) whole: Option<Index>,
+}
+
+impl Words {
+    /// The same, to be looked up. The file's text is no longer needed by then, and both at once would be the most memory
+    /// that loading takes.
+    pub(super) fn paired(self) -> Paired {
+        let Self { mut tokens, single_bytes, merges, first, whole } = self;
+        let mut pairs = Pairs::new(merges.len());
+        for (order, Merge { left, right, joint }) in (0..).zip(merges) {
+            pairs.put(left, right, first.map_or(order, |first| joint - first), joint);
+        }
+        tokens.arena.shrink();
+        Paired::new(tokens.arena, single_bytes, pairs, whole)
     }
 }
 

@@ -5,11 +5,12 @@
 //! place, within bounded time and memory.
 
 mod builder;
+mod json;
 mod ranks;
 mod tekken;
 mod tokenizer_json;
 
-use std::{error::Error, fmt};
+use std::{borrow::Cow, error::Error, fmt};
 
 use parking_lot::{Mutex, RwLock};
 use xxhash_rust::xxh3::Xxh3;
@@ -19,7 +20,6 @@ use super::added::Part;
 use super::{
     Tokenizer, VOCABULARIES,
     added::{Added, Preparation},
-    paired::Paired,
     pattern::{Pattern, Stages},
     vocabulary::{Vocabulary, Words},
 };
@@ -61,7 +61,7 @@ impl Error for LoadError {}
 
 /// An encoding that was read from a file, before it has a place among the others.
 struct File {
-    words: Paired,
+    words: builder::Words,
     patterns: Vec<String>,
     added: Vec<Added>,
     is_nfc: bool,
@@ -86,7 +86,7 @@ impl Tokenizer {
     /// are found in text as its own library does it.
     ///
     /// A file is read once per process and content: asked again, the same encoding comes back. It stays until the process
-    /// ends.
+    /// ends. Bytes that are given away are freed before all of the encoding is made.
     ///
     /// ```
     /// use pi_strata_tokens::{LoadOptions, Tokenizer};
@@ -94,7 +94,7 @@ impl Tokenizer {
     /// let bytes = (0..=255u8).map(|byte| vec![byte]).chain([b"ab".to_vec()]);
     /// let lines = bytes.enumerate().map(|(rank, token)| format!("{} {rank}\n", base64(&token)));
     /// let options = LoadOptions { pattern: Some("cl100k_base".to_owned()), ..LoadOptions::default() };
-    /// let tokenizer = Tokenizer::load(lines.collect::<String>().as_bytes(), &options)?;
+    /// let tokenizer = Tokenizer::load(lines.collect::<String>().into_bytes(), &options)?;
     /// assert_eq!(tokenizer.encode("cab"), [99, 256]);
     /// assert!(tokenizer.is_fast());
     /// # use ::base64::{Engine, engine::general_purpose::STANDARD};
@@ -104,14 +104,22 @@ impl Tokenizer {
     ///
     /// # Errors
     /// [`LoadError`], for a file that is none of the three kinds, or one that asks for what is not here.
-    pub fn load(file: &[u8], options: &LoadOptions) -> Result<&'static Self, LoadError> {
+    pub fn load<'a>(
+        file: impl Into<Cow<'a, [u8]>>,
+        options: &LoadOptions,
+    ) -> Result<&'static Self, LoadError> {
+        Self::load_bytes(file.into(), options)
+    }
+
+    fn load_bytes(file: Cow<'_, [u8]>, options: &LoadOptions) -> Result<&'static Self, LoadError> {
         let _reading = READING.lock();
-        let content = content_of(file, options);
+        let content = content_of(&file, options);
         let known = LOADED.read().iter().find(|known| known.content() == Some(content)).copied();
         if let Some(known) = known {
             return Ok(known);
         }
-        let read = read(file, options)?;
+        let read = read(&file, options)?;
+        drop(file);
         let mut all = LOADED.write();
         let tokenizer = Self::of_file(read, options, content, VOCABULARIES + all.len())?;
         let tokenizer: &'static Self = Box::leak(Box::new(tokenizer));
@@ -160,7 +168,7 @@ impl Tokenizer {
             vocabulary: Box::leak(Box::new(Vocabulary {
                 number,
                 pattern,
-                words: Words::Paired(Box::new(file.words)),
+                words: Words::Paired(Box::new(file.words.paired())),
             })),
             special: special.into(),
             loaded: Some(Box::leak(Box::new(Loaded { preparation, content, is_fast }))),
@@ -251,6 +259,7 @@ pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
     let Ok(File { words, patterns, added, is_nfc }) = read(file, &options) else { return 0 };
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     let Ok(stages) = Stages::new(&patterns) else { return 0 };
+    let words = words.paired();
     let (mut joiner, mut tokens, mut count) = (crate::paired::Joiner::default(), Vec::new(), 0);
     Preparation::new(added, is_nfc).parts(text, true, &mut |part| {
         let Part::Text(text) = part else { return true };

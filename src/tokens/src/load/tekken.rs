@@ -1,15 +1,18 @@
 //! Mistral's `tekken.json`: ranks in base64, and the pattern. Special tokens come first, so ids are that many more than
 //! ranks; of the ranks only as many are used as the configuration says.
 
+use std::borrow::Cow;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 
-use super::{File, LoadError, builder, tokenizer_json::syntax};
+use super::{File, LoadError, builder, json::Json};
 
 #[derive(Deserialize)]
-struct Tekken {
+struct Tekken<'a> {
     config: Config,
-    vocab: Vec<Entry>,
+    #[serde(borrow)]
+    vocab: Vec<Entry<'a>>,
     #[serde(default)]
     special_tokens: Option<Vec<Special>>,
 }
@@ -22,9 +25,10 @@ struct Config {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct Entry<'a> {
     rank: u64,
-    token_bytes: String,
+    #[serde(borrow)]
+    token_bytes: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -45,8 +49,7 @@ pub(super) fn is_one(text: &str) -> bool {
 }
 
 pub(super) fn read(text: &str) -> Result<File, LoadError> {
-    let Tekken { config, vocab, special_tokens } =
-        serde_json::from_str(text).map_err(|error| syntax(&error))?;
+    let Tekken { config, vocab, special_tokens } = Json::new(text).value()?;
     let offset = config.default_num_special_tokens;
     let used = config.default_vocab_size.saturating_sub(u64::from(offset));
     let mut tokens = builder::Tokens::default();
@@ -55,8 +58,9 @@ pub(super) fn read(text: &str) -> Result<File, LoadError> {
             continue;
         }
         let place = || format!("vocab[{at}]");
-        let bytes =
-            STANDARD.decode(token_bytes).map_err(|_| LoadError::new(place(), "token_bytes is not base64"))?;
+        let bytes = STANDARD
+            .decode(token_bytes.as_ref())
+            .map_err(|_| LoadError::new(place(), "token_bytes is not base64"))?;
         tokens.put(rank + u64::from(offset), &bytes, place)?;
     }
     let special = special_tokens.unwrap_or_default();

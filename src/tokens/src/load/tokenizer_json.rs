@@ -1,48 +1,42 @@
 //! Hugging Face's `tokenizer.json`: byte-level BPE. What else such a file may ask for is refused by its name, so that no
 //! text is ever counted by half of what stands in it.
 
-use std::{borrow::Cow, fmt};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 
-use serde::{
-    Deserialize,
-    de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor},
+use super::{
+    File, GPT2, LoadError,
+    builder::{Merge, Tokens, Words},
+    json::Json,
 };
-use serde_json::{Value, value::RawValue};
+use crate::{added::Added, paired::Index};
 
-use super::{File, GPT2, LoadError, builder::Tokens};
-use crate::{
-    added::Added,
-    paired::{Index, Paired, Pairs},
-};
-
-#[derive(Deserialize)]
-struct TokenizerJson<'a> {
-    #[serde(default)]
-    normalizer: Value,
-    #[serde(default)]
-    pre_tokenizer: Value,
-    #[serde(default)]
-    added_tokens: Vec<AddedToken>,
-    #[serde(borrow)]
-    model: Model<'a>,
+/// What is read of a file; nothing stands in it that is not in the file.
+#[derive(Default)]
+struct TokenizerJson {
+    normalizer: Option<Value>,
+    pre_tokenizer: Option<Value>,
+    added: Vec<Added>,
+    model: Option<Model>,
 }
 
-#[derive(Deserialize)]
-struct Model<'a> {
-    #[serde(default, borrow, rename = "type")]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    vocab: Option<&'a RawValue>,
-    #[serde(borrow)]
-    merges: Option<&'a RawValue>,
-    #[serde(default)]
-    continuing_subword_prefix: Option<String>,
-    #[serde(default)]
-    end_of_word_suffix: Option<String>,
-    #[serde(default)]
-    dropout: Option<f64>,
-    #[serde(default)]
-    ignore_merges: bool,
+#[derive(Default)]
+struct Model {
+    kind: Option<String>,
+    /// Members that must not be set.
+    set: Vec<&'static str>,
+    ignores_merges: bool,
+    vocab: Option<Vocab>,
+    merges: Option<Vec<Merge>>,
+}
+
+/// Tokens as the merges name them.
+struct Vocab {
+    tokens: Tokens,
+    index: Index,
+    single_bytes: Box<[u32; 256]>,
+    /// By id: whether merges may make it.
+    is_word: Vec<bool>,
 }
 
 #[derive(Deserialize)]
@@ -62,35 +56,88 @@ struct AddedToken {
     normalized: bool,
 }
 
-/// An error of JSON itself, by line and column.
-pub(super) fn syntax(error: &serde_json::Error) -> LoadError {
-    let what = error.to_string();
-    let what = what.split(" at line ").next().unwrap_or_default();
-    LoadError::new(format!("line {}, column {}", error.line(), error.column()), what)
-}
-
 pub(super) fn read(text: &str) -> Result<File, LoadError> {
-    let TokenizerJson { normalizer, pre_tokenizer, added_tokens, model } =
-        serde_json::from_str(text).map_err(|error| syntax(&error))?;
-    let kind = model.kind.as_deref().unwrap_or("BPE");
-    if kind != "BPE" {
+    let mut file = TokenizerJson::default();
+    let outcome = file.fill(&mut Json::new(text));
+    // What a file asks for explains more of it than where it could not be read any further.
+    let patterns = file.pre_tokenizer.as_ref().map(patterns).transpose()?;
+    let is_nfc = is_nfc(file.normalizer.as_ref().unwrap_or(&Value::Null), "normalizer")?;
+    let model = file.model.unwrap_or_default();
+    if let Some(kind) = model.kind.filter(|kind| kind != "BPE") {
         return Err(LoadError::new("model.type", format!("{kind} is not supported; byte-level BPE is")));
     }
-    let patterns = patterns(&pre_tokenizer)?;
-    let is_nfc = is_nfc(&normalizer, "normalizer")?;
-    let is_set = |value: &Option<String>| value.as_deref().is_some_and(|value| !value.is_empty());
-    for (name, is_set) in [
-        ("model.continuing_subword_prefix", is_set(&model.continuing_subword_prefix)),
-        ("model.end_of_word_suffix", is_set(&model.end_of_word_suffix)),
-        ("model.dropout", model.dropout.is_some_and(|dropout| dropout > 0.0)),
-    ] {
-        if is_set {
-            return Err(LoadError::new(name, "is not supported; it must be null"));
+    if let Some(name) = model.set.first() {
+        return Err(LoadError::new(format!("model.{name}"), "is not supported; it must be null"));
+    }
+    outcome?;
+    let patterns = patterns.map_or_else(|| self::patterns(&Value::Null), Ok)?;
+    let (Some(Vocab { tokens, index, single_bytes, .. }), Some(merges)) = (model.vocab, model.merges) else {
+        return Err(LoadError::new("model", "has no vocab or no merges"));
+    };
+    let whole = model.ignores_merges.then_some(index);
+    let mut words = Words { tokens, single_bytes, merges, first: None, whole };
+    for (at, token) in file.added.iter().enumerate() {
+        words.tokens.put(u64::from(token.id), token.content.as_bytes(), || format!("added_tokens[{at}]"))?;
+    }
+    Ok(File { words, patterns, added: file.added, is_nfc })
+}
+
+impl TokenizerJson {
+    fn fill(&mut self, json: &mut Json<'_>) -> Result<(), LoadError> {
+        json.object(|json, key| {
+            match key {
+                "normalizer" => self.normalizer = Some(json.value()?),
+                "pre_tokenizer" => self.pre_tokenizer = Some(json.value()?),
+                "added_tokens" => {
+                    let added: Vec<AddedToken> = json.value()?;
+                    self.added = added.into_iter().map(Added::from).collect();
+                }
+                "model" => self.model.insert(Model::default()).fill(json)?,
+                _ => drop(json.value::<IgnoredAny>()?),
+            }
+            Ok(())
+        })?;
+        json.end()
+    }
+}
+
+impl Model {
+    fn fill(&mut self, json: &mut Json<'_>) -> Result<(), LoadError> {
+        let mut late = None;
+        json.object(|json, key| {
+            match key {
+                "type" => self.kind = json.value()?,
+                "continuing_subword_prefix" => self.sets("continuing_subword_prefix", &json.value()?),
+                "end_of_word_suffix" => self.sets("end_of_word_suffix", &json.value()?),
+                "dropout" => self.sets("dropout", &json.value()?),
+                "ignore_merges" => self.ignores_merges = json.value::<Option<bool>>()?.unwrap_or(false),
+                // Other models have a list there.
+                "vocab" if json.peek()? == b'{' => self.vocab = Some(Vocab::read(json)?),
+                "merges" => match &self.vocab {
+                    Some(vocab) => self.merges = Some(merges(vocab, json)?),
+                    None => late = Some(json.fork()?),
+                },
+                _ => drop(json.value::<IgnoredAny>()?),
+            }
+            Ok(())
+        })?;
+        if let (Some(mut json), Some(vocab)) = (late, &self.vocab) {
+            self.merges = Some(merges(vocab, &mut json)?);
+        }
+        Ok(())
+    }
+
+    /// Notes a member that is set.
+    fn sets(&mut self, name: &'static str, value: &Value) {
+        let is_unset = match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            number => number.as_f64() == Some(0.0),
+        };
+        if !is_unset {
+            self.set.push(name);
         }
     }
-    let added: Vec<Added> = added_tokens.into_iter().map(Added::from).collect();
-    let words = words(&model, &added, text)?;
-    Ok(File { words, patterns, added, is_nfc })
 }
 
 impl From<AddedToken> for Added {
@@ -183,46 +230,9 @@ fn patterns(pre_tokenizer: &Value) -> Result<Vec<String>, LoadError> {
     Ok(patterns)
 }
 
-/// The tokens of the model, those added, and how they merge.
-fn words(model: &Model<'_>, added: &[Added], text: &str) -> Result<Paired, LoadError> {
-    let (Some(vocab), Some(merges)) = (model.vocab, model.merges) else {
-        return Err(LoadError::new("model", "has no vocab or no merges"));
-    };
-    let mut tokens = Tokens::default();
-    let mut is_word = Vec::new();
-    let mut deserializer = serde_json::Deserializer::from_str(vocab.get());
-    let visited = deserializer.deserialize_map(Vocab { tokens: &mut tokens, is_word: &mut is_word });
-    visited.map_err(|error| within(&error, "model.vocab", vocab, text))?;
-    let is_word = |id: u32| is_word.get(id as usize).copied().unwrap_or(false);
-    let (index, single_bytes) = tokens.index(is_word)?;
-    let mut deserializer = serde_json::Deserializer::from_str(merges.get());
-    let mut found = Vec::new();
-    let visitor = Merges { tokens: &tokens, index: &index, found: &mut found };
-    deserializer.deserialize_seq(visitor).map_err(|error| within(&error, "model.merges", merges, text))?;
-    let mut pairs = Pairs::new(found.len());
-    for (rank, (left, right, joint)) in (0..).zip(found) {
-        pairs.put(left, right, rank, joint);
-    }
-    for (at, token) in added.iter().enumerate() {
-        tokens.put(u64::from(token.id), token.content.as_bytes(), || format!("added_tokens[{at}]"))?;
-    }
-    tokens.arena.shrink();
-    Ok(Paired::new(tokens.arena, single_bytes, pairs, model.ignore_merges.then_some(index)))
-}
-
-/// An error inside a part of the file, by the part's name and its line in the file.
-fn within(error: &serde_json::Error, name: &str, part: &RawValue, text: &str) -> LoadError {
-    let what = error.to_string();
-    let what = what.split(" at line ").next().unwrap_or_default();
-    let before = (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-    let lines = text.get(..before).unwrap_or_default().matches('\n').count();
-    LoadError::new(format!("{name}, line {}", lines + error.line()), what)
-}
-
 /// The byte that stands for a character in byte-level files: printable ones for themselves, the others as characters from
 /// U+0100 on.
-fn byte_of(character: char) -> Option<u8> {
-    let point = u32::from(character);
+const fn byte_of(point: usize) -> Option<u8> {
     match point {
         0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => Some(point as u8),
         0x100..=0x120 => Some((point - 0x100) as u8),
@@ -232,154 +242,159 @@ fn byte_of(character: char) -> Option<u8> {
     }
 }
 
+/// [`byte_of`] every character it knows.
+#[expect(clippy::indexing_slicing, reason = "the compiler does it")]
+const BYTES: [Option<u8>; 0x144] = {
+    let (mut bytes, mut point) = ([None; 0x144], 0);
+    while point < bytes.len() {
+        bytes[point] = byte_of(point);
+        point += 1;
+    }
+    bytes
+};
+
 /// Replaces `bytes` by those a token is written for; false if it is not written as bytes.
+#[inline(always)]
 fn bytes_of(token: &str, bytes: &mut Vec<u8>) -> bool {
     bytes.clear();
-    token.chars().all(|character| byte_of(character).map(|byte| bytes.push(byte)).is_some())
-}
-
-struct Vocab<'a> {
-    tokens: &'a mut Tokens,
-    /// By id: whether merges may make it.
-    is_word: &'a mut Vec<bool>,
-}
-
-impl<'de> Visitor<'de> for Vocab<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of ids by token")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut bytes = Vec::new();
-        while let Some(is_bytes) = map.next_key_seed(Bytes(&mut bytes))? {
-            let id: u64 = map.next_value()?;
-            self.tokens.put(id, &bytes, || shown(&bytes)).map_err(A::Error::custom)?;
-            let at = id as usize;
-            if at >= self.is_word.len() {
-                self.is_word.resize(at + 1, false);
+    let mut rest = token.as_bytes();
+    loop {
+        let point = match *rest {
+            [] => return true,
+            [byte @ 0..0x80, ref others @ ..] => {
+                rest = others;
+                usize::from(byte)
             }
-            if let Some(place) = self.is_word.get_mut(at) {
+            [lead @ 0xc2..=0xc5, next, ref others @ ..] => {
+                rest = others;
+                usize::from(lead & 0x1f) << 6 | usize::from(next & 0x3f)
+            }
+            _ => return false,
+        };
+        match BYTES.get(point) {
+            Some(&Some(byte)) => bytes.push(byte),
+            _ => return false,
+        }
+    }
+}
+
+impl Vocab {
+    fn read(json: &mut Json<'_>) -> Result<Self, LoadError> {
+        let (mut tokens, mut is_word, mut bytes) = (Tokens::default(), Vec::new(), Vec::new());
+        json.object(|json, token| {
+            let id = json.number()?;
+            let is_bytes = bytes_of(token, &mut bytes);
+            if !is_bytes {
+                bytes.clear();
+                bytes.extend_from_slice(token.as_bytes());
+            }
+            let put = tokens.put(id, &bytes, || shown(&bytes));
+            put.map_err(|error| {
+                LoadError::new(format!("model.vocab, line {}", json.line(json.at())), error.to_string())
+            })?;
+            let at = id as usize;
+            if at >= is_word.len() {
+                is_word.resize(at + 1, false);
+            }
+            if let Some(place) = is_word.get_mut(at) {
                 *place = is_bytes;
             }
-        }
-        Ok(())
+            Ok(())
+        })?;
+        let (index, single_bytes) = tokens.index(|id| is_word.get(id as usize) == Some(&true))?;
+        Ok(Self { tokens, index, single_bytes, is_word })
     }
 }
 
 fn shown(bytes: &[u8]) -> String {
-    /// Characters shown of a token.
-    const SHOWN: usize = 60;
     let text = String::from_utf8_lossy(bytes);
     format!("token {:?}", text.chars().take(SHOWN).collect::<String>())
 }
 
-/// A token's bytes, in a buffer that is used again; whether it is written as bytes, or else as the text it is.
-struct Bytes<'a>(&'a mut Vec<u8>);
-
-impl<'de> DeserializeSeed<'de> for Bytes<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Bytes<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a token")
-    }
-
-    fn visit_str<E>(self, token: &str) -> Result<bool, E> {
-        let is_bytes = bytes_of(token, self.0);
-        if !is_bytes {
-            self.0.clear();
-            self.0.extend_from_slice(token.as_bytes());
-        }
-        Ok(is_bytes)
-    }
-}
+/// Characters shown of a token.
+const SHOWN: usize = 60;
 
 /// Merges in order, each as the ids of its halves and of what they make.
-struct Merges<'a> {
-    tokens: &'a Tokens,
-    index: &'a Index,
-    found: &'a mut Vec<(u32, u32, u32)>,
+fn merges(vocab: &Vocab, json: &mut Json<'_>) -> Result<Vec<Merge>, LoadError> {
+    let (mut waiting, mut merges) = (Waiting::default(), Vec::new());
+    let read = json.array(|json| {
+        if waiting.count == GROUP {
+            waiting.find(vocab, json, &mut merges)?;
+        }
+        waiting.read(json, merges.len())
+    });
+    waiting.find(vocab, json, &mut merges)?;
+    read.map(|()| merges)
 }
 
-impl<'de> Visitor<'de> for Merges<'_> {
-    type Value = ();
+/// Merges looked up together.
+const GROUP: usize = 16;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of merges")
+/// Merges that were read and are looked up together.
+#[derive(Default)]
+struct Waiting {
+    /// The halves of each, and where it ends in the file.
+    halves: [(Vec<u8>, Vec<u8>, usize); GROUP],
+    count: usize,
+    /// What the last one made.
+    joint: u32,
+}
+
+impl Waiting {
+    fn read(&mut self, json: &mut Json<'_>, found: usize) -> Result<(), LoadError> {
+        let Some((left, right, end)) = self.halves.get_mut(self.count) else { return Ok(()) };
+        let number = found + self.count;
+        if json.peek()? == b'"' {
+            let merge = json.string()?;
+            let halves = merge.split_once(' ').filter(|(_, right)| !right.contains(' '));
+            if !halves.is_some_and(|halves| bytes_of(halves.0, left) && bytes_of(halves.1, right)) {
+                let shown: String = merge.chars().take(SHOWN).collect();
+                return Err(refused(json, json.at(), number, &format!("{shown:?} is not two tokens")));
+            }
+        } else {
+            let (mut count, mut are_bytes) = (0, true);
+            json.array(|json| {
+                count += 1;
+                are_bytes &= bytes_of(&json.string()?, if count == 1 { left } else { right });
+                Ok(())
+            })?;
+            if count != 2 || !are_bytes {
+                return Err(refused(json, json.at(), number, "is not two byte-level tokens"));
+            }
+        }
+        *end = json.at();
+        self.count += 1;
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let (mut left, mut right) = (Vec::new(), Vec::new());
-        while let Some(()) = seq.next_element_seed(Merge { left: &mut left, right: &mut right })? {
-            let find = |bytes: &[u8]| {
-                self.index.get(&self.tokens.arena, bytes).ok_or_else(|| {
-                    A::Error::custom(format_args!(
-                        "merge {}: {} is not in the vocabulary",
-                        self.found.len(),
-                        shown(bytes)
-                    ))
-                })
+    fn find(&mut self, vocab: &Vocab, json: &Json<'_>, merges: &mut Vec<Merge>) -> Result<(), LoadError> {
+        let Vocab { tokens: Tokens { arena, .. }, index, is_word, .. } = vocab;
+        let lefts = index.get_all(arena, self.halves.each_ref().map(|(left, ..)| left.as_slice()));
+        let rights = index.get_all(arena, self.halves.each_ref().map(|(_, right, _)| right.as_slice()));
+        let found = self.halves.iter_mut().zip(lefts).zip(rights).take(self.count);
+        for (((left_bytes, right_bytes, end), left), right) in found {
+            let unknown = |bytes: &[u8]| {
+                refused(json, *end, merges.len(), &format!("{} is not in the vocabulary", shown(bytes)))
             };
-            let halves = (find(&left)?, find(&right)?);
-            left.extend_from_slice(&right);
-            let joint = find(&left)?;
-            self.found.push((halves.0, halves.1, joint));
+            let left = left.ok_or_else(|| unknown(left_bytes))?;
+            let right = right.ok_or_else(|| unknown(right_bytes))?;
+            left_bytes.extend_from_slice(right_bytes);
+            // Tokens have mostly been made in the order of their ids, some of them in several ways.
+            let is_joint =
+                |&id: &u32| arena.get(id) == Some(left_bytes) && is_word.get(id as usize) == Some(&true);
+            let joint = [self.joint, self.joint + 1].into_iter().find(is_joint);
+            self.joint = joint.or_else(|| index.get(arena, left_bytes)).ok_or_else(|| unknown(left_bytes))?;
+            merges.push(Merge { left, right, joint: self.joint });
         }
+        self.count = 0;
         Ok(())
     }
 }
 
-/// A merge, written as one string with a space or as two.
-struct Merge<'a> {
-    left: &'a mut Vec<u8>,
-    right: &'a mut Vec<u8>,
-}
-
-impl<'de> DeserializeSeed<'de> for Merge<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Merge<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("two tokens that merge")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, merge: &str) -> Result<(), E> {
-        let halves = merge.split_once(' ').filter(|(_, right)| !right.contains(' '));
-        let is_read =
-            halves.is_some_and(|(left, right)| bytes_of(left, self.left) && bytes_of(right, self.right));
-        if is_read {
-            Ok(())
-        } else {
-            Err(E::custom(format_args!("{:?} is not two tokens", merge.chars().take(60).collect::<String>())))
-        }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let is_left = seq.next_element_seed(Bytes(self.left))?;
-        let is_right = seq.next_element_seed(Bytes(self.right))?;
-        let has_more = seq.next_element::<serde::de::IgnoredAny>()?.is_some();
-        if is_left == Some(true) && is_right == Some(true) && !has_more {
-            Ok(())
-        } else {
-            Err(A::Error::custom("a merge is not two byte-level tokens"))
-        }
-    }
+/// What is wrong with a merge that ends at a place.
+#[cold]
+fn refused(json: &Json<'_>, end: usize, number: usize, what: &str) -> LoadError {
+    LoadError::new(format!("model.merges, line {}", json.line(end)), format!("merge {number}: {what}"))
 }
 
 #[cfg(test)]
@@ -388,8 +403,7 @@ mod tests {
 
     #[test]
     fn every_byte_has_one_character() {
-        let mut of: Vec<Option<u8>> =
-            (0..0x143u32).chain([0x143]).filter_map(char::from_u32).map(byte_of).collect();
+        let mut of = BYTES.to_vec();
         of.retain(Option::is_some);
         of.sort_unstable();
         assert!(of.iter().copied().eq((0..=255).map(Some)));
