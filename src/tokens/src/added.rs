@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use super::classes::is_newer;
+
 /// A token that is found in text as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of the file's")]
@@ -51,7 +53,7 @@ impl Preparation {
     pub(crate) fn new(added: Vec<Added>, is_nfc: bool) -> Self {
         let (normalized, raw): (Vec<_>, Vec<_>) = added.into_iter().partition(|token| token.normalized);
         let compose = |token: Added| {
-            let content = if is_nfc { token.content.nfc().collect() } else { token.content };
+            let content = if is_nfc { composed(&token.content) } else { token.content };
             Added { content, ..token }
         };
         let normalized = normalized.into_iter().map(compose).collect();
@@ -75,9 +77,20 @@ impl Preparation {
         if !self.is_nfc || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
             Cow::Borrowed(text)
         } else {
-            Cow::Owned(text.nfc().collect())
+            Cow::Owned(composed(text))
         }
     }
+}
+
+/// A text in composed form, as the tokenizers library has it: by Unicode 9. What came later stays where it stands.
+fn composed(text: &str) -> String {
+    let mut composed = String::with_capacity(text.len());
+    for part in text.split_inclusive(is_newer) {
+        let known = part.trim_end_matches(is_newer);
+        composed.extend(known.nfc());
+        composed.push_str(part.get(known.len()..).unwrap_or_default());
+    }
+    composed
 }
 
 impl Matcher {
@@ -206,5 +219,12 @@ mod tests {
         let composed = Added { normalized: true, ..token("e\u{301}", 1) };
         assert_eq!(cut(vec![composed.clone()], true, false, "xe\u{301}e\u{300}"), ["x", "#1", "\u{e8}"]);
         assert_eq!(cut(vec![Added { normalized: false, ..composed }], true, false, "é"), ["é"]);
+    }
+
+    #[test]
+    fn what_came_after_unicode_9_is_not_moved() {
+        // Below and above: the first is put first, the Bengali mark of Unicode 11 is not.
+        assert_eq!(composed("ae\u{301}\u{323}"), "a\u{1eb9}\u{301}");
+        assert_eq!(composed("e\u{9fe}\u{323}\u{9fe}e\u{301}"), "e\u{9fe}\u{323}\u{9fe}\u{e9}");
     }
 }

@@ -88,6 +88,17 @@ pub(crate) fn is_han(text: &[u8], at: usize) -> bool {
     HAN.get(after).is_some_and(|&(first, _)| first <= point)
 }
 
+/// Those that came after Unicode 9 or are nobody's.
+#[expect(clippy::unreadable_literal, reason = "no one reads the numbers there")]
+static NEWER: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/newer.rs"));
+
+/// Whether Unicode 9 does not know a character.
+pub(crate) fn is_newer(character: char) -> bool {
+    let point = u32::from(character);
+    let at = NEWER.partition_point(|&(_, last)| last < point);
+    NEWER.get(at).is_some_and(|&(first, _)| first <= point)
+}
+
 /// The code point at `at`, if it is not ASCII.
 #[inline(always)]
 pub(crate) fn beyond_ascii(text: &[u8], at: usize) -> Option<u32> {
