@@ -97,6 +97,27 @@ describe("a loaded encoding", () => {
     assert.throws(() => createTransformContext({ encoding: { name: "nobody's" } }), /option encoding is/);
   });
 
+  test("is the same however its JSON is written", async () => {
+    const plain = JSON.parse(file({}, { vocab: { ...vocab(), ab: 256, abc: 257 }, merges: ["a b", "ab c"] }));
+    const { vocab: tokens, merges, ...model } = plain.model;
+    const text = JSON.stringify(plain);
+    const escaped = [...text].map((c) =>
+      c > "~" ? `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}` : c,
+    );
+    const ways = {
+      plain: text,
+      escaped: escaped.join(""),
+      indented: JSON.stringify(plain, null, "\t"),
+      "merges as lists": text.replace('"a b","ab c"', '["a","b"],["ab","c"]'),
+      "model first": JSON.stringify({ model: { merges, vocab: tokens, ...model }, ...plain }),
+      "merges first": JSON.stringify({ ...plain, model: { merges, vocab: tokens, ...model } }),
+    };
+    for (const [name, way] of Object.entries(ways)) {
+      const encoding = await loadEncoding(Buffer.from(way), { name });
+      assert.deepEqual(encoding.encode("abcab, é"), [257, 256, 44, 32, 0xc3, 0xa9], name);
+    }
+  });
+
   test("takes special tokens where they are allowed, and refuses them where they are not", async () => {
     const encoding = await load("llama3.1");
     const text = "a<|eot_id|>b";

@@ -51,7 +51,8 @@ pub(crate) fn write(folder: &Path) {
             vocabularies.push(key);
             number
         });
-        let special: String = special.into_iter().map(|(id, text)| format!("{id} {text}\n")).collect();
+        let special: Vec<String> = special.into_iter().map(|(id, text)| format!("{id} {text}")).collect();
+        let special = special.join("\n");
         let _ = writeln!(
             rows,
             "    Tokenizer {{ name: {name:?}, vocabulary: &VOCABULARY_{number}, special: Special::of({special:?}), loaded: None }},"

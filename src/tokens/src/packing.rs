@@ -75,7 +75,7 @@ pub(crate) fn pair(left: u32, right: u32) -> u64 {
 /// The filter's word for a hash, and the three bits of it.
 #[inline(always)]
 pub(crate) fn filter(hash: u64, words: usize) -> (usize, u64) {
-    let word = (hash >> 32) * words as u64 >> 32;
+    let word = ((hash >> 32) * words as u64) >> 32;
     (word as usize, 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63))
 }
 

@@ -85,13 +85,12 @@ impl<'a> Json<'a> {
     #[inline(always)]
     pub(super) fn string(&mut self) -> Result<Cow<'a, str>, LoadError> {
         let start = self.at;
-        match self.quoted()? {
-            (quoted, false) => Ok(Cow::Borrowed(quoted)),
-            (_, true) => {
-                self.at = start;
-                self.value().map(Cow::Owned)
-            }
+        let (quoted, is_escaped) = self.quoted()?;
+        if !is_escaped {
+            return Ok(Cow::Borrowed(quoted));
         }
+        self.at = start;
+        self.value().map(Cow::Owned)
     }
 
     /// What stands between the next quotes, and whether something in it is escaped.
@@ -195,7 +194,7 @@ impl<'a> Json<'a> {
     /// Lines before a place, and bytes before it in its own.
     fn place(&self, at: usize) -> (usize, usize) {
         let before = self.text.as_bytes().get(..at).unwrap_or(self.text.as_bytes());
-        let lines = before.iter().filter(|&&byte| byte == b'\n').count();
+        let lines = memchr::memchr_iter(b'\n', before).count();
         (lines, before.len() - before.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1))
     }
 
