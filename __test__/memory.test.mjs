@@ -74,3 +74,29 @@ test("the facts of a message are freed with it, slots are used again, the conten
   t.diagnostic(`growth ${growth.toFixed(1)} MB`);
   assert.ok(growth <= bound, `${growth} MB`);
 });
+
+test("a list is freed with its host, though another agent's is not", () => {
+  const { left } = run(`
+    import { createTransformContext } from "./index.js";
+    const hook = createTransformContext();
+    const system = { role: "system", content: "You are one of many agents." };
+    const listOf = (name) =>
+      [system, ...Array.from({ length: 40 }, (_, i) => ({ role: "user", content: name + i, timestamp: i }))];
+    const one = listOf("one");
+    const call = (list) => {
+      list.push({ role: "user", content: "more", timestamp: list.length });
+      return hook(list);
+    };
+    const takeTurns = async (other) => {
+      for (let turn = 0; turn < 6; turn += 1) await call(turn === 0 ? one : other);
+      return other.slice(1).map((message) => new WeakRef(message));
+    };
+    const weak = await takeTurns(listOf("other"));
+    for (let i = 0; i < 5; i += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      gc();
+    }
+    const left = weak.filter((of) => of.deref() !== undefined).length;
+    console.log(JSON.stringify({ left, held: one.length }));`);
+  assert.equal(left, 0);
+});

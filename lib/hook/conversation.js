@@ -23,6 +23,12 @@ const WATCHED_MESSAGES = 256;
 /** Messages among which the newest of the last call is looked for: more than one call adds. */
 const NEW_MESSAGES = 64;
 
+/**
+ * The last shared part that was found: looking for the conversation that a list goes on in tells what is new in it, too. One for
+ * all, and forgotten when it was used, for it holds messages.
+ */
+let found;
+
 class Conversation {
   #native;
   /** The host's way of reading messages: `{ marker, protects }`. */
@@ -30,8 +36,6 @@ class Conversation {
   /** The list of the last call, and the values that each message of it was read from. */
   #list = [];
   #values = [];
-  /** The last shared part that was found: looking for the conversation that a list goes on in tells what is new in it, too. */
-  #found;
   /** The edited messages by position, and the last answer: what it was asked by, its plan and the edited list. */
   #made = [];
   #last;
@@ -135,6 +139,7 @@ class Conversation {
   #changeTo(list) {
     const old = this.#list;
     const shared = this.sharedWith(list, old);
+    found = undefined;
     const { from, to } = this.#changedInPlace(shared);
     const at = Math.min(shared, from);
     if (shared === old.length) {
@@ -150,13 +155,12 @@ class Conversation {
 
   /** The number of messages that `list` opens with as `old` does, the list that calls under way bring it to. */
   sharedWith(list, old = this.target) {
-    const found = this.#found;
     if (found?.list === list && found.old === old && found.isCloned === this.isCloned) return found.shared;
     const end = Math.min(list.length, old.length);
     let shared = 0;
     while (shared < end && list[shared] === old[shared]) shared += 1;
     if (this.isCloned) while (shared < end && this.isSame(old[shared], list[shared])) shared += 1;
-    this.#found = { list, old, isCloned: this.isCloned, shared };
+    found = { list, old, isCloned: this.isCloned, shared };
     return shared;
   }
 
