@@ -270,7 +270,7 @@ decides("hosts and providers of all kinds", async () => {
   const all = {};
   for (const seed of LIVE_SEEDS) {
     const minutes = new Minutes();
-    await playSession(seed, LIVE_CALLS, (record) => minutes.note(record));
+    await playSession(seed, LIVE_CALLS, { onCall: (record) => minutes.note(record) });
     const { tokensSent, sent, events } = minutes.close();
     all[seed] = `${tokensSent} tokens, sent ${sent}, told ${events}`;
   }

@@ -196,7 +196,7 @@ test("the invariants name what is broken", async () => {
   assert.deepEqual(await kinds((messages) => ({ ...right(messages), also: ["contextOverflow"] })), [
     "overflow",
   ]);
-  assert.deepEqual(await kinds(right, { contextWindow: 2500 }), ["unreported"]);
+  assert.deepEqual(await kinds(right, { contextWindow: 2500 }), ["refused", "unreported"]);
   const orphan = (messages) => {
     const sent = messages.filter((_, at) => at !== 1);
     return { ...right(sent), sent, reason: "moved: anything" };

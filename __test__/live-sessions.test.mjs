@@ -1,5 +1,6 @@
-// The closed loop over generated conversations: hosts that compact, branch, edit, clone, and providers that lie. 50 000
-// calls a run; more by PI_STRATA_LIVE_CALLS, others by PI_STRATA_FIRST, the seed of the first conversation.
+// The closed loop over generated conversations: hosts that compact, branch, edit, clone, go on with other models, and
+// providers that lie. 50 000 calls a run; more by PI_STRATA_LIVE_CALLS, others by PI_STRATA_FIRST, the seed of the first
+// conversation.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,6 +9,8 @@ import { playSession } from "./support/live/sessions.mjs";
 const CALLS = Number(process.env.PI_STRATA_LIVE_CALLS ?? 50_000);
 const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
 const CALLS_PER_SESSION = 60;
+/** One conversation of so many goes on with models of other windows and encodings; all with PI_STRATA_LIVE_SWITCHES=1. */
+const SWITCHES_EVERY = Number(process.env.PI_STRATA_LIVE_SWITCHES ?? 4);
 /** Conversations under way at once. */
 const WIDTH = 8;
 /** Broken calls that are told of. */
@@ -22,9 +25,16 @@ const ONCE_BROKEN = [
   910302, 911339, 911408, 912153, 912576, 912797, 2008242, 2009263, 2012953, 3004314, 3009379,
 ];
 
+/** The same where the host switches: conversations lost at a branch or a model's first answer, refusals taken for ever more. */
+const ONCE_BROKEN_BY_SWITCHES = [171, 343, 1175, 10895, 11191, 13551, 14875, 18551, 19727, 22831];
+
 test("what was broken once", async () => {
-  for (const seed of ONCE_BROKEN) {
-    const { broken } = await playSession(seed, CALLS_PER_SESSION);
+  const sessions = [
+    ...ONCE_BROKEN.map((seed) => [seed, false]),
+    ...ONCE_BROKEN_BY_SWITCHES.map((seed) => [seed, true]),
+  ];
+  for (const [seed, switches] of sessions) {
+    const { broken } = await playSession(seed, CALLS_PER_SESSION, { switches });
     assert.deepEqual(broken, []);
   }
 });
@@ -36,7 +46,8 @@ test(`${CALLS} calls of the closed loop`, async (t) => {
   let calls = 0;
   const worker = async () => {
     while (seed < FIRST + sessions) {
-      const played = await playSession(seed++, CALLS_PER_SESSION);
+      const switches = seed % SWITCHES_EVERY === 0;
+      const played = await playSession(seed++, CALLS_PER_SESSION, { switches });
       calls += played.calls;
       broken.push(...played.broken);
     }

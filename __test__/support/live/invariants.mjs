@@ -19,6 +19,10 @@ const UNKNOWN_SCALE = 1.5;
 const VALIDATE_EVERY = 8;
 /** Reports of the model in use before its scale is known. */
 const REPORTS = 2;
+/** Requests in a row that may be refused for their length while anything more could be left out of them. */
+const MOST_REFUSED = 2;
+/** A request is the smallest there can be from this share on. */
+const LEAST_SHARE = 0.97;
 
 /** Checks the calls of one conversation, one after the other. */
 export class Invariants {
@@ -29,6 +33,8 @@ export class Invariants {
   /** By model, since it came into use: how many reports, tokens of text they have shown, the request of the last one. */
   #reports = new Map();
   #lastModel;
+  #refusedInARow = 0;
+  #lastGiven = [];
 
   /** @param options.isTruthful whether the provider's reports can be relied on, by and large; `isHonest`: each of them */
   constructor(loop, { isTruthful = true, isHonest = true } = {}) {
@@ -65,6 +71,11 @@ export class Invariants {
     const question = given.findLast(({ role }) => role === "user");
     if (question !== undefined && !sent.some((message) => isSame(message, question)))
       yield "question: the last user message is gone";
+    const isRefusedAgain = record.isRefused && goesOn(given, this.#lastGiven);
+    this.#refusedInARow = isRefusedAgain ? this.#refusedInARow + 1 : Number(record.isRefused);
+    this.#lastGiven = given;
+    if (this.#refusedInARow > MOST_REFUSED && !isLeast(record))
+      yield `refused: ${this.#refusedInARow} times in a row; estimate ${Math.round(record.estimate)}, sent ${record.prompt}`;
   }
 
   *#figures(record, { error, whole, isUnreported, lost }, allowed) {
@@ -111,6 +122,17 @@ export class Invariants {
 }
 
 const NO_REPORTS = Object.freeze({ count: 0, shown: 0, last: [] });
+
+/** Whether a list has a message in common with another that is no system's: else nothing tells that it is of the same conversation. */
+function goesOn(list, last) {
+  return list.some((message) => message.role !== "system" && last.some((known) => isSame(known, message)));
+}
+
+/** Whether the hook says that no smaller request is left. */
+function isLeast({ events, estimate }) {
+  const overflow = events.find(({ type }) => type === "contextOverflow");
+  return overflow !== undefined && overflow.floorTokens >= LEAST_SHARE * estimate;
+}
 
 function isSame(one, other) {
   return one.role === other.role && one.timestamp === other.timestamp;

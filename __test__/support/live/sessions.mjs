@@ -22,17 +22,15 @@ const IMAGE_TOKENS = 1200;
  * nor where usage comes late: there a hook that has seen what was before knows more.
  */
 const RESTART_EVERY = 20;
-/** True if hosts change to models of other windows and encodings, by PI_STRATA_LIVE_SWITCHES=1. */
-const SWITCHES = process.env.PI_STRATA_LIVE_SWITCHES === "1";
 /** Longer than any cache lives. */
 const PAUSE_MS = 3_600_000;
 
 /**
  * One conversation of `calls` calls: `{ calls, broken }`, what is broken naming its seed and call. `onCall` is told of each
- * with the record of the loop.
+ * with the record of the loop. A host that `switches` goes on with models of other windows and encodings.
  */
-export async function playSession(seed, calls, onCall) {
-  const session = new Session(seed);
+export async function playSession(seed, calls, { onCall, switches = false } = {}) {
+  const session = new Session(seed, switches);
   const broken = [];
   for (let call = 0; call < calls; call += 1) {
     const found = await session.step(onCall);
@@ -65,7 +63,7 @@ class Session {
   /** A usage that comes late: the message it belongs to, and what it says. */
   #owed;
 
-  constructor(seed) {
+  constructor(seed, switches) {
     const roll = dice(seed);
     this.#roll = roll;
     const pick = (items) => items[roll(items.length)];
@@ -79,7 +77,7 @@ class Session {
     const schedule = pick(["everyCall", "sticky", "sticky", "auto"]);
     const cache = pick(["prefix", "prefix", "breakpoint", "none"]);
     const clones = roll(5) === 0;
-    this.#switches = SWITCHES && seed % 4 === 3;
+    this.#switches = switches;
     this.#window = window;
     this.#compactsAt = roll(3) === 0 ? window * pick([0.3, 0.5]) : Number.POSITIVE_INFINITY;
     this.#isLate = roll(12) === 0;
@@ -118,7 +116,7 @@ class Session {
       schedule,
       cache,
       clones,
-      switches: this.#switches,
+      switches,
       late: this.#isLate,
       system: this.#systemTokens,
       edits: 0,
