@@ -224,6 +224,19 @@ test("a host that hands in copies is known by them whatever its usage holds", as
   assert.equal(unchanged, before.length);
 });
 
+test("a host that hands in copies is known by them though its first report comes late", async () => {
+  const settings = { contextWindow: 16_000, basePrompt: 0, scale: 1 };
+  const owed = [];
+  const tell = (usage) => void owed.push(usage);
+  const { call, loop } = conversation(settings, { schedule: "sticky" }, { view: structuredClone, tell });
+  await call(16_000);
+  await call(300);
+  loop.provider.contextWindow = 64_000;
+  loop.messages.find(({ role }) => role === "assistant").usage = owed[0];
+  const { before, unchanged } = await call(200);
+  assert.equal(unchanged, before.length);
+});
+
 test("agents that share a hook and a beginning each go on in their own conversation", async () => {
   const scribe = new Scribe();
   const opening = scribe.user(2000);

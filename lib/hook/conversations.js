@@ -119,12 +119,12 @@ class Conversations {
       const [before, newest] = [target.at(-2), target.at(-1)];
       if (!isTelling(newest)) return false;
       const isNewest = (message, at) =>
-        at >= from && isCopy(newest, message) && (before === undefined || isCopy(before, list[at - 1]));
+        at >= from && isCopy(newest, message) && (before === undefined || isCopied(before, list[at - 1]));
       return list.some(isNewest);
     };
     const isBegunBy = ({ target }) => {
       const at = target.findIndex(isAnswer);
-      return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopy(message, list[i]));
+      return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopied(message, list[i]));
     };
     const left = alive.findLast(isLeftOf);
     const conversation = left ?? alive.findLast(isBegunBy);
@@ -155,6 +155,13 @@ function isTelling(message) {
 
 function isAnswer(message) {
   return message?.role === "assistant";
+}
+
+/** True if a message is a copy of another but for what was reported of it: that may come late. */
+function isCopied(known, message) {
+  if (isCopy(known, message)) return true;
+  const unreported = (answer) => ({ ...answer, usage: undefined });
+  return isAnswer(known) && isAnswer(message) && isCopy(unreported(known), unreported(message));
 }
 
 /** True if a model has answered by then, though a compaction may have taken the answer away. */
