@@ -21,7 +21,10 @@ impl Sticky {
             }
         }
         if self.limits != *limits {
-            self.settled = self.settled.min(policy.waters.low * waters_window(limits.context_window));
+            let low = policy.waters.low * waters_window(limits.context_window);
+            // Under a wider window no batch has settled anything yet; under a narrower one the next need not wait for growth.
+            let is_wider = limits.context_window > self.limits.context_window;
+            self.settled = if is_wider { self.settled.max(low) } else { self.settled.min(low) };
             (self.spent, self.refused) = (0.0, 0.0);
             self.limits = limits.clone();
         }

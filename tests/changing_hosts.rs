@@ -1,4 +1,5 @@
-//! What is known outlives a host that rewrites its list: a report is of what was really sent.
+//! What is known outlives a host that changes its list or its model's window: a report is of what was really sent, and only
+//! what is decided next goes by the new window.
 
 #![expect(clippy::indexing_slicing, reason = "a test that indexes out of bounds fails, as it should")]
 
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use pi_strata::context::layers::Limits;
 use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::schedule::economy::Policy;
+use pi_strata::context::schedule::verdict::Verdict;
 use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
 use pi_strata::context::transcript::{Message, Usage};
 use pi_strata::tokens::estimate::{MESSAGE_FRAME_TOKENS, Size};
@@ -28,12 +30,21 @@ fn utf16(text: &str) -> Vec<u16> {
 struct Host {
     conversation: Conversation,
     messages: Vec<Arc<Message>>,
+    context_window: f64,
     made: u32,
+    /// Since the first message, in ms.
+    now: f64,
 }
 
 impl Host {
     fn new(mode: Mode) -> Self {
-        let mut host = Self { conversation: Conversation::new(mode), messages: Vec::new(), made: 0 };
+        let mut host = Self {
+            conversation: Conversation::new(mode),
+            messages: Vec::new(),
+            context_window: WINDOW,
+            made: 0,
+            now: 0.0,
+        };
         let question = host.say(RawRole::User, 20);
         host.messages.push(question);
         host
@@ -41,8 +52,9 @@ impl Host {
 
     fn make(&mut self, role: RawRole<'_>, is_sent: bool, parts: Vec<Part<'_>>) -> Arc<Message> {
         self.made += 1;
+        self.now += 1000.0;
         let identity = u128::from(self.made);
-        let timestamp_ms = Some(1.7e12 + 1000.0 * f64::from(self.made));
+        let timestamp_ms = Some(1.7e12 + self.now);
         let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint: identity, identity };
         Arc::new(measure(&raw, &Rules::default()))
     }
@@ -72,7 +84,7 @@ impl Host {
     /// Decides about the next call, the list being changed since by this splice.
     fn decide(&mut self, at: usize, removed: usize, inserted: usize) -> Decision {
         self.conversation.splice(at, removed, inserted, self.messages[at..].to_vec());
-        let limits = Limits { context_window: WINDOW, ..Limits::default() };
+        let limits = Limits { context_window: self.context_window, ..Limits::default() };
         self.conversation.decide(&Terms { policy: Policy::default(), limits, overhead_tokens: None })
     }
 
@@ -110,4 +122,18 @@ fn a_refusal_is_of_what_was_sent_though_the_host_compacted_and_changed_what_it_k
         let inserted = host.messages.len();
         is_learned(&host.decide(0, before, inserted), sent, told);
     }
+}
+
+#[test]
+fn under_a_wider_window_a_cold_cache_moves_nothing_below_its_low_water() {
+    let mut host = Host::new(Mode::Sticky);
+    host.goes_on(10);
+    let sent = host.decide(host.messages.len(), 0, 0);
+    assert!(prompt(sent.plan.after) < Policy::default().waters.low * 4.0 * WINDOW, "the test needs less");
+    host.context_window = 4.0 * WINDOW;
+    host.now += 3.6e6;
+    host.step(Usage { input: Some(prompt(sent.plan.after)), ..Usage::default() });
+    let known = host.messages.len() - 2;
+    let arithmetic = host.decide(known, 0, 0).arithmetic;
+    assert_eq!(arithmetic.map(|of| of.verdict), Some(Verdict::Wait), "{arithmetic:?}");
 }
