@@ -123,12 +123,12 @@ export class Invariants {
 
 const NO_REPORTS = Object.freeze({ count: 0, shown: 0, last: [] });
 
-/** Whether a list has a message in common with another that is no system's: else nothing tells that it is of the same conversation. */
+/** True if a list has a message in common with another that is no system message: else it may be of any conversation. */
 function goesOn(list, last) {
   return list.some((message) => message.role !== "system" && last.some((known) => isSame(known, message)));
 }
 
-/** Whether the hook says that no smaller request is left. */
+/** True if the hook says that no smaller request is left. */
 function isLeast({ events, estimate }) {
   const overflow = events.find(({ type }) => type === "contextOverflow");
   return overflow !== undefined && overflow.floorTokens >= LEAST_SHARE * estimate;
