@@ -161,14 +161,6 @@ export declare function decode(tokens: Uint32Array, count: number, encoding: num
 /** The bytes of such tokens, each as the character of its number. */
 export declare function decodeBytes(tokens: Uint32Array, count: number, encoding: number): string
 
-/** Shares of the context window between which a named economy lets the context move. */
-export interface EconomyWaters {
-  /** Passing it moves the frontier. */
-  high: number
-  /** The share at which a token of context is worth its ordinary price. */
-  low: number
-}
-
 /**
  * Writes the tokens of a string to `tokens` and gives their number. Where they are too many nothing is written, and
  * `takeEncoded` has them. `with_special`: the texts of special tokens become those, which only loaded encodings do.
@@ -229,10 +221,8 @@ export interface EngineOptions {
   cacheTtlSeconds?: number
   /** True if those three are learned from the transcript, as far as it tells them. */
   learnsPrices: boolean
-  /** Share of the window above which sticky moves whatever that costs. */
-  highWater: number
-  /** Share of the window where a token of context is worth its ordinary price. */
-  lowWater: number
+  /** Tokens of context at which a token must be worth its ordinary price. */
+  economy: number
 }
 
 /** Tokens of messages by the length of their texts. */
@@ -455,6 +445,3 @@ export interface VocabularyOptions {
   /** Their ids, in the same order. */
   specialIds: Array<number>
 }
-
-/** The waters of `faithful`, `balanced` or `thrifty`. */
-export declare function watersOf(economy: string): EconomyWaters

@@ -28,8 +28,9 @@ const ENUMS: [(&str, &str); 10] = [
     ("usage", "UsageField"),
 ];
 /// Tables of options by what stands before the names of their constants.
-const OPTIONS: [(&str, &str); 5] = [
+const OPTIONS: [(&str, &str); 6] = [
     ("hookOptions", ""),
+    ("economies", "ECONOMY_"),
     ("cacheOptions", "CACHE_"),
     ("guardOptions", ""),
     ("recallOptions", ""),

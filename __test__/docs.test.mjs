@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PAGES, signed, withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
+import contract from "../lib/contract.js";
 import options from "../lib/hook/options.js";
-import native from "../lib/native/native.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [
@@ -222,12 +222,11 @@ test("every page of docs can be reached from both READMEs", () => {
   }
 });
 
-test("the waters of docs/settings.md are the engine's", () => {
-  const rows = Array.from(
-    read("docs/settings.md").matchAll(/^\| `"(\w+)"`.*? \| ([\d.]+) \| ([\d.]+) \|$/gm),
-  );
+test("the economies of docs/settings.md are the engine's", () => {
+  const rows = Array.from(read("docs/settings.md").matchAll(/^\| `"(\w+)"`.*? \| (\d+) \|$/gm));
+  const economies = Object.entries(contract.economies).map(([name, { default: tokens }]) => [name, tokens]);
   assert.deepEqual(
-    rows.map(([, economy, high, low]) => [economy, { high: Number(high), low: Number(low) }]),
-    ["faithful", "balanced", "thrifty"].map((economy) => [economy, native.native().watersOf(economy)]),
+    rows.map(([, economy, tokens]) => [economy, Number(tokens)]),
+    economies,
   );
 });

@@ -23,17 +23,10 @@ const CONTEXT_WINDOW = 200_000;
 const RESULTS = new URL("results/", import.meta.url);
 const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 
-/** Our settings: the schedule that recomputes, with more or less kept, and the sticky one between its waters. */
+/** Our settings: the schedule that recomputes, with more or less kept, and the sticky one by its economy. */
 const SWEEP = [
   ...[12, 6, 3, 1].map((keepRecentToolResults) => ({ schedule: "everyCall", keepRecentToolResults })),
-  ...[
-    [0.75, 0.6],
-    [0.6, 0.45],
-    [0.5, 0.35],
-    [0.4, 0.3],
-    [0.3, 0.2],
-    [0.2, 0.12],
-  ].map(([highWater, lowWater]) => ({ schedule: "sticky", highWater, lowWater })),
+  ...[60_000, 36_000, 25_000, 17_000, 10_500, 7_000].map((economy) => ({ schedule: "sticky", economy })),
 ];
 
 const nameOf = (settings) => Object.values(settings).join(" ");

@@ -9,11 +9,12 @@ use pi_strata::context::account::Account;
 use pi_strata::context::layers::{Limits, Overflow, window};
 use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::plan::{Action, Edit};
-use pi_strata::context::schedule::economy::{Economy, Policy};
+use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::sticky::Sticky;
 use pi_strata::context::schedule::verdict::{Arithmetic, Verdict};
 use pi_strata::context::schedule::{Conversation, Mode, Terms, decide};
 use pi_strata::context::transcript::{Body, Link, Message, Transcript, Usage};
+use pi_strata::contract::{ECONOMY_BALANCED, ECONOMY_THRIFTY};
 use proptest::prelude::*;
 
 /// One turn of a made-up conversation.
@@ -178,8 +179,8 @@ fn limits() -> Limits {
     Limits { context_window: 20_000.0, overflow: Overflow::Keep, ..Limits::default() }
 }
 
-fn policy(economy: Economy) -> Policy {
-    Policy { waters: economy.waters(), ..Policy::default() }
+fn policy(economy: f64) -> Policy {
+    Policy { economy, ..Policy::default() }
 }
 
 fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
@@ -189,7 +190,7 @@ fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmeti
 }
 
 fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
-    plan(&mut Sticky::new(policy(Economy::Balanced), limits()), messages)
+    plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits()), messages)
 }
 
 /// The places of calls: before each assistant message, and at the end.
@@ -212,7 +213,7 @@ proptest! {
     #[test]
     fn a_fold_that_went_on_equals_one_from_scratch(turns in turns()) {
         let messages = conversation(&turns);
-        let mut sticky = Sticky::new(policy(Economy::Balanced), limits());
+        let mut sticky = Sticky::new(policy(ECONOMY_BALANCED), limits());
         for at in calls(&messages) {
             prop_assert_eq!(plan(&mut sticky, &messages[..at]), fresh(&messages[..at]));
         }
@@ -221,7 +222,7 @@ proptest! {
     #[test]
     fn an_edited_message_keeps_its_bytes_or_goes(turns in turns()) {
         let messages = conversation(&turns);
-        let mut sticky = Sticky::new(policy(Economy::Thrifty), limits());
+        let mut sticky = Sticky::new(policy(ECONOMY_THRIFTY), limits());
         let mut before: Vec<Option<u32>> = Vec::new();
         for at in calls(&messages) {
             let (edits, account) = plan(&mut sticky, &messages[..at]);
@@ -266,7 +267,7 @@ proptest! {
     #[test]
     fn user_text_goes_only_when_nothing_else_is_left(turns in turns()) {
         let messages = conversation(&turns);
-        let mut sticky = Sticky::new(policy(Economy::Balanced), limits());
+        let mut sticky = Sticky::new(policy(ECONOMY_BALANCED), limits());
         let mut users_gone = 0;
         for at in calls(&messages) {
             let (edits, account) = plan(&mut sticky, &messages[..at]);
@@ -302,7 +303,7 @@ proptest! {
     #[test]
     fn a_conversation_that_grows_is_the_one_met_whole(turns in turns()) {
         let messages = conversation(&turns);
-        let terms = Terms { policy: policy(Economy::Balanced), limits: limits(), overhead_tokens: None };
+        let terms = Terms { policy: policy(ECONOMY_BALANCED), limits: limits(), overhead_tokens: None };
         for mode in [Mode::Sticky, Mode::EveryCall] {
             let mut grown = Conversation::new(mode);
             for end in (1..=messages.len()).filter(|&at| messages.get(at).is_none_or(|of| of.assistant().is_some())) {
@@ -320,7 +321,7 @@ proptest! {
     #[test]
     fn a_list_that_was_rewritten_is_planned_over_as_it_is(turns in turns(), other in turns(), at in any::<prop::sample::Index>(), removed in 0usize..20) {
         let (messages, newer) = (conversation(&turns), conversation(&other));
-        let terms = Terms { policy: policy(Economy::Balanced), limits: limits(), overhead_tokens: None };
+        let terms = Terms { policy: policy(ECONOMY_BALANCED), limits: limits(), overhead_tokens: None };
         for mode in [Mode::Sticky, Mode::EveryCall] {
             let mut conversation = Conversation::new(mode);
             conversation.splice(0, 0, 0, messages.clone());
@@ -351,7 +352,7 @@ proptest! {
     }
 }
 
-/// A conversation of one question and many reads, long enough to pass the waters.
+/// A conversation of one question and many reads, long enough to pass the high water.
 fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
     let turn = |gap| Turn {
         says: false,
@@ -384,7 +385,7 @@ fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
 fn a_cold_cache_moves_what_a_warm_one_lets_wait() {
     let limits = Limits { context_window: 40_000.0, ..limits() };
     let fresh = |messages: &[Arc<Message>]| {
-        plan(&mut Sticky::new(policy(Economy::Balanced), limits.clone()), messages)
+        plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits.clone()), messages)
     };
     let (edits, account) = fresh(&long_run(23, 5.0, 5.0));
     assert_eq!((account.verdict, account.is_cold, edits.len()), (Verdict::Wait, false, 0), "{account:?}");
@@ -397,7 +398,7 @@ fn a_cold_cache_moves_what_a_warm_one_lets_wait() {
 fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
     let limits = Limits { context_window: 200_000.0, ..limits() };
     let messages = long_run(400, 5.0, 5.0);
-    let mut sticky = Sticky::new(policy(Economy::Balanced), limits.clone());
+    let mut sticky = Sticky::new(policy(ECONOMY_BALANCED), limits.clone());
     let (mut moves, mut carried) = (0, 0);
     let calls = calls(&messages);
     for &at in &calls {
@@ -428,7 +429,7 @@ fn a_jump_over_the_threshold_costs_tool_traffic_and_no_user_text() {
     let mut turns = vec![turn(vec![(4, 40)]); 20];
     turns.push(turn(vec![(4, 120); 12]));
     let messages = conversation(&turns);
-    let (edits, account) = plan(&mut Sticky::new(policy(Economy::Balanced), limits.clone()), &messages);
+    let (edits, account) = plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits.clone()), &messages);
     assert_eq!(account.verdict, Verdict::HighWater);
     assert!(account.context > limits.threshold(), "{account:?}");
     assert!(!edits.is_empty() && edits.iter().all(|edit| !messages[edit.index].is_user()));

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use pi_strata::context::layers::{Limits, Overflow};
 use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::plan::{Action, Edit};
-use pi_strata::context::schedule::economy::{Economy, Policy};
+use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::Verdict;
 use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
 use pi_strata::context::transcript::{Message, Usage};
+use pi_strata::contract::ECONOMY_THRIFTY;
 use proptest::prelude::*;
 
 const BOUND: &str = "claude-opus-5-5";
@@ -95,7 +96,7 @@ fn limits() -> Limits {
 
 /// Goes on with the conversation until it is these messages, and decides about the call that would follow.
 fn decided(messages: &[Arc<Message>], limits: &Limits, conversation: &mut Conversation) -> Decision {
-    let policy = Policy { waters: Economy::Thrifty.waters(), ..Policy::default() };
+    let policy = Policy { economy: ECONOMY_THRIFTY, ..Policy::default() };
     let known = conversation.transcript().len();
     conversation.splice(known, 0, 0, messages[known..].to_vec());
     conversation.decide(&Terms { policy, limits: limits.clone(), overhead_tokens: None })

@@ -177,7 +177,6 @@ async function questionsAt(seed) {
     () => binding.groupsOf(JSON.stringify({ rows, indices: [0] })),
     () => binding.searchForm("Café"),
     () => binding.searchPhrases("Café"),
-    () => binding.watersOf("thrifty"),
     amidCollection(seed, () => strata.countTokens("text")),
   ];
   for (const question of questions) await atEveryStep(question, assertPlainError);

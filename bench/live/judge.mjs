@@ -1,13 +1,14 @@
 // Judges a call of the closed loop: an estimate that is off, a request over the window that was not reported,
 // bytes of the last request that changed although the schedule waits, messages given up with room left.
 
-import native from "../../lib/native/native.js";
+import contract from "../../lib/contract.js";
+import { economyTokens, highWaterOf } from "../../lib/hook/options.js";
 import { isSent } from "./sizes.mjs";
 
 /** Share of the window above which the layers drop messages. */
 const CONTEXT_RATIO = 0.75;
-/** Of a larger window the waters are shares of this many tokens: a token costs the same in any. */
-const WATERS_WINDOW = 200_000;
+/** In a smaller window an economy is smaller in proportion. */
+const FULL_WINDOW = contract.constants.fullWindow.default;
 
 /** Most that an estimate may be off, as a share, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
@@ -17,7 +18,7 @@ const CALLS_TO_TEACH = 2;
 /** Judges the calls of one conversation, one after the other. */
 export class Judge {
   #loop;
-  #waters;
+  #economy;
   #schedule;
   #window;
   #model;
@@ -30,7 +31,7 @@ export class Judge {
   /** @param economy that of the loop's hook */
   constructor(loop, { economy = "balanced" } = {}) {
     this.#loop = loop;
-    this.#waters = native.native().watersOf(economy);
+    this.#economy = economy;
   }
 
   /** To be called when the host changed what was there; `isNew` where it made a new list, as a compaction does. */
@@ -78,9 +79,9 @@ export class Judge {
     const window = this.#loop.provider.contextWindow;
     const most = CONTEXT_RATIO * window;
     if (schedule === "everyCall") return { high: most, low: most };
-    const { high, low } = this.#waters;
-    const ofWaters = Math.min(window, WATERS_WINDOW);
-    return { high: Math.min(high * ofWaters, most), low: low * ofWaters };
+    const economy = this.#economy;
+    const low = economyTokens(economy) * Math.min(1, window / FULL_WINDOW);
+    return { high: highWaterOf({ contextWindow: window, contextRatio: CONTEXT_RATIO, economy }), low };
   }
 
   #changed({ before, unchanged, schedule, reason }) {

@@ -11,6 +11,7 @@ const {
   askedWindow,
   checkHookOptions,
   completeCache,
+  economyTokens,
   positive,
   record,
   times,
@@ -253,7 +254,7 @@ function engineOptions(options, encoding) {
     closedTurnsOnly: options.thinkingScope === "closedTurns",
     mayShrink: options.overflow === "shrink",
     ...cacheOptions(options.cache),
-    ...watersOf(options),
+    economy: economyTokens(options.economy),
   };
 }
 
@@ -262,15 +263,6 @@ function cacheOptions(cache) {
   const { read, write, ttlSeconds } = typeof cache === "function" ? completeCache({}) : cache;
   const learnsPrices = typeof cache === "function" || cache.learnsPrices;
   return { cacheRead: read, cacheWrite: write, cacheTtlSeconds: ttlSeconds, learnsPrices };
-}
-
-/** The economy's waters, unless the host set its own; one alone moves the other out of its way. */
-function watersOf({ economy, highWater, lowWater }) {
-  const { high, low } = native().watersOf(economy);
-  return {
-    highWater: highWater ?? Math.max(high, lowWater ?? 0),
-    lowWater: lowWater ?? Math.min(low, highWater ?? 1),
-  };
 }
 
 module.exports = { Call, Hook, Layers, createTransformContext, transformContext: createTransformContext() };

@@ -69,6 +69,11 @@ const encodingName = {
   accepts: (value) => value === "auto" || require("../tokens/models.js").isEncoding(value),
 };
 
+const economy = {
+  allowed: `${Object.keys(contract.economies).map(show).join(", ")}, or a number of tokens greater than 0`,
+  accepts: (value) => Object.hasOwn(contract.economies, value) || positive.accepts(value),
+};
+
 const RULES = {
   count,
   positive,
@@ -80,6 +85,7 @@ const RULES = {
   times,
   encoding: encodingName,
   cache: autoOrRecord,
+  economy,
 };
 
 /** Options with their defaults and rules, as `checkOptions` takes them. */
@@ -129,16 +135,22 @@ function completeCache(given) {
   }
 }
 
+/** Tokens above which sticky moves whatever that costs, in this window. */
+function highWaterOf({ contextWindow, contextRatio, economy }) {
+  const { fullWindow, highWater } = contract.constants;
+  const scale = Math.min(1, contextWindow / fullWindow.default);
+  return Math.min(Math.max(highWater.default, economyTokens(economy)) * scale, contextRatio * contextWindow);
+}
+
+/** Tokens of context that an economy stands for. */
+const economyTokens = (economy) => contract.economies[economy]?.default ?? economy;
+
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
   if (typeof options.cache !== "function") {
     const learnsPrices = options.cache === "auto";
     const cache = learnsPrices ? {} : options.cache;
     options.cache = { ...checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS), learnsPrices };
-  }
-  const { highWater, lowWater } = options;
-  if (highWater !== undefined && lowWater !== undefined && lowWater >= highWater) {
-    throw new TypeError(`${owner}: option lowWater is ${lowWater}; it must be below highWater, ${highWater}`);
   }
   return options;
 }
@@ -212,6 +224,8 @@ module.exports = {
   checkHookOptions,
   checkMessages,
   completeCache,
+  economyTokens,
+  highWaterOf,
   positive,
   ratio,
   record,

@@ -5,8 +5,7 @@
 const { hookOptions } = require("../contract.js");
 const { explain } = require("../tools/explain.js");
 const { createTransformContext } = require("../hook/hook.js");
-const { native } = require("../native/native.js");
-const { amount, atLeastOne, checkOptions, record, text } = require("../hook/options.js");
+const { amount, atLeastOne, checkOptions, highWaterOf, record, text } = require("../hook/options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");
@@ -134,14 +133,9 @@ class WatchedHook {
 
   /** Tokens above which the schedule that decided drops messages. */
   #lineOf(schedule) {
-    const {
-      contextRatio = hookOptions.contextRatio.default,
-      economy = DEFAULT_ECONOMY,
-      highWater,
-    } = this.#options;
+    const { contextRatio = hookOptions.contextRatio.default, economy = DEFAULT_ECONOMY } = this.#options;
     if (schedule !== "sticky") return contextRatio * this.#contextWindow;
-    const high = highWater ?? native().watersOf(economy).high;
-    return Math.min(high, contextRatio) * this.#contextWindow;
+    return highWaterOf({ contextWindow: this.#contextWindow, contextRatio, economy });
   }
 
   /** Asks why, once the call is on its way: only where something was done that was not done before. */

@@ -7,11 +7,10 @@ use napi_derive::napi;
 
 use super::encode::tokenizer;
 use super::failure::{Failure, Result};
-use super::guarded::guarded;
 use crate::context::layers::{Limits, Overflow, ThinkingScope};
 use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;
-use crate::context::schedule::economy::{Economy, Policy, Prices, Waters};
+use crate::context::schedule::economy::{Policy, Prices};
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::contract::CACHE_TTL_SECONDS;
 use crate::text::Utf16Len;
@@ -67,34 +66,8 @@ pub struct EngineOptions {
     pub cache_ttl_seconds: Option<f64>,
     /// True if those three are learned from the transcript, as far as it tells them.
     pub learns_prices: bool,
-    /// Share of the window above which sticky moves whatever that costs.
-    pub high_water: f64,
-    /// Share of the window where a token of context is worth its ordinary price.
-    pub low_water: f64,
-}
-
-/// Shares of the context window between which a named economy lets the context move.
-#[napi(object)]
-pub struct EconomyWaters {
-    /// Passing it moves the frontier.
-    pub high: f64,
-    /// The share at which a token of context is worth its ordinary price.
-    pub low: f64,
-}
-
-/// The waters of `faithful`, `balanced` or `thrifty`.
-#[napi]
-pub fn waters_of(economy: String) -> Result<EconomyWaters> {
-    guarded(|| {
-        let economy = match economy.as_str() {
-            "faithful" => Economy::Faithful,
-            "balanced" => Economy::Balanced,
-            "thrifty" => Economy::Thrifty,
-            other => return Err(Failure::invalid(format!("there is no economy {other}"))),
-        };
-        let Waters { high, low } = economy.waters();
-        Ok(EconomyWaters { high, low })
-    })
+    /// Tokens of context at which a token must be worth its ordinary price.
+    pub economy: f64,
 }
 
 impl From<&EngineOptions> for Limits {
@@ -134,7 +107,7 @@ impl From<&EngineOptions> for Policy {
                 write: options.cache_write,
                 ttl_seconds: options.cache_ttl_seconds.unwrap_or(CACHE_TTL_SECONDS),
             },
-            waters: Waters { high: options.high_water, low: options.low_water },
+            economy: options.economy,
             learns_prices: options.learns_prices,
             learns_ttl: !options.learns_prices && options.cache_ttl_seconds.is_none(),
             calibrate: options.calibrate,

@@ -3,8 +3,8 @@
 // of the conversation.
 
 import contract from "../../contract.js";
+import { highWaterOf } from "../../hook/options.js";
 import { runs } from "../../inspector/past.js";
-import native from "../../native/native.js";
 import counting from "../../tools/count.js";
 import { hitRate } from "./bill.mjs";
 import { NONE, POLICIES } from "./policies.mjs";
@@ -52,16 +52,19 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
 
 function callColumns(reports, session, contextWindow) {
   const column = (value) => reports.map(value);
-  const { high } = native.native().watersOf("balanced");
-  const ratio = contract.hookOptions.contextRatio.default;
-  const lines = { everyCall: ratio, sticky: Math.min(high, ratio) };
+  const contextRatio = contract.hookOptions.contextRatio.default;
+  const economy = contract.hookOptions.economy.default;
+  const lines = {
+    everyCall: contextRatio * contextWindow,
+    sticky: highWaterOf({ contextWindow, contextRatio, economy }),
+  };
   return {
     at: session.calls.map(({ at }) => at),
     stretch: session.calls.map(({ stretch }) => stretch),
     before: column((report) => report.tokensBefore),
     after: column((report) => report.tokensAfter),
     /** Tokens that a call may hold before the schedule that decided it drops messages. */
-    line: column((report) => Math.round(lines[report.schedule] * contextWindow)),
+    line: column((report) => Math.round(lines[report.schedule])),
     reason: column((report) => report.reason),
     saved: Object.fromEntries(LAYERS.map((layer) => [layer, column((report) => report.saved[layer])])),
   };

@@ -5,7 +5,7 @@
 //! as short as it takes. Tools' texts are cut before those of people.
 
 use super::window::is_removable;
-use crate::context::account::{Account, Form};
+use crate::context::account::{Account, Form, Row};
 use crate::context::cuts::Level;
 use crate::context::plan::{Layer, Reason};
 use crate::context::transcript::{Body, Message};
@@ -35,8 +35,11 @@ fn summarize_newest(account: &mut Account, most: usize) {
 
 fn is_summarizable(account: &Account, index: usize) -> bool {
     let result = account.message(index).and_then(|message| message.tool_result());
+    // Of a marker line alone a summary would be more.
+    let is_less = |row: &Row| row.tokens_as(Form::Edited) < row.tokens();
     matches!(account.form(index), Form::Whole | Form::Lines(_))
         && result.is_some_and(|result| result.shortened.is_some())
+        && account.row(index).is_some_and(is_less)
 }
 
 fn drop_tail(account: &mut Account, most: usize) {
@@ -143,8 +146,8 @@ mod tests {
             account.set(1, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
             account
         };
-        let summary = fresh().row(1).map_or(0, crate::context::account::Row::tokens);
-        let answer = fresh().row(0).map_or(0, crate::context::account::Row::tokens);
+        let summary = fresh().row(1).map_or(0, Row::tokens);
+        let answer = fresh().row(0).map_or(0, Row::tokens);
         assert!(summary > Level(2).tokens(), "{summary}");
         let mut account = fresh();
         cut_texts(&mut account, answer + summary + Level(1).tokens(), Level::MIN);

@@ -1,14 +1,14 @@
 //! One batch of edits: which of what may go goes, the least useful for its tokens first.
 //!
-//! Useful means
-//! expected later uses of identifiers that nothing else in the context shows, so that the choice is one of coverage:
-//! each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
+//! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, and last
+//! the call goes with its results. Useful means expected later uses of what nothing else in the context shows, so that the
+//! choice is one of coverage: each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
 //! at again when its turn comes and put back if it is no longer the least.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::economy::{Policy, waters_window};
+use super::economy::{Policy, scale_of};
 use super::held::Held;
 use super::ledger::Ledger;
 use super::line_cuts;
@@ -22,13 +22,13 @@ use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
-/// A line must be worth the price of a token in a context of this share of the window to stay, for each of its tokens:
-/// about what batches leave, whatever the waters. Swept from 0.16 to 0.42 on the 55 sessions of `value`, under each
-/// `economy`: least dollars for the same blind edits around 0.34.
-const LINE_CONTEXT_SHARE: f64 = 0.34;
+/// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
+/// leave, whatever the economy. Swept from 32 000 to 84 000 on the 55 sessions of `value`, under each economy: the least dollars
+/// for the same blind edits from 50 000 to 68 000.
+const LINE_CONTEXT: f64 = 52_000.0;
 /// A cut that keeps more of a result than this is not worth an edit.
 const MOST_KEPT: f64 = 0.8;
-/// No batch goes below this share of the low water: what is left then is the latest work.
+/// No batch goes below this share of the economy's size: what is left then is the latest work.
 const FLOOR_SHARE: f64 = 0.3;
 
 /// Of the window, what a batch that must drop user text leaves free: else the next call would drop more of it.
@@ -46,7 +46,7 @@ pub struct EditBatch<'a> {
     pub lines: &'a mut Lines,
     /// From cl100k tokens to the provider's.
     pub estimate: Estimate,
-    /// Prices and waters.
+    /// Prices and economy.
     pub policy: &'a Policy,
     /// The layers' limits.
     pub limits: &'a Limits,
@@ -113,8 +113,8 @@ impl EditBatch<'_> {
 
     /// True if nothing was left to take.
     fn take_least_useful(&mut self) -> bool {
-        let window = waters_window(self.limits.context_window);
-        let floor = FLOOR_SHARE * self.policy.waters.low * window;
+        let scale = scale_of(self.limits.context_window);
+        let floor = FLOOR_SHARE * self.policy.low_water(scale);
         let mut queue = self.candidates();
         while self.context() > floor {
             let Some(candidate) = queue.pop() else { return true };
@@ -124,7 +124,7 @@ impl EditBatch<'_> {
                 queue.push(current);
                 continue;
             }
-            if current.price > self.policy.price(self.context(), window) && self.context() <= self.must {
+            if current.price > self.policy.price(self.context(), scale) && self.context() <= self.must {
                 return false;
             }
             self.make(candidate.removal, &mut queue);
@@ -139,8 +139,13 @@ impl EditBatch<'_> {
             result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
         };
         let old_results: Vec<usize> = self.account.live_before(end).filter(is_shortenable).collect();
-        let edits = old_results.iter().copied().chain(self.thinking()).map(Removal::Edit);
-        let edits = edits.chain(old_results.iter().copied().map(Removal::Lines));
+        let results = old_results.iter().copied();
+        let has_lines = |&index: &usize| {
+            self.account.message(index).is_some_and(|message| message.traits.layout.is_some())
+        };
+        let edits =
+            results.clone().filter(|index| !has_lines(index)).chain(self.thinking()).map(Removal::Edit);
+        let edits = edits.chain(results.clone().map(Removal::Lines)).chain(results.map(Removal::Marker));
         let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Removal::Group);
         edits.chain(groups).filter_map(|removal| self.weigh(removal)).collect()
     }
@@ -149,16 +154,17 @@ impl EditBatch<'_> {
     fn weigh(&self, removal: Removal) -> Option<Candidate> {
         let (loss, saved) = match removal {
             Removal::Edit(index) => {
-                let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
+                let (row, held) = self.at(index).filter(|(row, _)| row.form() == Form::Whole)?;
                 let saved = row.tokens().checked_sub(row.tokens_as(Form::Edited))?;
                 let loss = self.loss_between((row, held), held.kept.as_deref()?, held.kept_lines.as_deref());
                 (held.superseded(loss), Some(saved).filter(|&saved| saved > 0)? as f64)
             }
-            Removal::Lines(index) => {
+            Removal::Lines(index) | Removal::Marker(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
-                let kept = self.line_cut(row, held)?;
+                let kept = self.cut(removal, row, held)?;
+                let saved = row.tokens().checked_sub(kept.tokens as usize).filter(|&saved| saved > 0)?;
                 let loss = self.loss_between((row, held), &kept.numbers, Some(&kept.lines));
-                (held.superseded(loss), row.tokens().saturating_sub(kept.tokens as usize) as f64)
+                (held.superseded(loss), saved as f64)
             }
             Removal::Group(start) => self.weigh_group(start)?,
         };
@@ -166,13 +172,15 @@ impl EditBatch<'_> {
         Some(Candidate { price, removal })
     }
 
-    /// The cut by line that is due, unless it saves too little or leaves no more than the summary.
-    fn line_cut(&self, row: &Row, held: &Held) -> Option<KeptLines> {
-        let window = waters_window(self.limits.context_window);
-        let price = self.policy.price(LINE_CONTEXT_SHARE * window, window);
+    /// What a removal leaves of a tool result; `None` for a cut by line that saves too little.
+    fn cut(&self, removal: Removal, row: &Row, held: &Held) -> Option<KeptLines> {
+        if let Removal::Marker(_) = removal {
+            return line_cuts::marker_alone(row);
+        }
+        let scale = scale_of(self.limits.context_window);
+        let price = self.policy.price(LINE_CONTEXT * scale, scale);
         let kept = line_cuts::choose(row, held, self.ledger, self.lines, price * self.estimate.scale)?;
-        let is_gain = f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64;
-        (is_gain && kept.tokens as usize > row.message.tokens_as(Form::Edited)).then_some(kept)
+        (f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64).then_some(kept)
     }
 
     /// The loss if a message goes on to show only these.
@@ -207,7 +215,7 @@ impl EditBatch<'_> {
             return 0.0;
         }
         let age = self.ledger.calls().saturating_sub(held.entered);
-        own_worth(row.message.traits.targets.len(), row.message.tokens_as(Form::Edited), age)
+        own_worth(row.message.traits.targets.len(), age)
     }
 
     /// True if a batch may drop the group that opens at `start`.
@@ -232,32 +240,34 @@ impl EditBatch<'_> {
         match removal {
             Removal::Edit(index) => {
                 let Some((row, held)) = self.at(index) else { return };
-                let group = row.group;
                 let (layer, reason) = if row.message.assistant().is_some() {
                     (Layer::Thinking, Reason::OldThinking)
                 } else {
                     (Layer::ToolResults, held.why())
                 };
                 self.set(index, Form::Edited, layer, reason);
-                // The rest of the group saves less now, but may lose nothing more: it gets a new price.
-                if group < self.tail {
-                    queue.extend(self.weigh(Removal::Group(group)));
-                }
+                self.weigh_anew(index, queue);
             }
-            Removal::Lines(index) => {
+            Removal::Lines(index) | Removal::Marker(index) => {
                 let Some((row, held)) = self.at(index) else { return };
-                let (group, reason) = (row.group, held.why());
-                let Some(kept) = self.line_cut(row, held) else { return };
+                let reason = held.why();
+                let Some(kept) = self.cut(removal, row, held) else { return };
                 self.show_anew(index, |account| {
                     account.keep_lines(index, kept, Layer::ToolResults, reason);
                 });
-                queue.extend(self.weigh(Removal::Edit(index)));
-                if group < self.tail {
-                    queue.extend(self.weigh(Removal::Group(group)));
+                if let Removal::Lines(_) = removal {
+                    queue.extend(self.weigh(Removal::Marker(index)));
                 }
+                self.weigh_anew(index, queue);
             }
             Removal::Group(start) => self.drop_group(start, self.group_reason(start)),
         }
+    }
+
+    /// The rest of a group saves less now, but may lose nothing more: it gets a new price.
+    fn weigh_anew(&self, index: usize, queue: &mut BinaryHeap<Candidate>) {
+        let group = self.account.row(index).map(|row| row.group).filter(|&group| group < self.tail);
+        queue.extend(group.and_then(|group| self.weigh(Removal::Group(group))));
     }
 
     /// A group goes by the rule its results share, else as the least useful.
@@ -300,7 +310,7 @@ impl EditBatch<'_> {
     }
 }
 
-/// True if a tool result can still be cut by line or summarised, or thinking taken out.
+/// Whether a tool result can still be cut.
 fn is_cuttable(row: &Row) -> bool {
     matches!(row.form(), Form::Whole | Form::Lines(_))
 }
@@ -342,10 +352,12 @@ pub fn show_anew(
 /// Something a batch can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Removal {
+    /// Strip thinking, or shorten a tool result that no line can be cut from.
+    Edit(usize),
     /// Keep only those lines of a tool result that are worth their tokens.
     Lines(usize),
-    /// Summarise a tool result or strip thinking.
-    Edit(usize),
+    /// Keep nothing of a tool result but its marker line: what the agent did stays in view.
+    Marker(usize),
     /// Drop the group that opens here.
     Group(usize),
 }

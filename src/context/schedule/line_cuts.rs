@@ -66,7 +66,21 @@ pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f
     Some(finish(sent, &causes, layout, &rows, &worth))
 }
 
-/// The worth of the things a message shows, by their positions in it; nothing where others show them too.
+/// The cut that leaves nothing of a result but its marker line; `None` where it cannot be cut by line.
+#[must_use]
+pub fn marker_alone(sent: &Sent) -> Option<KeptLines> {
+    let layout = sent.message.traits.layout.as_ref()?;
+    let rest = sent.message.tokens.saturating_sub(layout.tokens());
+    Some(KeptLines {
+        tokens: (rest + marker_tokens(layout, &[])) as u32,
+        keeps: Box::default(),
+        rows: Box::default(),
+        numbers: Box::default(),
+        lines: Box::default(),
+    })
+}
+
+/// What the things a message shows are worth, by their positions in it; nothing where others show them too.
 struct Worth<'a> {
     identifiers: &'a [f64],
     lines: &'a [f64],

@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::value::{LineHistory, line_worth};
+use super::ledger::Speaker;
+use super::value::{LineHistory, Origin, copy_worth, line_worth};
 use crate::context::traits::lines::Line;
 use crate::context::traits::paths::Path;
 use crate::context::traits::target::{Change, File};
@@ -41,6 +42,15 @@ struct ShownLine {
     company: u32,
     /// True if it names a module that its file uses.
     is_import: bool,
+    /// About how many UTF-16 code units it has.
+    units: u16,
+    /// Who showed it first, and the call after which it was last shown.
+    /// False once an edit replaced it: no answer copies it then.
+    is_current: bool,
+    speaker: Speaker,
+    last_shown: u32,
+    /// Whether the model showed it after another had, or once more.
+    is_copied: bool,
 }
 
 impl Lines {
@@ -68,6 +78,20 @@ impl Lines {
         for &number in numbers {
             let Some(row) = self.rows.get_mut(number as usize) else { continue };
             row.holders = row.holders.saturating_sub(1);
+        }
+    }
+
+    /// A new message shows these.
+    pub fn enter(&mut self, numbers: &[u32], speaker: Speaker) {
+        let calls = self.calls;
+        for &number in numbers {
+            let Some(row) = self.rows.get_mut(number as usize) else { continue };
+            row.is_copied |= row.is_current && speaker == Speaker::Assistant;
+            if !row.is_current {
+                (row.speaker, row.is_current) = (speaker, true);
+            }
+            row.last_shown = calls;
+            row.holders += 1;
         }
     }
 
@@ -108,6 +132,7 @@ impl Lines {
         for line in &change.old {
             if let Some(row) = self.numbers.get(line).and_then(|&number| self.rows.get_mut(number as usize)) {
                 Arc::make_mut(&mut self.files).move_line(row.file.take(), None);
+                row.is_current = false;
             }
         }
         let place = Place { file: id, is_own: true, company: change.new.len() as u32 };
@@ -141,18 +166,25 @@ impl Lines {
         if row.holders > holders_gone {
             return 0.0;
         }
-        let Some(file) = row.file.and_then(|file| self.files.rows.get(file as usize)) else { return 0.0 };
-        self.edits_expected()
-            * line_worth(LineHistory {
-                edits: file.edits,
-                file_lines: file.lines,
-                company: row.company,
-                calls_since_seen: self.calls.saturating_sub(row.last_seen),
-                calls_since_touched: self.calls.saturating_sub(file.last_touch),
-                is_document: file.is_document,
-                is_own: row.is_own,
-                is_import: row.is_import,
-            })
+        let age = self.calls.saturating_sub(row.last_shown);
+        let copied = if row.is_current {
+            copy_worth(row.origin(), row.is_copied, usize::from(row.units), age)
+        } else {
+            0.0
+        };
+        let Some(file) = row.file.and_then(|file| self.files.rows.get(file as usize)) else { return copied };
+        copied
+            + self.edits_expected()
+                * line_worth(LineHistory {
+                    edits: file.edits,
+                    file_lines: file.lines,
+                    company: row.company,
+                    calls_since_seen: self.calls.saturating_sub(row.last_seen),
+                    calls_since_touched: self.calls.saturating_sub(file.last_touch),
+                    is_document: file.is_document,
+                    is_own: row.is_own,
+                    is_import: row.is_import,
+                })
     }
 
     /// The chance of edits where there were none yet: after so many calls without one, the next is less so with each.
@@ -171,8 +203,31 @@ impl Lines {
 
 impl ShownLine {
     fn new(line: Line) -> Self {
-        let is_import = line.is_import();
-        Self { holders: 0, file: None, last_seen: 0, is_own: false, company: 0, is_import }
+        Self {
+            holders: 0,
+            file: None,
+            last_seen: 0,
+            is_own: false,
+            company: 0,
+            is_import: line.is_import(),
+            units: line.units() as u16,
+            is_current: false,
+            speaker: Speaker::Other,
+            last_shown: 0,
+            is_copied: false,
+        }
+    }
+}
+
+impl ShownLine {
+    fn origin(&self) -> Origin {
+        match self.speaker {
+            _ if self.is_own => Origin::Written,
+            Speaker::Assistant => Origin::Said,
+            Speaker::Tool if self.file.is_some() => Origin::Read,
+            Speaker::Tool => Origin::Output,
+            Speaker::Other => Origin::Told,
+        }
     }
 }
 
@@ -376,12 +431,16 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_no_file_are_worth_nothing() {
+    fn a_line_of_no_file_is_worth_what_answers_may_copy_of_it() {
         let mut lines = Lines::default();
-        let numbers = lines.number(&[line("some line of a log")]);
-        lines.show(&numbers);
-        lines.learn(&[], &numbers);
-        assert!(lines.loss(numbers[0], 1).abs() < 1e-12);
+        let [said, put_out] = ["some words of a plan", "some line of a log"].map(line);
+        let numbers = lines.number(&[said, put_out]);
+        lines.enter(&numbers[..1], Speaker::Assistant);
+        lines.enter(&numbers[1..], Speaker::Tool);
+        let before = numbers.iter().map(|&number| lines.loss(number, 1)).collect::<Vec<_>>();
+        assert!(before[0] > before[1] && before[1] > 0.0);
+        lines.learn(&[file("a.rs", Some(edit(&[put_out], &[])))], &[]);
+        assert!(lines.loss(numbers[1], 1).abs() < 1e-12, "replaced");
     }
 
     #[test]

@@ -22,6 +22,9 @@ const COLON: u16 = b':' as u16;
 const IMPORTS: [&str; 8] =
     ["import ", "from ", "use ", "pub use ", "using ", "alias ", "require", "#include"];
 const IMPORT_BIT: u64 = 1;
+const LENGTH_BITS: u64 = 0b1_1110;
+/// Lengths that a line remembers, in UTF-16 code units.
+const LENGTHS: [usize; 15] = [14, 20, 26, 32, 40, 50, 64, 80, 100, 128, 160, 200, 280, 400, 600];
 
 /// The hash of a bare line, and whether it is an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,9 +36,17 @@ impl Line {
     pub fn of(line: &[u16]) -> Option<Self> {
         let bare = bare(line);
         (bare.len() >= MIN_LEN).then(|| {
-            let hash = xxh3_64(bytemuck::cast_slice(bare)) & !IMPORT_BIT;
-            Self(hash | if is_import(bare) { IMPORT_BIT } else { 0 })
+            let hash = xxh3_64(bytemuck::cast_slice(bare)) & !(IMPORT_BIT | LENGTH_BITS);
+            let class = LENGTHS.partition_point(|&length| length <= bare.len()) as u64;
+            Self(hash | (class << 1) | if is_import(bare) { IMPORT_BIT } else { 0 })
         })
+    }
+
+    /// About how many UTF-16 code units it has.
+    #[must_use]
+    pub fn units(self) -> usize {
+        let class = ((self.0 & LENGTH_BITS) >> 1) as usize;
+        class.checked_sub(1).and_then(|at| LENGTHS.get(at)).copied().unwrap_or(MIN_LEN)
     }
 
     /// Returns `true` if it names a module that its file uses: work elsewhere in a file often has to add to those lines.

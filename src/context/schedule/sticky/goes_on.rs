@@ -4,7 +4,7 @@ use super::{Next, Sticky};
 use crate::context::account::Account;
 use crate::context::layers::Limits;
 use crate::context::schedule::batch::show_anew;
-use crate::context::schedule::economy::{Policy, waters_window};
+use crate::context::schedule::economy::{Policy, scale_of};
 use crate::context::schedule::verdict::{Arithmetic, Verdict};
 use crate::context::transcript::Transcript;
 
@@ -21,7 +21,7 @@ impl Sticky {
             }
         }
         if self.limits != *limits {
-            let low = policy.waters.low * waters_window(limits.context_window);
+            let low = policy.low_water(scale_of(limits.context_window));
             // Under a wider window no batch has settled anything yet; under a narrower one the next need not wait for growth.
             let is_wider = limits.context_window > self.limits.context_window;
             self.settled = if is_wider { self.settled.max(low) } else { self.settled.min(low) };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Call, Sent};
 use super::clock::{Clock, Request};
-use super::economy::{Policy, waters_window};
+use super::economy::{Policy, scale_of};
 use super::held::Held;
 use super::ledger::{Ledger, Speaker};
 use super::lines::Lines;
@@ -77,7 +77,7 @@ impl Sticky {
     /// The fold before any message.
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
-        let settled = policy.waters.low * waters_window(limits.context_window);
+        let settled = policy.low_water(scale_of(limits.context_window));
         let calibration = Calibration::new(policy.calibrate);
         Self {
             asked: policy,
@@ -304,7 +304,7 @@ impl Sticky {
 
     /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
     fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
-        self.lines.show(&held.lines);
+        self.lines.enter(&held.lines, speaker(message));
         for origin in self.ledger.enter(&held.numbers, speaker(message)) {
             if let Some(origin) = Arc::make_mut(&mut self.held).get_mut(origin as usize) {
                 origin.is_taken_up = true;
