@@ -70,10 +70,11 @@ pub(super) struct Fit {
 }
 
 impl Reading {
-    /// Every one there is of so many reports: a recording ended where it was seen to, or never was one, or still goes on.
+    /// Every one there is of so many reports: a recording ended where it was seen to or just now, or never was one, or
+    /// still goes on.
     fn all(self, count: usize) -> impl Iterator<Item = Self> {
         let twice = [(false, false), (true, false), (true, true)];
-        [self.raw, 0, count].into_iter().flat_map(move |raw| {
+        [self.raw, 0, count, count.saturating_sub(1)].into_iter().flat_map(move |raw| {
             [false, true].into_iter().flat_map(move |is_late| {
                 twice.map(|(has_read, has_written)| Self { raw, is_late, has_read, has_written })
             })

@@ -181,7 +181,7 @@ impl Calibration {
                 return;
             }
         }
-        self.take(source, &report, call.is_lived);
+        self.take(source, &report);
     }
 
     /// Learns from reports that came in after their messages were taken in; gives back which those are. A report is of no
@@ -200,18 +200,18 @@ impl Calibration {
             let Some(assistant) = messages.get(*index).and_then(|of| of.assistant()) else { continue };
             if self.newest_report.is_none_or(|newest| newest < *index) {
                 self.newest_report = Some(*index);
-                self.take(&assistant.source, &Report { usage: assistant.usage, ..*report }, false);
+                self.take(&assistant.source, &Report { usage: assistant.usage, ..*report });
             }
         }
         late.into_iter().map(|(index, _)| index).collect()
     }
 
-    fn take(&mut self, source: &Source, report: &Report, is_lived: bool) {
+    fn take(&mut self, source: &Source, report: &Report) {
         let is_doubted = self.has_undated_summary && self.fit().is_none();
         let most = if is_doubted { MOST_OF_SUMMARY } else { (SCALE_RANGE.1, MOST_BESIDE) };
         let told = self.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
         let beside = self.fit().map(|fit| fit.beside()).or(told);
-        let is_recording = self.models.last().is_some_and(Model::is_recording) && !is_lived;
+        let is_recording = self.models.last().is_some_and(Model::is_recording);
         let found = self.models.iter().position(|model| model.source == *source);
         let mut model = found.map_or_else(
             || Model { source: source.clone(), reports: Vec::new(), beside, fit: None },
