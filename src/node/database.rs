@@ -48,8 +48,8 @@ impl DatabaseFile {
     /// processes; the JSON of the rows of each.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn run(&self, statements: String, writes: bool, busy_ms: Option<u32>) -> Result<Promise<String>> {
-        let state = self.0.clone();
         guarded(|| {
+            let state = self.0.clone();
             Ok(blocking(None, move |_| {
                 let statements: Vec<Statement> = parsed(&statements)?;
                 let mut state = state.lock();
@@ -64,8 +64,8 @@ impl DatabaseFile {
     /// Closes the file; whatever is asked afterwards fails.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> Result<Promise<()>> {
-        let state = self.0.clone();
         guarded(|| {
+            let state = self.0.clone();
             Ok(blocking(None, move |_| {
                 let mut state = state.lock();
                 state.is_closed = true;
