@@ -153,7 +153,7 @@ for (const schedule of SCHEDULES) {
 
 test("what stands before a branch is sent as it was", async () => {
   const { call, loop, scribe, judge } = conversation({ contextWindow: 32_000, basePrompt: 3000 }, {});
-  for (let at = 0; at < 25; at += 1) await call(900);
+  for (let at = 0; at < 20; at += 1) await call(900);
   const { sent } = await call(900);
   const at = loop.messages.length - 8;
   loop.messages = [...loop.messages.slice(0, at - (at % 2 === 0 ? 1 : 0)), scribe.user(40)];

@@ -136,7 +136,7 @@ test("from the first call on no request is above a price step that could be avoi
 });
 
 test("without the catalogue's steps the same session passes one", async () => {
-  const extension = createExtension({ maxPromptTokens: 1_000_000 });
+  const extension = createExtension({ maxPromptTokens: 1_000_000, economy: 60_000 });
   const pi = await play(new FakePi(extension, { model: MODELS.haiku }), 120, 220);
   assert.ok(pi.calls.some(({ prompt }) => prompt > 100_000));
 });

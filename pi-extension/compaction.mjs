@@ -14,7 +14,7 @@ const HOSTS = [
 
 /** The messages with no more than `tokens` in them, for a fork that another model goes on with. */
 export function shrink(messages, tokens, options = {}) {
-  const limits = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: tokens };
+  const limits = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: 200_000 };
   return strata.createTransformContext({ marker: "en", ...options, ...limits })(messages);
 }
 

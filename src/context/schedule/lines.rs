@@ -44,12 +44,11 @@ struct ShownLine {
     is_import: bool,
     /// About how many UTF-16 code units it has.
     units: u16,
-    /// Who showed it first, and the call after which it was last shown.
-    /// False once an edit replaced it: no answer copies it then.
-    is_current: bool,
-    speaker: Speaker,
+    /// The first to show it; `None` before, and once an edit replaced it: no answer copies it then.
+    speaker: Option<Speaker>,
+    /// The call after which it was last shown.
     last_shown: u32,
-    /// Whether the model showed it after another had, or once more.
+    /// True if the model showed it after another had, or once more.
     is_copied: bool,
 }
 
@@ -86,10 +85,8 @@ impl Lines {
         let calls = self.calls;
         for &number in numbers {
             let Some(row) = self.rows.get_mut(number as usize) else { continue };
-            row.is_copied |= row.is_current && speaker == Speaker::Assistant;
-            if !row.is_current {
-                (row.speaker, row.is_current) = (speaker, true);
-            }
+            row.is_copied |= row.speaker.is_some() && speaker == Speaker::Assistant;
+            row.speaker.get_or_insert(speaker);
             row.last_shown = calls;
             row.holders += 1;
         }
@@ -132,7 +129,7 @@ impl Lines {
         for line in &change.old {
             if let Some(row) = self.numbers.get(line).and_then(|&number| self.rows.get_mut(number as usize)) {
                 Arc::make_mut(&mut self.files).move_line(row.file.take(), None);
-                row.is_current = false;
+                row.speaker = None;
             }
         }
         let place = Place { file: id, is_own: true, company: change.new.len() as u32 };
@@ -167,11 +164,8 @@ impl Lines {
             return 0.0;
         }
         let age = self.calls.saturating_sub(row.last_shown);
-        let copied = if row.is_current {
-            copy_worth(row.origin(), row.is_copied, usize::from(row.units), age)
-        } else {
-            0.0
-        };
+        let copied =
+            row.origin().map_or(0.0, |origin| copy_worth(origin, row.is_copied, usize::from(row.units), age));
         let Some(file) = row.file.and_then(|file| self.files.rows.get(file as usize)) else { return copied };
         copied
             + self.edits_expected()
@@ -211,8 +205,7 @@ impl ShownLine {
             company: 0,
             is_import: line.is_import(),
             units: line.units() as u16,
-            is_current: false,
-            speaker: Speaker::Other,
+            speaker: None,
             last_shown: 0,
             is_copied: false,
         }
@@ -220,14 +213,14 @@ impl ShownLine {
 }
 
 impl ShownLine {
-    fn origin(&self) -> Origin {
-        match self.speaker {
+    fn origin(&self) -> Option<Origin> {
+        Some(match self.speaker? {
             _ if self.is_own => Origin::Written,
             Speaker::Assistant => Origin::Said,
             Speaker::Tool if self.file.is_some() => Origin::Read,
             Speaker::Tool => Origin::Output,
             Speaker::Other => Origin::Told,
-        }
+        })
     }
 }
 
