@@ -15,7 +15,7 @@ import { GLIBC_FLOOR, platforms, ROOT, readJson } from "./platforms.mjs";
  * 4.3 MB however they are packed, code and database to 2.1 MB on Linux and, where it was measured, 2.3 MB on Windows;
  * macOS was not measured. Both are for each processor that is in it.
  */
-const BUDGET = { root: 280_000, linux: 6_500_000, elsewhere: 7_500_000 };
+const BUDGET = { root: 280_000, linux: 6_600_000, elsewhere: 7_500_000 };
 
 /** The budget of the package with this manifest, in bytes. */
 export function budgetOf({ name, os, cpu = [] }) {
