@@ -23,8 +23,8 @@ use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 /// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
 const EDIT_WORTH: f64 = 0.005;
 /// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
-/// leave, whatever the economy. Swept from 32 000 to 84 000 on the 55 sessions of `value`, under each economy: the least dollars
-/// for the same blind edits from 50 000 to 68 000.
+/// leave, whatever the economy. Swept from 32 000 to 84 000 on the 55 sessions of `value`: the least dollars for the same blind
+/// edits at 68 000; lowered with the dearer token of today, so that lines cost what they did.
 const LINE_CONTEXT: f64 = 52_000.0;
 /// A cut that keeps more of a result than this is not worth an edit.
 const MOST_KEPT: f64 = 0.8;
@@ -172,7 +172,7 @@ impl EditBatch<'_> {
         Some(Candidate { price, removal })
     }
 
-    /// What a removal leaves of a tool result; `None` for a cut by line that saves too little.
+    /// The part of a tool result that a removal leaves; `None` for a cut by line that saves too little.
     fn cut(&self, removal: Removal, row: &Row, held: &Held) -> Option<KeptLines> {
         if let Removal::Marker(_) = removal {
             return line_cuts::marker_alone(row);
@@ -310,7 +310,7 @@ impl EditBatch<'_> {
     }
 }
 
-/// Whether a tool result can still be cut.
+/// True if a tool result can still be cut.
 fn is_cuttable(row: &Row) -> bool {
     matches!(row.form(), Form::Whole | Form::Lines(_))
 }

@@ -1,4 +1,4 @@
-//! What the sticky schedule weighs: cache prices, and the price of a token of context.
+//! The weights of the sticky schedule: cache prices, and the price of a token of context.
 //!
 //! Plain settings and the formulas that use them; no state.
 
@@ -41,7 +41,7 @@ pub struct Policy {
     pub calibrate: bool,
 }
 
-/// What sizes in tokens are multiplied by in this context window: a token costs the same in any, but a window of less than
+/// Factor of all sizes in tokens in this context window: a token costs the same in any, but a window of less than
 /// 200 000 tokens has less room for all of them.
 #[must_use]
 pub fn scale_of(context_window: f64) -> f64 {

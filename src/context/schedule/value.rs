@@ -62,7 +62,7 @@ pub fn own_worth(calls: usize, age: u32) -> f64 {
     OWN_CALL.after(f64::from(age)) * calls as f64
 }
 
-/// Where a line stands, as far as that tells whether answers copy it.
+/// The first to show a line, as far as that tells whether answers copy it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The model wrote it into a file.
@@ -78,7 +78,7 @@ pub enum Origin {
 }
 
 /// Spans of 24 characters, one every 12, that answers still copy of a token before it is shown anew: `npm run bench:fit`, ages
-/// of three calls and more. Between the fit and the check side they differ by less than half.
+/// of three calls and more. The fit and the check side differ by up to half.
 fn copied(origin: Origin) -> Forgetting {
     let (chance, half_life) = match origin {
         Origin::Written => (0.060, 70.0),
@@ -90,9 +90,9 @@ fn copied(origin: Origin) -> Forgetting {
     Forgetting { chance, half_life }
 }
 
-/// How much likelier a line that an answer has copied before is to be copied again: 3 to 10 times, by its origin.
+/// Factor of the chance of a line that an answer has copied before: 3 to 10 times, by its origin.
 const COPIED_BEFORE: f64 = 3.0;
-/// What a copied span weighs beside a name that is used again. Swept from 0.05 to 0.15.
+/// Weight of a copied span beside a name that is used again. Swept from 0.05 to 0.15.
 const SPAN_WEIGHT: f64 = 0.08;
 /// UTF-16 code units of a token, as far as prose and code go.
 const UNITS_PER_TOKEN: f64 = 4.0;
@@ -152,7 +152,8 @@ const DOCUMENT: f64 = 0.75;
 /// Factor of an import's chance: 2.2 times as often among read lines, 2.4 among own ones.
 const IMPORT: f64 = 2.0;
 /// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 2 to 7: a
-/// blind edit less costs more dollars the higher, and from 6 on it costs recall as well.
+/// blind edit less costs more dollars the higher, and from 6 on it costs recall as well; 7 makes
+/// up for lines that a marker now takes more easily.
 const LINE_WEIGHT: f64 = 7.0;
 
 /// Expected loss with the last copy of a line, in uses of identifiers.
