@@ -80,6 +80,17 @@ for (const [kind, options] of [
       await manager.close();
     });
 
+    test("what is added while a cleared session is erased stays in view", async () => {
+      const manager = new ContextManager(options());
+      await addAll(manager, "c", numbered(300));
+      const cleared = manager.clearContext("c");
+      await manager.addMessage("c", user("after"));
+      assert.deepEqual(await contents(manager, "c"), ["after"]);
+      await cleared;
+      assert.deepEqual(await contents(manager, "c"), ["after"]);
+      await manager.close();
+    });
+
     const unanswered = {
       "a call that is never answered": [calls("1", "ls")],
       "one of two calls answered": [

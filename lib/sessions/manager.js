@@ -141,10 +141,12 @@ class ContextManager {
     session.clears += 1;
     // It holds even if the process ends with this very call.
     const written = this.#queue.writeAtLast(this.#operation(session, { kind: "clear" }));
-    const clearing = this.#settle(session, effect, written).finally(() => {
-      session.clears -= 1;
-    });
-    return this.#report(clearing.then(() => {}));
+    const clearing = this.#settle(session, effect, written)
+      .then(({ erased }) => erased)
+      .finally(() => {
+        session.clears -= 1;
+      });
+    return this.#report(clearing);
   }
 
   async setSystemPrompt(sessionId, systemPrompt) {

@@ -37,17 +37,17 @@ class WriteQueue {
   }
 
   /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
-  async writeAtLast(operation) {
+  writeAtLast(operation) {
     const written = this.write(operation);
     if (this.#store.applyLast === undefined || this.#store.forgets) return written;
     this.#last += 1;
     if (this.#last === 1) process.once("exit", this.#finish);
-    try {
-      return await written;
-    } finally {
+    const isWritten = () => {
       this.#last -= 1;
       if (this.#last === 0) process.removeListener("exit", this.#finish);
-    }
+    };
+    written.then(isWritten, isWritten);
+    return written;
   }
 
   #finish = () => {
@@ -83,7 +83,9 @@ class WriteQueue {
       await this.#opening.ready();
       const outcomes = await this.#store.apply(batch.map(({ operation }) => operation));
       for (const [index, { operation, resolve }] of batch.entries()) {
-        resolve(this.#erased(operation, outcomes[index]));
+        const outcome = outcomes[index];
+        const isCleared = operation.kind === "clear" && outcome.applied;
+        resolve(isCleared ? { ...outcome, erased: this.#erase() } : outcome);
       }
     } catch (error) {
       if (batch.length > 1 && MAY_BE_ONES_OWN.has(error?.code)) {
@@ -94,12 +96,12 @@ class WriteQueue {
     }
   }
 
-  /** The outcome: of a clear, once nothing of the session is left, for which no other write waits. */
-  #erased({ kind }, outcome) {
-    if (kind !== "clear" || !outcome.applied || this.#store.erase === undefined) return outcome;
-    const erasing = this.#store.erase().then(() => outcome);
+  /** Resolves once nothing is left of what was cleared; no write waits for it, nor does what is acknowledged. */
+  #erase() {
+    if (this.#store.erase === undefined) return undefined;
+    const erasing = this.#store.erase().finally(() => this.#erasing.delete(erasing));
     this.#erasing.add(erasing);
-    return erasing.finally(() => this.#erasing.delete(erasing));
+    return erasing;
   }
 }
 
