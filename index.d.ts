@@ -120,9 +120,9 @@ export interface TransformContextOptions {
   /**
    * When the layers may move. "everyCall" recomputes them at each call, which breaks the provider's prompt cache at each
    * call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is
-   * "sticky": a server that reports no cached tokens is taken to have a prefix cache without a time to live. A batch may
-   * keep of an old tool result only the lines worth their tokens, word for word and in order, with a marker line for
-   * each gap.
+   * "sticky": a server that reports no cached tokens is taken to have a prefix cache, without a time to live unless its
+   * model's is published. A batch may keep of an old tool result only the lines worth their tokens, word for word and in
+   * order, with a marker line for each gap.
    */
   schedule?: "auto" | "everyCall" | "sticky";
   /**

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::prices::has_published_life;
 use crate::context::transcript::{Source, Usage};
 
 const MS_PER_SECOND: f64 = 1000.0;
@@ -101,8 +102,8 @@ impl Clock {
         if self.is_given_up(model, time_ms) {
             return true;
         }
-        // Servers that count prompts but tell of no cache mostly have one for prefixes, without a time to live.
-        if learns && self.reports && !self.shows_cache {
+        // Servers that count prompts but tell of no cache mostly have one for prefixes, without a time to live that is known.
+        if learns && self.reports && !self.shows_cache && !has_published_life(source) {
             return false;
         }
         let ttl_seconds = if learns { model.ttl_seconds(ttl_seconds) } else { ttl_seconds };
@@ -264,6 +265,20 @@ mod tests {
         assert!(!expired(&died, 100.0 + 299.0), "one that was lost early says nothing of the others");
         assert!(!written.has_expired(&source("b"), Some(9e12), TTL));
         assert!(!expired(&Clock::default(), 9e12));
+    }
+
+    #[test]
+    fn a_server_that_tells_of_no_cache_has_a_life_only_where_its_models_is_published() {
+        let is_cold = |model: &str| {
+            let mut clock = Clock::default();
+            let usage = Usage { input: Some(9000.0), ..Usage::default() };
+            let source = source(model);
+            let time_ms = Some(0.0);
+            clock.tick(Request { source: &source, time_ms, reached: true, usage: &usage, is_changed: false });
+            is_cold_after(&clock, 301.0)
+        };
+        assert!(is_cold("claude-opus-5.5") && is_cold("gpt-6.1"));
+        assert!(!is_cold("qwen3.5-coder") && !is_cold("gpt-oss-120b"));
     }
 
     #[test]

@@ -35,6 +35,15 @@ pub fn listed(source: &Source) -> Prices {
     }
 }
 
+/// True if the life of entries is published for `source`, not guessed: for models of Anthropic and OpenAI, unless others serve
+/// their weights.
+#[must_use]
+pub fn has_published_life(source: &Source) -> bool {
+    let (model, provider) = (source.model.to_lowercase(), source.provider.to_lowercase());
+    let is_listed = |of: &str| FAMILIES.iter().any(|(name, ..)| of.contains(name));
+    !model.contains("oss") && (is_listed(&model) || is_listed(&provider))
+}
+
 fn within(price: f64, (least, most): (f64, f64)) -> bool {
     (least..=most).contains(&price)
 }
