@@ -14,9 +14,18 @@ const USES = ["new", "used once", "used more"];
 /** Upper bounds of the lines that were brought along with one. */
 const COMPANY = { "of 30 or fewer": 30, "of 31 to 150": 150, "of more": Number.POSITIVE_INFINITY };
 
-/** Counts by class of a session of at most `maxCalls` answers: `{ calls, spans, names, lines }`. */
+/** An edit is made from memory if it replaces what was shown so many calls before. */
+const FAR = 8;
+/** Upper bounds of the share of edits that are. */
+const FROM_MEMORY = {
+  "up to 0.15 from memory": 0.15,
+  "up to 0.3": 0.3,
+  more: Number.POSITIVE_INFINITY,
+};
+
+/** Counts by class of a session of at most `maxCalls` answers: `{ calls, spans, names, lines, memory }`. */
 export function measure(messages, maxCalls = 400) {
-  const all = { spans: new Spans(), names: new Names(), lines: new Lines() };
+  const all = { spans: new Spans(), names: new Names(), lines: new Lines(), memory: new Memory() };
   const calls = new Map();
   let now = 0;
   for (const message of messages) {
@@ -119,6 +128,58 @@ class Lines {
     addLines(text, lines);
     const [company] = Object.entries(COMPANY).find(([, most]) => lines.size <= most);
     for (const line of lines) this.shown.show(line, `${kind}, ${company}`, { now });
+  }
+}
+
+/**
+ * Lines of read results that edits must quote: by whether anything was edited since, their age counting from the first such
+ * edit; and by how many edits of the session replaced what was shown at least `FAR` calls before.
+ */
+class Memory {
+  shown = new Shown();
+  #since = new Map();
+  #unedited = new Set();
+  #edits = 0;
+  #fromMemory = 0;
+
+  answer(_, pieces, now) {
+    const quoted = new Set();
+    const changes = changesIn(pieces);
+    for (const { old } of changes) addLines(old, quoted);
+    if (changes.length === 0) return;
+    this.#edits += 1;
+    const isFar = (line) => now - (this.#since.get(line) ?? now) >= FAR;
+    if ([...quoted].some(isFar)) this.#fromMemory += 1;
+    for (const line of quoted) {
+      this.shown.need(line, now);
+      this.shown.hide(line, now + 1);
+      this.#unedited.delete(line);
+    }
+    for (const line of this.#unedited) this.shown.show(line, this.#nameOf("edited since"), { now: now + 1 });
+    this.#unedited.clear();
+    for (const change of changes) {
+      const written = new Set();
+      addLines(change.new, written);
+      for (const line of written) this.shown.hide(line, now + 1);
+    }
+  }
+
+  show(pieces, now) {
+    for (const { kind, text } of pieces.filter((piece) => piece.kind === "read result")) {
+      const lines = new Set();
+      addLines(text, lines);
+      for (const line of lines) {
+        this.#since.set(line, now);
+        this.#unedited.add(line);
+        this.shown.show(line, this.#nameOf("not edited since", kind), { now });
+      }
+    }
+  }
+
+  #nameOf(since, kind = "read result") {
+    const share = (this.#fromMemory + 1) / (this.#edits + 4);
+    const [of] = Object.entries(FROM_MEMORY).find(([, most]) => share <= most);
+    return `${kind}, ${since}, ${of}`;
   }
 }
 

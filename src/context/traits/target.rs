@@ -41,6 +41,14 @@ pub struct Change {
     pub new: Box<[Line]>,
 }
 
+impl Change {
+    /// True if no line is known that it replaces or writes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.old.is_empty() && self.new.is_empty()
+    }
+}
+
 const PATHS: [&str; 8] =
     ["path", "file_path", "filePath", "file", "filename", "notebook_path", "TargetFile", "AbsolutePath"];
 const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
