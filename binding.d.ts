@@ -15,14 +15,14 @@ export declare class Conversation {
   constructor(options: EngineOptions)
   /** Another one that goes on from here. */
   fork(): Conversation
-  /** Reads messages of the next splice, from its position `from` on, here and now: for the few a running conversation adds. */
-  read(from: number, numbers: Float64Array, strings: unknown[]): void
-  /** `read` on a worker thread. */
-  readAsync(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
-  /** Plans over the list as it is now, on a worker thread. The splice holds from now on, whatever becomes of the plan. */
-  plan(request: PlanRequest, flag?: CancelFlag | undefined | null): Promise<Answer>
+  /** Reads messages of the next splice ahead, from its position `from` on, on a worker thread. */
+  readAhead(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
+  /** Changes the list. What was not read ahead of what is new crosses here, and is read when there is to be a plan. */
+  splice(splice: Splice, numbers: Float64Array, strings: unknown[]): void
+  /** Plans over the list as it is now, on a worker thread. */
+  plan(terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Enters the list as it is now into a book, on a worker thread; calls before `from` are in it already. */
-  enter(splice: Splice, book: LedgerBook, from: number, terms: LedgerTerms, flag?: CancelFlag | undefined | null): Promise<void>
+  enter(book: LedgerBook, from: number, terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<void>
   /** A conversation whose facts are those the guard needs. */
   static forGuard(options: GuardOptions): Conversation
 }
@@ -118,14 +118,28 @@ export interface Arithmetic {
   frontier: number
 }
 
-/** Prices of a provider's prompt cache relative to input, and its time to live. */
-export interface CachePrices {
-  /** Reading a cached token. */
-  read: number
-  /** Writing a token. */
-  write: number
+/** The host's word on its model at a call, and how the plan is wanted. */
+export interface CallTerms {
+  /** The model's window in tokens. */
+  contextWindow: number
+  /** Tokens of prompt and tools by the host's word; learned without one. */
+  overheadTokens?: number
+  /** Tokens above which batches act. */
+  maxPromptTokens?: number
+  /** The cache's prices relative to input, where the host's function names them at this call. */
+  cacheRead?: number
+  /** That of writing. */
+  cacheWrite?: number
   /** Seconds an entry lives unread; learned where the host does not say. */
   ttlSeconds?: number
+  /** When the host kept the cache warm, in ms. */
+  warmedAt?: Array<number>
+  /** When it gave it up, in ms. */
+  coldAt?: Array<number>
+  /** True if messages dropped side by side are an edit each. */
+  byMessage: boolean
+  /** True if the last answer was applied: what it said is not said again. */
+  isTold: boolean
 }
 
 /** True if a text is Chinese; nothing where it has no letter. */
@@ -193,16 +207,16 @@ export interface EngineOptions {
   minSummaryChars: number
   /** Longer kept lines are cut to this; UTF-16 code units. */
   summaryLineChars: number
-  /** True if the marker line is English rather than Chinese. */
-  englishMarker: boolean
+  /** The language of the marker line: `en` or `zh`. */
+  marker: string
   /** True if the marker ends with the handle by which the model can recall the original. */
-  namesHandle: boolean
+  recall: boolean
   /** Tools whose results are never touched. */
   excludeTools: Array<string>
-  /** True if the open turn keeps its thinking. */
-  closedTurnsOnly: boolean
-  /** True if layer 4 may act. */
-  mayShrink: boolean
+  /** `closedTurns` if the open turn keeps its thinking, else `all`. */
+  thinkingScope: string
+  /** `shrink` if layer 4 may act, else `keep`. */
+  overflow: string
   /** Tokens of the window kept free for the answer. */
   reserveTokens: number
   /** Tokens of one image. */
@@ -259,6 +273,9 @@ export interface GuardOptions {
   countsChars: boolean
 }
 
+/** Tokens above which the sticky schedule moves whatever that costs, in this window. */
+export declare function highWater(contextWindow: number, contextRatio: number, economy: number): number
+
 /** Dollars for a million tokens. */
 export interface LedgerPrices {
   /** Neither read from the cache nor written to it. */
@@ -269,20 +286,6 @@ export interface LedgerPrices {
   write: number
   /** Of the answer. */
   output: number
-}
-
-/** The terms that the host names for its model. */
-export interface LedgerTerms {
-  /** Its window. */
-  contextWindow: number
-  /** Tokens that are sent beside the messages. */
-  overheadTokens?: number
-  /** Most tokens a prompt should have. */
-  maxPromptTokens?: number
-  /** When the host kept the cache warm, in ms. */
-  warmedAt?: Array<number>
-  /** When it gave it up, in ms. */
-  coldAt?: Array<number>
 }
 
 /** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
@@ -327,28 +330,6 @@ export declare function pairsPrompt(request: string): Promise<string>
 
 /** The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
 export declare function planCompression(request: string): Promise<string>
-
-/** The request for a plan. */
-export interface PlanRequest {
-  /** The change of the list. */
-  splice: Splice
-  /** The model's window in tokens. */
-  contextWindow: number
-  /** Tokens of prompt and tools by the host's word; learned without one. */
-  overheadTokens?: number
-  /** Tokens above which batches act. */
-  maxPromptTokens?: number
-  /** The cache's prices relative to input and its seconds, where the host's function names them at this call. */
-  cache?: CachePrices
-  /** When the host kept the cache warm, in ms. */
-  warmedAt?: Array<number>
-  /** When it gave it up, in ms. */
-  coldAt?: Array<number>
-  /** True if messages dropped side by side are an edit each. */
-  byMessage: boolean
-  /** True if the last answer was applied: what it said is not said again. */
-  isTold: boolean
-}
 
 /** A message that breaks a rule. */
 export interface Problem {

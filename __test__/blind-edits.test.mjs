@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { measure, ratesOf } from "../bench/economy/measure.mjs";
-import keptLines from "../lib/hook/kept-lines.js";
+import keptLines from "../lib/hook/markers.js";
 
 const CODE = "const answer = compute(41);\nconst other = compute(7);";
 const assistant = (args, at) => ({

@@ -6,9 +6,6 @@ const { Plan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
 const { isCopy, isStale, valuesOf } = require("./values.js");
 
-/** Most that is read here and now, on the main thread: well under a millisecond of counting. Code units, messages. */
-const INLINE_UNITS = 8 * 1024;
-const INLINE_MESSAGES = 64;
 /** Most that crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
 const BATCH_UNITS = 256 * 1024;
 const BATCH_MESSAGES = 512;
@@ -93,25 +90,20 @@ class Conversation {
     if (change === undefined && last !== undefined && isEqual(terms, last.terms)) {
       return { plan: last.plan, isNew: false };
     }
-    if (!(await this.#read(list, change, call))) return undefined;
-    const { cacheRead, cacheWrite, ttlSeconds, ...others } = terms;
-    const cache = cacheRead === undefined ? undefined : { read: cacheRead, write: cacheWrite, ttlSeconds };
-    const splice = this.#takeIn(list, change);
+    if (!(await this.#takeIn(list, change, call))) return undefined;
     const isTold = needsNoTexts || this.#isTold;
-    const answering = this.#native.plan({ splice, cache, isTold, ...others }, call.flag);
     this.#isTold = false;
     this.#last = undefined;
     // From here on what fails leaves the two sides apart.
-    const plan = new Plan(await call.away(answering));
+    const plan = new Plan(await call.away(this.#native.plan({ ...terms, isTold }, call.flag)));
     this.#last = { terms, plan, edited: undefined };
     return { plan, isNew: true };
   }
 
   /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
   async enter(book, list, from, terms, call) {
-    const change = this.#changeTo(list);
-    if (!(await this.#read(list, change, call))) return;
-    await call.away(this.#native.enter(this.#takeIn(list, change), book, from, terms, call.flag));
+    if (!(await this.#takeIn(list, this.#changeTo(list), call))) return;
+    await call.away(this.#native.enter(book, from, { ...terms, isTold: false }, call.flag));
   }
 
   /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */
@@ -205,38 +197,53 @@ class Conversation {
     return changed;
   }
 
-  /** Has what is new read, a little at once and much on a worker, in batches; whether the call is not cancelled. */
-  async #read(list, change, call) {
-    if (change === undefined) return true;
-    const { at, inserted, added } = change;
+  /** Makes `list` that of both sides, if the call is not cancelled; whether it did. */
+  async #takeIn(list, change, call) {
+    if (change === undefined) return !call.isCancelled;
+    const { at, removed, inserted, added } = change;
     const fresh = list.slice(at, at + inserted).concat(list.slice(list.length - added));
-    change.fresh = fresh;
-    change.values = [];
+    const { values, batch } = await this.#read(fresh, call);
+    if (call.isCancelled) return false;
+    this.#native.splice({ at, removed, inserted, added }, batch.numbers, batch.strings);
+    if (removed + inserted > 0) {
+      this.#values = spliced(this.#values, change, values);
+      this.#made.length = Math.min(this.#made.length, at);
+    } else {
+      for (const of of values) this.#values.push(of);
+    }
+    // Of a host's copies those are held that were read.
+    this.#list = this.isCloned ? spliced(this.#list, change, fresh) : list;
+    this.target = list;
+    return true;
+  }
+
+  /**
+   * The values of new messages, and the last batch of them, which is read when it is planned. Many are read ahead, on a worker;
+   * not to the end if the call was cancelled.
+   */
+  async #read(fresh, call) {
+    const values = [];
+    let batch = new Batch();
     const underWay = [];
     try {
-      for (let from = 0; from < fresh.length && !call.isCancelled; ) {
-        const batch = new Batch();
-        const first = from;
-        while (from < fresh.length && from - first < BATCH_MESSAGES && batch.units < BATCH_UNITS) {
-          change.values.push(this.#describe(fresh[from], batch));
-          from += 1;
+      for (const [i, message] of fresh.entries()) {
+        if (batch.length === BATCH_MESSAGES || batch.units >= BATCH_UNITS) {
+          const reading = this.#native.readAhead(i - batch.length, batch.numbers, batch.strings, call.flag);
+          reading.catch(() => {});
+          underWay.push(reading);
+          // One batch crosses while a worker reads the one before.
+          if (underWay.length > 1) await call.away(underWay.shift());
+          if (call.isCancelled) break;
+          batch = new Batch();
         }
-        if (batch.units <= INLINE_UNITS && fresh.length <= INLINE_MESSAGES) {
-          this.#native.read(first, batch.numbers, batch.strings);
-          continue;
-        }
-        const reading = this.#native.readAsync(first, batch.numbers, batch.strings, call.flag);
-        reading.catch(() => {});
-        underWay.push(reading);
-        // One batch crosses while a worker reads the one before.
-        if (underWay.length > 1) await call.away(underWay.shift());
+        values.push(this.#describe(message, batch));
       }
       await call.away(Promise.all(underWay));
     } finally {
       // Until it is over a worker may write what the next call reads.
       await Promise.allSettled(underWay);
     }
-    return !call.isCancelled;
+    return { values, batch };
   }
 
   /** Appends a message to a batch; the values it was read from. What is no object says nothing. */
@@ -249,22 +256,6 @@ class Conversation {
     const values = valuesOf(message);
     batch.add(message, marker, protects);
     return values;
-  }
-
-  /** From now on the conversation is `list`; the splice that tells the native side so. */
-  #takeIn(list, change) {
-    if (change === undefined) return { at: this.#list.length, removed: 0, inserted: 0, added: 0 };
-    const { at, removed, inserted, added, fresh, values } = change;
-    if (removed + inserted > 0) {
-      this.#values = spliced(this.#values, change, values);
-      this.#made.length = Math.min(this.#made.length, at);
-    } else {
-      for (const of of values) this.#values.push(of);
-    }
-    // Of a host's copies those are held that were read.
-    this.#list = this.isCloned ? spliced(this.#list, change, fresh) : list;
-    this.target = list;
-    return { at, removed, inserted, added };
   }
 }
 

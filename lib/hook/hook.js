@@ -2,25 +2,88 @@
 // the plan. Whatever goes wrong, it resolves with the very array it was given.
 "use strict";
 
-const { Call } = require("./call.js");
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
 const {
   amount,
-  askedWindow,
   checkHookOptions,
   completeCache,
   economyTokens,
+  kindOf,
   positive,
   record,
+  thrownBy,
   times,
 } = require("./options.js");
 const { numberOf } = require("../tokens/ids.js");
 const { encodingOfTranscript } = require("../tokens/transcript.js");
+const { hookOptions } = require("../contract.js");
 const { Reporter, scheduleOf } = require("./events.js");
-const { markerOfTranscript } = require("./language.js");
-const { checkedMarker, markerLine, protection } = require("./snapshot.js");
+const { checkedMarker, languageOf, markerLine } = require("./markers.js");
+const { protection } = require("./snapshot.js");
+
+/** Leaves the host's signal as it was. */
+class Call {
+  isCancelled = false;
+  #signal;
+  #start = performance.now();
+  #awayMs = 0;
+  #giveUp;
+  #flag;
+  #cancel = () => {
+    this.isCancelled = true;
+    this.#flag?.cancel();
+    this.#giveUp?.();
+  };
+
+  constructor(signal) {
+    if (typeof signal?.addEventListener === "function") {
+      this.#signal = signal;
+      signal.addEventListener("abort", this.#cancel, { once: true });
+    }
+  }
+
+  /**
+   * Waits until `work` is over, or the call is cancelled. The caller takes the outcome from `work` itself: held by this
+   * promise it would outlive the quick garbage collections, and make each of them last milliseconds.
+   */
+  untilOverOrCancelled(work) {
+    return new Promise((resolve) => {
+      const settle = () => resolve();
+      this.#giveUp = settle;
+      if (this.isCancelled) settle();
+      work.then(settle, settle);
+    });
+  }
+
+  /** Stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  get flag() {
+    if (this.#signal === undefined) return undefined;
+    this.#flag ??= new (native().CancelFlag)();
+    return this.#flag;
+  }
+
+  /** Waits for work that is done elsewhere. */
+  async away(work) {
+    const left = performance.now();
+    try {
+      return await work;
+    } finally {
+      this.#awayMs += performance.now() - left;
+    }
+  }
+
+  times() {
+    const totalMs = performance.now() - this.#start;
+    return { blockedMs: totalMs - this.#awayMs, totalMs };
+  }
+
+  end() {
+    this.isCancelled = true;
+    this.#signal?.removeEventListener("abort", this.#cancel);
+  }
+}
 
 class InputError extends Error {
   code = "ERR_INVALID_INPUT";
@@ -32,7 +95,7 @@ function createTransformContext(options) {
 }
 
 /**
- * The part that every hook has in common. Its policy says the rest: `options`, `createConversation(encoding, marker)`, and what the host
+ * The part that every hook has in common. Its policy says the rest: `options`, `createConversation(encoding, language)`, and what the host
  * is told by `report`, `failed`, `windowUnknown` and `optionFailed`.
  */
 class Hook {
@@ -114,12 +177,21 @@ class Hook {
     return this.#inTurn(messages, enter);
   }
 
+  /** The window as the host has it now; where its function names none (an Agent without a model says 0), the default. */
   contextWindow() {
     const { contextWindow } = this.#policy.options;
     if (typeof contextWindow !== "function") return contextWindow;
-    const { tokens, cause } = askedWindow(contextWindow);
-    if (cause !== undefined) this.#policy.windowUnknown(tokens, cause);
-    return tokens;
+    let cause;
+    try {
+      const tokens = contextWindow();
+      if (positive.accepts(tokens)) return tokens;
+      cause = `returned ${kindOf(tokens)}`;
+    } catch (error) {
+      cause = `threw ${thrownBy(error)}`;
+    }
+    const standsIn = hookOptions.contextWindow.default;
+    this.#policy.windowUnknown(standsIn, cause);
+    return standsIn;
   }
 
   /** Runs `work` with the conversation that `messages` go on in, and with them, when the calls before it are over. */
@@ -145,30 +217,31 @@ class Hook {
 
   /** A conversation that counts as `list`'s model does and writes markers in its language. */
   #conversationFor(list) {
-    const { options } = this.#policy;
     const encoding = this.#encodingOf(list);
-    const marker = markerOfTranscript(options.marker, list);
-    const created = this.#policy.createConversation(encoding, marker);
-    return new Conversation(created, this.#reader, { encoding, language: marker === "en" ? "en" : "zh" });
+    const language = languageOf(this.#policy.options.marker, list);
+    const created = this.#policy.createConversation(encoding, language);
+    return new Conversation(created, this.#reader, { encoding, language });
   }
 
   #encodingOf(list) {
     return encodingOfTranscript(this.#policy.options.encoding, list);
   }
 
-  /** The host's word on its model at this call. */
+  /** The host's word on its model at this call. Of its cache, what it does not say is learned. */
   #terms(byMessage) {
     const { options } = this.#policy;
-    const { read, write, ttlSeconds } = this.#askedCache() ?? {};
+    const { overheadTokens, maxPromptTokens, warmedAt, coldAt } = options;
+    const cache = typeof options.cache === "function" ? this.#asked(options.cache, record) : undefined;
+    const { read, write, ttlSeconds } = completeCache(cache) ?? {};
     return {
       contextWindow: this.contextWindow(),
-      overheadTokens: this.#asked(options.overheadTokens, amount),
-      maxPromptTokens: this.#asked(options.maxPromptTokens, positive),
+      overheadTokens: this.#asked(overheadTokens, amount),
+      maxPromptTokens: this.#asked(maxPromptTokens, positive),
       cacheRead: read,
       cacheWrite: write,
       ttlSeconds,
-      warmedAt: this.#asked(options.warmedAt, times),
-      coldAt: this.#asked(options.coldAt, times),
+      warmedAt: this.#asked(warmedAt, times),
+      coldAt: this.#asked(coldAt, times),
       byMessage,
     };
   }
@@ -183,12 +256,6 @@ class Hook {
       return undefined;
     }
   }
-
-  /** The cache as the host's function has it now; undefined where it says nothing usable: then that is learned. */
-  #askedCache() {
-    const { cache } = this.#policy.options;
-    return typeof cache === "function" ? completeCache(this.#asked(cache, record)) : undefined;
-  }
 }
 
 /** The policy of the transformContext hook: the layers and their events. */
@@ -200,9 +267,23 @@ class Layers {
     this.#reporter = new Reporter(options.onEvent);
   }
 
-  createConversation(encoding, marker) {
+  /** The options as the engine reads them; what it has no field for it passes over. */
+  createConversation(encoding, language) {
     const { Conversation: Native } = native();
-    return new Native(engineOptions({ ...this.options, marker }, encoding));
+    const { cache, economy } = this.options;
+    // A function is asked at each call; until it says something, and where it does not, prices are learned.
+    const { read, write, ttlSeconds, learnsPrices } =
+      typeof cache === "function" ? { ...completeCache({}), learnsPrices: true } : cache;
+    return new Native({
+      ...this.options,
+      encoding: encoding === undefined ? undefined : numberOf(encoding),
+      marker: language,
+      economy: economyTokens(economy),
+      cacheRead: read,
+      cacheWrite: write,
+      cacheTtlSeconds: ttlSeconds,
+      learnsPrices,
+    });
   }
 
   failed(error) {
@@ -242,27 +323,6 @@ class Layers {
       ...call.times(),
     });
   }
-}
-
-/** The options as the engine reads them; what it has no field for it passes over. */
-function engineOptions(options, encoding) {
-  return {
-    ...options,
-    encoding: encoding === undefined ? undefined : numberOf(encoding),
-    englishMarker: options.marker === "en",
-    namesHandle: options.recall,
-    closedTurnsOnly: options.thinkingScope === "closedTurns",
-    mayShrink: options.overflow === "shrink",
-    ...cacheOptions(options.cache),
-    economy: economyTokens(options.economy),
-  };
-}
-
-/** A function is asked at each call; until it says something, and where it does not, prices are learned. */
-function cacheOptions(cache) {
-  const { read, write, ttlSeconds } = typeof cache === "function" ? completeCache({}) : cache;
-  const learnsPrices = typeof cache === "function" || cache.learnsPrices;
-  return { cacheRead: read, cacheWrite: write, cacheTtlSeconds: ttlSeconds, learnsPrices };
 }
 
 module.exports = { Call, Hook, Layers, createTransformContext, transformContext: createTransformContext() };

@@ -3,6 +3,7 @@
 "use strict";
 
 const contract = require("../contract.js");
+const { native } = require("../native/native.js");
 
 /** The errors that a slip in a host's function causes; the engine names them. */
 const ENGINE_ERRORS = [TypeError, ReferenceError, RangeError];
@@ -137,9 +138,7 @@ function completeCache(given) {
 
 /** Tokens above which sticky moves whatever that costs, in this window. */
 function highWaterOf({ contextWindow, contextRatio, economy }) {
-  const { fullWindow, highWater } = contract.constants;
-  const scale = Math.min(1, contextWindow / fullWindow.default);
-  return Math.min(Math.max(highWater.default, economyTokens(economy)) * scale, contextRatio * contextWindow);
+  return native().highWater(contextWindow, contextRatio, economyTokens(economy));
 }
 
 /** Tokens of context that an economy stands for. */
@@ -174,20 +173,6 @@ function getContextWindow(model) {
   return model?.contextWindow ?? CONTEXT_WINDOW;
 }
 
-/**
- * The window a host's function names, in tokens. Where it names none (an Agent without a model says 0, and a function
- * may throw), the default stands in and `cause` says why.
- */
-function askedWindow(contextWindow) {
-  try {
-    const tokens = contextWindow();
-    if (positive.accepts(tokens)) return { tokens };
-    return { tokens: CONTEXT_WINDOW, cause: `returned ${kindOf(tokens)}` };
-  } catch (error) {
-    return { tokens: CONTEXT_WINDOW, cause: `threw ${thrownBy(error)}` };
-  }
-}
-
 /** A number as it is; of all else only its kind, as it may hold the user's text. */
 function kindOf(value) {
   if (value === undefined || value === null || typeof value === "number") return String(value);
@@ -206,7 +191,6 @@ function thrownBy(error) {
 }
 
 module.exports = {
-  askedWindow,
   count,
   atLeastOne,
   amount,

@@ -2,7 +2,7 @@
 // the very objects that came in, and edited ones are copies.
 "use strict";
 
-const { gapMarkers, keptLines } = require("./kept-lines.js");
+const { gapMarkers, keptLines } = require("./markers.js");
 const { joinedText } = require("./snapshot.js");
 const {
   actions: ACTIONS,

@@ -2,9 +2,8 @@
 // what decisions need, and survives whatever a host put into a message.
 "use strict";
 
-const { kindOf, thrownBy } = require("./options.js");
+const { thrownBy } = require("./options.js");
 const contract = require("../contract.js");
-const { refusedTokens } = require("./refusals.js");
 
 const { UNSENT_STOP_REASONS, positions } = contract;
 const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(contract.roles);
@@ -43,12 +42,58 @@ const number = (value) => (typeof value === "number" ? value : Number.NaN);
 const SENT = 1;
 const PROTECTED = 2;
 
+/** The words of providers, and of the proxies before them. A status without a body is all that some send. */
+const TOO_LONG = new RegExp(
+  [
+    "(prompt|input)( is)? too long",
+    "prompt exceeds max length",
+    "request_too_large",
+    "exceeds? (the )?(available )?context (window|size)",
+    "exceeds? (the )?(model'?s )?(maximum )?(context|allowed input) length",
+    "context window (exceeded|exceeds limit)",
+    "token count.*exceeds",
+    "maximum (prompt|context) length",
+    "reduce the length of the messages",
+    "longer than the model'?s context",
+    "exceeds the limit of \\d",
+    "greater than the context length",
+    "exceeded model token limit",
+    "context size is [\\d,]+ tokens",
+    "context[_ ](length|window)[_ ]exceeded",
+    "range of input length should be",
+    "too many tokens",
+    "token limit exceeded",
+    "^(400|413)\\b.*\\(no body\\)",
+    "^([\\w -]+ API error \\(413\\):|413(\\s|:|$))",
+  ].join("|"),
+  "i",
+);
+/** Words like these that mean too many requests in too short a time. */
+const NOT_LENGTH = /rate limit|too many requests|^(throttling|service unavailable)/i;
+/** Looked at of an error, in UTF-16 code units. */
+const LOOKED_AT_CHARS = 2000;
+/** Fewer tokens are no prompt that is too long. */
+const LEAST_TOKENS = 1000;
+
+/** Tokens of a request that was refused for its length, 0 where the error names none; NaN for any other error. */
+function refusedTokens(errorMessage) {
+  if (typeof errorMessage !== "string") return Number.NaN;
+  const text = errorMessage.slice(0, LOOKED_AT_CHARS);
+  if (!TOO_LONG.test(text) || NOT_LENGTH.test(text)) return Number.NaN;
+  // It names its limit, too, which is less.
+  const numbers = text.match(/\d[\d,]*/g)?.map((digits) => Number(digits.replaceAll(",", ""))) ?? [];
+  const named = numbers.filter((number) => number >= LEAST_TOKENS);
+  return named.length > 1 ? Math.max(...named) : 0;
+}
+
 /** Rows of messages that cross the boundary together. */
 class Batch {
   #rows = [0];
   strings = [];
   /** UTF-16 code units in `strings`. */
   units = 0;
+  /** Messages. */
+  length = 0;
 
   /**
    * Appends a message. `marker` makes the host's own marker line, and `protects` says whether nothing may be done to the
@@ -63,6 +108,7 @@ class Batch {
     if (role === ROLES.assistant) this.#addAssistant(message);
     if (role === ROLES.toolResult) this.#addToolResult(message, marker);
     this.#rows[countAt] = this.#addContent(message.content) + this.#addFields(message);
+    this.length += 1;
   }
 
   /** The rows, after the code units of all strings. */
@@ -184,35 +230,6 @@ function joinedText(content) {
 }
 
 /**
- * The host's marker function, held to return a text. Where it does not, or throws, the built-in marker stands in and
- * `failed(cause)` is told.
- */
-function checkedMarker(marker, failed) {
-  if (typeof marker !== "function") return undefined;
-  return (omitted, chars) => {
-    try {
-      const line = marker(omitted, chars);
-      if (typeof line === "string") return line;
-      if (typeof line?.then === "function") line.then(undefined, () => {});
-      failed(`returned ${kindOf(line)}`);
-    } catch (error) {
-      failed(`threw ${thrownBy(error)}`);
-    }
-    return undefined;
-  };
-}
-
-/** A checked marker function as `Batch.add` wants it: called only for texts that may be summarised. */
-function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLines }) {
-  if (marker === undefined) return undefined;
-  return (text) => {
-    if (text.length <= minSummaryChars) return undefined;
-    const lines = text.split("\n").length;
-    return marker(Math.max(0, lines - summaryHeadLines - summaryTailLines), text.length);
-  };
-}
-
-/**
  * The host's `protect` as `Batch.add` wants it. Where it throws, the message is protected: nothing is lost by a mistake. A
  * promise is no answer, and none protects: else an async function would end all compression.
  */
@@ -232,4 +249,4 @@ function protection(protect, failed) {
   };
 }
 
-module.exports = { Batch, checkedMarker, protection, json, joinedText, markerLine };
+module.exports = { Batch, protection, json, joinedText };

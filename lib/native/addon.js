@@ -6,112 +6,75 @@
 const { HERE, copied, createRequire, fs, isModuleBundle, path } = require("./here.js");
 const { platformKeys } = require("./platform.js");
 
-/** Loaders by platform; each adds what stood in its way to `missed`. */
+/** Loaders by platform: of the file beside the package, or of the platform package. What stands in the way is added to `missed`. */
 const LOADERS = {
-  "linux-x64-gnu"(missed) {
+  "linux-x64-gnu"(missed, isBeside) {
     try {
-      return require("../../pi-strata.linux-x64-gnu.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-linux-x64-gnu");
+      return isBeside ? require("../../pi-strata.linux-x64-gnu.node") : require("pi-strata-linux-x64-gnu");
     } catch (error) {
       missed.push(error);
     }
   },
-  "linux-arm64-gnu"(missed) {
+  "linux-arm64-gnu"(missed, isBeside) {
     try {
-      return require("../../pi-strata.linux-arm64-gnu.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-linux-arm64-gnu");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "linux-x64-musl"(missed) {
-    try {
-      return require("../../pi-strata.linux-x64-musl.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-linux-x64-musl");
+      return isBeside
+        ? require("../../pi-strata.linux-arm64-gnu.node")
+        : require("pi-strata-linux-arm64-gnu");
     } catch (error) {
       missed.push(error);
     }
   },
-  "linux-arm64-musl"(missed) {
+  "linux-x64-musl"(missed, isBeside) {
     try {
-      return require("../../pi-strata.linux-arm64-musl.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-linux-arm64-musl");
+      return isBeside ? require("../../pi-strata.linux-x64-musl.node") : require("pi-strata-linux-x64-musl");
     } catch (error) {
       missed.push(error);
     }
   },
-  "darwin-universal"(missed) {
+  "linux-arm64-musl"(missed, isBeside) {
     try {
-      return require("../../pi-strata.darwin-universal.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-darwin-universal");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "darwin-x64"(missed) {
-    try {
-      return require("../../pi-strata.darwin-x64.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-darwin-x64");
+      return isBeside
+        ? require("../../pi-strata.linux-arm64-musl.node")
+        : require("pi-strata-linux-arm64-musl");
     } catch (error) {
       missed.push(error);
     }
   },
-  "darwin-arm64"(missed) {
+  "darwin-universal"(missed, isBeside) {
     try {
-      return require("../../pi-strata.darwin-arm64.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-darwin-arm64");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "win32-x64-msvc"(missed) {
-    try {
-      return require("../../pi-strata.win32-x64-msvc.node");
-    } catch (error) {
-      missed.push(error);
-    }
-    try {
-      return require("pi-strata-win32-x64-msvc");
+      return isBeside
+        ? require("../../pi-strata.darwin-universal.node")
+        : require("pi-strata-darwin-universal");
     } catch (error) {
       missed.push(error);
     }
   },
-  "win32-arm64-msvc"(missed) {
+  "darwin-x64"(missed, isBeside) {
     try {
-      return require("../../pi-strata.win32-arm64-msvc.node");
+      return isBeside ? require("../../pi-strata.darwin-x64.node") : require("pi-strata-darwin-x64");
     } catch (error) {
       missed.push(error);
     }
+  },
+  "darwin-arm64"(missed, isBeside) {
     try {
-      return require("pi-strata-win32-arm64-msvc");
+      return isBeside ? require("../../pi-strata.darwin-arm64.node") : require("pi-strata-darwin-arm64");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "win32-x64-msvc"(missed, isBeside) {
+    try {
+      return isBeside ? require("../../pi-strata.win32-x64-msvc.node") : require("pi-strata-win32-x64-msvc");
+    } catch (error) {
+      missed.push(error);
+    }
+  },
+  "win32-arm64-msvc"(missed, isBeside) {
+    try {
+      return isBeside
+        ? require("../../pi-strata.win32-arm64-msvc.node")
+        : require("pi-strata-win32-arm64-msvc");
     } catch (error) {
       missed.push(error);
     }
@@ -124,7 +87,9 @@ function loadAddon() {
   if (chosen) return requireFrom(HERE)(chosen);
   const missed = [];
   for (const key of platformKeys()) {
-    const addon = LOADERS[key]?.(missed) ?? (key in LOADERS ? besideBundle : ownBuild)(key, missed);
+    const load = LOADERS[key] ?? (() => undefined);
+    const elsewhere = key in LOADERS ? besideBundle : ownBuild;
+    const addon = load(missed, true) ?? load(missed, false) ?? elsewhere(key, missed);
     if (addon !== undefined) return addon;
   }
   throw missed.find((error) => !isNotFound(error)) ?? missed.at(-1);

@@ -1,8 +1,8 @@
 //! One conversation of a hook, which lives across its calls: the facts of its messages by position, what was sent and what
 //! was reported.
 //!
-//! A call brings what is new with `read`, a few messages at once or many on a worker, and asks for a plan, which says by a
-//! splice where they stand. The caller makes one call at a time.
+//! A call says by a splice what changed, and asks for a plan, which reads what is new; of many messages the earlier ones are read
+//! ahead. The caller makes one call at a time.
 
 use std::mem::take;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::blocking::{CancelFlag, Promise, blocking};
 use super::content_cache;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use super::ledger::{LedgerBook, LedgerTerms};
+use super::ledger::LedgerBook;
 use super::options::{EngineOptions, mode};
 use super::read::Batch;
 use super::wire::{Answer, answer};
@@ -56,13 +56,17 @@ pub(super) enum Planner {
 #[derive(Clone)]
 struct State {
     conversation: schedule::Conversation,
-    /// Facts of the messages that the next splice brings, by their position among them.
-    newer: Vec<Option<Arc<Message>>>,
+    /// Facts that were read ahead, by their position among what the next splice brings.
+    ahead: Vec<Option<Arc<Message>>>,
     /// Splices that no plan has taken in yet.
-    splices: Vec<(Splice, Vec<Arc<Message>>)>,
+    splices: Vec<Change>,
     /// The edits of the last answer.
     told: Vec<Edit>,
 }
+
+/// A splice with what it brings: facts that were read ahead, and the messages behind those.
+#[derive(Clone)]
+struct Change(Splice, Vec<Option<Arc<Message>>>, Arc<Batch>);
 
 /// The change of the list since the last call: of what was read, the first `inserted` messages stand where `removed` ones
 /// stood from `at` on, and the others at the end.
@@ -79,19 +83,21 @@ pub struct Splice {
     pub added: u32,
 }
 
-/// The request for a plan.
+/// The host's word on its model at a call, and how the plan is wanted.
 #[napi(object)]
-pub struct PlanRequest {
-    /// The change of the list.
-    pub splice: Splice,
+pub struct CallTerms {
     /// The model's window in tokens.
     pub context_window: f64,
     /// Tokens of prompt and tools by the host's word; learned without one.
     pub overhead_tokens: Option<f64>,
     /// Tokens above which batches act.
     pub max_prompt_tokens: Option<f64>,
-    /// The cache's prices relative to input and its seconds, where the host's function names them at this call.
-    pub cache: Option<CachePrices>,
+    /// The cache's prices relative to input, where the host's function names them at this call.
+    pub cache_read: Option<f64>,
+    /// That of writing.
+    pub cache_write: Option<f64>,
+    /// Seconds an entry lives unread; learned where the host does not say.
+    pub ttl_seconds: Option<f64>,
     /// When the host kept the cache warm, in ms.
     pub warmed_at: Option<Vec<f64>>,
     /// When it gave it up, in ms.
@@ -102,36 +108,12 @@ pub struct PlanRequest {
     pub is_told: bool,
 }
 
-/// Prices of a provider's prompt cache relative to input, and its time to live.
-#[napi(object)]
-pub struct CachePrices {
-    /// Reading a cached token.
-    pub read: f64,
-    /// Writing a token.
-    pub write: f64,
-    /// Seconds an entry lives unread; learned where the host does not say.
-    pub ttl_seconds: Option<f64>,
-}
-
 impl Conversation {
     pub(super) fn with(set: Set) -> Self {
         let mode = if let Planner::Layers(mode, _) = set.planner { mode } else { Mode::EveryCall };
         let conversation = schedule::Conversation::new(mode);
-        let state = State { conversation, newer: Vec::new(), splices: Vec::new(), told: Vec::new() };
+        let state = State { conversation, ahead: Vec::new(), splices: Vec::new(), told: Vec::new() };
         Self { set: Arc::new(set), state: Arc::new(Mutex::new(state)) }
-    }
-
-    fn limits(&self, context_window: f64, max_prompt_tokens: Option<f64>) -> Limits {
-        let max_prompt_tokens = max_prompt_tokens.unwrap_or(f64::INFINITY);
-        Limits { context_window, max_prompt_tokens, ..self.set.limits.clone() }
-    }
-
-    /// A batch as it was handed in. The first of several is that of position 0.
-    fn take_batch(&self, from: u32, numbers: &Float64ArraySlice<'_>, strings: &Array<'_>) -> Result<Batch> {
-        if from == 0 {
-            self.state.lock().newer.clear();
-        }
-        Batch::take(numbers, strings)
     }
 }
 
@@ -156,18 +138,9 @@ impl Conversation {
         })
     }
 
-    /// Reads messages of the next splice, from its position `from` on, here and now: for the few a running conversation adds.
-    #[napi]
-    pub fn read(&self, from: u32, numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<()> {
-        guarded(|| {
-            let batch = self.take_batch(from, &numbers, &strings)?;
-            read_into(&self.state, from as usize, &batch, &self.set.rules, &Cancel::default())
-        })
-    }
-
-    /// `read` on a worker thread.
+    /// Reads messages of the next splice ahead, from its position `from` on, on a worker thread.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn read_async(
+    pub fn read_ahead(
         &self,
         from: u32,
         numbers: Float64ArraySlice<'_>,
@@ -175,32 +148,51 @@ impl Conversation {
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<()>> {
         guarded(|| {
-            let batch = self.take_batch(from, &numbers, &strings)?;
-            let (set, state) = (self.set.clone(), self.state.clone());
-            Ok(blocking(flag, move |cancel| read_into(&state, from as usize, &batch, &set.rules, cancel)))
+            if from == 0 {
+                self.state.lock().ahead.clear();
+            }
+            let batch = Batch::take(&numbers, &strings)?;
+            let (set, state, from) = (self.set.clone(), self.state.clone(), from as usize);
+            Ok(blocking(flag, move |cancel| {
+                let read = facts_of(&batch, &set.rules, cancel)?;
+                let ahead = &mut state.lock().ahead;
+                ahead.resize(ahead.len().max(from + read.len()), None);
+                for (place, facts) in ahead.iter_mut().skip(from).zip(read) {
+                    *place = Some(facts);
+                }
+                Ok(())
+            }))
         })
     }
 
-    /// Plans over the list as it is now, on a worker thread. The splice holds from now on, whatever becomes of the plan.
-    #[napi(ts_return_type = "Promise<Answer>")]
-    pub fn plan(&self, request: PlanRequest, flag: Option<&CancelFlag>) -> Result<Promise<Answer>> {
+    /// Changes the list. What was not read ahead of what is new crosses here, and is read when there is to be a plan.
+    #[napi]
+    pub fn splice(&self, splice: Splice, numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<()> {
         guarded(|| {
-            self.state.lock().note(request.splice)?;
-            let limits = self.limits(request.context_window, request.max_prompt_tokens);
+            let batch = Arc::new(Batch::take(&numbers, &strings)?);
+            let mut state = self.state.lock();
+            let ahead = take(&mut state.ahead);
+            state.splices.push(Change(splice, ahead, batch));
+            Ok(())
+        })
+    }
+
+    /// Plans over the list as it is now, on a worker thread.
+    #[napi(ts_return_type = "Promise<Answer>")]
+    pub fn plan(&self, terms: CallTerms, flag: Option<&CancelFlag>) -> Result<Promise<Answer>> {
+        guarded(|| {
             let (set, state) = (self.set.clone(), self.state.clone());
             Ok(blocking(flag, move |_| {
-                let mut request = request;
                 let mut state = state.lock();
-                if !request.is_told {
+                if !terms.is_told {
                     state.told.clear();
                 }
-                state.take_in();
-                let (warmed, lost) = (request.warmed_at.take(), request.cold_at.take());
-                state.conversation.set_cache_times(warmed.unwrap_or_default(), lost.unwrap_or_default());
-                let decision = set.planner.decide(&mut state.conversation, &request, limits.clone());
+                state.take_in(&set, &terms)?;
+                let limits = set.limits(&terms);
+                let decision = set.planner.decide(&mut state.conversation, &terms, limits.clone());
                 let told = take(&mut state.told);
-                let answer =
-                    answer(&decision, &limits, state.conversation.transcript(), &told, request.by_message);
+                let transcript = state.conversation.transcript();
+                let answer = answer(&decision, &limits, transcript, &told, terms.by_message);
                 state.told = decision.plan.edits;
                 Ok(answer)
             }))
@@ -211,28 +203,21 @@ impl Conversation {
     #[napi(ts_return_type = "Promise<void>")]
     pub fn enter(
         &self,
-        splice: Splice,
         book: &LedgerBook,
         from: u32,
-        terms: LedgerTerms,
+        terms: CallTerms,
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<()>> {
         guarded(|| {
-            self.state.lock().note(splice)?;
             let (set, state, book) = (self.set.clone(), self.state.clone(), book.0.clone());
-            let LedgerTerms { context_window, overhead_tokens, max_prompt_tokens, warmed_at, cold_at } =
-                terms;
-            let limits = self.limits(context_window, max_prompt_tokens);
             Ok(blocking(flag, move |_| {
                 let Planner::Layers(mode, policy) = &set.planner else {
                     return Err(Failure::invalid("the guard keeps no ledger"));
                 };
                 let mut state = state.lock();
-                state.take_in();
-                state
-                    .conversation
-                    .set_cache_times(warmed_at.unwrap_or_default(), cold_at.unwrap_or_default());
-                let options = ledger::Options { mode: *mode, policy, limits: &limits, overhead_tokens };
+                state.take_in(&set, &terms)?;
+                let (limits, overhead_tokens) = (&set.limits(&terms), terms.overhead_tokens);
+                let options = ledger::Options { mode: *mode, policy, limits, overhead_tokens };
                 book.lock().enter(state.conversation.transcript(), from as usize, options);
                 Ok(())
             }))
@@ -240,26 +225,31 @@ impl Conversation {
     }
 }
 
-impl State {
-    /// Notes a splice of what was read.
-    fn note(&mut self, splice: Splice) -> Result<()> {
-        let count = splice.inserted as usize + splice.added as usize;
-        let newer = take(&mut self.newer).into_iter().take(count).collect::<Option<Vec<_>>>();
-        let newer = newer.filter(|newer| newer.len() == count);
-        let newer =
-            newer.ok_or_else(|| Failure::internal("a message was planned over before it was read"))?;
-        self.splices.push((splice, newer));
-        Ok(())
+impl Set {
+    fn limits(&self, terms: &CallTerms) -> Limits {
+        let max_prompt_tokens = terms.max_prompt_tokens.unwrap_or(f64::INFINITY);
+        Limits { context_window: terms.context_window, max_prompt_tokens, ..self.limits.clone() }
     }
+}
 
-    fn take_in(&mut self) {
-        for (Splice { at, removed, inserted, .. }, newer) in take(&mut self.splices) {
-            let at = at as usize;
+impl State {
+    /// Takes in what changed since the last plan, and the host's word on its cache.
+    fn take_in(&mut self, set: &Set, terms: &CallTerms) -> Result<()> {
+        for Change(Splice { at, removed, inserted, added }, mut newer, batch) in take(&mut self.splices) {
+            let read = facts_of(&batch, &set.rules, &Cancel::default())?;
+            let count = (inserted + added) as usize;
+            newer.truncate(count.saturating_sub(read.len()));
+            newer.extend(read.into_iter().map(Some));
+            let newer = newer.into_iter().collect::<Option<Vec<_>>>().filter(|newer| newer.len() == count);
+            let newer = newer.ok_or_else(|| Failure::internal("a message of the splice was never read"))?;
             if removed > 0 || inserted > 0 {
-                self.told.retain(|edit| edit.index < at);
+                self.told.retain(|edit| edit.index < at as usize);
             }
-            self.conversation.splice(at, removed as usize, inserted as usize, newer);
+            self.conversation.splice(at as usize, removed as usize, inserted as usize, newer);
         }
+        let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
+        self.conversation.set_cache_times(times(&terms.warmed_at), times(&terms.cold_at));
+        Ok(())
     }
 }
 
@@ -267,7 +257,7 @@ impl Planner {
     fn decide(
         &self,
         conversation: &mut schedule::Conversation,
-        request: &PlanRequest,
+        terms: &CallTerms,
         limits: Limits,
     ) -> Decision {
         let Self::Layers(_, policy) = self else {
@@ -275,30 +265,22 @@ impl Planner {
             let (floor, estimate) = (plan.after, Estimate::PLAIN);
             return Decision { plan, floor, estimate, arithmetic: None, miss: None, is_refused: false };
         };
-        let set = |&CachePrices { read, write, ttl_seconds }: &CachePrices| Policy {
-            prices: Prices { read, write, ttl_seconds: ttl_seconds.unwrap_or(CACHE_TTL_SECONDS) },
-            learns_prices: false,
-            learns_ttl: ttl_seconds.is_none(),
-            ..*policy
-        };
-        let policy = request.cache.as_ref().map_or(*policy, set);
-        conversation.decide(&Terms { policy, limits, overhead_tokens: request.overhead_tokens })
+        let mut policy = *policy;
+        if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {
+            let ttl_seconds = terms.ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);
+            policy.prices = Prices { read, write, ttl_seconds };
+            (policy.learns_prices, policy.learns_ttl) = (false, terms.ttl_seconds.is_none());
+        }
+        conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens })
     }
 }
 
-/// Measures what is new; equal content that was measured under equal rules is looked up.
-fn read_into(state: &Mutex<State>, from: usize, batch: &Batch, rules: &Rules, cancel: &Cancel) -> Result<()> {
+/// The facts of what was handed in; equal content that was measured under equal rules is looked up.
+fn facts_of(batch: &Batch, rules: &Rules, cancel: &Cancel) -> Result<Vec<Arc<Message>>> {
     let rules_hash = content_cache::hash_of(rules);
-    let mut read = Vec::new();
-    for message in batch.messages()? {
+    let facts = batch.messages()?.into_iter().map(|message| {
         cancel.check()?;
-        read.push(Some(content_cache::facts_of(&message.raw, message.is_protected, rules, rules_hash)));
-    }
-    let end = from + read.len();
-    let newer = &mut state.lock().newer;
-    newer.resize(newer.len().max(end), None);
-    if let Some(places) = newer.get_mut(from..end) {
-        places.swap_with_slice(&mut read);
-    }
-    Ok(())
+        Ok(content_cache::facts_of(&message.raw, message.is_protected, rules, rules_hash))
+    });
+    facts.collect()
 }

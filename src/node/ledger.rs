@@ -19,21 +19,6 @@ const PER_MILLION: f64 = 1e-6;
 #[derive(Default)]
 pub struct LedgerBook(pub(super) Arc<Mutex<Book>>);
 
-/// The terms that the host names for its model.
-#[napi(object)]
-pub struct LedgerTerms {
-    /// Its window.
-    pub context_window: f64,
-    /// Tokens that are sent beside the messages.
-    pub overhead_tokens: Option<f64>,
-    /// Most tokens a prompt should have.
-    pub max_prompt_tokens: Option<f64>,
-    /// When the host kept the cache warm, in ms.
-    pub warmed_at: Option<Vec<f64>>,
-    /// When it gave it up, in ms.
-    pub cold_at: Option<Vec<f64>>,
-}
-
 /// Dollars for a million tokens.
 #[napi(object)]
 pub struct LedgerPrices {

@@ -7,10 +7,11 @@ use napi_derive::napi;
 
 use super::encode::tokenizer;
 use super::failure::{Failure, Result};
+use super::guarded::guarded;
 use crate::context::layers::{Limits, Overflow, ThinkingScope};
 use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;
-use crate::context::schedule::economy::{Policy, Prices};
+use crate::context::schedule::economy::{Policy, Prices, scale_of};
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::contract::CACHE_TTL_SECONDS;
 use crate::text::Utf16Len;
@@ -18,7 +19,6 @@ use crate::tokens::Tokenizer;
 
 /// The hook's options, already checked by `lib/hook/options.js`.
 #[napi(object)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one of the host's options")]
 pub struct EngineOptions {
     /// Share of the window above which it slides.
     pub context_ratio: f64,
@@ -38,16 +38,16 @@ pub struct EngineOptions {
     pub min_summary_chars: u32,
     /// Longer kept lines are cut to this; UTF-16 code units.
     pub summary_line_chars: u32,
-    /// True if the marker line is English rather than Chinese.
-    pub english_marker: bool,
+    /// The language of the marker line: `en` or `zh`.
+    pub marker: String,
     /// True if the marker ends with the handle by which the model can recall the original.
-    pub names_handle: bool,
+    pub recall: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<String>,
-    /// True if the open turn keeps its thinking.
-    pub closed_turns_only: bool,
-    /// True if layer 4 may act.
-    pub may_shrink: bool,
+    /// `closedTurns` if the open turn keeps its thinking, else `all`.
+    pub thinking_scope: String,
+    /// `shrink` if layer 4 may act, else `keep`.
+    pub overflow: String,
     /// Tokens of the window kept free for the answer.
     pub reserve_tokens: f64,
     /// Tokens of one image.
@@ -70,6 +70,16 @@ pub struct EngineOptions {
     pub economy: f64,
 }
 
+/// Tokens above which the sticky schedule moves whatever that costs, in this window.
+#[napi]
+pub fn high_water(context_window: f64, context_ratio: f64, economy: f64) -> Result<f64> {
+    guarded(|| {
+        let limits = Limits { context_window, context_ratio, ..Limits::default() };
+        let policy = Policy { economy, ..Policy::default() };
+        Ok(policy.high_water(scale_of(context_window)).min(limits.threshold()))
+    })
+}
+
 impl From<&EngineOptions> for Limits {
     fn from(options: &EngineOptions) -> Self {
         Self {
@@ -78,12 +88,11 @@ impl From<&EngineOptions> for Limits {
             keep_recent_thinking: options.keep_recent_thinking as usize,
             keep_recent_images: options.keep_recent_images as usize,
             keep_recent_messages: options.keep_recent_messages as usize,
-            thinking_scope: if options.closed_turns_only {
-                ThinkingScope::ClosedTurns
-            } else {
-                ThinkingScope::All
+            thinking_scope: match options.thinking_scope.as_str() {
+                "closedTurns" => ThinkingScope::ClosedTurns,
+                _ => ThinkingScope::All,
             },
-            overflow: if options.may_shrink { Overflow::Shrink } else { Overflow::Keep },
+            overflow: if options.overflow == "shrink" { Overflow::Shrink } else { Overflow::Keep },
             reserve_tokens: options.reserve_tokens,
             ..Self::default()
         }
@@ -124,8 +133,8 @@ impl From<EngineOptions> for Rules {
                 min_len: Utf16Len(options.min_summary_chars as usize),
                 line_len: Utf16Len(options.summary_line_chars as usize),
             }),
-            marker: if options.english_marker { MarkerLanguage::En } else { MarkerLanguage::Zh },
-            names_handle: options.names_handle,
+            marker: if options.marker == "en" { MarkerLanguage::En } else { MarkerLanguage::Zh },
+            names_handle: options.recall,
             counting: Counting::Exact(tokenizer(options.encoding).unwrap_or(Tokenizer::cl100k())),
             exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
             image_tokens: options.image_tokens as usize,

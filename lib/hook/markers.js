@@ -1,0 +1,115 @@
+// The marker lines that stand for what is left out: in which language, by the host's own function, and for each gap of a text of
+// which only some lines stay.
+"use strict";
+
+const { markers: MARKERS } = require("../contract.js");
+const { native } = require("../native/native.js");
+const { kindOf, thrownBy } = require("./options.js");
+
+/** Beginning of the message that is looked at, in UTF-16 code units: more would not change what it is written in. */
+const LOOKED_AT_CHARS = 4000;
+
+/**
+ * The language of the built-in markers, "zh" or "en"; "zh" for a host that writes its own. "auto" is told by what the conversation
+ * begins with, so that it stays the same while the conversation grows: by the first message of the user's, or a summary that
+ * stands before it; "zh" without a letter.
+ */
+function languageOf(marker, messages) {
+  if (marker !== "auto") return marker === "en" ? "en" : "zh";
+  const text = openingText(messages);
+  return (native().chinese(text) ?? true) ? "zh" : "en";
+}
+
+function openingText(messages) {
+  try {
+    const opening = messages.find((message) => OPENINGS.has(message?.role));
+    const { content, summary } = opening ?? {};
+    if (typeof summary === "string") return summary.slice(0, LOOKED_AT_CHARS);
+    if (typeof content === "string") return content.slice(0, LOOKED_AT_CHARS);
+    const texts = Array.isArray(content) ? content.filter((block) => typeof block?.text === "string") : [];
+    return texts
+      .map(({ text }) => text.slice(0, LOOKED_AT_CHARS))
+      .join("\n")
+      .slice(0, LOOKED_AT_CHARS);
+  } catch {
+    // A getter of the host's that throws: reading the messages will say so.
+    return "";
+  }
+}
+
+const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
+
+/**
+ * The host's marker function, held to return a text. Where it does not, or throws, the built-in marker stands in and
+ * `failed(cause)` is told.
+ */
+function checkedMarker(marker, failed) {
+  if (typeof marker !== "function") return undefined;
+  return (omitted, chars) => {
+    try {
+      const line = marker(omitted, chars);
+      if (typeof line === "string") return line;
+      if (typeof line?.then === "function") line.then(undefined, () => {});
+      failed(`returned ${kindOf(line)}`);
+    } catch (error) {
+      failed(`threw ${thrownBy(error)}`);
+    }
+    return undefined;
+  };
+}
+
+/** A checked marker function as `Batch.add` wants it: called only for texts that may be summarised. */
+function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLines }) {
+  if (marker === undefined) return undefined;
+  return (text) => {
+    if (text.length <= minSummaryChars) return undefined;
+    const lines = text.split("\n").length;
+    return marker(Math.max(0, lines - summaryHeadLines - summaryTailLines), text.length);
+  };
+}
+
+/**
+ * `ranges` are `[first, after the last]` in order; `markersFor(gaps, chars)` makes the marker lines for gaps of so many
+ * lines in a text of this length.
+ */
+function keptLines(text, ranges, markersFor) {
+  const lines = text.split("\n");
+  const starts = [0, ...ranges.map(([, end]) => end)];
+  const ends = [...ranges.map(([start]) => start), lineCount(text, lines)];
+  const omitted = starts.map((start, i) => ends[i] - start);
+  const markers = markersFor(
+    omitted.filter((count) => count > 0),
+    text.length,
+  );
+  const kept = omitted.flatMap((count, i) => [
+    ...(count > 0 ? [markers.shift()] : []),
+    ...(i < ranges.length ? lines.slice(...ranges[i]) : []),
+  ]);
+  return kept.join("\n");
+}
+
+/**
+ * The marker lines for gaps of `gaps` lines in a text of `chars` characters: the host's `own`, unless it fails, else those of
+ * `language`, the first saying more. The last ends with the handle, if there is one.
+ */
+function gapMarkers(gaps, chars, { own, language, handle }) {
+  const { first, gap, handle: ending } = MARKERS[language];
+  const theirs = own && gaps.map((omitted) => own(omitted, chars));
+  const isTheirs = theirs !== undefined && !theirs.includes(undefined);
+  const built = (omitted, i) => (i === 0 ? filled(first, omitted, chars) : filled(gap, omitted));
+  const markers = isTheirs ? theirs : gaps.map(built);
+  if (handle !== undefined && markers.length > 0) markers.push(markers.pop() + filled(ending) + handle);
+  return markers;
+}
+
+/** The parts of a marker around what it says. */
+function filled(parts, ...said) {
+  return parts.map((part, i) => part + (said[i] ?? "")).join("");
+}
+
+/** The rest after the last line break is a line only if it is not empty. */
+function lineCount(text, lines) {
+  return text.endsWith("\n") ? lines.length - 1 : lines.length;
+}
+
+module.exports = { checkedMarker, gapMarkers, keptLines, languageOf, markerLine };
