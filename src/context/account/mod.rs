@@ -76,6 +76,7 @@ impl Account {
             call: transcript.call_position(index),
             edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
             kept_lines: None,
+            whole_tokens: message.tokens as u32,
             images_out: 0,
             is_slid: false,
             next_in_group: None,
@@ -126,7 +127,7 @@ impl Account {
     pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
         for &index in indices {
             if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
-                row.message = message.clone();
+                (row.message, row.whole_tokens) = (message.clone(), message.tokens as u32);
             }
         }
     }
@@ -325,10 +326,13 @@ impl Account {
                 layer,
                 action,
                 reason,
-                tokens_saved: row.message.tokens.saturating_sub(row.tokens()),
+                tokens_saved: row.tokens_saved(),
                 images_out: row.images_out(),
             })
         });
-        Plan { edits: edits.collect(), before: self.raw, after: self.sent }
+        // At least those that are out: of a long list nearly all are.
+        let mut all = Vec::with_capacity(self.rows.len() - self.live.len());
+        all.extend(edits);
+        Plan { edits: all, before: self.raw, after: self.sent }
     }
 }

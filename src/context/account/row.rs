@@ -53,6 +53,8 @@ pub struct Row {
     pub edit: Mark,
     /// The lines that stay, where it was ever cut by line.
     pub kept_lines: Option<Arc<KeptLines>>,
+    /// cl100k tokens of the whole message, at hand for the many that are out: their facts lie all over memory.
+    pub(super) whole_tokens: u32,
     /// So many of its images, the first ones, are left out.
     pub(super) images_out: u32,
     /// True if the sliding window passed it by: then it is not sent, whatever its form.
@@ -77,6 +79,12 @@ impl Row {
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.tokens_as(self.form())
+    }
+
+    /// cl100k tokens that its edit saves.
+    pub(super) fn tokens_saved(&self) -> usize {
+        let left = if self.form() == Form::Gone { 0 } else { self.tokens() };
+        (self.whole_tokens as usize).saturating_sub(left)
     }
 
     /// cl100k tokens it would have in this form.

@@ -43,7 +43,9 @@ impl Rows {
 
     /// Those from `start` on, with their positions.
     pub fn since(&self, start: usize) -> impl Iterator<Item = (usize, &Row)> {
-        (start..self.len).filter_map(|index| Some((index, self.get(index)?)))
+        let first = start / CHUNK;
+        let rows = self.chunks.iter().skip(first).flat_map(|chunk| chunk.iter());
+        rows.enumerate().map(move |(at, row)| (first * CHUNK + at, row)).skip(start % CHUNK)
     }
 
     /// All, with their positions, the newest first.
