@@ -155,6 +155,7 @@ describe("a file that cannot be used is one error with its place", () => {
       file({}, { merges: ["a b", "b c"] }),
       /merge 0: token "ab" is not in the vocabulary/,
     ],
+    ["a token of no text", unreadable(), /model.vocab: token "�{2}" is not UTF-8/],
     ["an id twice", file({}, { vocab: { ...vocab(), ab: 97 } }), /the id 97 is another token's, too/],
     ["an id too high", file({}, { vocab: { ...vocab(), ab: 2 ** 31 } }), /the id 2147483648 is not below/],
     ["a byte missing", file({}, { vocab: { a: 0 } }), /no token is the byte 0x00/],
@@ -210,6 +211,11 @@ function vocab() {
   const hidden = bytes.filter((byte) => !isShown(byte));
   const character = (byte) => String.fromCharCode(isShown(byte) ? byte : 256 + hidden.indexOf(byte));
   return Object.fromEntries(bytes.map((byte) => [character(byte), byte]));
+}
+
+function unreadable() {
+  const bytes = Buffer.from(file({}, { vocab: { ...vocab(), "  ": 256 } }));
+  return bytes.fill(0xff, bytes.indexOf("  "), bytes.indexOf("  ") + 2);
 }
 
 function split(pattern) {

@@ -140,13 +140,17 @@ fn spread(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> u64::BITS) as usize
 }
 
-/// Two tokens that merge.
+/// One past the highest id that is taken; the largest vocabularies have 262 144.
+pub(crate) const MOST_ID: u32 = 1 << ID_BITS;
+const ID_BITS: u32 = 21;
+
+/// Two tokens that merge, and what they make.
 #[derive(Clone, Copy)]
+#[repr(C, packed(4))]
 struct Pair {
-    left: u32,
-    right: u32,
+    /// Left, right and joint.
+    ids: u64,
     rank: u32,
-    joint: u32,
 }
 
 /// The pairs that merge: open addressing, two slots for three pairs.
@@ -154,17 +158,17 @@ pub(crate) struct Pairs(Vec<Pair>);
 
 impl Pairs {
     pub(crate) fn new(pairs: usize) -> Self {
-        let free = Pair { left: NONE, right: NONE, rank: NONE, joint: NONE };
-        Self(vec![free; pairs + pairs / 2 + 1])
+        Self(vec![Pair { ids: u64::MAX, rank: NONE }; pairs + pairs / 2 + 1])
     }
 
     #[inline(always)]
     fn slot(&self, left: u32, right: u32) -> usize {
         let count = self.0.len();
         let mut at = spread(packing::pair(left, right), count);
+        let halves = u64::from(left) << ID_BITS | u64::from(right);
         while let Some(pair) = self.0.get(at)
-            && pair.left != NONE
-            && (pair.left, pair.right) != (left, right)
+            && pair.ids != u64::MAX
+            && pair.ids >> ID_BITS != halves
         {
             at = if at + 1 == count { 0 } else { at + 1 };
         }
@@ -175,16 +179,18 @@ impl Pairs {
     pub(crate) fn put(&mut self, left: u32, right: u32, rank: u32, joint: u32) {
         let at = self.slot(left, right);
         if let Some(slot) = self.0.get_mut(at) {
-            *slot = Pair { left, right, rank, joint };
+            let ids = [left, right, joint].into_iter().fold(0, |ids, id| ids << ID_BITS | u64::from(id));
+            *slot = Pair { ids, rank };
         }
     }
 
-    /// The rank and joint token of two that merge; [`NONE`] for two that do not.
+    /// The rank and joint token of two that merge; [`NONE`] is the rank of two that do not.
     #[inline(always)]
     fn get(&self, left: u32, right: u32) -> Link {
+        let joint = |pair: &Pair| pair.ids as u32 & (MOST_ID - 1);
         self.0
             .get(self.slot(left, right))
-            .map_or(Link::NONE, |pair| Link { rank: pair.rank, joint: pair.joint })
+            .map_or(Link::NONE, |pair| Link { rank: pair.rank, joint: joint(pair) })
     }
 }
 

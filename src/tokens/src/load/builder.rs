@@ -5,17 +5,29 @@ use std::hash::{BuildHasher, RandomState};
 use super::{File, LoadError};
 use crate::{
     added::Added,
-    paired::{Arena, Index, Paired, Pairs},
+    paired::{Arena, Index, MOST_ID, Paired, Pairs},
 };
 
-/// One past the highest id that is taken; the largest vocabularies have 262 144.
-const MOST_ID: u32 = 1 << 21;
+/// The index of tokens, all of which differ.
+pub(super) fn index(arena: &Arena, is_word: impl Fn(u32) -> bool) -> Result<Index, LoadError> {
+    let words = || arena.iter().map(|(id, _)| id).filter(|&id| is_word(id));
+    let count = words().count();
+    let mut index = Index::new(count, RandomState::new().hash_one(count));
+    for id in words() {
+        if let Some(other) = index.put(arena, id) {
+            return Err(LoadError::new(
+                "the vocabulary",
+                format!("tokens {other} and {id} have the same bytes"),
+            ));
+        }
+    }
+    Ok(index)
+}
 
 /// Tokens by id.
 #[derive(Default)]
 pub(super) struct Tokens {
     pub(super) arena: Arena,
-    pub(super) count: usize,
 }
 
 impl Tokens {
@@ -30,25 +42,17 @@ impl Tokens {
         if !self.arena.put(small, bytes) {
             return Err(LoadError::new(place(), format!("the id {id} is another token's, too")));
         }
-        self.count += 1;
         Ok(())
     }
 
-    /// The index of those tokens that `merges` may make, and the ids of single bytes.
-    pub(super) fn index(&self, merges: impl Fn(u32) -> bool) -> Result<(Index, Box<[u32; 256]>), LoadError> {
-        let mut index = Index::new(self.count.max(1), RandomState::new().hash_one(self.count));
+    /// The ids of those words that are single bytes.
+    pub(super) fn single_bytes(&self, is_word: impl Fn(u32) -> bool) -> Result<Box<[u32; 256]>, LoadError> {
         let mut single_bytes = Box::new([u32::MAX; 256]);
-        for (id, bytes) in self.arena.iter().filter(|&(id, _)| merges(id)) {
+        for (id, bytes) in self.arena.iter() {
             if let &[byte] = bytes
-                && let Some(place) = single_bytes.get_mut(usize::from(byte))
+                && let Some(place) = single_bytes.get_mut(usize::from(byte)).filter(|_| is_word(id))
             {
                 *place = id;
-            }
-            if let Some(other) = index.put(&self.arena, id) {
-                return Err(LoadError::new(
-                    "the vocabulary",
-                    format!("tokens {other} and {id} have the same bytes"),
-                ));
             }
         }
         // These are in no UTF-8 text.
@@ -59,7 +63,7 @@ impl Tokens {
                 "the vocabulary",
                 format!("no token is the byte 0x{byte:02x}; only byte-level vocabularies are read"),
             )),
-            None => Ok((index, single_bytes)),
+            None => Ok(single_bytes),
         }
     }
 
@@ -72,7 +76,7 @@ impl Tokens {
         added: Vec<Added>,
     ) -> Result<File, LoadError> {
         let is_word = |id| id >= offset;
-        let (index, single_bytes) = self.index(is_word)?;
+        let (index, single_bytes) = (index(&self.arena, is_word)?, self.single_bytes(is_word)?);
         let mut merges = Vec::new();
         for (joint, bytes) in self.arena.iter().filter(|&(id, _)| is_word(id)) {
             for cut in 1..bytes.len() {

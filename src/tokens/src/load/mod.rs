@@ -192,11 +192,8 @@ fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
     }
     match file.trim_ascii_start().first() {
         None => Err(LoadError::new("the file", "is empty")),
-        Some(b'{') => {
-            let text = std::str::from_utf8(file)
-                .map_err(|error| LoadError::new(format!("byte {}", error.valid_up_to()), "is not UTF-8"))?;
-            if tekken::is_one(text) { tekken::read(text) } else { tokenizer_json::read(text) }
-        }
+        Some(b'{') if tekken::is_one(file) => tekken::read(file),
+        Some(b'{') => tokenizer_json::read(file),
         Some(_) => ranks::read(file, options),
     }
 }

@@ -38,17 +38,12 @@ struct Special {
 }
 
 /// True if a JSON file is one: it begins with its configuration, where others begin with a version.
-pub(super) fn is_one(text: &str) -> bool {
-    /// Characters within which the first key stands.
-    const BEGINNING: usize = 64;
-    text.chars()
-        .filter(|character| !character.is_whitespace())
-        .take(BEGINNING)
-        .collect::<String>()
-        .starts_with("{\"config\":")
+pub(super) fn is_one(text: &[u8]) -> bool {
+    let key = br#"{"config":"#;
+    text.iter().filter(|byte| !byte.is_ascii_whitespace()).take(key.len()).eq(key)
 }
 
-pub(super) fn read(text: &str) -> Result<File, LoadError> {
+pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
     let Tekken { config, vocab, special_tokens } = Json::new(text).value()?;
     let offset = config.default_num_special_tokens;
     let used = config.default_vocab_size.saturating_sub(u64::from(offset));

@@ -1,12 +1,14 @@
 //! Hugging Face's `tokenizer.json`: byte-level BPE. What else such a file may ask for is refused by its name, so that no
 //! text is ever counted by half of what stands in it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::{
     File, GPT2, LoadError,
-    builder::{Merge, Tokens, Words},
+    builder::{Merge, Tokens, Words, index},
     json::Json,
 };
 use crate::{added::Added, paired::Index};
@@ -30,13 +32,10 @@ struct Model {
     merges: Option<Vec<Merge>>,
 }
 
-/// Tokens as the merges name them.
+/// Tokens as they are written, and as the merges name them.
 struct Vocab {
-    tokens: Tokens,
+    written: Tokens,
     index: Index,
-    single_bytes: Box<[u32; 256]>,
-    /// By id: whether merges may make it.
-    is_word: Vec<bool>,
 }
 
 #[derive(Deserialize)]
@@ -56,7 +55,7 @@ struct AddedToken {
     normalized: bool,
 }
 
-pub(super) fn read(text: &str) -> Result<File, LoadError> {
+pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
     let mut file = TokenizerJson::default();
     let outcome = file.fill(&mut Json::new(text));
     // What a file asks for explains more of it than where it could not be read any further.
@@ -71,10 +70,13 @@ pub(super) fn read(text: &str) -> Result<File, LoadError> {
     }
     outcome?;
     let patterns = patterns.map_or_else(|| self::patterns(&Value::Null), Ok)?;
-    let (Some(Vocab { tokens, index, single_bytes, .. }), Some(merges)) = (model.vocab, model.merges) else {
+    let (Some(vocab), Some(merges)) = (model.vocab, model.merges) else {
         return Err(LoadError::new("model", "has no vocab or no merges"));
     };
-    let whole = model.ignores_merges.then_some(index);
+    let (tokens, is_word) = vocab.spelled()?;
+    let is_word = |id| is_word.get(id as usize) == Some(&true);
+    let single_bytes = tokens.single_bytes(is_word)?;
+    let whole = model.ignores_merges.then(|| index(&tokens.arena, is_word)).transpose()?;
     let mut words = Words { tokens, single_bytes, merges, first: None, whole };
     for (at, token) in file.added.iter().enumerate() {
         words.tokens.put(u64::from(token.id), token.content.as_bytes(), || format!("added_tokens[{at}]"))?;
@@ -86,13 +88,13 @@ impl TokenizerJson {
     fn fill(&mut self, json: &mut Json<'_>) -> Result<(), LoadError> {
         json.object(|json, key| {
             match key {
-                "normalizer" => self.normalizer = Some(json.value()?),
-                "pre_tokenizer" => self.pre_tokenizer = Some(json.value()?),
-                "added_tokens" => {
+                b"normalizer" => self.normalizer = Some(json.value()?),
+                b"pre_tokenizer" => self.pre_tokenizer = Some(json.value()?),
+                b"added_tokens" => {
                     let added: Vec<AddedToken> = json.value()?;
                     self.added = added.into_iter().map(Added::from).collect();
                 }
-                "model" => self.model.insert(Model::default()).fill(json)?,
+                b"model" => self.model.insert(Model::default()).fill(json)?,
                 _ => drop(json.value::<IgnoredAny>()?),
             }
             Ok(())
@@ -106,14 +108,14 @@ impl Model {
         let mut late = None;
         json.object(|json, key| {
             match key {
-                "type" => self.kind = json.value()?,
-                "continuing_subword_prefix" => self.sets("continuing_subword_prefix", &json.value()?),
-                "end_of_word_suffix" => self.sets("end_of_word_suffix", &json.value()?),
-                "dropout" => self.sets("dropout", &json.value()?),
-                "ignore_merges" => self.ignores_merges = json.value::<Option<bool>>()?.unwrap_or(false),
+                b"type" => self.kind = json.value()?,
+                b"continuing_subword_prefix" => self.sets("continuing_subword_prefix", &json.value()?),
+                b"end_of_word_suffix" => self.sets("end_of_word_suffix", &json.value()?),
+                b"dropout" => self.sets("dropout", &json.value()?),
+                b"ignore_merges" => self.ignores_merges = json.value::<Option<bool>>()?.unwrap_or(false),
                 // Other models have a list there.
-                "vocab" if json.peek()? == b'{' => self.vocab = Some(Vocab::read(json)?),
-                "merges" => match &self.vocab {
+                b"vocab" if json.peek()? == b'{' => self.vocab = Some(Vocab::read(json)?),
+                b"merges" => match &self.vocab {
                     Some(vocab) => self.merges = Some(merges(vocab, json)?),
                     None => late = Some(json.fork()?),
                 },
@@ -253,56 +255,38 @@ const BYTES: [Option<u8>; 0x144] = {
     bytes
 };
 
-/// Replaces `bytes` by those a token is written for; false if it is not written as bytes.
-#[inline(always)]
-fn bytes_of(token: &str, bytes: &mut Vec<u8>) -> bool {
-    bytes.clear();
-    let mut rest = token.as_bytes();
-    loop {
-        let point = match *rest {
-            [] => return true,
-            [byte @ 0..0x80, ref others @ ..] => {
-                rest = others;
-                usize::from(byte)
-            }
-            [lead @ 0xc2..=0xc5, next, ref others @ ..] => {
-                rest = others;
-                usize::from(lead & 0x1f) << 6 | usize::from(next & 0x3f)
-            }
-            _ => return false,
-        };
-        match BYTES.get(point) {
-            Some(&Some(byte)) => bytes.push(byte),
-            _ => return false,
-        }
-    }
-}
-
 impl Vocab {
     fn read(json: &mut Json<'_>) -> Result<Self, LoadError> {
-        let (mut tokens, mut is_word, mut bytes) = (Tokens::default(), Vec::new(), Vec::new());
+        let mut written = Tokens::default();
         json.object(|json, token| {
             let id = json.number()?;
-            let is_bytes = bytes_of(token, &mut bytes);
-            if !is_bytes {
-                bytes.clear();
-                bytes.extend_from_slice(token.as_bytes());
-            }
-            let put = tokens.put(id, &bytes, || shown(&bytes));
-            put.map_err(|error| {
+            written.put(id, token, || shown(token)).map_err(|error| {
                 LoadError::new(format!("model.vocab, line {}", json.line(json.at())), error.to_string())
-            })?;
-            let at = id as usize;
-            if at >= is_word.len() {
-                is_word.resize(at + 1, false);
-            }
-            if let Some(place) = is_word.get_mut(at) {
-                *place = is_bytes;
-            }
-            Ok(())
+            })
         })?;
-        let (index, single_bytes) = tokens.index(|id| is_word.get(id as usize) == Some(&true))?;
-        Ok(Self { tokens, index, single_bytes, is_word })
+        let index = index(&written.arena, |_| true)?;
+        Ok(Self { written, index })
+    }
+
+    /// The bytes that are meant; by id, whether characters stand for them.
+    fn spelled(self) -> Result<(Tokens, Vec<bool>), LoadError> {
+        drop(self.index);
+        let Tokens { arena: written } = self.written;
+        let mut are_words = vec![false; written.end() as usize];
+        let (mut tokens, mut bytes) = (Tokens::default(), Vec::new());
+        for (id, token) in written.iter() {
+            let text = std::str::from_utf8(token)
+                .map_err(|_| LoadError::new("model.vocab", format!("{} is not UTF-8", shown(token))))?;
+            bytes.clear();
+            let known = |character: char| BYTES.get(character as usize).copied().flatten();
+            let is_word =
+                text.chars().all(|character| known(character).map(|byte| bytes.push(byte)).is_some());
+            tokens.arena.put(id, if is_word { &bytes } else { token });
+            if let Some(place) = are_words.get_mut(id as usize) {
+                *place = is_word;
+            }
+        }
+        Ok((tokens, are_words))
     }
 }
 
@@ -315,8 +299,8 @@ fn shown(bytes: &[u8]) -> String {
 const SHOWN: usize = 60;
 
 /// Merges in order, each as the ids of its halves and of what they make.
-fn merges(vocab: &Vocab, json: &mut Json<'_>) -> Result<Vec<Merge>, LoadError> {
-    let (mut waiting, mut merges) = (Waiting::default(), Vec::new());
+fn merges<'a>(vocab: &Vocab, json: &mut Json<'a>) -> Result<Vec<Merge>, LoadError> {
+    let (mut waiting, mut merges) = (Waiting::<'a>::default(), Vec::new());
     let read = json.array(|json| {
         if waiting.count == GROUP {
             waiting.find(vocab, json, &mut merges)?;
@@ -332,35 +316,36 @@ const GROUP: usize = 16;
 
 /// Merges that were read and are looked up together.
 #[derive(Default)]
-struct Waiting {
+struct Waiting<'a> {
     /// The halves of each, and where it ends in the file.
-    halves: [(Vec<u8>, Vec<u8>, usize); GROUP],
+    halves: [([Cow<'a, [u8]>; 2], usize); GROUP],
     count: usize,
     /// What the last one made.
     joint: u32,
 }
 
-impl Waiting {
-    fn read(&mut self, json: &mut Json<'_>, found: usize) -> Result<(), LoadError> {
-        let Some((left, right, end)) = self.halves.get_mut(self.count) else { return Ok(()) };
-        let number = found + self.count;
-        if json.peek()? == b'"' {
-            let merge = json.string()?;
-            let halves = merge.split_once(' ').filter(|(_, right)| !right.contains(' '));
-            if !halves.is_some_and(|halves| bytes_of(halves.0, left) && bytes_of(halves.1, right)) {
-                let shown: String = merge.chars().take(SHOWN).collect();
-                return Err(refused(json, json.at(), number, &format!("{shown:?} is not two tokens")));
+impl<'a> Waiting<'a> {
+    fn read(&mut self, json: &mut Json<'a>, found: usize) -> Result<(), LoadError> {
+        let Some((halves, end)) = self.halves.get_mut(self.count) else { return Ok(()) };
+        let (mut rooms, mut count) = (halves.iter_mut(), 0);
+        let mut keep = |half| {
+            count += 1;
+            if let Some(room) = rooms.next() {
+                *room = half;
             }
+        };
+        if json.peek()? == b'[' {
+            json.array(|json| json.string().map(&mut keep))?;
         } else {
-            let (mut count, mut are_bytes) = (0, true);
-            json.array(|json| {
-                count += 1;
-                are_bytes &= bytes_of(&json.string()?, if count == 1 { left } else { right });
-                Ok(())
-            })?;
-            if count != 2 || !are_bytes {
-                return Err(refused(json, json.at(), number, "is not two byte-level tokens"));
+            match json.string()? {
+                Cow::Borrowed(merge) => merge.split(|&byte| byte == b' ').map(Cow::Borrowed).for_each(keep),
+                Cow::Owned(merge) => {
+                    merge.split(|&byte| byte == b' ').for_each(|half| keep(Cow::Owned(half.to_vec())));
+                }
             }
+        }
+        if count != 2 {
+            return Err(refused(json, json.at(), found + self.count, "is not two tokens"));
         }
         *end = json.at();
         self.count += 1;
@@ -368,22 +353,27 @@ impl Waiting {
     }
 
     fn find(&mut self, vocab: &Vocab, json: &Json<'_>, merges: &mut Vec<Merge>) -> Result<(), LoadError> {
-        let Vocab { tokens: Tokens { arena, .. }, index, is_word, .. } = vocab;
-        let lefts = index.get_all(arena, self.halves.each_ref().map(|(left, ..)| left.as_slice()));
-        let rights = index.get_all(arena, self.halves.each_ref().map(|(_, right, _)| right.as_slice()));
-        let found = self.halves.iter_mut().zip(lefts).zip(rights).take(self.count);
-        for (((left_bytes, right_bytes, end), left), right) in found {
+        let Vocab { written: Tokens { arena }, index } = vocab;
+        let lefts = index.get_all(arena, self.halves.each_ref().map(|([left, _], _)| &**left));
+        let rights = index.get_all(arena, self.halves.each_ref().map(|([_, right], _)| &**right));
+        let found = self.halves.iter().zip(lefts).zip(rights).take(self.count);
+        for ((([left_bytes, right_bytes], end), left), right) in found {
             let unknown = |bytes: &[u8]| {
                 refused(json, *end, merges.len(), &format!("{} is not in the vocabulary", shown(bytes)))
             };
             let left = left.ok_or_else(|| unknown(left_bytes))?;
             let right = right.ok_or_else(|| unknown(right_bytes))?;
-            left_bytes.extend_from_slice(right_bytes);
             // Tokens have mostly been made in the order of their ids, some of them in several ways.
-            let is_joint =
-                |&id: &u32| arena.get(id) == Some(left_bytes) && is_word.get(id as usize) == Some(&true);
+            let is_joint = |&id: &u32| {
+                arena.get(id).and_then(|joint| joint.strip_prefix(&**left_bytes)) == Some(right_bytes)
+            };
             let joint = [self.joint, self.joint + 1].into_iter().find(is_joint);
-            self.joint = joint.or_else(|| index.get(arena, left_bytes)).ok_or_else(|| unknown(left_bytes))?;
+            self.joint = if let Some(joint) = joint {
+                joint
+            } else {
+                let joint = [&**left_bytes, right_bytes].concat();
+                index.get(arena, &joint).ok_or_else(|| unknown(&joint))?
+            };
             merges.push(Merge { left, right, joint: self.joint });
         }
         self.count = 0;
