@@ -2,16 +2,20 @@
 // unless a host makes one; it keeps numbers, and of the messages nothing but weak references.
 "use strict";
 
-const { hookOptions } = require("../contract.js");
-const { explain } = require("../tools/explain.js");
-const { createTransformContext } = require("../hook/hook.js");
-const { amount, atLeastOne, checkOptions, highWaterOf, record, text } = require("../hook/options.js");
+const { scheduleOf } = require("../hook/events.js");
+const { Hook, Layers } = require("../hook/hook.js");
+const {
+  amount,
+  atLeastOne,
+  checkHookOptions,
+  checkOptions,
+  highWaterOf,
+  record,
+  text,
+} = require("../hook/options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");
-
-const DEFAULT_WINDOW = 200_000;
-const DEFAULT_ECONOMY = hookOptions.economy.default;
 
 const PRICES = {
   input: [undefined, amount],
@@ -44,8 +48,9 @@ class Inspector {
     this.answered = this.answered.bind(this);
   }
 
-  createTransformContext(options = {}) {
-    const watched = new WatchedHook(options, this.#log);
+  createTransformContext(options) {
+    const policy = new WatchedLayers(checkHookOptions("createTransformContext", options), this.#log);
+    const watched = new WatchedHook(policy, this.#log);
     return (messages, signal) => watched.transform(messages, signal);
   }
 
@@ -71,80 +76,73 @@ class Inspector {
   }
 }
 
-/** One hook, with an eye on what goes in and what comes out. */
-class WatchedHook {
-  #hook;
-  #options;
+/** A hook that plans message by message, so that each has a reason of its own. */
+class WatchedHook extends Hook {
+  #policy;
   #log;
-  #contextWindow = DEFAULT_WINDOW;
-  /** Events of the calls under way; a hook tells a call's events one after the other. */
-  #events = [];
-  #explained = Promise.resolve();
 
-  constructor(options, log) {
-    const { onEvent, contextWindow } = options;
-    this.#options = options;
+  constructor(policy, log) {
+    super(policy);
+    this.#policy = policy;
     this.#log = log;
-    if (typeof contextWindow === "number") this.#contextWindow = contextWindow;
-    this.#hook = createTransformContext({
-      ...options,
-      ...(typeof contextWindow === "function" && {
-        contextWindow: () => {
-          const tokens = contextWindow();
-          this.#contextWindow = tokens > 0 && Number.isFinite(tokens) ? tokens : DEFAULT_WINDOW;
-          return tokens;
-        },
-      }),
-      onEvent: (event) => {
-        this.#events.push(event);
-        return onEvent?.(event);
-      },
-    });
   }
 
   async transform(messages, signal) {
     const list = Array.isArray(messages) ? messages.slice() : [];
-    const edited = await this.#hook(messages, signal);
-    try {
-      this.#note(list, edited === messages ? list : edited);
-    } catch {
-      // A look must never cost the call: what could not be noted is not shown.
+    const edited = await super.transform(messages, signal);
+    const failure = this.#policy.takeFailure();
+    if (failure !== undefined) {
+      const contextWindow = this.contextWindow();
+      const line = this.#policy.lineOf("", contextWindow);
+      this.#log.called({ list, edited: list, failure, contextWindow, line });
     }
     return edited;
   }
 
-  #note(list, edited) {
-    const events = this.#events.splice(0);
-    const outcome = events.findLast(({ type }) => type === "transformed");
-    const failure = events.find(({ type }) => type === "failed");
-    // A call that was cancelled says nothing.
-    if (outcome === undefined && failure === undefined) return;
-    const noted = this.#log.called({
-      list,
-      edited,
-      outcome,
-      failure: failure?.message,
-      contextWindow: this.#contextWindow,
-      line: this.#lineOf(outcome?.schedule),
-      miss: events.find(({ type }) => type === "cacheMiss")?.cause,
+  run(messages, call) {
+    return super.run(messages, call, true);
+  }
+}
+
+/** The hook's own policy, with an eye on what was done. */
+class WatchedLayers extends Layers {
+  #log;
+  #failure;
+
+  constructor(options, log) {
+    super({
+      ...options,
+      onEvent: (event) => {
+        if (event.type === "failed") this.#failure = event.message;
+        return options.onEvent?.(event);
+      },
     });
-    if (noted.fresh.length > 0 && outcome !== undefined) this.#explain(list, noted);
+    this.#log = log;
+  }
+
+  /** Why the last call failed, told once. */
+  takeFailure() {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    return failure;
+  }
+
+  report(outcome, call) {
+    super.report(outcome, call);
+    try {
+      const line = this.lineOf(scheduleOf(outcome.plan).mode, outcome.contextWindow);
+      this.#log.called({ ...outcome, line, ms: call.times().totalMs });
+    } catch {
+      // A look must never cost the call: what could not be noted is not shown.
+    }
   }
 
   /** Tokens above which the schedule that decided drops messages. */
-  #lineOf(schedule) {
-    const { contextRatio = hookOptions.contextRatio.default, economy = DEFAULT_ECONOMY } = this.#options;
-    if (schedule !== "sticky") return contextRatio * this.#contextWindow;
-    return highWaterOf({ contextWindow: this.#contextWindow, contextRatio, economy });
-  }
-
-  /** Asks why, once the call is on its way: only where something was done that was not done before. */
-  #explain(list, noted) {
-    const options = { ...this.#options, onEvent: undefined, contextWindow: this.#contextWindow };
-    this.#explained = this.#explained
-      .then(() => explain(list, options))
-      .then(({ edits }) => this.#log.explained(noted, edits))
-      .catch(() => {});
+  lineOf(schedule, contextWindow) {
+    const { contextRatio, economy } = this.options;
+    return schedule === "sticky"
+      ? highWaterOf({ contextWindow, contextRatio, economy })
+      : contextRatio * contextWindow;
   }
 }
 

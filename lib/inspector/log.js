@@ -5,8 +5,8 @@
 const { countTokensAsync, estimateTokens } = require("../tools/count.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { Bill } = require("./bill.js");
+const { keptOf, reasonOf, scheduleOf } = require("../hook/events.js");
 const { joinedText } = require("../hook/snapshot.js");
-const { actionsOf } = require("./actions.js");
 const { Past } = require("./past.js");
 
 const MAX_CALLS = 10_000;
@@ -18,6 +18,8 @@ const MAX_CHANGES = 200_000;
 
 /** The end of a change that still holds. */
 const STILL = null;
+/** Actions that put another text in place of a result's. */
+const SHORTENING = new Set(["summarize", "keepLines"]);
 
 class CallLog {
   #maxCalls;
@@ -25,7 +27,7 @@ class CallLog {
   #prices;
   /** Changes that still hold, by message. */
   #open;
-  /** Changes that ended or were explained after they began: `{ position, at }`, the call at which that was. */
+  /** Changes that ended after they began: `{ position, at }`, the call at which that was. */
   #updated;
   /** Copies the last call sent instead of messages, by message. */
   #sent;
@@ -56,11 +58,8 @@ class CallLog {
     this.#pending = undefined;
   }
 
-  /**
-   * A call of the hook; `fresh` are the changes that no call before it made. `miss` is the cause by which the call before
-   * it missed the cache, if it did.
-   */
-  called({ list, edited, outcome, failure, contextWindow, line, miss }) {
+  /** A call of the hook, with its plan or why it failed. `miss` is how the call before it missed the cache, if it did. */
+  called({ list, edited, plan, failure, contextWindow, line, ms = 0, miss }) {
     if (this.past.length > MAX_MESSAGES || this.changes.length > MAX_CHANGES) this.#beginAnew();
     if (this.calls.length >= this.#maxCalls) this.#trim();
     const firstNew = this.past.length;
@@ -69,56 +68,63 @@ class CallLog {
     this.#answerFrom(list, numbers, firstNew);
     const call = this.calls.length + 1;
     const last = this.calls.at(-1);
-    if (miss !== undefined && last?.reported > 0) last.miss = miss;
+    if (miss !== undefined && last?.reported > 0) last.miss = miss.cause;
+    const schedule = plan && scheduleOf(plan);
     const row = {
       at: this.past.length,
       stretch,
-      before: outcome?.tokensBefore ?? 0,
-      after: outcome?.tokensAfter ?? 0,
+      before: plan?.tokensBefore ?? 0,
+      after: plan?.tokensAfter ?? 0,
       line: Math.round(line),
       window: contextWindow,
-      schedule: outcome?.schedule ?? "",
-      reason: outcome?.reason ?? failure ?? "",
+      schedule: schedule?.mode ?? "",
+      reason: schedule?.why ?? failure,
       messagesBefore: list.length,
       messagesAfter: edited.length,
-      ms: outcome?.totalMs ?? 0,
+      ms,
       time: Date.now(),
       reported: null,
     };
-    const fresh = this.#compare(call, numbers, list, edited);
     this.#pending = {
       row,
       tokensBefore: row.before,
       isSamePast: last === undefined || last.stretch === stretch,
-      moved: fresh.length > 0,
+      moved: this.#compare(call, numbers, list, edited, plan?.edits ?? []),
       time: row.time,
     };
     this.calls.push(row);
     this.#onChange();
-    return { fresh, numbers, generation: this.generation };
   }
 
-  /** Notes the fate of each message at this call: changes begin, go on, or end. */
-  #compare(call, numbers, list, edited) {
-    const fresh = [];
-    const found = actionsOf(list, edited);
-    const seen = new Set();
+  /** Notes the fate of each message at this call: changes begin, go on, or end. True if any began. */
+  #compare(call, numbers, list, edited, edits) {
+    const ofIndex = new Map(edits.map((edit) => [edit.index, edit]));
+    const before = this.changes.length;
     this.#sent = new Map();
-    for (const { index, action, sent } of found) {
-      const message = numbers[index];
-      seen.add(message);
-      if (sent !== undefined) this.#sent.set(message, sent);
-      const text = action === "summarize" ? joinedText(sent.content).length : undefined;
-      const open = this.#open.get(message);
-      if (open?.action === action && open.text === text) continue;
-      this.#close(message, call);
-      const change = [message, action, call, STILL, 0, ""];
-      const position = this.changes.push(change) - 1;
-      this.#open.set(message, { change, position, action, text });
-      fresh.push({ index, change, position });
+    let at = 0;
+    for (const [index, message] of numbers.entries()) {
+      const edit = ofIndex.get(index);
+      const sent = edit?.action === "drop" ? undefined : edited[at++];
+      if (sent === list[index]) this.#close(message, call);
+      else this.#note(call, message, edit, sent);
     }
+    const seen = new Set(numbers);
     for (const message of this.#open.keys()) if (!seen.has(message)) this.#close(message, call);
-    return fresh;
+    return this.changes.length > before;
+  }
+
+  /** A message that was edited or left out at this call, as at the last one or anew. */
+  #note(call, message, edit, sent) {
+    if (sent !== undefined) this.#sent.set(message, sent);
+    const { action, tokensSaved } = edit;
+    const text = SHORTENING.has(action) ? joinedText(sent.content).length : undefined;
+    const open = this.#open.get(message);
+    if (open?.action === action && open.text === text) return;
+    this.#close(message, call);
+    const kept = (keptOf(edit) ?? []).map(({ lines, why }) => [lines, why]);
+    const change = [message, action, call, STILL, Math.round(tokensSaved), reasonOf(edit), kept];
+    const position = this.changes.push(change) - 1;
+    this.#open.set(message, { change, position, action, text });
   }
 
   #close(message, call) {
@@ -127,23 +133,6 @@ class CallLog {
     open.change[3] = call - 1;
     this.#open.delete(message);
     this.#updated.push({ position: open.position, at: call });
-  }
-
-  /** Why the changes that began were made. */
-  explained({ fresh, generation }, edits) {
-    if (generation !== this.generation) return;
-    const byIndex = new Map(edits.map((edit) => [edit.index, edit]));
-    for (const { index, change, position } of fresh) {
-      const edit = byIndex.get(index);
-      // From outside a result that was cut by line looks like one that was summarised.
-      if (edit?.action === "keepLines" && change[1] === "summarize") change[1] = "keepLines";
-      if (edit === undefined || edit.action !== change[1]) continue;
-      change[4] = Math.round(edit.tokensSaved);
-      change[5] = edit.reason;
-      change[6] = (edit.kept ?? []).map(({ lines, why }) => [lines, why]);
-      this.#updated.push({ position, at: this.calls.length });
-    }
-    this.#onChange();
   }
 
   /** The answer to the last call, with what the provider counted. */
