@@ -6,6 +6,7 @@
 
 use super::claude_messages::{LineContent, answers_in, calls_of, content_of_line};
 use super::claude_stretches::timeline;
+use super::tree::{Parent, path, places};
 use super::{Format, Id, Object, Recording, Unplayed, is_true, lines, str_of};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -31,7 +32,7 @@ pub(super) fn read(file: impl BufRead) -> Result<Recording> {
         unplayed.sub_agents = responses(nodes.iter().filter(|node| node.is_sidechain));
         nodes.retain(|node| !node.is_sidechain);
     }
-    let selected = complete(&nodes, path(&nodes));
+    let selected = complete(&nodes, marked_path(&nodes));
     let left = nodes.iter().zip(&selected).filter(|(_, is_selected)| !**is_selected).map(|(node, _)| node);
     unplayed.abandoned = responses(left);
     let timeline = timeline(&nodes, &selected, &tools);
@@ -47,13 +48,6 @@ pub(super) struct Node {
     is_sidechain: bool,
     pub(super) content: LineContent,
     pub(super) time: Option<Value>,
-}
-
-enum Parent {
-    Root,
-    Uuid(Id),
-    /// None is named: the line before it in the file.
-    Previous,
 }
 
 impl Node {
@@ -103,11 +97,7 @@ impl Node {
 
 /// `None` for a line that is no part of the conversation's tree (titles, file snapshots, queues).
 fn node_of(line: Object) -> std::result::Result<Option<Node>, String> {
-    let parent = match line.get("parentUuid") {
-        Some(Value::String(uuid)) => Parent::Uuid(Id::of(uuid)),
-        Some(Value::Null) => Parent::Root,
-        _ => Parent::Previous,
-    };
+    let parent = Parent::of(&line, "parentUuid");
     let uuid = str_of(&line, "uuid").map(Id::of);
     let after = str_of(&line, "logicalParentUuid").map(Id::of);
     let is_sidechain = is_true(&line, "isSidechain") || str_of(&line, "parent_tool_use_id").is_some();
@@ -130,30 +120,24 @@ fn responses<'a>(nodes: impl Iterator<Item = &'a Node>) -> usize {
 }
 
 /// Marks the lines from the last message up to the conversation's beginning, compactions on the way left behind.
-fn path(nodes: &[Node]) -> Vec<bool> {
-    let named = nodes.iter().enumerate().filter_map(|(index, node)| Some((node.uuid?, index)));
-    let by_uuid: HashMap<Id, usize> = named.collect();
-    // A parent lost to a broken line: the line before stands in.
-    let at = |uuid: &Id, index: usize| by_uuid.get(uuid).copied().or_else(|| index.checked_sub(1));
-    let mut on_path = vec![false; nodes.len()];
-    let mut current = nodes.iter().rposition(Node::speaks);
-    while let Some(index) = current {
-        match on_path.get_mut(index) {
-            Some(visited) if !*visited => *visited = true,
-            _ => break,
+fn marked_path(nodes: &[Node]) -> Vec<bool> {
+    let places = places(nodes.iter().map(|node| node.uuid));
+    let before = |index: usize| {
+        let node = nodes.get(index)?;
+        match (&node.parent, node.preserved(), node.after) {
+            (Parent::Root, Some(_), Some(uuid)) => Parent::Id(uuid).place(index, &places),
+            (Parent::Root, Some(_), None) => index.checked_sub(1),
+            (Parent::Root, None, _) if node.is_summary() => index.checked_sub(1),
+            (parent, ..) => parent.place(index, &places),
         }
-        current = nodes.get(index).and_then(|node| match &node.parent {
-            Parent::Uuid(uuid) => at(uuid, index),
-            Parent::Previous => index.checked_sub(1),
-            Parent::Root => match (node.preserved(), &node.after) {
-                (Some(_), Some(uuid)) => at(uuid, index),
-                (Some(_), None) => index.checked_sub(1),
-                (None, _) if node.is_summary() => index.checked_sub(1),
-                (None, _) => None,
-            },
-        });
+    };
+    let mut marked = vec![false; nodes.len()];
+    for index in path(nodes.iter().rposition(Node::speaks), before) {
+        if let Some(mark) = marked.get_mut(index) {
+            *mark = true;
+        }
     }
-    on_path
+    marked
 }
 
 /// Adds the other lines of the responses on the path, and the results of calls nothing on the path answers.

@@ -3,7 +3,7 @@
 //! the name of the tool it answers. What the host put in by itself (`isMeta`) becomes a `custom` message and a
 //! compaction's summary a `compactionSummary`, the roles pi has for them. Knows nothing of the tree of lines.
 
-use super::{Id, Object, is_true, object, str_of, take_string, time_ms};
+use super::{Id, Object, is_true, present, str_of, take_string, time_ms};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -136,14 +136,11 @@ pub(super) fn results_in<'a>(
             Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
             _ => Vec::new(),
         };
-        let message = object([
-            ("role", Some("toolResult".into())),
-            ("toolName", Some(name_of(id).unwrap_or_else(|| "unknown".to_owned()).into())),
-            ("toolCallId", Some(id.into())),
-            ("content", Some(Value::Array(content))),
-            ("isError", Some(is_true(result, "is_error").into())),
-            ("timestamp", time.cloned()),
-        ]);
+        let tool_name = name_of(id).unwrap_or_else(|| "unknown".to_owned());
+        let message = present(json!({
+            "role": "toolResult", "toolName": tool_name, "toolCallId": id, "content": content,
+            "isError": is_true(result, "is_error"), "timestamp": time,
+        }));
         Some((Id::of(id), message))
     })
 }
@@ -161,28 +158,20 @@ pub(super) fn said_in(content: &Value) -> Option<Value> {
 }
 
 /// A message of the user's, or of the host's own where `is_meta`.
-pub(super) fn prompt(content: Value, time: Option<&Value>, is_meta: bool) -> Value {
-    let time = time.cloned();
-    if !is_meta {
-        return object([("role", Some("user".into())), ("content", Some(content)), ("timestamp", time)]);
-    }
-    object([
-        ("role", Some("custom".into())),
-        ("customType", Some(META_TYPE.into())),
-        ("content", Some(content)),
-        ("display", Some(false.into())),
-        ("timestamp", time),
-    ])
+pub(super) fn prompt(content: &Value, time: Option<&Value>, is_meta: bool) -> Value {
+    present(if is_meta {
+        json!({ "role": "custom", "customType": META_TYPE, "content": content, "display": false, "timestamp": time })
+    } else {
+        json!({ "role": "user", "content": content, "timestamp": time })
+    })
 }
 
 /// A compaction's summary.
 pub(super) fn summary(content: &Value, tokens_before: Option<&Value>, time: Option<&Value>) -> Value {
-    object([
-        ("role", Some("compactionSummary".into())),
-        ("summary", Some(text_of(content).into())),
-        ("tokensBefore", Some(tokens_before.cloned().unwrap_or_else(|| 0.into()))),
-        ("timestamp", time.cloned()),
-    ])
+    let tokens_before = tokens_before.cloned().unwrap_or_else(|| 0.into());
+    present(json!({
+        "role": "compactionSummary", "summary": text_of(content), "tokensBefore": tokens_before, "timestamp": time,
+    }))
 }
 
 /// Ids of the calls in a converted message's content.
@@ -233,23 +222,20 @@ fn assistant_block(block: &Value) -> Option<Value> {
     let field = |key: &str| block.get(key).cloned();
     match str_of(block, "type")? {
         "text" => text_block(block),
-        "thinking" => Some(object([
-            ("type", Some("thinking".into())),
-            ("thinking", Some(str_of(block, "thinking").unwrap_or_default().into())),
-            ("thinkingSignature", field("signature")),
-        ])),
-        "redacted_thinking" => Some(object([
-            ("type", Some("thinking".into())),
-            ("thinking", Some(REDACTED.into())),
-            ("thinkingSignature", field("data")),
-            ("redacted", Some(true.into())),
-        ])),
-        "tool_use" => Some(object([
-            ("type", Some("toolCall".into())),
-            ("id", Some(field("id")?)),
-            ("name", Some(field("name")?)),
-            ("arguments", Some(field("input").unwrap_or_else(|| json!({})))),
-        ])),
+        "thinking" => {
+            let text = str_of(block, "thinking").unwrap_or_default();
+            let signature = field("signature");
+            Some(present(json!({ "type": "thinking", "thinking": text, "thinkingSignature": signature })))
+        }
+        "redacted_thinking" => Some(present(json!({
+            "type": "thinking", "thinking": REDACTED, "thinkingSignature": field("data"), "redacted": true,
+        }))),
+        "tool_use" => {
+            let input = field("input").unwrap_or_else(|| json!({}));
+            Some(
+                json!({ "type": "toolCall", "id": field("id")?, "name": field("name")?, "arguments": input }),
+            )
+        }
         _ => None,
     }
 }
@@ -265,18 +251,16 @@ fn plain_block(block: &Value) -> Option<Value> {
         "text" => text_block(block),
         "image" => {
             let source = block.get("source")?;
-            Some(object([
-                ("type", Some("image".into())),
-                ("data", Some(source.get("data")?.clone())),
-                ("mimeType", Some(source.get("media_type")?.clone())),
-            ]))
+            Some(
+                json!({ "type": "image", "data": source.get("data")?, "mimeType": source.get("media_type")? }),
+            )
         }
         _ => None,
     }
 }
 
 fn text_block(block: &Object) -> Option<Value> {
-    Some(object([("type", Some("text".into())), ("text", Some(str_of(block, "text")?.into()))]))
+    Some(json!({ "type": "text", "text": str_of(block, "text")? }))
 }
 
 /// All text of a content, its blocks joined by line feeds.

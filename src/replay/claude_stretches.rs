@@ -130,7 +130,7 @@ impl<'a> Items<'a> {
                     self.push((vec![index], number), result, Some(id));
                 }
                 if let Some(said) = messages::said_in(content) {
-                    self.push((vec![index], 0), messages::prompt(said, time, *is_meta), None);
+                    self.push((vec![index], 0), messages::prompt(&said, time, *is_meta), None);
                 }
             }
             // The one that opens the stretch comes again as a line of it.

@@ -14,6 +14,7 @@ mod lines;
 mod pi;
 mod pi_entries;
 mod timeline;
+mod tree;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -247,10 +248,12 @@ fn time_ms(timestamp: Option<&Value>) -> Option<u64> {
     }
 }
 
-/// Builds an object from pairs, leaving out what is `None`.
-fn object<const N: usize>(pairs: [(&str, Option<Value>); N]) -> Value {
-    let present = pairs.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    Value::Object(present.collect())
+/// An object without the fields that are null.
+fn present(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
 }
 
 #[cfg(test)]

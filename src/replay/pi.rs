@@ -5,6 +5,7 @@
 
 use super::pi_entries::{Entry, FirstKept, edited, read as read_entry};
 use super::timeline::{Cause, Timeline};
+use super::tree::{Parent, path, places};
 use super::{Format, Id, Message, Object, Recording, Unplayed, lines, str_of};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -18,13 +19,6 @@ struct Node {
     id: Option<Id>,
     parent: Parent,
     entry: Entry,
-}
-
-enum Parent {
-    Root,
-    Id(Id),
-    /// None is named: the entry before it in the file.
-    Previous,
 }
 
 #[derive(Default)]
@@ -79,11 +73,7 @@ impl Tree {
             return Ok(());
         }
         let id = str_of(&line, "id").map(Id::of);
-        let parent = match line.get("parentId") {
-            Some(Value::String(id)) => Parent::Id(Id::of(id)),
-            Some(Value::Null) => Parent::Root,
-            _ => Parent::Previous,
-        };
+        let parent = Parent::of(&line, "parentId");
         let (entry, outcome) = match read_entry(line) {
             Ok(entry) => (entry, Ok(())),
             Err(message) => (Entry::Other, Err(message)),
@@ -98,28 +88,14 @@ impl Tree {
         if version <= LINEAR_VERSION {
             return (0..self.nodes.len()).collect();
         }
-        let named = self.nodes.iter().enumerate().filter_map(|(index, node)| Some((node.id?, index)));
-        let by_id: HashMap<Id, usize> = named.collect();
+        let places = places(self.nodes.iter().map(|node| node.id));
         let last = self.nodes.len().checked_sub(1);
-        let mut current = match &self.leaf {
+        let leaf = match &self.leaf {
             Leaf::BeforeAll => None,
-            Leaf::Id(id) => by_id.get(id).copied().or(last),
+            Leaf::Id(id) => places.get(id).copied().or(last),
             Leaf::LastEntry => last,
         };
-        let mut seen = vec![false; self.nodes.len()];
-        let mut path = Vec::new();
-        while let Some(index) = current {
-            match seen.get_mut(index) {
-                Some(visited) if !*visited => *visited = true,
-                _ => break,
-            }
-            path.push(index);
-            current = self.nodes.get(index).and_then(|node| match &node.parent {
-                Parent::Root => None,
-                Parent::Id(id) => by_id.get(id).copied().or_else(|| index.checked_sub(1)),
-                Parent::Previous => index.checked_sub(1),
-            });
-        }
+        let mut path = path(leaf, |index| self.nodes.get(index)?.parent.place(index, &places));
         path.reverse();
         path
     }

@@ -1,7 +1,7 @@
 //! The meaning of one entry of a pi session, in the shapes pi itself makes of it on loading. Knows nothing of the tree
 //! the entries form.
 
-use super::{Message, Object, is_true, object, str_of, take_string, time_ms};
+use super::{Message, Object, is_true, present, str_of, take_string, time_ms};
 use serde_json::{Value, json};
 
 /// An entry of the file.
@@ -44,24 +44,18 @@ pub(super) fn read(mut line: Object) -> Result<Entry, String> {
             }
             _ => Err("This message entry carries no message with a role.".to_owned()),
         },
-        Some("custom_message") => Ok(message_entry(&object([
-            ("role", Some("custom".into())),
-            ("customType", line.remove("customType")),
-            ("content", Some(line.remove("content").filter(|c| !c.is_null()).unwrap_or_else(|| json!([])))),
-            ("display", Some(is_true(&line, "display").into())),
-            ("details", line.remove("details")),
-            ("timestamp", timestamp),
-        ]))),
+        Some("custom_message") => Ok(message_entry(&present(json!({
+            "role": "custom", "customType": line.remove("customType"), "display": is_true(&line, "display"),
+            "content": line.remove("content").filter(|content| !content.is_null()).unwrap_or_else(|| json!([])),
+            "details": line.remove("details"), "timestamp": timestamp,
+        })))),
         Some("branch_summary") => match take_string(&mut line, "summary") {
-            Some(summary) if !summary.is_empty() => Ok(message_entry(&object([
-                ("role", Some("branchSummary".into())),
-                ("summary", Some(summary.into())),
-                ("fromId", line.remove("fromId")),
-                ("timestamp", timestamp),
-            ]))),
+            Some(summary) if !summary.is_empty() => Ok(message_entry(&present(json!({
+                "role": "branchSummary", "summary": summary, "fromId": line.remove("fromId"), "timestamp": timestamp,
+            })))),
             _ => Ok(Entry::Other),
         },
-        Some("compaction") => compaction_of(line, timestamp),
+        Some("compaction") => compaction_of(line, timestamp.as_ref()),
         Some("context_edit") => match (take_string(&mut line, "targetId"), line.remove("replacement")) {
             (Some(target), Some(replacement)) => {
                 Ok(Entry::Edit { target, replacement: Some(replacement).filter(|r| !r.is_null()) })
@@ -72,16 +66,14 @@ pub(super) fn read(mut line: Object) -> Result<Entry, String> {
     }
 }
 
-fn compaction_of(mut line: Object, timestamp: Option<Value>) -> Result<Entry, String> {
+fn compaction_of(mut line: Object, timestamp: Option<&Value>) -> Result<Entry, String> {
     let Some(summary) = take_string(&mut line, "summary") else {
         return Err("This compaction carries no summary.".to_owned());
     };
-    let summary = object([
-        ("role", Some("compactionSummary".into())),
-        ("summary", Some(summary.into())),
-        ("tokensBefore", line.remove("tokensBefore")),
-        ("timestamp", timestamp),
-    ]);
+    let tokens_before = line.remove("tokensBefore");
+    let summary = present(json!({
+        "role": "compactionSummary", "summary": summary, "tokensBefore": tokens_before, "timestamp": timestamp,
+    }));
     let index = line.get("firstKeptEntryIndex").and_then(Value::as_u64).and_then(|i| usize::try_from(i).ok());
     let first_kept = match (take_string(&mut line, "firstKeptEntryId"), index) {
         (Some(id), _) => FirstKept::Id(id),
