@@ -187,7 +187,7 @@ function checkSpecial(special) {
 
 /** True if an argument names no special tokens of its own. */
 function namesNone(special) {
-  return special === "all" || (Array.isArray(special) && special.length === 0);
+  return special === "all" || isEmpty(special);
 }
 
 function* whole(tokens) {
