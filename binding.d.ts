@@ -309,7 +309,7 @@ export declare function mends(numbers: Float64Array, strings: unknown[], api?: s
 /** `mends` off the main thread. */
 export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
 
-/** The pairs remembered, with the new ones. */
+/** The pairs remembered, with the new ones: `[history, pairs, max]`. */
 export declare function mergePairs(request: string): string
 
 /** A miss of the provider's cache. */
@@ -325,7 +325,7 @@ export interface Miss {
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
 
-/** The prompt that asks a summariser for pairs. */
+/** The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`. */
 export declare function pairsPrompt(request: string): Promise<string>
 
 /** The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
@@ -397,7 +397,7 @@ export interface Splice {
   added: number
 }
 
-/** The cut of a conversation, and the rounds before it. */
+/** The cut of a conversation, `[messages, keep]`, and the rounds before it. */
 export declare function splitRounds(request: string): string
 
 /** The outcomes of operations, from the rows that Postgres answered to each of their statements. */
@@ -406,7 +406,7 @@ export declare function storeOutcomes(operations: string, rows: string): string
 /** The statement that answers a question in Postgres, and its values; `null` where there is nothing to look for. */
 export declare function storeQuestion(question: string): string
 
-/** The statements that commit operations in Postgres, as JSON: `[statement, values]` for each. */
+/** The statements that commit operations in Postgres, as JSON: lists of `[statement, values]`. */
 export declare function storeScript(operations: string): string
 
 /** The summary of rows that are let go, by the host's answer or by rules. */

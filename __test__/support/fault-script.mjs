@@ -147,7 +147,12 @@ async function questionsAt(seed) {
     { handle: "none", offset: 0, limit: 9 },
   ];
   const rows = [1, 2, 3].map((n) => ({ body: JSON.stringify({ role: "user", content: `fix src/${n}.rs` }) }));
-  const plan = JSON.stringify({ rows, keep: 0, hasPrompt: true, promptTokens: 900, answerTokens: 500 });
+  const plan = JSON.stringify({
+    rows,
+    keep: { messages: 0, hasPrompt: true },
+    promptTokens: 900,
+    answerTokens: 500,
+  });
   const summary = JSON.stringify({ digest: "", answer: "earlier", rows, language: "auto" });
   const recorded = newFile();
   writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));

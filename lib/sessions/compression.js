@@ -18,9 +18,11 @@ async function compressionOf(session, summarize, limits, signal) {
   const rows = session.rows.slice();
   const { prompt, stamp, digest } = session;
   const plan = await askAbout("planCompression", rows, {
-    keep: limits.maxCompressedMessages,
-    keepTokens: limits.maxCompressedTokens,
-    hasPrompt: prompt !== undefined,
+    keep: {
+      messages: limits.maxCompressedMessages,
+      tokens: limits.maxCompressedTokens,
+      hasPrompt: prompt !== undefined,
+    },
     promptTokens: summarize === undefined ? undefined : limits.summarizeTokens,
     answerTokens: MAX_TOKENS,
     rules: summarize === undefined ? { digest, language: limits.language } : undefined,

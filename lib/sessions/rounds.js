@@ -20,7 +20,7 @@ const ROLES = { toolResult: "tool", compactionSummary: "summary", branchSummary:
  * as `{ q, a }`; an unanswered question has an empty `a`.
  */
 function splitRounds(messages, keep) {
-  const { start, rounds, spoken } = ask("splitRounds", { messages: messages.map(heard), keep });
+  const { start, rounds, spoken } = ask("splitRounds", [messages.map(heard), keep]);
   return {
     tail: messages.slice(start),
     plain: spoken.map((index) => messages[index]),
@@ -54,7 +54,7 @@ function roundOf(question, answer) {
 
 /** Asks for at most `maxPairs` pairs in a prompt of at most `maxTokens` tokens. */
 function pairsPrompt(rounds, maxPairs, maxTokens) {
-  const request = { rounds: rounds.map(crossing), maxPairs, maxTokens, answerTokens: MAX_TOKENS };
+  const request = [rounds.map(crossing), maxPairs, maxTokens, MAX_TOKENS];
   return withCode(native().pairsPrompt(JSON.stringify(request)));
 }
 
@@ -70,7 +70,7 @@ function clippedPairs(pairs) {
 
 /** `history` followed by what is new in `pairs`; the newest `max` of them. */
 function mergePairs(history, pairs, max) {
-  return ask("mergePairs", { history, pairs, max });
+  return ask("mergePairs", [history, pairs, max]);
 }
 
 function crossing({ q, a }) {

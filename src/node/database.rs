@@ -99,7 +99,7 @@ impl State {
             let (set_up, version) = (|_: &Connection| Ok(()), None);
             let create = &self.tables.create;
             let schema = Schema { tables: &tables, create, set_up, version, joins_others: true };
-            let opened = sqlite::open(&self.path, &schema)?;
+            let opened = sqlite::open(&self.path, &schema, BUSY_TIMEOUT)?;
             self.set_aside = opened.set_aside.map(|path| path.display().to_string());
             self.connection = Some(opened.connection);
         }

@@ -2,7 +2,6 @@
 //! of JSON; texts of a conversation cross for a worker thread alone, unless they are clipped before.
 
 use napi_derive::napi;
-use serde::Deserialize;
 
 use super::blocking::{Promise, blocking};
 use super::failure::Result;
@@ -12,36 +11,21 @@ use crate::sessions::pairs::{self, Pair};
 use crate::sessions::prompt;
 use crate::sessions::rounds::{self, Heard};
 
-#[derive(Deserialize)]
-struct SplitRequest {
-    messages: Vec<Heard>,
-    keep: usize,
-}
-
-/// The cut of a conversation, and the rounds before it.
+/// The cut of a conversation, `[messages, keep]`, and the rounds before it.
 #[napi]
 pub fn split_rounds(request: String) -> Result<String> {
     guarded(|| {
-        let SplitRequest { messages, keep } = parsed(&request)?;
+        let (messages, keep): (Vec<Heard>, _) = parsed(&request)?;
         json(&rounds::split(&messages, keep))
     })
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PromptRequest {
-    rounds: Vec<Pair>,
-    max_pairs: usize,
-    max_tokens: usize,
-    answer_tokens: usize,
-}
-
-/// The prompt that asks a summariser for pairs.
+/// The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn pairs_prompt(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(blocking(None, move |_| {
-            let PromptRequest { rounds, max_pairs, max_tokens, answer_tokens } = parsed(&request)?;
+            let (rounds, max_pairs, max_tokens, answer_tokens): (Vec<Pair>, _, _, _) = parsed(&request)?;
             Ok(prompt::pairs_prompt(&rounds, max_pairs, max_tokens, answer_tokens))
         }))
     })
@@ -59,18 +43,11 @@ pub fn clipped_pairs(given: String) -> Result<String> {
     guarded(|| json(&pairs::clipped_forms(&parsed::<Vec<Pair>>(&given)?)))
 }
 
-#[derive(Deserialize)]
-struct MergeRequest {
-    history: Vec<Pair>,
-    pairs: Vec<Pair>,
-    max: usize,
-}
-
-/// The pairs remembered, with the new ones.
+/// The pairs remembered, with the new ones: `[history, pairs, max]`.
 #[napi]
 pub fn merge_pairs(request: String) -> Result<String> {
     guarded(|| {
-        let MergeRequest { history, pairs, max } = parsed(&request)?;
+        let (history, pairs, max): (Vec<Pair>, Vec<Pair>, _) = parsed(&request)?;
         json(&pairs::merge_pairs(&history, &pairs, max))
     })
 }

@@ -142,7 +142,7 @@ fn answer(store: &Store, request: Request) -> Result<String> {
     }
 }
 
-/// The statements that commit operations in Postgres, as JSON: `[statement, values]` for each.
+/// The statements that commit operations in Postgres, as JSON: lists of `[statement, values]`.
 #[napi]
 pub fn store_script(operations: String) -> Result<String> {
     guarded(|| json(&store::script(Dialect::Postgres, &parsed::<Vec<Operation>>(&operations)?)))
@@ -153,7 +153,7 @@ pub fn store_script(operations: String) -> Result<String> {
 pub fn store_outcomes(operations: String, rows: String) -> Result<String> {
     guarded(|| {
         let operations: Vec<Operation> = parsed(&operations)?;
-        written(store::outcomes(Dialect::Postgres, &operations, &parsed::<Vec<Vec<AnswerRow>>>(&rows)?))
+        written(store::outcomes(&operations, &parsed::<Vec<Vec<Vec<AnswerRow>>>>(&rows)?))
     })
 }
 
@@ -196,9 +196,7 @@ struct StoredMessage {
 #[serde(rename_all = "camelCase")]
 struct PlanRequest {
     rows: Vec<StoredMessage>,
-    keep: usize,
-    keep_tokens: Option<usize>,
-    has_prompt: bool,
+    keep: Keep,
     /// Tokens of the summariser's prompt; none is made without.
     prompt_tokens: Option<usize>,
     #[serde(default)]
@@ -218,7 +216,7 @@ struct Rules {
 struct Plan {
     let_go: Vec<usize>,
     prompt: Option<String>,
-    made: Option<Made>,
+    made: Option<Summary>,
 }
 
 /// The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
@@ -230,8 +228,7 @@ pub fn plan_compression(request: String) -> Result<Promise<String>> {
 fn plan(request: &str) -> Result<String> {
     let request: PlanRequest = parsed(request)?;
     let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(row.body.get())).collect();
-    let keep = Keep { messages: request.keep, tokens: request.keep_tokens, has_prompt: request.has_prompt };
-    let indices = let_go(&messages, &keep);
+    let indices = let_go(&messages, &request.keep);
     let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
     let prompt = request
         .prompt_tokens
@@ -241,7 +238,7 @@ fn plan(request: &str) -> Result<String> {
         let rows = indices.iter().filter_map(|&index| request.rows.get(index));
         let rows = gone.into_iter().zip(rows.map(|row| row.is_summary));
         let rows: Vec<_> = rows.map(|(said, is_summary)| LetGo { said, is_summary }).collect();
-        Made::from(summarise(&digest, None, &rows, language))
+        summarise(&digest, None, &rows, language)
     });
     json(&Plan { let_go: indices, prompt, made })
 }
@@ -254,21 +251,6 @@ struct SummaryRequest {
     language: Language,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Made {
-    text: String,
-    is_from_host: bool,
-    digest: String,
-    tokens_saved: usize,
-}
-
-impl From<Summary> for Made {
-    fn from(Summary { text, is_from_host, digest, tokens_saved }: Summary) -> Self {
-        Self { text, is_from_host, digest, tokens_saved }
-    }
-}
-
 /// The summary of rows that are let go, by the host's answer or by rules.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn summarise_session(request: String) -> Result<Promise<String>> {
@@ -279,7 +261,7 @@ pub fn summarise_session(request: String) -> Result<Promise<String>> {
                 .iter()
                 .map(|row| LetGo { said: Said::from_json(row.body.get()), is_summary: row.is_summary })
                 .collect();
-            json(&Made::from(summarise(&digest, answer.as_deref(), &messages, language)))
+            json(&summarise(&digest, answer.as_deref(), &messages, language))
         }))
     })
 }

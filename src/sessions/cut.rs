@@ -1,6 +1,8 @@
 //! The messages that a session may let go, and what goes along when single messages are deleted: calls and their results stay
 //! together, by the core's own linking. Whether it is time, and what takes the place of the messages, is decided elsewhere.
 
+use serde::Deserialize;
+
 use super::message::{Said, Texts};
 use crate::context::transcript::{Link, Transcript};
 
@@ -8,7 +10,8 @@ use crate::context::transcript::{Link, Transcript};
 const MIN_LET_GO: usize = 2;
 
 /// The part of a session that stays.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Keep {
     /// Newest messages that stay; more where a result would lose its call.
     pub messages: usize,

@@ -1,6 +1,8 @@
 //! A summary in place of messages: the host's, or the digest's by rules. The digest is kept up to date in either case,
 //! so that a later summary by rules knows everything; summaries never nest.
 
+use serde::Serialize;
+
 use super::digest::Digest;
 use super::language::Language;
 use super::message::{Said, Texts};
@@ -11,7 +13,8 @@ pub const SUMMARY_LABEL: &str = "[上下文总结]";
 const SUMMARY_CHARS: usize = 8000;
 
 /// The outcome of a compression.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// The summary, with its label.
     pub text: String,

@@ -20,7 +20,6 @@ class PostgresStore extends SqlStore {
   engine = "postgres";
   #options;
   #connection;
-  #opening;
   #listener;
   /** Takes events for the manager, once it has opened this. */
   #report = () => {};
@@ -41,11 +40,7 @@ class PostgresStore extends SqlStore {
 
   open(report) {
     if (report !== undefined) this.#report = report;
-    this.#opening ??= makeTables(this.#connection).catch((error) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
+    return makeTables(this.#connection);
   }
 
   async apply(operations) {
@@ -54,8 +49,9 @@ class PostgresStore extends SqlStore {
     const script = JSON.parse(native().storeScript(asked));
     return this.#connection.transaction(
       async (query) => {
-        const rows = [];
-        for (const [statement, values] of script) rows.push(answers(await query(statement, values)));
+        const rows = script.map(() => []);
+        for (const [group, steps] of script.entries())
+          for (const step of steps) rows[group].push(answers(await query(...step)));
         return JSON.parse(native().storeOutcomes(asked, JSON.stringify(rows)));
       },
       (outcomes, read) => isStored(operations, outcomes, read),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use self::error::{Error, Kind};
 pub use self::salvage::salvage;
-pub use self::script::{Rows, Statement, run};
+pub use self::script::{Rows, Statement, parameter, run};
 use rusqlite::OpenFlags;
 pub use rusqlite::{self, Connection};
 
@@ -66,19 +66,12 @@ pub struct Opened {
 ///
 /// A damaged file is renamed to `*.corrupt-N` together with its log; a new one takes its place, with every row that could
 /// still be read. A file that this process may only read is opened for reading while another process, which may write,
-/// has it open: its log cannot be made here.
+/// has it open: its log cannot be made here. It waits at most `busy_timeout` for other processes, now and at every later
+/// statement.
 ///
 /// # Errors
 /// [`Kind`] says which: locked, read-only, full, of another program, or not to be opened at all.
-pub fn open(location: &str, schema: &Schema<'_>) -> Result<Opened, Error> {
-    open_within(location, schema, BUSY_TIMEOUT)
-}
-
-/// `open`, waiting at most `busy_timeout` for other processes, now and at every later statement.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_within(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
+pub fn open(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     let opened = open_unchecked(location, schema, busy_timeout)?;
     match check(&opened.connection, location) {
         Ok(()) => Ok(opened),
@@ -269,14 +262,20 @@ fn create_tables(connection: &Connection, schema: &Schema<'_>) -> Result<(), Err
 
 /// The first table of `schema` that is not there with all its columns.
 fn absent<'a>(connection: &Connection, schema: &Schema<'a>) -> Result<Option<&'a str>, Error> {
-    let mut columns = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
     for (table, wanted) in schema.tables {
-        let found = columns.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        let found = columns(connection, table)?;
         if !wanted.iter().all(|column| found.iter().any(|name| name == column)) {
             return Ok(Some(table));
         }
     }
     Ok(None)
+}
+
+fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, rusqlite::Error> {
+    connection
+        .prepare_cached("SELECT name FROM pragma_table_info(?1)")?
+        .query_map([table], |row| row.get(0))?
+        .collect()
 }
 
 fn check_pages(connection: &Connection) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params_from_iter};
 
 use super::error::Error;
-use super::file;
+use super::{columns, file};
 
 /// Rows looked for one by one behind one that cannot be read, before the next is sought at twice the distance.
 const PATIENCE: i64 = 64;
@@ -100,11 +100,4 @@ fn last_row(damaged: &Connection, table: &str) -> i64 {
         damaged.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table], |row| row.get(0));
     let newest = || damaged.query_row(&format!("SELECT max(rowid) FROM {table}"), [], |row| row.get(0));
     told.or_else(|_| newest()).unwrap_or(MAX_ROW)
-}
-
-fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, rusqlite::Error> {
-    connection
-        .prepare("SELECT name FROM pragma_table_info(?1)")?
-        .query_map([table], |row| row.get(0))?
-        .collect()
 }

@@ -43,7 +43,11 @@ pub fn run(connection: &Connection, statements: &[Statement], writes: bool) -> R
     Ok(answers)
 }
 
-fn parameter(value: &Value) -> Result<impl ToSql, Error> {
+/// A value as a statement takes it.
+///
+/// # Errors
+/// [`Kind::Other`] for one that no column can hold.
+pub fn parameter(value: &Value) -> Result<impl ToSql, Error> {
     Ok(match value {
         Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
         Value::String(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),

@@ -47,20 +47,20 @@ impl Store {
     /// # Errors
     /// [`Kind`](crate::sessions::sqlite::Kind) says which; what was taken until then is gone.
     pub fn prune(&self, namespace: &str, before: i64) -> Result<Pruned, Error> {
-        let statements = self.dialect().statements();
+        let statement = |name| self.dialect().statement(name);
         let mut messages = 0;
         let sessions = self.in_slices(|transaction| {
             let old = params![namespace, before, SESSIONS];
-            let mut its = transaction.prepare_cached(&statements.count_old)?;
+            let mut its = transaction.prepare_cached(statement("count_old"))?;
             messages += its.query_row(old, |row| row.get::<_, i64>(0))?;
-            let rows = transaction.prepare_cached(&statements.prune_sessions)?.execute(old)?;
+            let rows = transaction.prepare_cached(statement("prune_sessions"))?.execute(old)?;
             let rows = count_of(rows);
             Ok(Slice { rows, is_last: rows < SESSIONS })
         })?;
         let mut next = 0;
         let let_go = self.in_slices(|transaction| {
             let looked_at = next;
-            let mut gone = transaction.prepare_cached(&statements.prune_let_go)?;
+            let mut gone = transaction.prepare_cached(statement("prune_let_go"))?;
             let rows =
                 count_of(gone.execute(params![namespace, before, looked_at, looked_at + LOOKED_AT])?);
             next += LOOKED_AT;

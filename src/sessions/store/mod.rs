@@ -18,14 +18,15 @@ use serde_json::value::RawValue;
 pub use self::dialect::Dialect;
 pub use self::rows::{
     AnswerRow, Change, ImportedMessage, ImportedState, ListQuery, NewMessage, Operation, Order, Outcome,
-    Page, Pruned, Question, SearchQuery, Stamp, SummaryRow,
+    Page, Pruned, Question, SearchQuery, Stamp,
 };
-pub use self::script::{Asked, Step, Value, asked, outcomes, script, words_of};
+pub use self::script::{Step, asked, outcomes, script, words_of};
 use crate::fault;
 use crate::sessions::sqlite::rusqlite::functions::FunctionFlags;
 use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior, params_from_iter};
 use crate::sessions::sqlite::{
-    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, open_unchecked, replace_damaged,
+    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, open_unchecked, parameter,
+    replace_damaged,
 };
 
 const TABLES: &[(&str, &[&str])] = &[
@@ -176,10 +177,11 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which; nothing is changed then.
     pub fn apply(&self, operations: &[Operation]) -> Result<Vec<Outcome>, Error> {
-        let steps = script(self.dialect(), operations);
+        let script = script(self.dialect(), operations);
         let outcomes = self.write(|transaction| {
-            let rows = steps.iter().map(|Step(sql, values)| answers(transaction, sql, values));
-            outcomes(self.dialect(), operations, &rows.collect::<Result<Vec<_>, _>>()?)
+            let rows =
+                script.iter().map(|steps| steps.iter().map(|step| answers(transaction, step)).collect());
+            outcomes(operations, &rows.collect::<Result<Vec<_>, _>>()?)
         })?;
         if operations.iter().any(|(_, _, change)| matches!(change, Change::Delete { .. })) {
             self.checkpoint();
@@ -192,11 +194,11 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which.
     pub fn ask(&self, question: &Question) -> Result<Vec<AnswerRow>, Error> {
-        let Some(Asked(sql, values)) = asked(self.dialect(), question)? else { return Ok(Vec::new()) };
+        let Some(step) = asked(self.dialect(), question)? else { return Ok(Vec::new()) };
         if self.is_in_memory() {
             let mut writer = self.writer.lock();
             self.open_slot(&mut writer)?;
-            return answers(connection_of(&writer)?, &sql, &values);
+            return answers(connection_of(&writer)?, &step);
         }
         let mut reader = self.reader.lock();
         if reader.is_none() {
@@ -205,7 +207,7 @@ impl Store {
             reader = self.reader.lock();
             *reader = Some(self.connect()?);
         }
-        answers(reader.as_ref().ok_or(Kind::Closed)?, &sql, &values)
+        answers(reader.as_ref().ok_or(Kind::Closed)?, &step)
     }
 
     /// Runs `work` on the writer's connection, in a transaction of its own.
@@ -235,9 +237,10 @@ impl Store {
 }
 
 /// The rows of a statement; none of one that gives none.
-fn answers(connection: &Connection, sql: &str, values: &[Value]) -> Result<Vec<AnswerRow>, Error> {
+fn answers(connection: &Connection, Step(sql, values): &Step) -> Result<Vec<AnswerRow>, Error> {
     fault::step();
     let mut statement = connection.prepare_cached(sql)?;
+    let values = values.iter().map(parameter).collect::<Result<Vec<_>, _>>()?;
     let mut rows = statement.query(params_from_iter(values))?;
     let mut answers = Vec::new();
     while let Some(row) = rows.next()? {

@@ -40,8 +40,8 @@ pub enum Change {
         let_go: Vec<String>,
         /// Delete them instead of keeping them for search.
         forget: bool,
-        /// The messages in their place.
-        summary: SummaryRow,
+        /// The message in their place; it is not searched.
+        summary: NewMessage,
         /// The digest from now on.
         digest: String,
         /// Added to what was saved before.
@@ -73,15 +73,6 @@ pub struct NewMessage {
     /// The text to search; that of the body, if none is given.
     #[serde(default)]
     pub text: Option<String>,
-}
-
-/// The summary of a compression.
-#[derive(Clone, Debug, Deserialize)]
-pub struct SummaryRow {
-    /// Unique in its session.
-    pub id: String,
-    /// The message as JSON.
-    pub body: String,
 }
 
 /// A message of an import.
@@ -161,32 +152,22 @@ pub struct AnswerRow(pub Box<RawValue>);
 /// The fields of its session that a change sets.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Stamped {
+    /// Named by the statement that changed it.
+    pub(super) applied: Option<u8>,
     pub(super) stamp: Option<Stamp>,
     pub(super) prompt: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct NamedStamp {
-    namespace: String,
-    key: String,
-    stamp: Stamp,
+pub(super) struct NamedStamp {
+    pub(super) namespace: String,
+    pub(super) key: String,
+    pub(super) stamp: Stamp,
 }
 
 impl AnswerRow {
-    fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
+    pub(super) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
         serde_json::from_str(self.0.get()).map_err(|_| Kind::Other.into())
-    }
-
-    pub(super) fn stamped(&self) -> Result<Stamped, Error> {
-        self.read()
-    }
-
-    pub(super) fn named(&self) -> Result<((String, String), Stamp), Error> {
-        self.read().map(|NamedStamp { namespace, key, stamp }| ((namespace, key), stamp))
-    }
-
-    pub(super) fn number(&self) -> Result<i64, Error> {
-        self.read()
     }
 }
 

@@ -56,7 +56,7 @@ fn compress(key: &str, head: Stamp, let_go: &[&str], summary: &str) -> Operation
         revision: head.revision,
         let_go: let_go.iter().map(|id| (*id).to_owned()).collect(),
         forget: false,
-        summary: SummaryRow { id: summary.to_owned(), body: body(summary) },
+        summary: NewMessage { id: summary.to_owned(), body: body(summary), text: None },
         digest: "{}".to_owned(),
         tokens_saved: 7,
     };
