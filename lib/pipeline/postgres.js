@@ -1,10 +1,11 @@
 // The history of a host's chats in Postgres, in tables of the host's or in new ones.
 "use strict";
 
+const { isPlain } = require("../sessions/conversation.js");
 const { PostgresConnection, checkConnection } = require("../sessions/store/postgres_connection.js");
 const { makeTable } = require("../sessions/store/postgres_schema.js");
 const { History, created } = require("./history.js");
-const { isStorable, storable } = require("./rows.js");
+const { storable } = require("./rows.js");
 const { StoredHistory } = require("./stored.js");
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
@@ -87,7 +88,7 @@ function quoted(name) {
 
 /** The part that Postgres' text cannot hold, kept as JSON beside it. */
 function exact(row) {
-  if (isStorable(row.text)) return row;
+  if (isPlain(row.text)) return row;
   const { content = row.text, ...more } = row.extra === undefined ? {} : JSON.parse(row.extra);
   return { ...row, text: storable(row.text), extra: JSON.stringify({ content, ...more }) };
 }

@@ -2,7 +2,8 @@
 // results and images beside them as JSON. Checks what a host hands over; reads and writes nothing itself.
 "use strict";
 
-const { checkOptions, count, show } = require("../hook/options.js");
+const { count, show } = require("../hook/options.js");
+const { isPlain } = require("../sessions/conversation.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
@@ -19,7 +20,7 @@ const tableName = {
 function checkChatId(method, chatId) {
   if (Number.isSafeInteger(chatId)) return chatId;
   const isName = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
-  if (!isName || !isStorable(chatId)) {
+  if (!isName || !isPlain(chatId)) {
     throw new TypeError(
       `${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
     );
@@ -87,11 +88,6 @@ function checkCompression(method, fields) {
   return row;
 }
 
-/** True if any database's text can hold it. */
-function isStorable(text) {
-  return !text.includes("\0") && text.isWellFormed();
-}
-
 /** `text` as any database takes it. */
 function storable(text) {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
@@ -101,9 +97,7 @@ module.exports = {
   checkChatId,
   checkCompression,
   checkLimit,
-  checkOptions,
   fromRow,
-  isStorable,
   storable,
   tableName,
   toRow,

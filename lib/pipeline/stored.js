@@ -35,7 +35,7 @@ class StoredHistory {
     const chat = checkChatId(method, chatId);
     checkLimit(method, limit);
     const job = () => this.#database.newest(chat, limit);
-    const { rows, skipped } = await (this.#database.isServer ? this.#runBeside(job) : this.#run(job));
+    const { rows, skipped } = await this.#run(job, this.#database.isServer);
     const messages = rows.map(fromRow);
     const readable = messages.filter((message) => message !== undefined);
     this.#reportSkipped(chat, skipped + messages.length - readable.length);
@@ -60,14 +60,14 @@ class StoredHistory {
     const method = `${this.#name}.recordCompression`;
     const payload = JSON.stringify(checkCompression(method, fields));
     const chat = chatId === undefined ? undefined : checkChatId(method, chatId);
-    await this.#runBeside(() => this.#database.record("context.compressed", chat, payload));
+    await this.#run(() => this.#database.record("context.compressed", chat, payload), true);
   }
 
   /** Closes the database when what was asked so far is done; resolves then. */
   close() {
     if (this.#isClosed) return this.#last;
     this.#run(async () => {
-      await Promise.allSettled(this.#beside);
+      await Promise.all(this.#beside);
       await this.#database.close();
     }).catch(() => {});
     this.#isClosed = true;
@@ -92,30 +92,19 @@ class StoredHistory {
     for (const { reject } of batch) reject(error);
   }
 
-  /** Runs a job after all earlier ones. */
-  async #run(job) {
+  /** Runs a job after all earlier ones; one `isBeside` others lets later ones begin. */
+  async #run(job, isBeside = false) {
     this.#checkOpen();
     // Messages appended from now on come after this job.
     this.#batch = undefined;
     const outcome = this.#last.then(job);
-    this.#last = outcome.then(
-      () => undefined,
-      () => undefined,
-    );
+    const done = () => {
+      this.#beside.delete(settled);
+    };
+    const settled = outcome.then(done, done);
+    if (isBeside) this.#beside.add(settled);
+    else this.#last = settled;
     return outcome;
-  }
-
-  /** Runs a job after all earlier ones, and lets later ones begin. */
-  async #runBeside(job) {
-    this.#checkOpen();
-    this.#batch = undefined;
-    const outcome = this.#last.then(job);
-    this.#beside.add(outcome);
-    try {
-      return await outcome;
-    } finally {
-      this.#beside.delete(outcome);
-    }
   }
 
   #reportSkipped(chatId, rows) {

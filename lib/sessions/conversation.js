@@ -6,6 +6,7 @@ const { randomBytes } = require("node:crypto");
 const { checkMessages } = require("../hook/options.js");
 const { json } = require("../hook/snapshot.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
+const { systemText } = require("./openai_content.js");
 const { plainText } = require("./text.js");
 
 /** The opening of a summary in a session. */
@@ -183,7 +184,7 @@ function neutralForm(message) {
   const said = saidOf(message?.content);
   switch (message?.role) {
     case "system":
-      return { role: "system", content: systemText(message), ...agentFieldsOf(message) };
+      return { role: "system", content: systemText(message, true), ...agentFieldsOf(message) };
     case "user":
       return { role: "user", ...said };
     case "assistant": {
@@ -211,12 +212,6 @@ function saidOf(content) {
     return block?.type === "text" ? [{ type: "text", text: block.text }] : [];
   });
   return { content: text, blocks };
-}
-
-/** pi's system messages have more than text: named sections and tools. A provider that knows none gets the words. */
-function systemText({ content, sections }) {
-  const named = Object.values(sections ?? {}).filter((section) => typeof section === "string");
-  return [plainText(content), ...named].filter((text) => text !== "").join("\n\n");
 }
 
 /** The fields that pi needs to get its own system message back. */

@@ -8,15 +8,8 @@ const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
 
-/** OpenAI's roles, and ours for them. */
-const ROLES = new Map([
-  ["system", "system"],
-  ["developer", "system"],
-  ["user", "user"],
-  ["assistant", "assistant"],
-  ["tool", "tool"],
-]);
-const ROLE_NAMES = Array.from(ROLES.keys(), (role) => JSON.stringify(role)).join(", ");
+/** OpenAI's roles: ours, and another name of the first. */
+const ROLES = ["system", "developer", "user", "assistant", "tool"];
 
 /** OpenAI takes text alone from a tool. Its images follow in a user message, this where there is no text. */
 const IMAGES_ONLY = "(see attached image)";
@@ -134,9 +127,9 @@ function fromOpenAIMessages(messages) {
   if (!Array.isArray(messages)) checkMessages("fromOpenAIMessages", messages);
   for (const [index, message] of messages.entries()) {
     const role = message?.role;
-    if (ROLES.has(role)) continue;
+    if (ROLES.includes(role)) continue;
     throw new TypeError(
-      `fromOpenAIMessages: the role of message ${index} is ${show(role)}; it must be ${ROLE_NAMES}`,
+      `fromOpenAIMessages: the role of message ${index} is ${show(role)}; it must be ${ROLES.map(show).join(", ")}`,
     );
   }
   const neutral = messages.map((message) => withOriginal(fromOpenAI(message), message));
@@ -145,7 +138,7 @@ function fromOpenAIMessages(messages) {
 
 function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId }) {
   return {
-    role: ROLES.get(role),
+    role: role === "developer" ? "system" : role,
     ...contentFrom(content),
     ...(Array.isArray(calls) && calls.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
     ...(toolCallId != null && { toolCallId }),

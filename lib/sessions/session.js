@@ -74,11 +74,9 @@ class Session {
   }
 
   get context() {
-    const metadata = {};
-    for (const [name, value] of Object.entries(this.fields)) metadata[name] = JSON.parse(value);
-    const updatedAt = Math.max(this.#updatedAt, this.stamp?.updatedAt ?? 0);
-    const times = { createdAt: this.stamp?.createdAt ?? this.#createdAt, updatedAt };
-    for (const [name, ms] of Object.entries(times)) metadata[name] = new Date(ms).toISOString();
+    const { fields, stamp } = this;
+    const updatedAt = Math.max(this.#updatedAt, stamp?.updatedAt ?? 0);
+    const metadata = metadataOf({ fields, createdAt: stamp?.createdAt ?? this.#createdAt, updatedAt });
     return { sessionId: this.id, messages: this.messages, metadata };
   }
 
@@ -154,9 +152,8 @@ class Session {
 
   /** Nothing: what a session is that was cleared. */
   reset() {
-    Object.assign(this, { exists: false, prompt: undefined, rows: [], fields: {}, digest: "" });
-    this.compressions = 0;
-    this.tokensSaved = 0;
+    const counts = { compressions: 0, tokensSaved: 0 };
+    Object.assign(this, { exists: false, prompt: undefined, rows: [], fields: {}, digest: "", ...counts });
   }
 
   /** `isNew`: no other message has its id. */
@@ -200,6 +197,15 @@ class Session {
   }
 }
 
+/** A session's metadata as a host sees it. */
+function metadataOf({ fields, createdAt, updatedAt }) {
+  const metadata = {};
+  for (const [name, text] of Object.entries(fields)) metadata[name] = JSON.parse(text);
+  for (const [name, ms] of Object.entries({ createdAt, updatedAt }))
+    metadata[name] = new Date(ms).toISOString();
+  return metadata;
+}
+
 /** Tokens of a message, counted once. */
 function tokensOf(message) {
   let tokens = counted.get(message);
@@ -228,4 +234,4 @@ function countable({ role, content, blocks, toolCalls = [] }) {
   return { role: role === "tool" ? "toolResult" : role, content: [...said, ...calls] };
 }
 
-module.exports = { Session };
+module.exports = { Session, metadataOf };

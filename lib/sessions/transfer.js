@@ -3,6 +3,7 @@
 "use strict";
 
 const { frozen, jsonText, storable, written } = require("./conversation.js");
+const { metadataOf } = require("./session.js");
 
 const FORMAT = "pi-strata-session";
 const VERSION = 1;
@@ -43,12 +44,8 @@ async function importSessions(queue, namespace, chunks) {
 
 /** A page of a store's list as a host sees it. */
 function listed({ sessions, cursor }) {
-  const shown = sessions.map(({ key, createdAt, updatedAt, messages, fields }) => {
-    const metadata = {};
-    for (const [field, text] of Object.entries(fields)) metadata[field] = JSON.parse(text);
-    metadata.createdAt = new Date(createdAt).toISOString();
-    metadata.updatedAt = new Date(updatedAt).toISOString();
-    return { sessionId: JSON.parse(key), messages, metadata };
+  const shown = sessions.map(({ key, messages, ...session }) => {
+    return { sessionId: JSON.parse(key), messages, metadata: metadataOf(session) };
   });
   return { sessions: shown, ...(cursor !== undefined && { cursor }) };
 }
@@ -64,18 +61,7 @@ function hitsOf(found) {
 async function* exportSession(store, namespace, key) {
   const stored = await store.load(namespace, key);
   if (stored === undefined) return;
-  const { prompt, fields, digest, compressions, tokensSaved } = stored;
-  const sessionId = JSON.parse(key);
-  yield line({
-    format: FORMAT,
-    version: VERSION,
-    sessionId,
-    prompt,
-    fields,
-    digest,
-    compressions,
-    tokensSaved,
-  });
+  yield line({ format: FORMAT, version: VERSION, sessionId: JSON.parse(key), ...stateOf(stored) });
   for (let after = 0; ; ) {
     const page = await store.read(namespace, key, { after, limit: PAGE });
     for (const { seq, place, isLive, isSummary, body } of page) {
@@ -84,6 +70,11 @@ async function* exportSession(store, namespace, key) {
     if (page.length < PAGE) return;
     after = page.at(-1).seq;
   }
+}
+
+/** A session but for its messages. */
+function stateOf({ prompt, fields = {}, digest = "", compressions = 0, tokensSaved = 0 }) {
+  return { prompt, fields, digest, compressions, tokensSaved };
 }
 
 function line(value) {
@@ -134,25 +125,15 @@ function parsed(text, number) {
 }
 
 function begun(value, namespace, number) {
-  const {
-    format,
-    version,
-    sessionId,
-    prompt,
-    fields = {},
-    digest = "",
-    compressions = 0,
-    tokensSaved = 0,
-  } = value;
+  const { format, version, sessionId } = value;
+  const state = stateOf(value);
   const isSound =
     format === FORMAT &&
-    typeof sessionId === "string" &&
-    [prompt ?? "", digest].every((text) => typeof text === "string") &&
-    Object.values(fields).every((text) => typeof text === "string") &&
-    [compressions, tokensSaved].every(Number.isSafeInteger);
+    [sessionId, state.prompt ?? "", state.digest].every((text) => typeof text === "string") &&
+    Object.values(state.fields).every((text) => typeof text === "string") &&
+    [state.compressions, state.tokensSaved].every(Number.isSafeInteger);
   if (!isSound) throw refused(number, "it is no session of this format");
   if (version !== VERSION) throw refused(number, `it has version ${String(version)}; this reads ${VERSION}`);
-  const state = { prompt, fields, digest, compressions, tokensSaved };
   return { kind: "import", namespace, key: JSON.stringify(sessionId), state, messages: [] };
 }
 

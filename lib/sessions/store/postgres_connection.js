@@ -73,9 +73,7 @@ class PostgresConnection {
 
   /** Rows of a statement that changes nothing. */
   async read(statement, values) {
-    return this.#tracked(() =>
-      this.#patiently(() => this.#withClient((client) => this.#query(client, statement, values))),
-    );
+    return this.#tracked(() => this.#ask(statement, values));
   }
 
   /**
@@ -136,8 +134,7 @@ class PostgresConnection {
   /** True if a transaction whose commit was not answered was committed all the same. */
   async #wasCommitted({ xid, result }, isStored) {
     const deadline = performance.now() + this.#retryMs;
-    const read = (statement, values) =>
-      this.#patiently(() => this.#withClient((client) => this.#query(client, statement, values)));
+    const read = (statement, values) => this.#ask(statement, values);
     try {
       for (;;) {
         const { rows } = await read("SELECT pg_xact_status($1::xid8) AS status", [xid]);
@@ -155,6 +152,10 @@ class PostgresConnection {
       "ERR_STORE_UNCERTAIN",
       "the connection broke while the change was committed, and the server could not be asked whether it was",
     );
+  }
+
+  #ask(statement, values) {
+    return this.#patiently(() => this.#withClient((client) => this.#query(client, statement, values)));
   }
 
   async #withClient(work) {
