@@ -18,6 +18,13 @@ const WORDS = {
   off: "the same for every session to come, until /strata on",
   on: "edits requests again, in every session",
 };
+/** What the user is told once it is done. */
+const SWITCHED = {
+  pause: "pi-strata paused: requests are sent whole until /strata resume.",
+  resume: "pi-strata edits requests again.",
+  off: "pi-strata is off, in later sessions too, until /strata on.",
+  on: "pi-strata is on.",
+};
 export const DESCRIPTION = "what the context holds, what was cut and why; show, now, pause, resume, off, on";
 
 /** Nothing completes a word that is whole: else Enter takes the completion, and only a second one runs it. */
@@ -39,28 +46,15 @@ export async function answer(argument, session, ctx, pi) {
       return now(session, pi);
     case "pause":
     case "resume":
-      session.pause(word === "pause");
-      return [
-        "info",
-        word === "pause"
-          ? "pi-strata paused: requests are sent whole until /strata resume."
-          : "pi-strata edits requests again.",
-      ];
     case "off":
     case "on":
-      switchOff(word === "off");
-      session.pause(word === "off");
-      return [
-        "info",
-        word === "off" ? "pi-strata is off, in later sessions too, until /strata on." : "pi-strata is on.",
-      ];
-    default:
-      return [
-        "warning",
-        `There is /strata${Object.keys(WORDS)
-          .map((name) => `, /strata ${name}`)
-          .join("")}.`,
-      ];
+      if (word === "off" || word === "on") switchOff(word === "off");
+      session.pause(word === "off" || word === "pause");
+      return ["info", SWITCHED[word]];
+    default: {
+      const names = Object.keys(WORDS).map((name) => `, /strata ${name}`);
+      return ["warning", `There is /strata${names.join("")}.`];
+    }
   }
 }
 

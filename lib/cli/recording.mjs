@@ -5,8 +5,6 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { SETTLED } from "../hook/values.js";
 
-/** JSON of the messages read last that is kept, in UTF-16 code units: whole sessions of the usual size. */
-const KEPT_UNITS = 8 * 1024 * 1024;
 /** JSON that is read between two collections of garbage, in UTF-16 code units. */
 const UNITS_PER_COLLECTION = 16 * 1024 * 1024;
 /** Longer strings are read again when they are wanted. Lists and objects are too, but for the usage. */
@@ -17,7 +15,8 @@ export class Recording {
   calls;
   #file;
   #messages = new Map();
-  #kept = new Kept();
+  /** The message read last: its large fields are asked for one after the other. */
+  #last = { number: undefined, message: undefined };
   #unitsRead = 0;
   /** The messages of one stretch that were asked for so far: its next call has them before it, too. */
   #opened = { stretch: undefined, end: 0, numbers: [], messages: [] };
@@ -107,17 +106,16 @@ export class Recording {
   }
 
   #read(number) {
-    return this.#kept.get(number) ?? this.#kept.add(number, this.#readJson(number));
-  }
-
-  #readJson(number) {
-    const json = this.#file.message(number);
-    this.#unitsRead += json.length;
-    if (this.#unitsRead > UNITS_PER_COLLECTION) {
-      this.#unitsRead = 0;
-      collectGarbage();
+    if (this.#last.number !== number) {
+      const json = this.#file.message(number);
+      this.#last = { number, message: JSON.parse(json) };
+      this.#unitsRead += json.length;
+      if (this.#unitsRead > UNITS_PER_COLLECTION) {
+        this.#unitsRead = 0;
+        collectGarbage();
+      }
     }
-    return json;
+    return this.#last.message;
   }
 }
 
@@ -138,32 +136,6 @@ class RecordedMessage {
 function isSmall(name, value) {
   if (typeof value === "string") return value.length <= SHORT_CHARS;
   return typeof value !== "object" || value === null || name === "usage";
-}
-
-/** Messages that were read lately, the least lately wanted going first. */
-class Kept {
-  #messages = new Map();
-  #units = 0;
-
-  get(number) {
-    const found = this.#messages.get(number);
-    if (found === undefined) return undefined;
-    this.#messages.delete(number);
-    this.#messages.set(number, found);
-    return found.message;
-  }
-
-  add(number, json) {
-    const message = JSON.parse(json);
-    this.#messages.set(number, { message, units: json.length });
-    this.#units += json.length;
-    for (const [oldest, { units }] of this.#messages) {
-      if (this.#units <= KEPT_UNITS || oldest === number) break;
-      this.#messages.delete(oldest);
-      this.#units -= units;
-    }
-    return message;
-  }
 }
 
 /** Each answer, where something stands before it. */
