@@ -24,7 +24,6 @@ impl Level {
     pub const MIN: Self = Self(0);
 
     /// Tokens a text has at most when cut to this level.
-    #[must_use]
     pub fn tokens(self) -> usize {
         let coarse = FINE_FROM_TOKENS.ilog2() - MIN_CUT_TOKENS.ilog2();
         let fine = u32::from(self.0).saturating_sub(coarse);
@@ -34,7 +33,6 @@ impl Level {
     }
 
     /// The highest level of at most `tokens`; the least if there is none.
-    #[must_use]
     pub fn within(tokens: usize) -> Self {
         let fitting = (0..u8::MAX).take_while(|&level| Self(level).tokens() <= tokens);
         Self(fitting.last().unwrap_or_default())
@@ -74,7 +72,6 @@ struct BlockCut {
 
 impl CutTable {
     /// The table of a message with these text blocks, whose tokens `count` counts.
-    #[must_use]
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a [u16]>, count: impl Fn(&[u16]) -> usize) -> Self {
         let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS);
         let blocks = long.filter_map(|(text_block, text)| {
@@ -85,13 +82,11 @@ impl CutTable {
     }
 
     /// True if nothing can be cut.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The highest level at which something is cut; `None` where nothing can be.
-    #[must_use]
     pub fn top(&self) -> Option<Level> {
         let most = self.0.iter().map(|block| block.by_level.len()).max()?;
         most.checked_sub(1).map(|level| Level(level as u8))
@@ -111,20 +106,17 @@ impl CutTable {
     }
 
     /// Tokens saved by cutting every block to `level`.
-    #[must_use]
     pub fn saved_at(&self, level: Level) -> usize {
         self.at(level).map(|cut| cut.tokens_saved).sum()
     }
 
     /// Bytes it takes, for caches that are bounded by them.
-    #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.0.iter().map(|block| size_of::<CutBlock>() + size_of_val(&*block.by_level)).sum()
     }
 }
 
 /// The marker for so many characters left out.
-#[must_use]
 pub fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
     CUT_MARKER.join(&omitted.0.to_string()).encode_utf16().collect()
 }
@@ -139,7 +131,6 @@ pub fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
 /// let cut = String::from_utf16_lossy(&cut_text(&text, Utf16Len(3), Utf16Len(2)));
 /// assert_eq!(cut, "012\n\n... [95 characters truncated] ...\n\n89");
 /// ```
-#[must_use]
 pub fn cut_text(text: &[u16], kept_head: Utf16Len, kept_tail: Utf16Len) -> Vec<u16> {
     let (head, tail) = (head(text, kept_head), tail(text, kept_tail));
     let omitted = text.len().saturating_sub(head.len() + tail.len());

@@ -22,7 +22,6 @@ const NOTE_LEN: usize = CUT_MARKER[0].len() + "536870888".len() + CUT_MARKER[1].
 /// let small = cap(Utf16Len(1000), Utf16Len(2000), Utf16Len(2000));
 /// assert_eq!((small.head, small.tail), (Utf16Len(478), Utf16Len(478)));
 /// ```
-#[must_use]
 pub fn cap(max_len: Utf16Len, head: Utf16Len, tail: Utf16Len) -> Cap {
     let room = max_len.0.saturating_sub(NOTE_LEN);
     let wanted = head.0.saturating_add(tail.0);
@@ -54,7 +53,6 @@ pub fn cap(max_len: Utf16Len, head: Utf16Len, tail: Utf16Len) -> Cap {
 ///
 /// When the newest round alone is over it, its oldest call groups go too: the question and the newest message, with
 /// the call it answers, always stay.
-#[must_use]
 pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
     let mut account = Account::of(transcript);
     for index in account.results().to_vec() {

@@ -23,7 +23,6 @@ pub struct Handle(u32);
 
 impl Handle {
     /// The handle of the result `text` of the call `call_id`.
-    #[must_use]
     pub fn of(call_id: &[u16], text: &[u16]) -> Self {
         let seed = xxh3_64_with_seed(cast_slice(call_id), 0);
         Self(xxh3_64_with_seed(cast_slice(text), seed) as u32)

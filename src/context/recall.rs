@@ -54,7 +54,6 @@ pub struct Reading {
 /// assert_eq!(answer.matches, Some(1));
 /// assert!(String::from_utf16_lossy(&answer.text).ends_with("@12:     run();"));
 /// ```
-#[must_use]
 pub fn read(text: &[u16], query: &Query) -> Reading {
     match &query.pattern {
         Some(pattern) => search(text, query.offset, pattern),

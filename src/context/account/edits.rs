@@ -3,37 +3,38 @@
 use std::sync::Arc;
 
 use super::Account;
-use super::row::{Form, Mark, Sums};
+use super::row::{Form, Row};
 use crate::context::plan::{KeptLines, Layer, Reason};
 
 impl Account {
     /// Brings a message into a later form; what is in that form or a later one stays as it is.
     pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
         if self.rows.get(index).is_some_and(|row| row.edit.0.precedes(form)) {
-            self.put(index, (form, layer, reason));
+            self.change(index, |row| row.edit = (form, layer, reason));
         }
     }
 
     /// Leaves of a tool result only these lines, if that is less than is sent of it now.
     pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
         let form = Form::Lines(kept.tokens);
-        let Some(row) = self.rows.get_mut(index).filter(|row| row.edit.0.precedes(form)) else { return };
-        row.kept_lines = Some(Arc::new(kept));
-        self.put(index, (form, layer, reason));
+        if self.rows.get(index).is_some_and(|row| row.edit.0.precedes(form)) {
+            self.change(index, |row| {
+                row.edit = (form, layer, reason);
+                row.kept_lines = Some(Arc::new(kept));
+            });
+        }
     }
 
     /// Leaves the first `count` images of a tool result out, by a marker each.
     pub fn omit_images(&mut self, index: usize, count: u32, layer: Layer, reason: Reason) {
-        let Some(row) = self.rows.get_mut(index).filter(|row| row.images_out < count) else { return };
-        let before = Sums::of(row);
-        if let Some(trial) = &mut self.trial {
-            trial.push((index, row.edit, row.images_out));
+        if self.rows.get(index).is_some_and(|row| row.images_out < count) {
+            self.change(index, |row| {
+                row.images_out = count;
+                if row.edit.0 == Form::Whole {
+                    (row.edit.1, row.edit.2) = (layer, reason);
+                }
+            });
         }
-        row.images_out = count;
-        if row.edit.0 == Form::Whole {
-            (row.edit.1, row.edit.2) = (layer, reason);
-        }
-        self.settle(index, before);
     }
 
     /// Brings a whole group out of the request.
@@ -49,11 +50,8 @@ impl Account {
     pub fn slide_group(&mut self, start: usize, is_slid: bool) {
         let mut member = Some(start);
         while let Some(index) = member {
-            let Some(row) = self.rows.get_mut(index) else { return };
-            let before = Sums::of(row);
-            row.is_slid = is_slid;
-            member = row.next_in_group;
-            self.settle(index, before);
+            self.change(index, |row| row.is_slid = is_slid);
+            member = self.rows.get(index).and_then(|row| row.next_in_group);
         }
     }
 
@@ -77,12 +75,10 @@ impl Account {
     pub fn send_as(&mut self, before: &Self, indices: &[usize]) {
         for &index in indices {
             let Some(was) = before.rows.get(index) else { continue };
-            if let Some(row) = self.rows.get_mut(index) {
-                let sums = Sums::of(row);
+            self.change(index, |row| {
                 row.kept_lines.clone_from(&was.kept_lines);
                 (row.edit, row.images_out) = (was.edit, was.images_out);
-                self.settle(index, sums);
-            }
+            });
         }
     }
 
@@ -95,10 +91,7 @@ impl Account {
     /// Takes back every edit since the trial began.
     pub fn end_trial(&mut self) {
         for (index, edit, images_out) in self.trial.take().unwrap_or_default().into_iter().rev() {
-            let Some(row) = self.rows.get_mut(index) else { continue };
-            let before = Sums::of(row);
-            (row.edit, row.images_out) = (edit, images_out);
-            self.settle(index, before);
+            self.change(index, |row| (row.edit, row.images_out) = (edit, images_out));
         }
         self.oldest_touched = self.touched_before_trial.take();
     }
@@ -113,22 +106,16 @@ impl Account {
         self.changed.take()
     }
 
-    fn put(&mut self, index: usize, edit: Mark) {
+    /// Changes a row, and with it the sums and what is known of changes.
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Row)) {
         let Some(row) = self.rows.get_mut(index) else { return };
-        let before = Sums::of(row);
-        let replaced = std::mem::replace(&mut row.edit, edit);
         if let Some(trial) = &mut self.trial {
-            trial.push((index, replaced, row.images_out));
+            trial.push((index, row.edit, row.images_out));
         }
-        self.settle(index, before);
-    }
-
-    /// Brings sum and live messages up to date with a row that was of size `before`.
-    fn settle(&mut self, index: usize, before: Sums) {
+        (self.sent, self.images) = (self.sent.minus(row.size()), self.images.minus(row.images()));
+        change(row);
+        (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
         self.oldest_touched = Some(self.oldest_touched.map_or(index, |oldest| oldest.min(index)));
-        let Some(row) = self.rows.get(index) else { return };
-        self.sent = self.sent.plus(row.size()).minus(before.size);
-        self.images = self.images.plus(row.images()).minus(before.images);
         self.changed = Some(self.changed.map_or(index, |first| first.min(index)));
         if row.form() == Form::Gone {
             self.live.remove(&index);

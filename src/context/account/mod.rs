@@ -56,7 +56,6 @@ pub struct Account {
 
 impl Account {
     /// The account of a whole transcript, nothing edited but what no provider takes.
-    #[must_use]
     pub fn of(transcript: &Transcript) -> Self {
         let mut account = Self::default();
         for index in 0..transcript.len() {
@@ -133,110 +132,92 @@ impl Account {
     }
 
     /// Number of messages taken in.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// True before any message.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// All rows, oldest first.
-    #[must_use]
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
     /// The row at `index`.
-    #[must_use]
     pub fn row(&self, index: usize) -> Option<&Row> {
         self.rows.get(index)
     }
 
     /// The message at `index`.
-    #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.rows.get(index).map(|row| &*row.message)
     }
 
     /// The form in which the message at `index` is sent; a message that is not there is not sent.
-    #[must_use]
     pub fn form(&self, index: usize) -> Form {
         self.rows.get(index).map_or(Form::Gone, Row::form)
     }
 
     /// The size of all messages as they came.
-    #[must_use]
     pub fn raw(&self) -> Size {
         self.raw
     }
 
     /// The size of what is sent.
-    #[must_use]
     pub fn sent(&self) -> Size {
         self.sent
     }
 
     /// Positions of the messages that are sent in some form, ascending.
-    #[must_use]
     pub fn live(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.iter().copied()
     }
 
     /// Those of them before `end`.
-    #[must_use]
     pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.range(..end).copied()
     }
 
     /// Positions of all tool results, ascending.
-    #[must_use]
     pub fn results(&self) -> &[usize] {
         &self.results
     }
 
     /// Positions of the tool results that came with images, ascending.
-    #[must_use]
     pub fn pictured(&self) -> &[usize] {
         &self.pictured
     }
 
     /// The images of what is sent.
-    #[must_use]
     pub fn images(&self) -> ImageSize {
         self.images
     }
 
     /// Positions of the assistant messages that came with thinking, ascending.
-    #[must_use]
     pub fn thinkers(&self) -> &[usize] {
         &self.thinkers
     }
 
     /// The opening of the conversation: the first of what a provider sees as turns, unless that is a reply.
-    #[must_use]
     pub fn opening(&self) -> Option<usize> {
         if let Opening::At(index) = self.opening { Some(index) } else { None }
     }
 
     /// The first user message.
-    #[must_use]
     pub fn first_user(&self) -> Option<usize> {
         self.first_user
     }
 
     /// The last user message: what follows it is the open turn.
-    #[must_use]
     pub fn last_user(&self) -> Option<usize> {
         self.last_user
     }
 
     /// True for what no layer drops, however old it is: what the host protects, system messages, the opening, the first and the last user
     /// message and the summaries before the first.
-    #[must_use]
     pub fn is_protected(&self, index: usize) -> bool {
         match self.message(index).map(|message| &message.body) {
             Some(Body::System) | None => true,
@@ -254,7 +235,6 @@ impl Account {
     }
 
     /// Returns `true` if the message at `index` was read back in the open turn: it is there because the model asked for it.
-    #[must_use]
     pub fn is_recalled_now(&self, index: usize) -> bool {
         let is_open = self.last_user.is_none_or(|last| index > last);
         let result = self.message(index).filter(|_| is_open).and_then(|message| message.tool_result());
@@ -262,7 +242,6 @@ impl Account {
     }
 
     /// The index at which the last group opens: the newest message that is sent and no system one, with its call.
-    #[must_use]
     pub fn last_group(&self) -> usize {
         let is_turn = |row: &Row| !row.message.is_system() && row.message.tokens > 0 && !row.is_orphan();
         let newest = self.rows.newest_first().find(|(_, row)| is_turn(row));
@@ -275,7 +254,6 @@ impl Account {
     }
 
     /// Index after the last message that is not whole.
-    #[must_use]
     pub fn frontier(&self) -> usize {
         let is_edited = |row: &Row| row.form() != Form::Whole || row.images_out > 0;
         self.rows.newest_first().find(|(_, row)| is_edited(row)).map_or(0, |(last, _)| last + 1)
@@ -288,7 +266,6 @@ impl Account {
     }
 
     /// The size of what is sent from the first message on that `before`, the account it grew from, sends in another form.
-    #[must_use]
     pub fn size_after_change(&self, before: &Self) -> Size {
         let first = self.first_change(before).unwrap_or(self.rows.len());
         let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
@@ -296,7 +273,6 @@ impl Account {
     }
 
     /// The size of what is sent if the window takes a group back that it passed by.
-    #[must_use]
     pub fn sent_with(&self, start: usize) -> Size {
         let members = self.group(start).filter_map(|index| self.rows.get(index));
         members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.edit.0)))
@@ -309,14 +285,12 @@ impl Account {
     }
 
     /// The size of what is sent of the messages before `end`.
-    #[must_use]
     pub fn sent_before(&self, end: usize) -> Size {
         let rows = self.live_before(end).filter_map(|index| self.rows.get(index));
         rows.fold(Size::default(), |sum, row| sum.plus(row.size()))
     }
 
     /// Everything that is not sent as it came, oldest message first.
-    #[must_use]
     pub fn plan(&self) -> Plan {
         let edits = self.rows.since(0).filter_map(|(index, row)| {
             let action = row.action()?;

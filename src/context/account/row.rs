@@ -24,7 +24,6 @@ pub enum Form {
 
 impl Form {
     /// Returns `true` if `later` takes more away.
-    #[must_use]
     pub(super) fn precedes(self, later: Self) -> bool {
         let rank = |form| match form {
             Self::Whole => (0, 0),
@@ -65,7 +64,6 @@ pub struct Row {
 
 impl Row {
     /// The form in which the message is sent.
-    #[must_use]
     pub fn form(&self) -> Form {
         if self.is_slid { Form::Gone } else { self.edit.0 }
     }
@@ -76,7 +74,6 @@ impl Row {
     }
 
     /// cl100k tokens as it is sent.
-    #[must_use]
     pub fn tokens(&self) -> usize {
         self.tokens_as(self.form())
     }
@@ -88,26 +85,22 @@ impl Row {
     }
 
     /// cl100k tokens it would have in this form.
-    #[must_use]
     pub fn tokens_as(&self, form: Form) -> usize {
         let images = self.images_out as usize * self.message.images.tokens_saved as usize;
         self.message.tokens_as(form).saturating_sub(if form == Form::Gone { 0 } else { images })
     }
 
     /// Its images that are left out.
-    #[must_use]
     pub fn images_out(&self) -> u32 {
         if self.form() == Form::Gone { 0 } else { self.images_out }
     }
 
     /// The images that are sent of it, and their characters.
-    #[must_use]
     pub fn images(&self) -> ImageSize {
         self.images_as(self.form())
     }
 
     /// The same in this form.
-    #[must_use]
     pub fn images_as(&self, form: Form) -> ImageSize {
         let is_in = self.message.is_sent && form != Form::Gone;
         let sent = self.message.images.lens.get(self.images_out as usize..).filter(|_| is_in);
@@ -126,7 +119,6 @@ impl Row {
     }
 
     /// The action that brings the message into its form; `None` where it is sent as it came.
-    #[must_use]
     pub fn action(&self) -> Option<Action> {
         match self.form() {
             Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
@@ -136,19 +128,16 @@ impl Row {
     }
 
     /// Returns `true` if it is a tool result that answers no call.
-    #[must_use]
     pub fn is_orphan(&self) -> bool {
         self.edit.2 == Reason::OrphanResult
     }
 
     /// Returns `true` if a provider sees it as a turn.
-    #[must_use]
     pub fn is_turn(&self) -> bool {
         self.message.is_turn() && !self.is_orphan()
     }
 
     /// Returns `true` if it opens a group: it is no result of another message.
-    #[must_use]
     pub fn opens_group(&self, index: usize) -> bool {
         self.group == index
     }
@@ -161,19 +150,6 @@ pub struct ImageSize {
     pub count: usize,
     /// Characters they take.
     pub chars: usize,
-}
-
-/// The share of a row in the sums.
-#[derive(Clone, Copy)]
-pub(super) struct Sums {
-    pub(super) size: Size,
-    pub(super) images: ImageSize,
-}
-
-impl Sums {
-    pub(super) fn of(row: &Row) -> Self {
-        Self { size: row.size(), images: row.images() }
-    }
 }
 
 impl ImageSize {
@@ -193,7 +169,6 @@ impl Message {
     }
 
     /// cl100k tokens in this form; 0 for what is never sent.
-    #[must_use]
     pub fn tokens_as(&self, form: Form) -> usize {
         match (form, &self.body) {
             (Form::Gone, _) => 0,
@@ -211,7 +186,6 @@ impl Message {
     }
 
     /// The action that brings it into this form; `None` where it is sent as it came.
-    #[must_use]
     pub fn action(&self, form: Form) -> Option<Action> {
         match form {
             Form::Whole | Form::Lines(_) => None,

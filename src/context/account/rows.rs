@@ -18,25 +18,21 @@ pub struct Rows {
 
 impl Rows {
     /// Number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// True without any.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The row at `index`.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<&Row> {
         self.chunks.get(index / CHUNK)?.get(index % CHUNK)
     }
 
     /// The newest row.
-    #[must_use]
     pub fn last(&self) -> Option<&Row> {
         self.chunks.last()?.last()
     }

@@ -57,7 +57,6 @@ pub fn omit_old(account: &mut Account, limits: &Limits) {
 }
 
 /// Returns `true` if a request would hold more than the provider takes, and some of it may go.
-#[must_use]
 pub fn is_over(account: &Account, limits: &Limits) -> bool {
     exceeds(account.images(), provider_limits(account, limits))
         && account.pictured().iter().any(|&index| count(account, index).0 > 0 && may_lose(account, index))

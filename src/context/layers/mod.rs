@@ -78,19 +78,16 @@ impl Default for Limits {
 
 impl Limits {
     /// Tokens above which the window slides.
-    #[must_use]
     pub fn threshold(&self) -> f64 {
         (self.context_window * self.context_ratio).min(self.max_prompt_tokens)
     }
 
     /// Newest messages that are never dropped: at least one, since the newest is what is asked.
-    #[must_use]
     pub fn recent_messages(&self) -> usize {
         self.keep_recent_messages.max(1)
     }
 
     /// Tokens a request may have at all: the window without the reserve, which is never more than a quarter of it.
-    #[must_use]
     pub fn budget(&self) -> f64 {
         self.context_window - self.reserve_tokens.min(self.context_window * MAX_RESERVE_SHARE)
     }

@@ -13,7 +13,6 @@ const WIRE_FIELD_API: &str = "openai-completions";
 /// The index before which thinking is old: that of the oldest of the newest messages that keep theirs.
 ///
 /// A message pi does not send uses up none of the kept ones.
-#[must_use]
 pub fn old_before(account: &Account, limits: &Limits) -> usize {
     let end = match limits.thinking_scope {
         ThinkingScope::All => account.len(),
@@ -30,7 +29,6 @@ pub fn old_before(account: &Account, limits: &Limits) -> usize {
 
 /// Returns `true` if the thinking of the message at `index` may go, old as it is. The step under way keeps its own, and so does
 /// what a provider would refuse without it.
-#[must_use]
 pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {
     let assistant = account
         .message(index)
@@ -42,7 +40,6 @@ pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bo
 
 /// The newest assistant message sent, if it made calls: as long as the tool loop goes on the provider wants its
 /// thinking back.
-#[must_use]
 pub fn step_under_way(account: &Account) -> Option<usize> {
     let mut newest_first = account.rows().newest_first();
     let (index, newest) =
@@ -51,7 +48,6 @@ pub fn step_under_way(account: &Account) -> Option<usize> {
 }
 
 /// False where the provider would refuse the message without its thinking, or nothing would be left of it.
-#[must_use]
 fn may_lose_thinking(assistant: &Assistant) -> bool {
     let api = &*assistant.source.api;
     let has_call = !assistant.call_ids.is_empty();

@@ -6,7 +6,6 @@ use super::Limits;
 use crate::context::account::Account;
 
 /// The old tool results: all but the newest, in order.
-#[must_use]
 pub fn old<'a>(account: &'a Account, limits: &Limits) -> &'a [usize] {
     let results = account.results();
     results.get(..results.len().saturating_sub(limits.keep_recent_tool_results)).unwrap_or_default()

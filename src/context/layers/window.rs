@@ -8,7 +8,6 @@ use crate::context::account::{Account, Form};
 use crate::tokens::estimate::Estimate;
 
 /// Index from which on everything is protected.
-#[must_use]
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let rows = account.rows();
     let newest = rows.newest_first().filter(|(_, row)| !row.message.is_system());
@@ -17,13 +16,11 @@ pub fn tail_start(account: &Account, limits: &Limits) -> usize {
 }
 
 /// Returns `true` if the group that opens at `index` may go: it is there, and nothing protects it.
-#[must_use]
 pub fn is_droppable(account: &Account, index: usize) -> bool {
     is_removable(account, index) && !account.group(index).any(|member| account.is_recalled_now(member))
 }
 
 /// The same for layer 4, which spares nothing for having been read back.
-#[must_use]
 pub fn is_removable(account: &Account, index: usize) -> bool {
     let is_there = account.row(index).is_some_and(|row| row.opens_group(index) && row.edit.0 != Form::Gone);
     is_there && !account.is_protected(index)

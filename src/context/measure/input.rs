@@ -96,7 +96,6 @@ pub enum Part<'a> {
 
 impl<'a> Raw<'a> {
     /// A message that is sent, made at no known time and without hashes: for examples and tests.
-    #[must_use]
     pub fn new(role: RawRole<'a>, parts: Vec<Part<'a>>) -> Self {
         Self { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
     }
@@ -110,7 +109,6 @@ impl<'a> Raw<'a> {
     }
 
     /// The text blocks joined by newlines; a single one is borrowed.
-    #[must_use]
     pub fn joined_text(&self) -> Cow<'a, [u16]> {
         match self.texts().collect::<Vec<_>>().as_slice() {
             [text] => Cow::Borrowed(*text),

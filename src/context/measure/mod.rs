@@ -19,13 +19,11 @@ use crate::context::transcript::{Assistant, Body, Images, Message, Shortened, So
 use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
 
 /// Tokens of a message; 0 for what pi does not send.
-#[must_use]
 pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
     if raw.is_sent { Counts::of(&raw.parts, rules).all } else { 0 }
 }
 
 /// The facts of a message. Each text is counted once.
-#[must_use]
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     let counts = Counts::of(&raw.parts, rules);
     let body =
@@ -59,7 +57,6 @@ fn images(raw: &Raw<'_>, rules: &Rules) -> Images {
 }
 
 /// The facts of a message that can be told without reading its texts: its role, ids and kinds of blocks.
-#[must_use]
 pub fn outline(raw: &Raw<'_>) -> Message {
     let rules = Rules::default();
     message(raw, body(raw, Counts::default(), |_, _, _| None, &rules), 0, Traits::default())

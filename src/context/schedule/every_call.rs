@@ -47,7 +47,6 @@ pub struct EveryCall {
 
 impl EveryCall {
     /// The layers before any message.
-    #[must_use]
     pub fn new(limits: Limits, calibration: Calibration, fixed_ttl: Option<f64>) -> Self {
         Self {
             limits,
@@ -64,13 +63,11 @@ impl EveryCall {
     }
 
     /// Number of messages it took in.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.account.len()
     }
 
     /// True before any message.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -90,13 +87,12 @@ impl EveryCall {
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Option<Played>) {
         let mut last = None;
         self.play(transcript, transcript.len(), |played| last = Some(played));
-        self.settle();
-        let estimate = self.estimate();
-        let touched = self.account.take_oldest_touched();
-        let touched = touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
+        self.next = Some(self.settled());
         let plan = self.account.plan();
-        self.next = Some(Next { at: self.account.len(), sent: plan.after, estimate, touched });
-        let floor = if self.limits.overflow == Overflow::Keep { self.shrunk() } else { self.account.sent() };
+        if self.limits.overflow == Overflow::Keep {
+            self.shrink();
+        }
+        let floor = self.account.sent();
         self.account.end_trial();
         (plan, floor, last)
     }
@@ -109,7 +105,11 @@ impl EveryCall {
         for (index, message) in messages.skip(self.account.len()) {
             if let Some(assistant) = message.assistant() {
                 let lived = self.next.take().filter(|next| next.at == index);
-                let planned = lived.unwrap_or_else(|| self.settled());
+                let planned = lived.unwrap_or_else(|| {
+                    let planned = self.settled();
+                    self.account.end_trial();
+                    planned
+                });
                 // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
                     self.catch_up(transcript);
@@ -125,14 +125,13 @@ impl EveryCall {
         }
     }
 
-    /// The account of this call.
+    /// The call that would be made now; layer 4's part of it is on trial.
     fn settled(&mut self) -> Next {
         let estimate = self.estimate();
         self.settle();
         let touched = self.account.take_oldest_touched();
         let touched = touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
         let sent = self.account.sent();
-        self.account.end_trial();
         Next { at: self.account.len(), sent, estimate, touched }
     }
 
@@ -266,14 +265,7 @@ impl EveryCall {
         }
     }
 
-    /// The tokens that layer 4 would leave.
-    fn shrunk(&mut self) -> Size {
-        self.shrink();
-        self.account.sent()
-    }
-
     /// The estimate of prompts now.
-    #[must_use]
     pub fn estimate(&self) -> Estimate {
         self.calibration.estimate()
     }

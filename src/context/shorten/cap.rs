@@ -16,7 +16,6 @@ pub struct Cap {
 
 impl Cap {
     /// Head and tail of `text`; `None` if it is within the bound or would not get shorter.
-    #[must_use]
     pub fn cut(&self, text: &[u16]) -> Option<Vec<u16>> {
         if text.len() <= self.max_len.0 || self.head.0.saturating_add(self.tail.0) >= text.len() {
             return None;

@@ -15,27 +15,23 @@ pub enum MarkerLanguage {
 
 impl MarkerLanguage {
     /// The marker for `omitted` lines left out of a text of `original` length.
-    #[must_use]
     pub fn marker(self, omitted: usize, original: Utf16Len) -> Vec<u16> {
         let [before, between, after] = self.of(ZH_FIRST, EN_FIRST);
         utf16(format!("{before}{omitted}{between}{}{after}", original.0))
     }
 
     /// The marker for one of several gaps; the first says more, it is [`marker`](Self::marker).
-    #[must_use]
     pub fn gap(self, omitted: usize) -> Vec<u16> {
         let [before, after] = self.of(ZH_GAP, EN_GAP);
         utf16(format!("{before}{omitted}{after}"))
     }
 
     /// The line that stands where an image was.
-    #[must_use]
     pub fn image(self) -> Vec<u16> {
         utf16(self.of(ZH_IMAGE, EN_IMAGE).concat())
     }
 
     /// The ending of a marker where the model can ask for the original by this handle.
-    #[must_use]
     pub fn handle(self, handle: Handle) -> Vec<u16> {
         utf16(format!("{}{handle}", self.of(ZH_HANDLE, EN_HANDLE).concat()))
     }
@@ -48,7 +44,6 @@ impl MarkerLanguage {
     }
 
     /// The original length that a marker line of either language states; `None` for any other line.
-    #[must_use]
     pub fn original_len(line: &[u16]) -> Option<Utf16Len> {
         /// Twice as long as any marker with a handle.
         const LONGEST_MARKER: usize = 120;

@@ -59,7 +59,6 @@ impl Identifier {
     }
 
     /// Its look.
-    #[must_use]
     pub fn kind(self) -> Kind {
         match self.0 & KIND_BITS {
             0 => Kind::Word,
@@ -70,7 +69,6 @@ impl Identifier {
     }
 
     /// Returns `true` if it is longer than anybody types from memory.
-    #[must_use]
     pub fn is_long(self) -> bool {
         self.0 & LONG_BIT != 0
     }
@@ -112,7 +110,6 @@ impl Collector {
     }
 
     /// All that were added, ascending, each once.
-    #[must_use]
     pub fn finish(mut self) -> Box<[Identifier]> {
         self.found.sort_unstable();
         self.found.dedup();

@@ -32,7 +32,6 @@ pub struct Line(u64);
 
 impl Line {
     /// The hash of a line as it stands in a text; `None` where too little of it is left.
-    #[must_use]
     pub fn of(line: &[u16]) -> Option<Self> {
         let bare = bare(line);
         (bare.len() >= MIN_LEN).then(|| {
@@ -43,14 +42,12 @@ impl Line {
     }
 
     /// About how many UTF-16 code units it has.
-    #[must_use]
     pub fn units(self) -> usize {
         let class = ((self.0 & LENGTH_BITS) >> 1) as usize;
         class.checked_sub(1).and_then(|at| LENGTHS.get(at)).copied().unwrap_or(MIN_LEN)
     }
 
     /// Returns `true` if it names a module that its file uses: work elsewhere in a file often has to add to those lines.
-    #[must_use]
     pub fn is_import(self) -> bool {
         self.0 & IMPORT_BIT != 0
     }
@@ -63,7 +60,6 @@ impl Line {
 /// let line: Vec<u16> = "   37→    let x = 1;\r".encode_utf16().collect();
 /// assert_eq!(String::from_utf16_lossy(bare(&line)), "let x = 1;");
 /// ```
-#[must_use]
 pub fn bare(line: &[u16]) -> &[u16] {
     let line = trim(line);
     let digits = line.iter().take_while(|unit| is_digit(**unit)).count();
@@ -80,13 +76,11 @@ pub fn split(text: &[u16]) -> impl Iterator<Item = &[u16]> {
 }
 
 /// The distinct lines of these texts, ascending; beyond [`MAX_LINES`] they are forgotten.
-#[must_use]
 pub fn of_texts<'a>(texts: impl Iterator<Item = &'a [u16]>) -> Box<[Line]> {
     distinct(texts.flat_map(split).filter_map(Line::of).take(MAX_LINES).collect())
 }
 
 /// Ascending, each once.
-#[must_use]
 pub fn distinct(mut lines: Vec<Line>) -> Box<[Line]> {
     lines.sort_unstable();
     lines.dedup();
@@ -123,7 +117,6 @@ pub struct LayoutLine {
 impl Layout {
     /// Lays out `text`, whose message shows `lines` and `identifiers`; `None` for a text of a single line or of more
     /// than [`MAX_LINES`].
-    #[must_use]
     pub fn of(
         text: &[u16],
         lines: &[Line],
@@ -155,13 +148,11 @@ impl Layout {
     }
 
     /// Its lines, in order.
-    #[must_use]
     pub fn rows(&self) -> &[LayoutLine] {
         &self.rows
     }
 
     /// Positions, among the message's identifiers, of those that the row at `at` shows.
-    #[must_use]
     pub fn identifiers(&self, at: usize) -> &[u32] {
         let end = |at: usize| self.rows.get(at).map_or(0, |row| row.end as usize);
         let start = at.checked_sub(1).map_or(0, end);
@@ -169,25 +160,21 @@ impl Layout {
     }
 
     /// Tokens of all its lines.
-    #[must_use]
     pub fn tokens(&self) -> usize {
         self.rows.iter().map(|row| row.tokens as usize).sum()
     }
 
     /// Tokens of a marker line.
-    #[must_use]
     pub fn gap_tokens(&self) -> u32 {
         self.gap.tokens
     }
 
     /// Tokens that the markers of a result say once.
-    #[must_use]
     pub fn first_gap_tokens(&self) -> u32 {
         self.gap.once
     }
 
     /// Bytes it takes.
-    #[must_use]
     pub fn heap_bytes(&self) -> usize {
         size_of_val(&*self.rows) + size_of_val(&*self.identifiers)
     }

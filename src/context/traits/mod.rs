@@ -35,7 +35,6 @@ pub struct Traits {
 
 impl Traits {
     /// Bytes they take, for caches that are bounded by them.
-    #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let kept = self.kept.as_deref().map_or(0, size_of_val);
         let kept_lines = self.kept_lines.as_deref().map_or(0, size_of_val);
@@ -47,7 +46,6 @@ impl Traits {
 }
 
 /// Hash of a text, for finding exact duplicates.
-#[must_use]
 pub fn hash_of_text(units: &[u16]) -> u64 {
     xxh3_64(bytemuck::cast_slice(units))
 }

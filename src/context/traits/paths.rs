@@ -28,7 +28,6 @@ impl Path {
     /// assert_eq!(Path::of("./a//b.rs", None), Path::of("b.rs", Some("a")));
     /// assert_eq!(Path::of("a/x/../b.rs", None), Path::of("a\\b.rs", None));
     /// ```
-    #[must_use]
     pub fn of(path: &str, folder: Option<&str>) -> Option<Self> {
         let is_own = is_absolute(path);
         let folder = folder.filter(|_| !is_own).unwrap_or_default();
@@ -55,31 +54,26 @@ impl Path {
     }
 
     /// Hash of the whole path.
-    #[must_use]
     pub fn whole(&self) -> u64 {
         self.endings.last().copied().unwrap_or_default()
     }
 
     /// Hashes of its endings, the shortest first; the last is the whole.
-    #[must_use]
     pub fn endings(&self) -> &[u64] {
         &self.endings
     }
 
     /// Returns `true` if it begins at a root.
-    #[must_use]
     pub fn is_absolute(&self) -> bool {
         self.is_absolute
     }
 
     /// Returns `true` if it is something to read, such as a Markdown file, not code.
-    #[must_use]
     pub fn is_document(&self) -> bool {
         self.is_document
     }
 
     /// Bytes it takes.
-    #[must_use]
     pub fn heap_bytes(&self) -> usize {
         size_of_val(&*self.endings)
     }

@@ -83,7 +83,6 @@ pub enum Named<'a> {
 
 impl<'a> Named<'a> {
     /// A path comes before a command: a tool that takes both says with the command what to do with the file.
-    #[must_use]
     pub fn by(fields: &'a Map<String, Value>) -> Self {
         let first = |names: &[&str]| {
             let mut texts = names.iter().filter_map(|name| fields.get(*name)?.as_str());
@@ -100,7 +99,6 @@ impl<'a> Named<'a> {
 impl Target {
     /// Reads a call's name and its arguments as JSON, and gathers the lines that all its texts show. Arguments that
     /// cannot be read name nothing.
-    #[must_use]
     pub fn of(name: &[u16], arguments: &[u16], shown: &mut Vec<Line>) -> Self {
         let tool = xxh3_64(bytemuck::cast_slice(name));
         let json = String::from_utf16_lossy(arguments);
@@ -128,7 +126,6 @@ impl Target {
     }
 
     /// Bytes it takes beyond itself.
-    #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let of_change = |change: &Change| {
             size_of_val(&*change.old)
@@ -139,12 +136,6 @@ impl Target {
             size_of::<File>() + file.path.heap_bytes() + file.change.as_ref().map_or(0, of_change)
         };
         self.files.iter().map(of_file).sum()
-    }
-
-    /// Returns `true` if it changes a file.
-    #[must_use]
-    pub fn is_change(&self) -> bool {
-        self.files.iter().any(|file| file.change.is_some())
     }
 }
 

@@ -60,45 +60,21 @@ pub(super) fn link(messages: &[Arc<Message>], links: &mut Vec<Linked>) {
 struct OpenCalls<'a> {
     message: usize,
     newest_member: usize,
-    unanswered: Unanswered<'a>,
-}
-
-/// Calls that no result has answered: nearly every message has a few, and those need no table.
-enum Unanswered<'a> {
-    /// The ids, and a bit for each that was answered.
-    Few(&'a [Box<str>], u32),
     /// Positions by id, the first call of an id last.
-    Many(HashMap<&'a str, Vec<usize>>),
+    unanswered: HashMap<&'a str, Vec<usize>>,
 }
-
-/// As many calls as there are bits.
-const FEW_CALLS: usize = u32::BITS as usize;
 
 impl<'a> OpenCalls<'a> {
     fn of(message: usize, assistant: &'a Assistant) -> Self {
-        let ids = &*assistant.call_ids;
-        let unanswered = if ids.len() <= FEW_CALLS {
-            Unanswered::Few(ids, 0)
-        } else {
-            let mut by_id: HashMap<&str, Vec<usize>> = HashMap::with_capacity(ids.len());
-            for (position, id) in ids.iter().enumerate().rev() {
-                by_id.entry(id).or_default().push(position);
-            }
-            Unanswered::Many(by_id)
-        };
+        let mut unanswered: HashMap<&str, Vec<usize>> = HashMap::with_capacity(assistant.call_ids.len());
+        for (position, id) in assistant.call_ids.iter().enumerate().rev() {
+            unanswered.entry(id).or_default().push(position);
+        }
         Self { message, newest_member: message, unanswered }
     }
 
     /// The first call of this id that has no result yet; from now on it has one.
     fn take(&mut self, id: &str) -> Option<usize> {
-        match &mut self.unanswered {
-            Unanswered::Few(ids, answered) => {
-                let is_open = |position: usize| *answered & (1 << position) == 0;
-                let found = ids.iter().enumerate().position(|(at, known)| is_open(at) && &**known == id)?;
-                *answered |= 1 << found;
-                Some(found)
-            }
-            Unanswered::Many(by_id) => by_id.get_mut(id)?.pop(),
-        }
+        self.unanswered.get_mut(id)?.pop()
     }
 }

@@ -103,7 +103,6 @@ pub struct Usage {
 
 impl Usage {
     /// Tokens of the prompt: input + cache read + cache write; `None` unless that is a usable count.
-    #[must_use]
     pub fn prompt_tokens(&self) -> Option<f64> {
         /// Ten times the largest context window there has been.
         const MOST: f64 = 100_000_000.0;
@@ -112,7 +111,6 @@ impl Usage {
     }
 
     /// True if any of the prompt was read from the cache or written to it.
-    #[must_use]
     pub fn is_cached(&self) -> bool {
         self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0) > 0.0
     }
@@ -170,19 +168,16 @@ pub struct Shortened {
 
 impl Message {
     /// True for role `user`.
-    #[must_use]
     pub fn is_user(&self) -> bool {
         matches!(self.body, Body::User)
     }
 
     /// True for role `system`.
-    #[must_use]
     pub fn is_system(&self) -> bool {
         matches!(self.body, Body::System)
     }
 
     /// The assistant's facts, for role `assistant`.
-    #[must_use]
     pub fn assistant(&self) -> Option<&Assistant> {
         match &self.body {
             Body::Assistant(assistant) => Some(assistant),
@@ -191,7 +186,6 @@ impl Message {
     }
 
     /// Its assistant facts, if it is an assistant message that is sent.
-    #[must_use]
     pub fn sent_assistant(&self) -> Option<&Assistant> {
         self.assistant().filter(|_| self.is_sent)
     }
@@ -207,26 +201,22 @@ impl Message {
     }
 
     /// True if `other` is the same message or one of equal content; a report may have come in since.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint
             || (self.identity == other.identity && self.reported_tokens().is_none())
     }
 
     /// Tokens of the prompt it answered, as the provider counted them.
-    #[must_use]
     pub fn reported_tokens(&self) -> Option<f64> {
         self.assistant()?.usage.prompt_tokens()
     }
 
     /// True if a provider sees it as a turn, if nothing else keeps it from being sent.
-    #[must_use]
     pub fn is_turn(&self) -> bool {
         self.is_sent && !self.is_system()
     }
 
     /// Bytes these facts take, for caches that are bounded by them.
-    #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let owned = match &self.body {
             Body::Assistant(assistant) => {
@@ -246,7 +236,6 @@ impl Message {
     }
 
     /// The tool result's facts, for role `toolResult`.
-    #[must_use]
     pub fn tool_result(&self) -> Option<&ToolResult> {
         match &self.body {
             Body::ToolResult(result) => Some(result),

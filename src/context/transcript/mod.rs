@@ -48,7 +48,6 @@ pub struct Transcript {
 
 impl Transcript {
     /// Links each tool result to its call.
-    #[must_use]
     pub fn new(messages: Vec<Arc<Message>>) -> Self {
         let mut links = Vec::with_capacity(messages.len());
         link(&messages, &mut links);
@@ -83,55 +82,46 @@ impl Transcript {
     }
 
     /// The same, oldest first.
-    #[must_use]
     pub fn cache_times(&self) -> (&Arc<[f64]>, &Arc<[f64]>) {
         (&self.warmed, &self.lost)
     }
 
     /// The messages, oldest first.
-    #[must_use]
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
 
     /// The message at `index`.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<&Message> {
         self.messages.get(index).map(Arc::as_ref)
     }
 
     /// Number of messages.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.messages.len()
     }
 
     /// True without any message.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
     /// Tokens of all messages, unedited.
-    #[must_use]
     pub fn tokens(&self) -> usize {
         self.messages.iter().map(|message| message.tokens).sum()
     }
 
     /// The link of the message at `index` to its neighbours.
-    #[must_use]
     pub fn link(&self, index: usize) -> Link {
         self.links.get(index).map_or(Link::Own, |linked| linked.link)
     }
 
     /// Of a tool result, the position of its call among those of the assistant message it answers.
-    #[must_use]
     pub fn call_position(&self, index: usize) -> usize {
         self.links.get(index).map_or(0, |linked| linked.call)
     }
 
     /// Index of the message that opens the group of the message at `index`.
-    #[must_use]
     pub fn group_start(&self, index: usize) -> usize {
         match self.link(index) {
             Link::ResultOf(call) => call,
@@ -145,13 +135,11 @@ impl Transcript {
     }
 
     /// Index of the first user message.
-    #[must_use]
     pub fn first_user(&self) -> Option<usize> {
         self.messages.iter().position(|message| message.is_user())
     }
 
     /// Index of the last user message: what follows it is the open turn.
-    #[must_use]
     pub fn last_user(&self) -> Option<usize> {
         self.messages.iter().rposition(|message| message.is_user())
     }
