@@ -15,7 +15,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 10] = [
+const ENUMS: [(&str, &str); 12] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
@@ -26,6 +26,8 @@ const ENUMS: [(&str, &str); 10] = [
     ("verdicts", "Verdict"),
     ("edit", "EditField"),
     ("usage", "UsageField"),
+    ("families", "Family"),
+    ("rules", "Rule"),
 ];
 /// Tables of options by what stands before the names of their constants.
 const OPTIONS: [(&str, &str); 6] = [
@@ -52,6 +54,7 @@ fn rust_of(table: &str) -> String {
     for (list, name) in ENUMS {
         rust += &enum_of(name, &words_of(&table[list]));
     }
+    rust += &words_of_rules(&table["rules"]);
     let marker = &table["cutMarker"];
     writeln!(rust, "/// Stands before and after the number of UTF-16 units that a cut leaves out.")
         .expect(MEMORY);
@@ -111,6 +114,25 @@ fn enum_of(name: &str, words: &[(String, String)]) -> String {
     )
 }
 
+/// The words of each provider about a broken rule: those under its family's name, or else those under `any`, which come last.
+fn words_of_rules(rules: &Value) -> String {
+    let mut arms = String::new();
+    for (rule, words) in rules.as_object().expect("rules by name") {
+        for (family, words) in words.as_object().expect("words by family").iter().skip(1) {
+            let family =
+                if family == "any" { "_".to_owned() } else { format!("Family::{}", capitalized(family)) };
+            writeln!(arms, "(Self::{}, {family}) => {words},", capitalized(rule)).expect(MEMORY);
+        }
+    }
+    format!(
+        "impl Rule {{
+            /// The answer of the provider, in its words as far as they do not vary; never text of the conversation.
+            #[must_use]
+            pub const fn says(self, family: Family) -> &'static str {{ match (self, family) {{ {arms} }} }}
+        }}\n"
+    )
+}
+
 /// Lengths in UTF-16 code units, counts and all other numbers have a type each.
 fn constant_of(constant: &str, name: &str, option: &Value) -> Option<String> {
     let default = option["default"].as_f64()?;
@@ -122,8 +144,9 @@ fn constant_of(constant: &str, name: &str, option: &Value) -> Option<String> {
     Some(format!("/// Documented default of `{name}`.\npub const {constant}: {kind} = {value};\n"))
 }
 
+/// `orphan-result` as `OrphanResult`.
 fn capitalized(name: &str) -> String {
-    name[..1].to_uppercase() + &name[1..]
+    name.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
 /// `keepRecentImages` as `KEEP_RECENT_IMAGES`.

@@ -88,7 +88,7 @@ fn problems_of(batch: &Batch, api: Option<&str>) -> Result<Vec<Problem>> {
     let family = family(api, &transcript);
     let problems = check(&transcript, &messages, family).into_iter().map(|problem| Problem {
         index: problem.index as u32,
-        rule: problem.rule.name().into(),
+        rule: problem.rule.as_str().into(),
         message: problem.rule.says(family).into(),
     });
     Ok(problems.collect())

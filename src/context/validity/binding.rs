@@ -28,7 +28,6 @@ const MAX_VERSION_DIGITS: usize = 2;
 /// assert!(binds_thinking(&of("claude-opus-5-5")) && binds_thinking(&of("anthropic.claude-sonnet-5.5-v1:0")));
 /// assert!(!binds_thinking(&of("claude-opus-4-20250514")) && !binds_thinking(&of("gpt-5.5")));
 /// ```
-#[must_use]
 pub fn binds_thinking(source: &Source) -> bool {
     let model = source.model.to_lowercase();
     BOUND_SINCE.iter().any(|(name, since)| {
@@ -46,7 +45,6 @@ fn version(rest: &str) -> Option<Version> {
 
 /// The messages whose thinking has to go when the message at `changed` is the first to be sent otherwise than before: all
 /// behind it, the step under way too. What is made from now on is bound to what is sent from now on.
-#[must_use]
 pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
     let behind = account.thinkers().partition_point(|&index| index <= changed);
     let behind = account.thinkers().iter().skip(behind).copied();
@@ -56,7 +54,6 @@ pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
 /// Returns `true` if the open turn holds thinking that a change of anything before it would cost.
 ///
 /// The model that thought last is the one that is asked next: what another one thought is not held against it.
-#[must_use]
 pub fn holds_turn(account: &Account) -> bool {
     let start = account.last_user().unwrap_or(0);
     let in_turn = || account.thinkers().iter().rev().copied().take_while(|&index| index > start);

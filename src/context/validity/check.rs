@@ -23,7 +23,6 @@ pub struct Problem {
 }
 
 /// All problems, by index. `messages` are what `transcript` was made of.
-#[must_use]
 pub fn check(transcript: &Transcript, messages: &[Raw<'_>], family: Family) -> Vec<Problem> {
     let view = View { transcript, messages, family };
     let mut problems: Vec<Problem> = view.pairs().chain(view.contents()).chain(view.turns()).collect();

@@ -50,7 +50,6 @@ pub enum Mend {
 /// assert!(problems.iter().any(|problem| problem.index == 1 && problem.rule == Rule::OrphanResult));
 /// assert_eq!(repair(&messages, Family::Any), [(1, Mend::Drop)]);
 /// ```
-#[must_use]
 pub fn repair(messages: &[Raw<'_>], family: Family) -> Vec<(usize, Mend)> {
     let mut kept = Kept::all(messages);
     while kept.mend_once(family) {}
