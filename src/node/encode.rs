@@ -46,7 +46,7 @@ pub fn encode(
         let mut found = WAITING.take();
         found.clear();
         let with_special = with_special.unwrap_or(false);
-        tokenizer(Some(encoding))?.encode_utf16_as(&units(&text)?, with_special, &mut found);
+        tokenizer(Some(encoding))?.encode_utf16(&units(&text)?, with_special, &mut found);
         let count = found.len();
         if copy(&found, tokens) {
             /// Tokens for which the buffer is kept: 256 KB.

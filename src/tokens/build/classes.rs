@@ -9,22 +9,26 @@ use regex_syntax::hir::{Class, HirKind};
 const BLOCK: usize = 128;
 /// One past the last code point.
 const END: usize = 0x11_0000;
-/// Classes by number, as `src/classes.rs` has them: 0 is "none of these".
-const CLASSES: [(&str, u8); 7] = [
-    (r"[\p{Lu}\p{Lt}]", 1),
-    (r"\p{Ll}", 2),
-    (r"[\p{Lm}\p{Lo}]", 3),
-    (r"\p{M}", 4),
-    (r"\p{N}", 5),
-    (r"\s", 6),
-    (r"[\p{P}\p{S}]", 7),
+/// Classes by number, with their names in `src/classes.rs`. The first is "none of the others", and what two have is the
+/// later's.
+const CLASSES: [(&str, &str); 9] = [
+    ("Other", r"\p{Any}"),
+    ("Upper", r"[\p{Lu}\p{Lt}]"),
+    ("Lower", r"\p{Ll}"),
+    ("Caseless", r"[\p{Lm}\p{Lo}]"),
+    ("Mark", r"\p{M}"),
+    ("Number", r"\p{N}"),
+    ("Space", r"\s"),
+    ("Symbol", r"[\p{P}\p{S}]"),
+    ("Newline", r"[\r\n]"),
 ];
 
-/// `class_blocks.bin` (block number per 128 code points), `classes.bin` (two four-bit classes to a byte), and `han.rs`,
-/// the code points of Chinese characters, and `newer.rs`, those that Unicode 9 does not know.
+/// `class_blocks.bin` (block number per 128 code points), `classes.bin` (two four-bit classes to a byte), `ascii.rs` (the
+/// classes of ASCII), `classes.rs` (all of them), `han.rs` (the code points of Chinese characters), and `newer.rs` (those that
+/// Unicode 9 does not know).
 pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
     let mut of = vec![0u8; END];
-    for (pattern, number) in CLASSES {
+    for (number, (_, pattern)) in (0..).zip(CLASSES) {
         for (start, end) in ranges(pattern) {
             of[start as usize..=end as usize].fill(number);
         }
@@ -39,7 +43,13 @@ pub(crate) fn tables() -> Vec<(&'static str, Vec<u8>)> {
         stage.push(u8::try_from(at).expect("fewer than 256 distinct blocks"));
     }
     let packed = blocks.concat().chunks(2).map(|two| two[0] | two[1] << 4).collect();
+    let named = |numbers: &[u8]| {
+        let names = numbers.iter().map(|&number| format!("Class::{},", CLASSES[usize::from(number)].0));
+        format!("[{}]", names.collect::<String>()).into_bytes()
+    };
     vec![
+        ("ascii.rs", named(&of[..128])),
+        ("classes.rs", named(&[0, 1, 2, 3, 4, 5, 6, 7, 8])),
         ("class_blocks.bin", stage),
         ("classes.bin", packed),
         ("han.rs", list(r"\p{Han}")),

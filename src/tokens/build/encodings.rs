@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use tiktoken_rs::CoreBPE;
 
-use crate::table::{ENCODINGS, Encoding};
+use crate::table::ENCODINGS;
 use crate::vocabulary;
 
 /// One past the highest id any encoding has.
@@ -16,7 +16,7 @@ pub(crate) fn write(folder: &Path) {
     let mut code = String::new();
     let mut rows = String::new();
     let mut vocabularies = Vec::new();
-    for Encoding { name, tables, pattern, is_twin, oracle } in &ENCODINGS {
+    for (name, tables, pattern, oracle) in ENCODINGS {
         let oracle = oracle().expect("tiktoken-rs carries its vocabularies");
         let special = special(&oracle);
         let tokens = ordinary(&oracle, &special);
@@ -31,15 +31,14 @@ pub(crate) fn write(folder: &Path) {
                     writeln!(code, "    {file}: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{path}\")),");
             }
             let _ = writeln!(code, "}};");
-            all.insert(*tables, tokens);
+            all.insert(tables, tokens);
         } else {
             let shared: &[Vec<u8>] = all.get(tables).and_then(|tokens| tokens.get(..end)).unwrap_or_default();
             assert!(shared == tokens, "{name} has other ranks than {tables}");
         }
         // Encodings that cut and rank alike share one vocabulary, and so one cache.
-        let key = (*tables, end, *pattern);
+        let key = (tables, end, pattern);
         let twin = vocabularies.iter().position(|known| *known == key);
-        assert!(twin.is_some() == *is_twin, "{name} is a twin: {}", twin.is_some());
         let number = twin.unwrap_or_else(|| {
             let number = vocabularies.len();
             let _ = writeln!(

@@ -2,58 +2,16 @@
 
 use tiktoken_rs::CoreBPE;
 
-pub(crate) struct Encoding {
-    pub(crate) name: &'static str,
-    /// The encoding whose tables it reads: its own, or those of one that has the same ranks and perhaps more after them.
-    pub(crate) tables: &'static str,
-    /// The pattern, as `src/pattern` names it.
-    pub(crate) pattern: &'static str,
-    /// True if an entry before it has the same ranks and pattern: the two differ in their special tokens.
-    pub(crate) is_twin: bool,
-    pub(crate) oracle: fn() -> Option<CoreBPE>,
-}
+/// Its name; the encoding whose tables it reads, its own or those of one that has the same ranks and perhaps more after
+/// them; its pattern, as `src/pattern` names it; and tiktoken-rs's own.
+pub(crate) type Encoding = (&'static str, &'static str, &'static str, fn() -> Option<CoreBPE>);
 
+/// Every encoding; those that others read the tables of come first.
 pub(crate) const ENCODINGS: [Encoding; 6] = [
-    Encoding {
-        name: "cl100k_base",
-        tables: "cl100k_base",
-        pattern: "Cl100k",
-        is_twin: false,
-        oracle: || tiktoken_rs::cl100k_base().ok(),
-    },
-    Encoding {
-        name: "o200k_base",
-        tables: "o200k_base",
-        pattern: "O200k",
-        is_twin: false,
-        oracle: || tiktoken_rs::o200k_base().ok(),
-    },
-    Encoding {
-        name: "o200k_harmony",
-        tables: "o200k_base",
-        pattern: "O200k",
-        is_twin: true,
-        oracle: || tiktoken_rs::o200k_harmony().ok(),
-    },
-    Encoding {
-        name: "p50k_base",
-        tables: "p50k_base",
-        pattern: "Gpt2",
-        is_twin: false,
-        oracle: || tiktoken_rs::p50k_base().ok(),
-    },
-    Encoding {
-        name: "p50k_edit",
-        tables: "p50k_base",
-        pattern: "Gpt2",
-        is_twin: true,
-        oracle: || tiktoken_rs::p50k_edit().ok(),
-    },
-    Encoding {
-        name: "r50k_base",
-        tables: "p50k_base",
-        pattern: "Gpt2",
-        is_twin: false,
-        oracle: || tiktoken_rs::r50k_base().ok(),
-    },
+    ("cl100k_base", "cl100k_base", "Cl100k", || tiktoken_rs::cl100k_base().ok()),
+    ("o200k_base", "o200k_base", "O200k", || tiktoken_rs::o200k_base().ok()),
+    ("o200k_harmony", "o200k_base", "O200k", || tiktoken_rs::o200k_harmony().ok()),
+    ("p50k_base", "p50k_base", "Gpt2", || tiktoken_rs::p50k_base().ok()),
+    ("p50k_edit", "p50k_base", "Gpt2", || tiktoken_rs::p50k_edit().ok()),
+    ("r50k_base", "p50k_base", "Gpt2", || tiktoken_rs::r50k_base().ok()),
 ];

@@ -52,6 +52,9 @@ pub(crate) const LETTER: Set = Set::of(&[Class::Upper, Class::Lower, Class::Case
 /// `[^\s\p{L}\p{N}]`
 pub(crate) const SYMBOL: Set = Set::of(&[Class::Other, Class::Symbol, Class::Mark]);
 
+/// By the numbers that the table has.
+static NUMBERED: [Class; 9] = include!(concat!(env!("OUT_DIR"), "/classes.rs"));
+
 static BLOCKS: &[u8; 8704] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
 static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"));
 
@@ -60,17 +63,8 @@ static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"))
 pub(crate) fn of(code_point: u32) -> Class {
     let block = BLOCKS.get((code_point >> 7) as usize).copied().unwrap_or(0);
     let at = usize::from(block) << 6 | (code_point >> 1 & 63) as usize;
-    match CLASSES.get(at).copied().unwrap_or(0) >> ((code_point & 1) * 4) & 15 {
-        1 => Class::Upper,
-        2 => Class::Lower,
-        3 => Class::Caseless,
-        4 => Class::Mark,
-        5 => Class::Number,
-        6 if code_point == 0x0a || code_point == 0x0d => Class::Newline,
-        6 => Class::Space,
-        7 => Class::Symbol,
-        _ => Class::Other,
-    }
+    let number = CLASSES.get(at).copied().unwrap_or(0) >> ((code_point & 1) * 4) & 15;
+    NUMBERED.get(usize::from(number)).copied().unwrap_or(Class::Other)
 }
 
 /// Code points of Chinese characters, first and last of each range: `\p{Han}`.
@@ -128,31 +122,7 @@ pub(crate) fn at(text: &[u8], at: usize) -> Option<(Class, usize)> {
 }
 
 /// The ASCII half of the table, spelled out: one load in the hottest loop. A test holds it against [`of`].
-static ASCII: [Class; 128] = ascii();
-
-const fn ascii() -> [Class; 128] {
-    let mut table = [Class::Other; 128];
-    let mut byte = 0;
-    while byte < 128 {
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "evaluated by the compiler, which rejects an index out of range"
-        )]
-        {
-            table[byte as usize] = match byte {
-                b'A'..=b'Z' => Class::Upper,
-                b'a'..=b'z' => Class::Lower,
-                b'0'..=b'9' => Class::Number,
-                b'\n' | b'\r' => Class::Newline,
-                b'\t' | 0x0b | 0x0c | b' ' => Class::Space,
-                b'!'..=b'~' => Class::Symbol,
-                _ => Class::Other,
-            };
-        }
-        byte += 1;
-    }
-    table
-}
+static ASCII: [Class; 128] = include!(concat!(env!("OUT_DIR"), "/ascii.rs"));
 
 #[cfg(test)]
 mod tests {

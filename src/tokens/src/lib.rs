@@ -221,21 +221,9 @@ impl Tokenizer {
         tokens
     }
 
-    /// Tokens of `text` in order, those of its special tokens among them. Only encodings that were loaded make them.
-    #[must_use]
-    pub fn encode_with_special(&self, text: &str) -> Vec<u32> {
-        let mut tokens = Vec::with_capacity(text.len() / 3);
-        self.with_kept(|kept| self.encode_parts(&mut kept.counter, text.as_bytes(), true, &mut tokens));
-        tokens
-    }
-
-    /// Appends the tokens of UTF-16 text; a lone surrogate is U+FFFD.
-    pub fn encode_utf16(&self, units: &[u16], tokens: &mut Vec<u32>) {
-        self.encode_utf16_as(units, false, tokens);
-    }
-
-    /// The same, `with_special` as [`Self::encode_with_special`] does it.
-    pub fn encode_utf16_as(&self, units: &[u16], with_special: bool, tokens: &mut Vec<u32>) {
+    /// Appends the tokens of UTF-16 text; a lone surrogate is U+FFFD. `with_special` makes the text of special tokens these,
+    /// for encodings that were loaded.
+    pub fn encode_utf16(&self, units: &[u16], with_special: bool, tokens: &mut Vec<u32>) {
         self.with_kept(|kept| {
             utf16::append(units, &mut kept.text);
             self.encode_parts(&mut kept.counter, &kept.text, with_special, tokens);

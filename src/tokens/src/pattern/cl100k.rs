@@ -8,9 +8,9 @@
 //! (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //! ```
 
-use super::{Block, Pretokenizer, after_last_break, bytes_end, contraction_end, number, run_end, white};
+use super::{Block, MARKED, Pretokenizer, Runs, bytes_end, contraction_end, number, run_end, white};
 use crate::{
-    blocks::{digit_triples, flood, inner_white_starts},
+    blocks::digit_triples,
     classes::{self, Class, LETTER, SYMBOL, Set},
     simd::Classify,
 };
@@ -25,8 +25,6 @@ pub(crate) type Qwen2 = Words<1, true, false>;
 pub(crate) type Qwen35 = Words<1, true, true>;
 
 impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Words<DIGITS, BREAKS, MARKS> {
-    const LETTER: Set =
-        if MARKS { Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]) } else { LETTER };
     const SYMBOL: Set = if MARKS { Set::of(&[Class::Other, Class::Symbol]) } else { SYMBOL };
 
     /// Past the rest of a run of symbols and the line breaks right after it.
@@ -47,15 +45,17 @@ impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Words<DIGITS, B
 impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Pretokenizer
     for Words<DIGITS, BREAKS, MARKS>
 {
+    const WORD: Set = if MARKS { MARKED } else { LETTER };
+
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
         match first {
-            letter if Self::LETTER.has(letter) => run_end(text, second, Self::LETTER),
+            letter if Self::WORD.has(letter) => run_end(text, second, Self::WORD),
             Class::Number => number(text, second, DIGITS - 1),
             Class::Newline => Self::white_end(text, start),
             Class::Space => match classes::at(text, second) {
-                Some((class, len)) if Self::LETTER.has(class) => run_end(text, second + len, Self::LETTER),
+                Some((class, len)) if Self::WORD.has(class) => run_end(text, second + len, Self::WORD),
                 Some((class, len)) if Self::SYMBOL.has(class) && text.get(start) == Some(&b' ') => {
                     Self::symbols_end(text, second + len)
                 }
@@ -63,8 +63,8 @@ impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Pretokenizer
                 _ => second,
             },
             _ => match classes::at(text, second) {
-                Some((class, len)) if Self::LETTER.has(class) => {
-                    contraction_end(text, start).unwrap_or_else(|| run_end(text, second + len, Self::LETTER))
+                Some((class, len)) if Self::WORD.has(class) => {
+                    contraction_end(text, start).unwrap_or_else(|| run_end(text, second + len, Self::WORD))
                 }
                 _ => Self::symbols_end(text, second),
             },
@@ -73,56 +73,12 @@ impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Pretokenizer
 
     #[inline(always)]
     fn starts(_: impl Classify + Copy, block: &Block<'_>) -> u64 {
-        let (masks, all) = (&block.masks, block.all());
-        let letter = masks.letter & all;
-        let digit = masks.digit & all;
-        let newline = masks.newline & all;
-        let space = masks.space & all;
-        let gap = (masks.space | masks.tab) & all;
-        let symbol = all & !(letter | digit | newline | gap);
-
-        let symbol_first = symbol & !(symbol << 1);
-        let symbol_starts = symbol_first & !(space << 1);
-        let lone_symbol = symbol_starts & !(symbol >> 1);
-
-        // Line breaks right after symbols belong to them.
-        let taken = flood(symbol << 1 & newline, newline);
-        let white = (gap | newline) & !taken;
-        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, 0, all);
-        if BREAKS && block.is_end {
-            white_starts |= after_last_break(white, newline, all);
-        }
-
-        let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1);
-        let quotes = lone_symbol & masks.quote & (letter >> 1);
-        symbol_starts
-            | white_starts
-            | letter_starts
+        let Runs { letter, digit, lone_symbol, starts } = block.runs(0, |_| 0, BREAKS);
+        let quotes = lone_symbol & block.masks.quote & (letter >> 1);
+        starts
             | if DIGITS == 1 { digit } else { digit_triples(digit) }
             | if quotes == 0 { 0 } else { after_contractions(block, quotes) & letter }
     }
-
-    #[inline(always)]
-    fn ends_at_line(text: &[u8], end: usize) -> bool {
-        is_last_break(text, end)
-    }
-
-    #[inline(always)]
-    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
-        match before {
-            Class::Space | Class::Newline => false,
-            letter if Self::LETTER.has(letter) => !Self::LETTER.has(after),
-            _ => text.get(end) == Some(&b' '),
-        }
-    }
-}
-
-/// True if no other line break follows this one in a run of white space.
-#[inline(always)]
-pub(super) fn is_last_break(text: &[u8], end: usize) -> bool {
-    let after = text.get(end..).unwrap_or_default();
-    let solid = after.iter().find(|&&byte| byte != b' ' && byte != b'\t');
-    solid.is_some_and(u8::is_ascii_graphic)
 }
 
 /// Places after contractions, given the quotes that start a piece and stand before a letter.

@@ -7,16 +7,14 @@
 //! [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //! ```
 
-use super::{Block, Pretokenizer, bytes_end, cl100k::is_last_break, number, white};
+use super::{Block, MARKED, Pretokenizer, Runs, bytes_end, number, white};
 use crate::{
-    blocks::{BLOCK, Masks, digit_triples, flood, inner_white_starts},
+    blocks::{BLOCK, Masks, digit_triples},
     classes::{self, Class, Set},
     simd::Classify,
 };
 
 pub(crate) struct DeepSeek;
-
-const WORD: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
 
 /// The part of a text that a piece starts in: it ends before a number, and where Chinese begins or ends.
 #[derive(Clone, Copy)]
@@ -34,7 +32,7 @@ impl ScriptRun<'_> {
 
     #[inline(always)]
     fn is_word(self, at: usize) -> bool {
-        self.at(at).is_some_and(|(class, _)| WORD.has(class))
+        self.at(at).is_some_and(|(class, _)| MARKED.has(class))
     }
 
     /// Past all characters of a set from `at` on.
@@ -72,13 +70,15 @@ fn is_cjk(text: &[u8], at: usize) -> bool {
 }
 
 impl Pretokenizer for DeepSeek {
+    const WORD: Set = MARKED;
+
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
         let part = ScriptRun { text, is_cjk: is_cjk(text, start) };
         match first {
             Class::Number => number(text, second, 2),
-            Class::Upper | Class::Lower | Class::Caseless | Class::Mark => part.run_end(second, WORD),
+            Class::Upper | Class::Lower | Class::Caseless | Class::Mark => part.run_end(second, MARKED),
             Class::Symbol => match (first_len, text.get(second)) {
                 (1, Some(letter)) if letter.is_ascii_alphabetic() => {
                     bytes_end(text, second, |byte| byte.is_ascii_alphabetic())
@@ -86,7 +86,7 @@ impl Pretokenizer for DeepSeek {
                 _ => part.symbols_end(second),
             },
             Class::Newline => white(text, start, |_, at| part.at(at)).cut(),
-            Class::Space | Class::Other if part.is_word(second) => part.run_end(second, WORD),
+            Class::Space | Class::Other if part.is_word(second) => part.run_end(second, MARKED),
             Class::Space => match part.at(second) {
                 Some((Class::Symbol, len)) if text.get(start) == Some(&b' ') => {
                     part.symbols_end(second + len)
@@ -107,38 +107,8 @@ impl Pretokenizer for DeepSeek {
 
     #[inline(always)]
     fn starts(_: impl Classify + Copy, block: &Block<'_>) -> u64 {
-        let (masks, all) = (&block.masks, block.all());
-        let letter = masks.letter & all;
-        let digit = masks.digit & all;
-        let newline = masks.newline & all;
-        let gap = (masks.space | masks.tab) & all;
-        let symbol = all & !(letter | digit | newline | gap);
-
-        let symbol_starts = symbol & !(symbol << 1) & !((masks.space & all) << 1);
-        let lone_symbol = symbol_starts & !(symbol >> 1);
-        // Line breaks right after symbols belong to them.
-        let taken = flood(symbol << 1 & newline, newline);
-        let white = (gap | newline) & !taken;
         // White space before a number ends its part, and with it a piece.
-        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, digit >> 1, all);
-        if block.is_end {
-            white_starts |= super::after_last_break(white, newline, all);
-        }
-        let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1);
-        symbol_starts | white_starts | letter_starts | digit_triples(digit)
-    }
-
-    #[inline(always)]
-    fn ends_at_line(text: &[u8], end: usize) -> bool {
-        is_last_break(text, end)
-    }
-
-    #[inline(always)]
-    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
-        match before {
-            Class::Space | Class::Newline => false,
-            word if WORD.has(word) => !WORD.has(after),
-            _ => text.get(end) == Some(&b' '),
-        }
+        let Runs { digit, starts, .. } = block.runs(0, |digit| digit >> 1, true);
+        starts | digit_triples(digit)
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Gpt2;
 const NUMBER: Set = Set::of(&[Class::Number]);
 
 impl Pretokenizer for Gpt2 {
+    const WORD: Set = LETTER;
+
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
@@ -57,15 +59,6 @@ impl Pretokenizer for Gpt2 {
     fn ends_at_line(text: &[u8], end: usize) -> bool {
         let is_solid = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_graphic);
         is_solid(Some(end)) && is_solid(end.checked_sub(2))
-    }
-
-    #[inline(always)]
-    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
-        match before {
-            Class::Upper | Class::Lower | Class::Caseless => !LETTER.has(after),
-            Class::Space | Class::Newline => false,
-            Class::Other | Class::Symbol | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) use self::{
     regex::Stages,
 };
 use super::{
-    blocks::{BLOCK, Masks},
+    blocks::{BLOCK, Masks, flood, inner_white_starts},
     classes::{self, Class, Set},
     simd::Classify,
 };
@@ -101,6 +101,9 @@ impl Block<'_> {
 
 /// A way to cut text.
 pub(crate) trait Pretokenizer {
+    /// The classes that make words.
+    const WORD: Set;
+
     /// End of the piece that starts at `start`, which must be a piece's start inside `text`.
     fn piece_end(text: &[u8], start: usize) -> usize;
 
@@ -115,10 +118,71 @@ pub(crate) trait Pretokenizer {
 
     /// True if a piece ends at `end`, after a line break that is followed by another character, whatever stands around
     /// the two lines; the first of them alone must have the same pieces.
-    fn ends_at_line(text: &[u8], end: usize) -> bool;
+    #[inline(always)]
+    fn ends_at_line(text: &[u8], end: usize) -> bool {
+        is_last_break(text, end)
+    }
 
-    /// The same between two characters of these classes.
-    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool;
+    /// The same between two characters of these classes. Not where a contraction may follow, and not behind a mark, which
+    /// a run of symbols may hold, too.
+    #[inline(always)]
+    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
+        match before {
+            Class::Upper | Class::Lower | Class::Caseless => {
+                !Self::WORD.has(after) && text.get(end) != Some(&b'\'')
+            }
+            Class::Space | Class::Newline => false,
+            Class::Other | Class::Symbol | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
+        }
+    }
+}
+
+/// Letters and marks.
+const MARKED: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
+
+/// What most patterns find alike in a block.
+struct Runs {
+    letter: u64,
+    digit: u64,
+    /// Symbols that start a piece and have no other symbol behind them.
+    lone_symbol: u64,
+    /// Starts of pieces of symbols, white space and letters.
+    starts: u64,
+}
+
+impl Block<'_> {
+    /// Line breaks right after symbols belong to them, and then `slash`, too. White space before one of `kept` is not left
+    /// to it. `cuts_end`: at the end of the text, too, white space ends after its last line break.
+    #[inline(always)]
+    fn runs(&self, slash: u64, kept: impl Fn(u64) -> u64, cuts_end: bool) -> Runs {
+        let (masks, all) = (&self.masks, self.all());
+        let letter = masks.letter & all;
+        let digit = masks.digit & all;
+        let newline = masks.newline & all;
+        let gap = (masks.space | masks.tab) & all;
+        let symbol = all & !(letter | digit | newline | gap);
+
+        let taken = flood(symbol << 1 & newline, newline | slash);
+        let symbol = symbol & !taken;
+        let symbol_starts = symbol & !(symbol << 1) & !((masks.space & all) << 1);
+        let lone_symbol = symbol_starts & !(symbol >> 1);
+
+        let white = (gap | newline) & !taken;
+        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, kept(digit), all);
+        if cuts_end && self.is_end {
+            white_starts |= after_last_break(white, newline, all);
+        }
+        let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1);
+        Runs { letter, digit, lone_symbol, starts: symbol_starts | white_starts | letter_starts }
+    }
+}
+
+/// True if no other line break follows this one in a run of white space.
+#[inline(always)]
+fn is_last_break(text: &[u8], end: usize) -> bool {
+    let after = text.get(end..).unwrap_or_default();
+    let solid = after.iter().find(|&&byte| byte != b' ' && byte != b'\t');
+    solid.is_some_and(u8::is_ascii_graphic)
 }
 
 /// Past all characters of a set from `at` on.

@@ -11,11 +11,10 @@
 //! Kimi's begins with `[\p{Han}]+`, and in the words each class goes on `&&[^\p{Han}]`.
 
 use super::{
-    Block, Pretokenizer, after_last_break, bytes_end, cl100k::is_last_break, contraction_end, number,
-    run_end, white,
+    Block, MARKED, Pretokenizer, Runs, bytes_end, contraction_end, is_last_break, number, run_end, white,
 };
 use crate::{
-    blocks::{digit_triples, flood, inner_white_starts},
+    blocks::digit_triples,
     classes::{self, Class, SYMBOL, Set},
     simd::Classify,
 };
@@ -27,16 +26,14 @@ pub(crate) type O200k = Cased<3, true, false>;
 pub(crate) type Tekken = Cased<1, false, false>;
 pub(crate) type Kimi = Cased<3, true, true>;
 
-/// The classes that words are made of. A mark may also be a symbol, but after anything else it makes a word.
-const WORD: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
-/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 const NOT_UPPER: Set = Set::of(&[Class::Lower, Class::Caseless, Class::Mark]);
 
 impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Cased<DIGITS, CONTRACTIONS, HAN> {
     /// True if a character makes words.
     #[inline(always)]
     fn is_word(text: &[u8], at: usize) -> bool {
-        classes::at(text, at).is_some_and(|(class, _)| WORD.has(class)) && !(HAN && classes::is_han(text, at))
+        classes::at(text, at).is_some_and(|(class, _)| MARKED.has(class))
+            && !(HAN && classes::is_han(text, at))
     }
 
     /// End of a word that starts at `at`, with its contraction: upper-case characters, then lower-case ones. Where no
@@ -85,6 +82,9 @@ impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Cased<DIGIT
 impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Pretokenizer
     for Cased<DIGITS, CONTRACTIONS, HAN>
 {
+    // A mark may also be a symbol, but after anything else it makes a word.
+    const WORD: Set = MARKED;
+
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
@@ -115,51 +115,19 @@ impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Pretokenize
 
     #[inline(always)]
     fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64 {
-        let (masks, all) = (&block.masks, block.all());
+        let all = block.all();
         let upper = classify.range(block.bytes, b'A', 26) & all;
         let slash = if HAN { 0 } else { classify.range(block.bytes, b'/', 1) & all };
-        let letter = masks.letter & all;
-        let lower = letter & !upper;
-        let digit = masks.digit & all;
-        let newline = masks.newline & all;
-        let space = masks.space & all;
-        let gap = (masks.space | masks.tab) & all;
-        let mut symbol = all & !(letter | digit | newline | gap);
-
-        // Line breaks right after symbols belong to them, and then slashes, too.
-        let taken = flood(symbol << 1 & newline, newline | slash);
-        symbol &= !taken;
-        let symbol_first = symbol & !(symbol << 1);
-        let symbol_starts = symbol_first & !(space << 1);
-        let lone_symbol = symbol_starts & !(symbol >> 1);
-
-        let white = (gap | newline) & !taken;
-        let mut white_starts = white & !(white << 1) | inner_white_starts(white, gap, 0, all);
-        if block.is_end {
-            white_starts |= after_last_break(white, newline, all);
-        }
-
-        let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1) | upper & lower << 1;
+        let Runs { letter, digit, starts, .. } = block.runs(slash, |_| 0, true);
         let digit_starts = if DIGITS == 1 { digit } else { digit_triples(digit) };
-        let starts = symbol_starts | white_starts | letter_starts | digit_starts;
-        let quotes = if CONTRACTIONS { masks.quote & all & (letter << 1) } else { 0 };
+        let starts = starts | upper & (letter & !upper) << 1 | digit_starts;
+        let quotes = if CONTRACTIONS { block.masks.quote & all & (letter << 1) } else { 0 };
         if quotes == 0 { starts } else { join_contractions(block, starts, quotes, letter) }
     }
 
     #[inline(always)]
     fn ends_at_line(text: &[u8], end: usize) -> bool {
         (HAN || text.get(end) != Some(&b'/')) && is_last_break(text, end)
-    }
-
-    #[inline(always)]
-    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
-        match before {
-            Class::Upper | Class::Lower | Class::Caseless => {
-                !WORD.has(after) && text.get(end) != Some(&b'\'')
-            }
-            Class::Space | Class::Newline => false,
-            Class::Other | Class::Symbol | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn agrees(tokenizer: &Tokenizer, text: &str, place: &dyn Fn() -> Stri
     let units: Vec<u16> = text.encode_utf16().collect();
     assert_eq!(tokenizer.count_utf16(&units), count, "UTF-16, {}", place());
     let mut tokens = vec![7];
-    tokenizer.encode_utf16(&units, &mut tokens);
+    tokenizer.encode_utf16(&units, false, &mut tokens);
     assert_eq!(tokens[1..], wanted, "encode UTF-16, {}", place());
     count
 }
