@@ -14,7 +14,7 @@ const REMOVABLE_SHARE: f64 = 0.3;
 const MIN_COLD_TOKENS: f64 = 6_000.0;
 /// Expected later uses that one token of context must be worth to stay, where the context has the economy's size. With the
 /// sizes this is one scale: twice as much here is the same as half of those.
-const PRICE_AT_ECONOMY: f64 = 0.0015;
+const PRICE_AT_ECONOMY: f64 = 0.0016;
 /// Prices of a provider's prompt cache, relative to input, and its time to live.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {

@@ -73,8 +73,6 @@ struct ShownLine {
     is_own: bool,
     /// Lines that were shown or written along with it, itself among them.
     company: u32,
-    /// True if it names a module that its file uses.
-    is_import: bool,
     /// About how many UTF-16 code units it has.
     units: u16,
     /// The first to show it; `None` before, and once an edit replaced it: no answer copies it then.
@@ -181,7 +179,6 @@ impl Lines {
         if change.is_empty() {
             return;
         }
-        Arc::make_mut(&mut self.files).edit(id);
         for line in &change.old {
             if let Some(row) = self.numbers.get(line).and_then(|&number| self.rows.get_mut(number as usize)) {
                 Arc::make_mut(&mut self.files).move_line(row.file.take(), None);
@@ -230,23 +227,20 @@ impl Lines {
         copied
             + self.edits_expected()
                 * line_worth(LineHistory {
-                    edits: file.edits,
                     file_lines: file.lines,
                     company: row.company,
                     calls_since_seen: self.calls.saturating_sub(row.last_seen),
                     calls_since_edit: self.edits.since_first_after(row.last_seen, self.calls),
                     from_memory: self.edits.share_from_memory(),
                     calls_since_touched: self.calls.saturating_sub(file.last_touch),
-                    is_document: file.is_document,
                     is_own: row.is_own,
-                    is_import: row.is_import,
                 })
     }
 
     /// The chance of edits where there were none yet: after so many calls without one, the next is less so with each.
     fn edits_expected(&self) -> f64 {
         let calls = self.calls.max(CALLS_BEFORE_EDITS);
-        if self.files.edits > 0 { 1.0 } else { f64::from(CALLS_BEFORE_EDITS) / f64::from(calls) }
+        if self.edits.calls.is_empty() { f64::from(CALLS_BEFORE_EDITS) / f64::from(calls) } else { 1.0 }
     }
 
     /// Expected loss with all the messages that show `numbers`: ascending, once for each message.
@@ -289,7 +283,6 @@ impl ShownLine {
             last_seen: 0,
             is_own: false,
             company: 0,
-            is_import: line.is_import(),
             units: line.units() as u16,
             speaker: None,
             last_shown: 0,
@@ -325,18 +318,14 @@ struct Files {
     /// Files by the endings of their paths; `None` where several end so.
     endings: HashMap<u64, Option<u32>>,
     rows: Vec<FileRow>,
-    /// Edits of any of them.
-    edits: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct FileRow {
-    edits: u32,
     /// Lines known to stand in it.
     lines: u32,
     /// The call that read or changed it last.
     last_touch: u32,
-    is_document: bool,
 }
 
 impl Files {
@@ -351,7 +340,7 @@ impl Files {
             self.endings.get(&path.whole()).copied().flatten()
         };
         let number = known.unwrap_or_else(|| {
-            let row = FileRow { edits: 0, lines: 0, last_touch: 0, is_document: path.is_document() };
+            let row = FileRow { lines: 0, last_touch: 0 };
             self.rows.push(row);
             self.rows.len() as u32 - 1
         });
@@ -385,13 +374,6 @@ impl Files {
         }
         if let Some(row) = to.and_then(|to| self.rows.get_mut(to as usize)) {
             row.lines += 1;
-        }
-    }
-
-    fn edit(&mut self, number: u32) {
-        if let Some(row) = self.rows.get_mut(number as usize) {
-            row.edits += 1;
-            self.edits += 1;
         }
     }
 }

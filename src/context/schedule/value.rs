@@ -120,8 +120,6 @@ pub fn copy_worth(origin: Origin, line: CopyHistory) -> f64 {
 /// The uses of a line that stands in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LineHistory {
-    /// Calls that changed the file.
-    pub edits: u32,
     /// Lines known to stand in the file.
     pub file_lines: u32,
     /// Lines that were shown or written along with it, itself among them.
@@ -134,12 +132,8 @@ pub struct LineHistory {
     pub from_memory: f64,
     /// Calls since anything of the file was.
     pub calls_since_touched: u32,
-    /// True if the file is something to read, not code.
-    pub is_document: bool,
     /// True if the model wrote the line itself.
     pub is_own: bool,
-    /// True if it names a module that the file uses.
-    pub is_import: bool,
 }
 
 /// The chance that an edit must quote a line, by who brought it.
@@ -162,13 +156,6 @@ const READ_LINE: LineRule =
 /// The fewest lines it is taken to be one of. Its chance falls with the fourth root of that number, which is the same on every
 /// machine; an exponent of 0.3 was fitted.
 const FEWEST_LINES: u32 = 5;
-/// Factor of a read line's chance to be quoted where its file was edited and it was passed over: 0.4 to 0.6 of the chance
-/// in a file that was only read.
-const EDITED_FILE: f64 = 0.6;
-/// And where it is something to read, such as a Markdown file.
-const DOCUMENT: f64 = 0.75;
-/// Factor of an import's chance: 2.2 times as often among read lines, 2.4 among own ones.
-const IMPORT: f64 = 2.0;
 /// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 2 to 7: a
 /// blind edit less costs more dollars the higher, and from 6 on it costs recall as well; 7 makes
 /// up for lines that a marker now takes more easily.
@@ -177,17 +164,15 @@ const LINE_WEIGHT: f64 = 7.0;
 /// Expected loss with the last copy of a line, in uses of identifiers.
 #[must_use]
 pub fn line_worth(line: LineHistory) -> f64 {
-    let (rule, lines, since, of_file) = if line.is_own {
+    let (rule, lines, since, share) = if line.is_own {
         (OWN_LINE, line.company, line.calls_since_seen, 1.0)
     } else {
-        let of_file = if line.edits == 0 { 1.0 } else { EDITED_FILE };
-        (READ_LINE, line.file_lines, line.calls_since_edit, of_file * line.from_memory)
+        (READ_LINE, line.file_lines, line.calls_since_edit, line.from_memory)
     };
-    let of_kind = if line.is_document { DOCUMENT } else { 1.0 } * if line.is_import { IMPORT } else { 1.0 };
     let of_lines = (f64::from(rule.usual_lines) / f64::from(lines.max(FEWEST_LINES))).sqrt().sqrt();
     let age = rule.file_share * f64::from(line.calls_since_touched.min(since))
         + (1.0 - rule.file_share) * f64::from(since);
-    LINE_WEIGHT * of_file * of_kind * of_lines * rule.forgetting.after(age)
+    LINE_WEIGHT * share * of_lines * rule.forgetting.after(age)
 }
 
 impl Forgetting {
@@ -258,14 +243,12 @@ mod tests {
                 calls_since_edit: age,
                 calls_since_touched: age,
                 from_memory: 0.25,
-                ..LineHistory::default()
             };
             let more = LineHistory { company: lines + 1, file_lines: lines + 1, ..line };
-            let older = LineHistory { calls_since_seen: age + 1, calls_since_edit: age + 1, calls_since_touched: age + 1, ..line };
+            let age = age + 1;
+            let older =
+                LineHistory { calls_since_seen: age, calls_since_edit: age, calls_since_touched: age, ..line };
             prop_assert!(line_worth(more) < line_worth(line) && line_worth(older) < line_worth(line));
-            let import = LineHistory { is_import: true, ..line };
-            let document = LineHistory { is_document: true, ..line };
-            prop_assert!(line_worth(import) > line_worth(line) && line_worth(document) < line_worth(line));
         }
     }
 
@@ -281,15 +264,6 @@ mod tests {
             copy_worth(Origin::Read, CopyHistory { from_memory: 0.2, ..line })
                 > copy_worth(Origin::Read, line)
         );
-    }
-
-    #[test]
-    fn what_an_edit_passed_over_is_worth_less_unless_the_model_wrote_it() {
-        let read = LineHistory { file_lines: 100, from_memory: 0.25, ..LineHistory::default() };
-        let own = LineHistory { is_own: true, company: 20, ..LineHistory::default() };
-        let edited = |line: LineHistory| line_worth(LineHistory { edits: 1, ..line });
-        assert!(edited(read) < line_worth(read));
-        assert!((edited(own) - line_worth(own)).abs() < 1e-12);
     }
 
     #[test]

@@ -18,15 +18,11 @@ const ARROW: u16 = '→' as u16;
 const BAR: u16 = b'|' as u16;
 const COLON: u16 = b':' as u16;
 
-/// Beginnings of lines that name a module their file uses, in the languages agents write.
-const IMPORTS: [&str; 8] =
-    ["import ", "from ", "use ", "pub use ", "using ", "alias ", "require", "#include"];
-const IMPORT_BIT: u64 = 1;
-const LENGTH_BITS: u64 = 0b1_1110;
+const LENGTH_BITS: u64 = 0b1111;
 /// Lengths that a line remembers, in UTF-16 code units.
 const LENGTHS: [usize; 15] = [14, 20, 26, 32, 40, 50, 64, 80, 100, 128, 160, 200, 280, 400, 600];
 
-/// The hash of a bare line, and whether it is an import.
+/// The hash of a bare line, and about how long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line(u64);
 
@@ -35,21 +31,16 @@ impl Line {
     pub fn of(line: &[u16]) -> Option<Self> {
         let bare = bare(line);
         (bare.len() >= MIN_LEN).then(|| {
-            let hash = xxh3_64(bytemuck::cast_slice(bare)) & !(IMPORT_BIT | LENGTH_BITS);
+            let hash = xxh3_64(bytemuck::cast_slice(bare)) & !LENGTH_BITS;
             let class = LENGTHS.partition_point(|&length| length <= bare.len()) as u64;
-            Self(hash | (class << 1) | if is_import(bare) { IMPORT_BIT } else { 0 })
+            Self(hash | class)
         })
     }
 
     /// About how many UTF-16 code units it has.
     pub fn units(self) -> usize {
-        let class = ((self.0 & LENGTH_BITS) >> 1) as usize;
+        let class = (self.0 & LENGTH_BITS) as usize;
         class.checked_sub(1).and_then(|at| LENGTHS.get(at)).copied().unwrap_or(MIN_LEN)
-    }
-
-    /// Returns `true` if it names a module that its file uses: work elsewhere in a file often has to add to those lines.
-    pub fn is_import(self) -> bool {
-        self.0 & IMPORT_BIT != 0
     }
 }
 
@@ -180,13 +171,6 @@ impl Layout {
     }
 }
 
-fn is_import(bare: &[u16]) -> bool {
-    let starts_with = |start: &&str| {
-        start.len() <= bare.len() && start.encode_utf16().eq(bare.iter().copied().take(start.len()))
-    };
-    IMPORTS.iter().any(starts_with)
-}
-
 fn is_digit(unit: u16) -> bool {
     u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
 }
@@ -235,18 +219,6 @@ mod tests {
             Line::of(&units("12:30 is no line number")),
             Line::of(&units(" 12:30 is no line number "))
         );
-    }
-
-    #[test]
-    fn knows_imports_by_how_they_begin() {
-        let is_import = |text: &str| Line::of(&units(text)).is_some_and(Line::is_import);
-        for line in ["import os.path", "  12→from a import b", "use std::fmt;", "#include <stdio.h>"] {
-            assert!(is_import(line), "{line}");
-        }
-        for line in ["important = true", "let user = 1;", "return import", "用户从这里导入所有的模块文件"]
-        {
-            assert!(!is_import(line), "{line}");
-        }
     }
 
     #[test]

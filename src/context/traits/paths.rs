@@ -14,11 +14,7 @@ pub struct Path {
     /// Hashes of its last part, its last two parts, and so on; the last one is of the whole.
     endings: Box<[u64]>,
     is_absolute: bool,
-    is_document: bool,
 }
-
-/// Endings of what is read rather than worked on.
-const DOCUMENTS: [&str; 8] = ["md", "mdx", "txt", "rst", "adoc", "org", "log", "lock"];
 
 impl Path {
     /// Reads a path, in `folder` if it is relative; `None` if nothing of it is left.
@@ -41,16 +37,13 @@ impl Path {
                 part => parts.push(part),
             }
         }
-        let name = parts.last()?;
-        let is_document = name
-            .rsplit_once('.')
-            .is_some_and(|(_, end)| DOCUMENTS.iter().any(|document| end.eq_ignore_ascii_case(document)));
+        parts.last()?;
         let mut hash = 0;
         let endings = parts.iter().rev().take(MAX_PARTS).map(|part| {
             hash = xxh3_64_with_seed(part.as_bytes(), hash);
             hash
         });
-        Some(Self { endings: endings.collect(), is_absolute: is_own || is_absolute(folder), is_document })
+        Some(Self { endings: endings.collect(), is_absolute: is_own || is_absolute(folder) })
     }
 
     /// Hash of the whole path.
@@ -66,11 +59,6 @@ impl Path {
     /// Returns `true` if it begins at a root.
     pub fn is_absolute(&self) -> bool {
         self.is_absolute
-    }
-
-    /// Returns `true` if it is something to read, such as a Markdown file, not code.
-    pub fn is_document(&self) -> bool {
-        self.is_document
     }
 
     /// Bytes it takes.
@@ -100,13 +88,6 @@ mod tests {
         assert!(absolute.is_absolute() && absolute.endings().contains(&plain.whole()));
         assert_ne!(absolute.whole(), plain.whole());
         assert_eq!(Path::of("./..", None), None);
-    }
-
-    #[test]
-    fn documents_are_told_by_their_ending() {
-        let is_document = |path| Path::of(path, None).is_some_and(|path| path.is_document());
-        assert!(is_document("README.MD") && is_document("a/b.txt"));
-        assert!(!is_document("a.md/b.rs") && !is_document("Makefile"));
     }
 
     #[test]
