@@ -13,6 +13,7 @@ import { percent, textTable, whole } from "../lib/cli/table.mjs";
 import { recordedCompactions } from "./economy/compaction.mjs";
 import { POLICIES } from "./economy/compare.mjs";
 import { uncompacted } from "./economy/uncompacted.mjs";
+import { frontierPlot } from "./needs/frontier.mjs";
 import { addNeeds, emptyNeeds, needsUnder, Session, sharesOf } from "./needs/measure.mjs";
 import { publicRecordings } from "./public.mjs";
 
@@ -79,6 +80,11 @@ if (isPublic) {
     new URL(`needs-public${size}.json`, RESULTS),
     `${JSON.stringify({ contextWindow, rows }, null, 1)}\n`,
   );
+  const bill = new URL("economy-public-uncompacted.json", RESULTS);
+  if (size === "" && existsSync(bill)) {
+    const economy = JSON.parse(await readFile(bill, "utf8"));
+    await writeFile(new URL("frontier.svg", RESULTS), frontierPlot(economy.rows, rows));
+  }
 }
 
 function cells({ policy, shares }) {

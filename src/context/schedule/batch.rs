@@ -5,6 +5,7 @@
 //! choice is one of coverage: each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
 //! at again when its turn comes and put back if it is no longer the least.
 
+use super::weights::{EDIT_WORTH, FLOOR_SHARE, LINE_CONTEXT, MOST_KEPT, USER_TEXT_SLACK};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -19,20 +20,6 @@ use crate::context::layers::{Limits, images, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
 use crate::context::transcript::Body;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
-
-/// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
-const EDIT_WORTH: f64 = 0.005;
-/// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
-/// leave, whatever the economy. Swept from 32 000 to 84 000 on the 55 sessions of `value`: the least dollars for the same blind
-/// edits at 68 000; lowered with the dearer token of today, so that lines cost what they did.
-const LINE_CONTEXT: f64 = 52_000.0;
-/// A cut that keeps more of a result than this is not worth an edit.
-const MOST_KEPT: f64 = 0.8;
-/// No batch goes below this share of the economy's size: what is left then is the latest work.
-const FLOOR_SHARE: f64 = 0.3;
-
-/// Of the window, what a batch that must drop user text leaves free: else the next call would drop more of it.
-const USER_TEXT_SLACK: f64 = 0.05;
 
 /// The state of one batch.
 pub struct EditBatch<'a> {

@@ -2,19 +2,11 @@
 //!
 //! Plain settings and the formulas that use them; no state.
 
+use super::weights::{MIN_COLD_TOKENS, PRICE_AT_ECONOMY, REMOVABLE_SHARE};
 use crate::contract::{
     CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED, FULL_WINDOW, HIGH_WATER,
 };
 
-/// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
-/// Swept from 0.15 to 0.8 on 52 recorded sessions: flat from 0.25 to 0.5, dearer rewriting above.
-const REMOVABLE_SHARE: f64 = 0.3;
-/// A cold cache moves the frontier if at least so many tokens lie above the economy's or the last batch's size, whichever is
-/// less. Swept from 2 000 to 40 000 on 52 recorded sessions: flat up to 8 000, dearer above.
-const MIN_COLD_TOKENS: f64 = 6_000.0;
-/// Expected later uses that one token of context must be worth to stay, where the context has the economy's size. With the
-/// sizes this is one scale: twice as much here is the same as half of those.
-const PRICE_AT_ECONOMY: f64 = 0.0016;
 /// Prices of a provider's prompt cache, relative to input, and its time to live.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {

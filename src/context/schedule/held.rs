@@ -2,11 +2,9 @@
 
 use super::ledger::Numbers;
 use super::lines::LineNumbers;
+use super::weights::SUPERSEDED_SHARE;
 use crate::context::account::{Form, Row};
 use crate::context::plan::Reason;
-
-/// Share of its worth that something superseded keeps: its newer form shows most of it.
-const SUPERSEDED_SHARE: f64 = 0.45;
 
 /// The standing of one message.
 #[derive(Clone, Debug, Default)]

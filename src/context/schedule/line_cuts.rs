@@ -5,6 +5,7 @@
 //! the others count only what is new in them. A gap costs a marker: short gaps are not worth one, nor are lone lines
 //! between two.
 
+use super::weights::{LONE_LINE_SHARE, PARAGRAPH_ROWS, SHORT_GAP};
 use std::ops::Range;
 
 use super::held::Held;
@@ -13,16 +14,6 @@ use super::lines::Lines;
 use crate::context::account::{Form, Row as Sent};
 use crate::context::plan::{Keep, KeptLines};
 use crate::context::traits::lines::Layout;
-
-/// Gaps of fewer tokens than this many markers are left open: they save next to nothing and cost the sense around them.
-const SHORT_GAP: f64 = 1.8;
-
-/// Rows of a paragraph: it ends at the first blank one after so many, or at the most. From 4 to 30 and from 40 to
-/// 100 it makes no difference on the 103 sessions of `value`.
-const PARAGRAPH_ROWS: Range<usize> = 8..40;
-/// Share of its worth to edits that a line has where its paragraph does not stay whole. Of 0 and this, this loses less. Choosing
-/// by paragraphs at all spares one blind edit in ten at the same bill.
-const LONE_LINE_SHARE: f64 = 0.3;
 
 /// A row while it is being decided about.
 struct Row {

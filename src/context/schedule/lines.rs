@@ -3,33 +3,15 @@
 //! A line is known by its hash alone, wherever it stands: in a result, in a patch, in what a call writes. Whose file it
 //! is and whether it still stands there is told by the calls that read and change files.
 
+use super::weights::{CALLS_BEFORE_EDITS, FAR, Origin, TELLING_LINE, USUAL_EDITS, USUAL_LINES};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ledger::Speaker;
-use super::value::{CopyHistory, LineHistory, Origin, copy_worth, line_worth};
+use super::value::{CopyHistory, LineHistory, copy_worth, line_worth};
 use crate::context::traits::lines::Line;
 use crate::context::traits::paths::Path;
 use crate::context::traits::target::{Change, File};
-
-/// Calls in which an agent may only read before it is taken for one that edits nothing. Of the recorded sessions that edit in
-/// the end, 14 of 109 had not after 40 calls, and 7 of 98 not after 60. With 30 there is one blind edit in seven more.
-const CALLS_BEFORE_EDITS: u32 = 45;
-
-/// What was shown so many calls before is had from memory.
-const FAR: u32 = 8;
-/// Before any edit, a quarter of them is taken to be made from memory; that counts as much as so many edits do.
-const USUAL_EDITS: Usual = Usual { share: 0.25, weight: 4.0 };
-/// And a tenth of all lines that the model shows.
-const USUAL_LINES: Usual = Usual { share: 0.1, weight: 400.0 };
-/// Shorter lines tell nothing: UTF-16 code units.
-const TELLING_LINE: u16 = 24;
-
-/// A share as long as a session has shown little of its own.
-struct Usual {
-    share: f64,
-    weight: f64,
-}
 
 /// Numbers of lines; dense from 0, in no order.
 pub type LineNumbers = Arc<[u32]>;
@@ -266,12 +248,6 @@ impl Edits {
 
     fn share_from_memory(&self) -> f64 {
         USUAL_EDITS.share_of(self.from_memory, self.calls.len())
-    }
-}
-
-impl Usual {
-    fn share_of(&self, events: u32, of: usize) -> f64 {
-        (f64::from(events) + self.share * self.weight) / (of as f64 + self.weight)
     }
 }
 

@@ -22,6 +22,7 @@ pub mod sticky;
 pub mod tariff;
 pub mod value;
 pub mod verdict;
+pub mod weights;
 
 pub use conversation::{Conversation, Terms};
 

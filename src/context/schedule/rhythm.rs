@@ -1,14 +1,13 @@
 //! Expects how long the cache stays warm: from how often it was lost so far, and how long the session has lasted.
 
+use super::weights::YOUNG;
+
 /// A conversation's calls, and how many of them found the cache cold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rhythm {
     calls: u32,
     cold: u32,
 }
-
-/// Calls expected of a session that has only begun.
-const YOUNG: f64 = 10.0;
 
 impl Rhythm {
     /// Takes in a call.

@@ -2,12 +2,12 @@
 //! model itself writes it; a line of a file, by the chance that an edit must quote it.
 //!
 //! The form is that of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the last.
-//! The constants were fitted on 52 recorded sessions of five agents (Claude Code, Codex, opencode, Copilot, pi) and
-//! checked on 32 others and on seven of two agents; none of them decides much by itself. Those of lines, of first uses and of
-//! long names were fitted anew on 103 of 199 sessions of ten agents (35 397 calls, 10 719 edits), nobody cutting but the
-//! hook, and checked on the other 96, which are of other repositories.
 
-use crate::context::traits::identifiers::{Identifier, Kind};
+use super::weights::{
+    FEWEST_LINES, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, MAX_CHANCE, OWN_CALL, OWN_LINE, Origin,
+    READ_LINE, SPAN_WEIGHT, UNITS_PER_TOKEN, copied, unused, used,
+};
+use crate::context::traits::identifiers::Identifier;
 
 /// The uses of an identifier at a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,22 +22,6 @@ pub struct History {
     pub is_mentioned: bool,
 }
 
-/// A chance that halves after `half_life` calls.
-struct Forgetting {
-    chance: f64,
-    half_life: f64,
-}
-
-/// Weight of a first use of something only tools have shown: nothing else could bring it back. Swept from 3 to 6
-/// together with the weight of lines and the low waters: what tools brought is kept better, the rest a little worse.
-const FIRST_USE_WEIGHT: f64 = 5.0;
-/// No identifier is surer to return than this.
-const MAX_CHANCE: f64 = 0.7;
-/// Long names and paths that nobody took up are mostly listings and logs: they are used a third as often as they would be by
-/// their kind.
-const UNUSED_LONG_NAME: Forgetting = Forgetting { chance: 0.03, half_life: 15.0 };
-const UNUSED_LONG_PATH: Forgetting = Forgetting { chance: 0.012, half_life: 15.0 };
-
 /// Expected uses that are lost with the last message that shows it.
 #[must_use]
 pub fn worth(identifier: Identifier, history: History) -> f64 {
@@ -51,49 +35,11 @@ pub fn worth(identifier: Identifier, history: History) -> f64 {
     Forgetting { chance, ..once }.after(f64::from(history.calls_since_use))
 }
 
-/// Worth of the agent's still seeing one of its own calls: what it did, and in which order. Without it the newest
-/// calls of a long session are all it knows of its work. Swept from 0.1 to 1.1, half-lives from 50 to 800, on 42 sessions of
-/// six agents: each step keeps more calls in view, and from 0.9 on fewer of the lines that edits need.
-const OWN_CALL: Forgetting = Forgetting { chance: 0.8, half_life: 150.0 };
-
 /// Expected loss with an assistant message of so many calls that was sent so many calls ago.
 #[must_use]
 pub fn own_worth(calls: usize, age: u32) -> f64 {
     OWN_CALL.after(f64::from(age)) * calls as f64
 }
-
-/// The first to show a line, as far as that tells whether answers copy it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The model wrote it into a file.
-    Written,
-    /// The model said it, or handed it to another tool.
-    Said,
-    /// A tool read it in a file.
-    Read,
-    /// A tool put it out.
-    Output,
-    /// The user, the prompt or a summary.
-    Told,
-}
-
-/// Spans of 24 characters, one every 12, that answers still copy of a token before it is shown anew: `npm run bench:fit`, ages
-/// of three calls and more. The fit and the check side differ by up to half.
-fn copied(origin: Origin) -> Forgetting {
-    let (chance, half_life) = match origin {
-        Origin::Written => (0.060, 70.0),
-        Origin::Said => (0.040, 13.0),
-        Origin::Read => (0.042, 8.0),
-        Origin::Output => (0.010, 15.0),
-        Origin::Told => (0.015, 17.0),
-    };
-    Forgetting { chance, half_life }
-}
-
-/// Weight of a copied span beside a name that is used again, where every line comes from memory: a tenth usually does.
-const SPAN_WEIGHT: f64 = 0.6;
-/// UTF-16 code units of a token, as far as prose and code go.
-const UNITS_PER_TOKEN: f64 = 4.0;
 
 /// The copies of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -136,31 +82,6 @@ pub struct LineHistory {
     pub is_own: bool,
 }
 
-/// The chance that an edit must quote a line, by who brought it.
-struct LineRule {
-    forgetting: Forgetting,
-    /// Share of a line's age that is its file's: where the model works on a file, it may come back to any line of it.
-    file_share: f64,
-    /// Among how many lines it has that chance.
-    usual_lines: u32,
-}
-
-/// Lines the model wrote itself: the fewer at once, the likelier one of them is quoted.
-const OWN_LINE: LineRule =
-    LineRule { forgetting: Forgetting { chance: 0.05, half_life: 9.0 }, file_share: 0.75, usual_lines: 60 };
-/// Lines it only read, where all edits are made from memory: the smaller the file, the likelier. Their time runs from the first edit
-/// of anything after they were read: an agent that reads thirty files and then edits them remembers the first as well as the
-/// last (`npm run bench:fit`: without an edit since they are quoted as often after 40 calls as after 5).
-const READ_LINE: LineRule =
-    LineRule { forgetting: Forgetting { chance: 0.1, half_life: 18.0 }, file_share: 0.5, usual_lines: 150 };
-/// The fewest lines it is taken to be one of. Its chance falls with the fourth root of that number, which is the same on every
-/// machine; an exponent of 0.3 was fitted.
-const FEWEST_LINES: u32 = 5;
-/// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 2 to 7: a
-/// blind edit less costs more dollars the higher, and from 6 on it costs recall as well; 7 makes
-/// up for lines that a marker now takes more easily.
-const LINE_WEIGHT: f64 = 7.0;
-
 /// Expected loss with the last copy of a line, in uses of identifiers.
 #[must_use]
 pub fn line_worth(line: LineHistory) -> f64 {
@@ -173,30 +94,6 @@ pub fn line_worth(line: LineHistory) -> f64 {
     let age = rule.file_share * f64::from(line.calls_since_touched.min(since))
         + (1.0 - rule.file_share) * f64::from(since);
     LINE_WEIGHT * share * of_lines * rule.forgetting.after(age)
-}
-
-impl Forgetting {
-    fn after(&self, calls: f64) -> f64 {
-        self.chance / (1.0 + calls / self.half_life)
-    }
-}
-
-fn unused(identifier: Identifier) -> Forgetting {
-    match (identifier.kind(), identifier.is_long()) {
-        (Kind::Word | Kind::Sequence, false) => Forgetting { chance: 0.07, half_life: 100.0 },
-        (Kind::Path, false) => Forgetting { chance: 0.03, half_life: 30.0 },
-        (Kind::Name, false) => Forgetting { chance: 0.08, half_life: 6.0 },
-        (Kind::Path, true) => UNUSED_LONG_PATH,
-        (_, true) => UNUSED_LONG_NAME,
-    }
-}
-
-fn used(kind: Kind) -> Forgetting {
-    match kind {
-        Kind::Word | Kind::Sequence => Forgetting { chance: 0.18, half_life: 80.0 },
-        Kind::Path => Forgetting { chance: 0.28, half_life: 30.0 },
-        Kind::Name => Forgetting { chance: 0.125, half_life: 13.0 },
-    }
 }
 
 #[cfg(test)]

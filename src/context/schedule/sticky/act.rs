@@ -6,13 +6,8 @@ use crate::context::layers::{Overflow, shrink, window};
 use crate::context::plan::{Layer, Reason};
 use crate::context::schedule::batch::{EditBatch, show_anew};
 use crate::context::schedule::verdict::Verdict;
+use crate::context::schedule::weights::{SETTLED_SHARE, SHRUNK_SHARE};
 use crate::context::validity::unbound;
-
-/// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
-/// and what was sent would change at every call.
-const SHRUNK_SHARE: f64 = 0.9;
-/// A batch that left less than this share of the low water is taken to have left that much.
-const SETTLED_SHARE: f64 = 0.6;
 
 impl Sticky {
     /// One batch, and layer 4 where that is not enough.

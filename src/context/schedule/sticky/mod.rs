@@ -8,6 +8,7 @@ mod act;
 mod goes_on;
 mod weigh;
 
+use super::weights::REFUSED_GROWTH;
 use std::sync::Arc;
 
 use super::cache_watch::{Answered, CacheWatch};
@@ -28,9 +29,6 @@ use crate::context::plan::Plan;
 use crate::context::transcript::{Assistant, Body, Link, Message, Transcript};
 use crate::fault;
 use crate::tokens::estimate::{Estimate, Size};
-
-/// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
-const REFUSED_GROWTH: f64 = 1.15;
 
 /// The decision for a call. The limits of then hold until its answer is taken in.
 #[derive(Clone, Copy, Debug)]

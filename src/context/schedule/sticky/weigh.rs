@@ -4,13 +4,8 @@ use super::Sticky;
 use crate::context::layers::{Overflow, images};
 use crate::context::schedule::economy::scale_of;
 use crate::context::schedule::verdict::{Arithmetic, Payback, Verdict};
+use crate::context::schedule::weights::{MIN_GROWTH, MIN_GROWTH_PAST_HIGH_WATER};
 use crate::context::validity::holds_turn;
-
-/// After a batch took all there was to take, the next one waits until so many tokens were added.
-const MIN_GROWTH: f64 = 6_000.0;
-/// The same past the high water. Sooner a batch finds little to take, and a cache that holds whole requests is written anew for
-/// that. Swept from 6 000 to 28 000 on seven sessions of two agents: faithful 5 % cheaper from 20 000 on, the others level.
-const MIN_GROWTH_PAST_HIGH_WATER: f64 = 20_000.0;
 
 impl Sticky {
     /// True if the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its
