@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (plan, output) = model::run(&messages, &limits, mode);
     let output: Vec<model::Message> = output.into_iter().map(|(_, message)| message).collect();
     assert_eq!(plan.before.cl100k, model::tokens(&messages));
-    assert_eq!(plan.after.cl100k, model::tokens(&output));
+    assert!(plan.after.cl100k.abs_diff(model::tokens(&output)) <= model::most_miscounted(&plan));
     let left = model::problems(&output, family);
     assert!(left.is_empty() || !model::problems(&messages, family).is_empty(), "{left:?}");
     assert!(!left.iter().any(|problem| problem.rule == Rule::OrphanResult), "{left:?}");

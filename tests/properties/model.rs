@@ -50,6 +50,15 @@ pub(crate) struct Message {
     pub(crate) blocks: Vec<Block>,
 }
 
+/// Tokens by which a plan may miscount what it sends: they may run across the break between a line and a gap.
+pub(crate) fn most_miscounted(plan: &Plan) -> usize {
+    let gaps = plan.edits.iter().map(|edit| match &edit.action {
+        Action::KeepLines(kept) => kept.rows.len() + 1,
+        _ => 0,
+    });
+    2 * gaps.sum::<usize>()
+}
+
 /// The lines that stay and the markers between them.
 fn kept_lines(text: &[u16], kept: &KeptLines) -> Vec<u16> {
     let lines: Vec<&[u16]> = text.split(|&unit| unit == 10).collect();
