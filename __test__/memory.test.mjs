@@ -47,7 +47,7 @@ test("calls without a pause, of ever new content, keep to a level that the colle
     await upTo(10000);
     console.log(JSON.stringify({ growth: (peak - before) / 1048576 }));`);
   t.diagnostic(`growth of the peak ${growth.toFixed(1)} MB`);
-  assert.ok(growth <= 96, `${growth} MB`);
+  assert.ok(growth <= 48, `${growth} MB`);
 });
 
 test("the facts of a message are freed with it, slots are used again, the content cache is bounded", (t) => {

@@ -50,16 +50,13 @@ pub(crate) struct Message {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Tokens by which a plan may miscount what it sends. Of a result that was cut by line each line was counted by itself: tokens may
-/// run across the breaks, up to a hundredth of what they are.
+/// Tokens by which a plan may miscount what it sends: they may run across the break between a line and a gap.
 pub(crate) fn most_miscounted(plan: &Plan) -> usize {
-    let cut = plan.edits.iter().map(|edit| match &edit.action {
-        Action::KeepLines(kept) => {
-            2 * (kept.rows.len() + 1) + (edit.tokens_saved + kept.tokens as usize) / 100
-        }
+    let gaps = plan.edits.iter().map(|edit| match &edit.action {
+        Action::KeepLines(kept) => kept.rows.len() + 1,
         _ => 0,
     });
-    cut.sum()
+    2 * gaps.sum::<usize>()
 }
 
 /// The lines that stay and the markers between them.

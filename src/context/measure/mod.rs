@@ -28,7 +28,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     let counts = Counts::of(&raw.parts, rules);
     let body =
         body(raw, counts, |joined, call_id, marker| shorten(joined, call_id, marker, counts, rules), rules);
-    let traits = raw.traits(&body, rules);
+    let traits = raw.traits(&body, counts.texts, rules);
     let tokens = if raw.is_sent { counts.all } else { 0 };
     Message { cuts: cuts(raw, rules), images: images(raw, rules), ..message(raw, body, tokens, traits) }
 }

@@ -5,7 +5,7 @@ use super::input::{Part, Raw, RawRole};
 use super::rules::Rules;
 use crate::context::handle::Handle;
 use crate::context::traits::identifiers::{Collector, Identifier};
-use crate::context::traits::lines::{self, Gap, Layout, Line};
+use crate::context::traits::lines::{self, Layout, Line, Sizes};
 use crate::context::traits::target::Target;
 use crate::context::traits::{Traits, hash_of_text};
 use crate::context::transcript::Body;
@@ -17,7 +17,7 @@ const MIN_COMPARED_LEN: Utf16Len = Utf16Len(200);
 const NEWLINE: u16 = b'\n' as u16;
 
 impl Raw<'_> {
-    pub(super) fn traits(&self, body: &Body, rules: &Rules) -> Traits {
+    pub(super) fn traits(&self, body: &Body, text_tokens: usize, rules: &Rules) -> Traits {
         let shortened = match body {
             Body::ToolResult(result) => result.shortened.as_ref(),
             _ => None,
@@ -47,29 +47,33 @@ impl Raw<'_> {
         let lines = self.lines(shown);
         let layout = shortened.and_then(|_| {
             let text = self.joined_text();
-            Layout::of(&text, &lines, &identifiers, self.gap(&text, body, rules), |line| rules.tokens(line))
+            let sizes = Sizes { text: text_tokens as u32, ..self.marker_sizes(&text, body, rules) };
+            Layout::of(&text, &lines, &identifiers, sizes, |line| rules.tokens(line))
         });
         let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
         Traits { identifiers, kept, lines, kept_lines, layout, targets, text }
     }
 
     /// Tokens of the markers for gaps in `text`.
-    fn gap(&self, text: &[u16], body: &Body, rules: &Rules) -> Gap {
-        let line = |mut line: Vec<u16>| {
-            line.push(NEWLINE);
-            rules.tokens(&line)
+    fn marker_sizes(&self, text: &[u16], body: &Body, rules: &Rules) -> Sizes {
+        let omitted = lines::split(text).count() - usize::from(text.ends_with(&[NEWLINE]));
+        let (gap, first) = match self.role {
+            RawRole::ToolResult { marker: Some(own), .. } => (own.to_vec(), own.to_vec()),
+            _ => (rules.marker.gap(omitted), rules.marker.marker(omitted, Utf16Len(text.len()))),
         };
-        let omitted = lines::split(text).count();
         let handle = match body {
             Body::ToolResult(result) => result.handle,
             _ => None,
         };
-        let handle = handle.map_or(0, |handle: Handle| rules.tokens(&rules.marker.handle(handle)));
-        let (gap, first) = match self.role {
-            RawRole::ToolResult { marker: Some(own), .. } => (line(own.to_vec()), line(own.to_vec())),
-            _ => (line(rules.marker.gap(omitted)), line(rules.marker.marker(omitted, Utf16Len(text.len())))),
-        };
-        Gap { tokens: gap as u32, once: (first.saturating_sub(gap) + handle) as u32 }
+        let handle = handle.map_or_else(Vec::new, |handle: Handle| rules.marker.handle(handle));
+        let tokens = |parts: &[&[u16]]| rules.tokens(&parts.concat()) as u32;
+        let (line, first_line) = (tokens(&[&gap, &[NEWLINE]]), tokens(&[&first, &[NEWLINE]]));
+        Sizes {
+            text: 0,
+            gap: line,
+            once: first_line.saturating_sub(line) + tokens(&[&handle]),
+            marker: tokens(&[&first, &handle]),
+        }
     }
 
     /// The lines of its texts, beside those that its calls show.

@@ -61,9 +61,8 @@ pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f
 #[must_use]
 pub fn marker_alone(sent: &Sent) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
-    let rest = sent.message.tokens.saturating_sub(layout.tokens());
     Some(KeptLines {
-        tokens: (rest + marker_tokens(layout, &[])) as u32,
+        tokens: (beside(sent, layout) + layout.sizes().marker as usize) as u32,
         keeps: Box::default(),
         rows: Box::default(),
         numbers: Box::default(),
@@ -215,7 +214,7 @@ impl Choice<'_> {
 
 /// Fills gaps that save less than their marker costs, and lets go of lone lines worth less than one more marker.
 fn mend(rows: &mut [Row], layout: &Layout, price: f64) {
-    let marker = f64::from(layout.gap_tokens());
+    let marker = f64::from(layout.sizes().gap);
     let runs = |rows: &[Row]| -> Vec<Range<usize>> {
         let mut start = 0;
         let chunks = rows.chunk_by(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at);
@@ -306,14 +305,19 @@ fn finish(sent: &Sent, causes: &Causes<'_>, layout: &Layout, rows: &[Row], worth
     lines.sort_unstable();
     lines.dedup();
     let numbers = places.iter().filter_map(|&place| held.numbers.get(place as usize)).copied().collect();
-    let rest = sent.message.tokens.saturating_sub(layout.tokens());
+    let tokens = layout.tokens_of(tokens) + marker_tokens(layout, &kept);
     KeptLines {
-        tokens: (rest + tokens + marker_tokens(layout, &kept)) as u32,
+        tokens: (beside(sent, layout) + tokens) as u32,
         keeps: kept.iter().map(|run| causes.of(layout, run.clone(), worth)).collect(),
         rows: kept.into(),
         numbers,
         lines: lines.into(),
     }
+}
+
+/// Tokens of what a message shows beside its text.
+fn beside(sent: &Sent, layout: &Layout) -> usize {
+    sent.message.tokens.saturating_sub(layout.sizes().text as usize)
 }
 
 /// Tokens of the markers around these lines.
@@ -325,14 +329,14 @@ fn marker_tokens(layout: &Layout, kept: &[Range<u32>]) -> usize {
         end = run.end;
     }
     gaps += usize::from((end as usize) < layout.rows().len());
-    gaps * layout.gap_tokens() as usize + usize::from(gaps > 0) * layout.first_gap_tokens() as usize
+    gaps * layout.sizes().gap as usize + usize::from(gaps > 0) * layout.sizes().once as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::context::traits::identifiers::Identifier;
-    use crate::context::traits::lines::{Gap, Line, of_texts};
+    use crate::context::traits::lines::{Line, Sizes, of_texts};
     use proptest::prelude::*;
 
     /// The rest of a text in which a row is worth `value` for each of its code units, and a code unit costs `price`.
@@ -341,7 +345,7 @@ mod tests {
         let lines = of_texts([&*units].into_iter());
         let no_names: [Identifier; 0] = [];
         let layout =
-            Layout::of(&units, &lines, &no_names, Gap::default(), <[u16]>::len).expect("has several rows");
+            Layout::of(&units, &lines, &no_names, Sizes::default(), <[u16]>::len).expect("has several rows");
         let mut worth = vec![0.0; lines.len()];
         for row in text.lines() {
             let row_units: Vec<u16> = row.encode_utf16().collect();

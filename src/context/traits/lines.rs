@@ -83,16 +83,20 @@ pub fn distinct(mut lines: Vec<Line>) -> Box<[Line]> {
 pub struct Layout {
     rows: Box<[LayoutLine]>,
     identifiers: Box<[u32]>,
-    gap: Gap,
+    sizes: Sizes,
 }
 
-/// Tokens of the marker lines that stand for cut lines.
+/// Tokens of a text, and of the marker lines that stand for cut lines of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gap {
-    /// Of each.
-    pub tokens: u32,
+pub struct Sizes {
+    /// Of the text, counted as it came and not line by line.
+    pub text: u32,
+    /// Of each marker line.
+    pub gap: u32,
     /// Tokens that the first or the last says beyond that.
     pub once: u32,
+    /// Of the one marker line where nothing else stays.
+    pub marker: u32,
 }
 
 /// One line of a layout.
@@ -112,7 +116,7 @@ impl Layout {
         text: &[u16],
         lines: &[Line],
         identifiers: &[Identifier],
-        gap: Gap,
+        sizes: Sizes,
         count: impl Fn(&[u16]) -> usize,
     ) -> Option<Self> {
         let mut layout = (Vec::new(), Vec::new());
@@ -135,7 +139,7 @@ impl Layout {
                 end: layout.1.len() as u32,
             });
         }
-        (layout.0.len() > 1).then(|| Self { rows: layout.0.into(), identifiers: layout.1.into(), gap })
+        (layout.0.len() > 1).then(|| Self { rows: layout.0.into(), identifiers: layout.1.into(), sizes })
     }
 
     /// Its lines, in order.
@@ -150,19 +154,15 @@ impl Layout {
         self.identifiers.get(start..end(at)).unwrap_or_default()
     }
 
-    /// Tokens of all its lines.
-    pub fn tokens(&self) -> usize {
-        self.rows.iter().map(|row| row.tokens as usize).sum()
+    /// Tokens of the text and of its markers.
+    pub fn sizes(&self) -> Sizes {
+        self.sizes
     }
 
-    /// Tokens of a marker line.
-    pub fn gap_tokens(&self) -> u32 {
-        self.gap.tokens
-    }
-
-    /// Tokens that the markers of a result say once.
-    pub fn first_gap_tokens(&self) -> u32 {
-        self.gap.once
+    /// Tokens of a part of the text whose lines have so many, counted one by one: tokens that run across breaks are fewer.
+    pub fn tokens_of(&self, line_by_line: usize) -> usize {
+        let all: usize = self.rows.iter().map(|row| row.tokens as usize).sum();
+        (line_by_line * self.sizes.text as usize).div_ceil(all.max(1))
     }
 
     /// Bytes it takes.
@@ -228,7 +228,7 @@ mod tests {
         let many =
             units(&(0..MAX_LINES + 5).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
         assert_eq!(of_texts([&*many].into_iter()).len(), MAX_LINES);
-        assert_eq!(Layout::of(&many, &[], &[], Gap::default(), |_| 1), None);
+        assert_eq!(Layout::of(&many, &[], &[], Sizes::default(), |_| 1), None);
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
             let text =
                 units(&(0..count).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
             let lines = of_texts([&*text].into_iter());
-            let layout = Layout::of(&text, &lines, &[], Gap::default(), |_| 1);
+            let layout = Layout::of(&text, &lines, &[], Sizes::default(), |_| 1);
             let bytes = size_of_val(&*lines) + layout.as_ref().map_or(0, Layout::heap_bytes);
             assert!(bytes <= 75_000, "{bytes} bytes of {count} lines");
         }
@@ -251,7 +251,7 @@ mod tests {
         let identifiers = collector.finish();
         let lines = of_texts([&*text].into_iter());
         let layout =
-            Layout::of(&text, &lines, &identifiers, Gap::default(), <[u16]>::len).expect("has lines");
+            Layout::of(&text, &lines, &identifiers, Sizes::default(), <[u16]>::len).expect("has lines");
         let shown: Vec<usize> = (0..3).map(|at| layout.identifiers(at).len()).collect();
         assert_eq!(shown, [2, 0, 1]);
         assert_eq!(
@@ -259,6 +259,6 @@ mod tests {
             [true, false, true]
         );
         assert_eq!(layout.rows().iter().map(|row| row.tokens as usize).sum::<usize>(), text.len());
-        assert_eq!(Layout::of(&units("one line alone"), &[], &[], Gap::default(), |_| 1), None);
+        assert_eq!(Layout::of(&units("one line alone"), &[], &[], Sizes::default(), |_| 1), None);
     }
 }
