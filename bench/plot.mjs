@@ -15,7 +15,7 @@ const STYLE = `text{font:13px system-ui,sans-serif;fill:#57606a}.title{font-size
  * `points` are `{ label, x, y, kind }`; `kind` is "policy" (a numbered dot, named in the legend), "setting" (a ring) or
  * "older" (a ring of the policies' colour). `rings` and `older` are the legend's words for the latter two.
  */
-export function scatterPlot({ title, xLabel, yLabel, points, rings = "", older = "" }) {
+export function scatterPlot({ title, xLabel, yLabel, points, rings, older }) {
   const x = scale(
     points.map((point) => point.x),
     MARGIN.left,

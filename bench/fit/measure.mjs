@@ -106,12 +106,7 @@ class Lines {
   shown = new Shown();
 
   answer(_, pieces, now) {
-    const quoted = new Set();
-    for (const { old } of changesIn(pieces)) addLines(old, quoted);
-    for (const line of quoted) {
-      this.shown.need(line, now);
-      this.shown.hide(line, now + 1);
-    }
+    quote(this.shown, changesIn(pieces), now);
     this.show(pieces, now + 1);
   }
 
@@ -124,8 +119,7 @@ class Lines {
   }
 
   #bring(text, kind, now) {
-    const lines = new Set();
-    addLines(text, lines);
+    const lines = linesOf(text);
     const [company] = Object.entries(COMPANY).find(([, most]) => lines.size <= most);
     for (const line of lines) this.shown.show(line, `${kind}, ${company}`, { now });
   }
@@ -143,44 +137,48 @@ class Memory {
   #fromMemory = 0;
 
   answer(_, pieces, now) {
-    const quoted = new Set();
     const changes = changesIn(pieces);
-    for (const { old } of changes) addLines(old, quoted);
     if (changes.length === 0) return;
+    const quoted = quote(this.shown, changes, now);
     this.#edits += 1;
     const isFar = (line) => now - (this.#since.get(line) ?? now) >= FAR;
     if ([...quoted].some(isFar)) this.#fromMemory += 1;
-    for (const line of quoted) {
-      this.shown.need(line, now);
-      this.shown.hide(line, now + 1);
-      this.#unedited.delete(line);
-    }
+    for (const line of quoted) this.#unedited.delete(line);
     for (const line of this.#unedited) this.shown.show(line, this.#nameOf("edited since"), { now: now + 1 });
     this.#unedited.clear();
-    for (const change of changes) {
-      const written = new Set();
-      addLines(change.new, written);
-      for (const line of written) this.shown.hide(line, now + 1);
-    }
+    for (const line of linesOf(...changes.map((change) => change.new))) this.shown.hide(line, now + 1);
   }
 
   show(pieces, now) {
-    for (const { kind, text } of pieces.filter((piece) => piece.kind === "read result")) {
-      const lines = new Set();
-      addLines(text, lines);
-      for (const line of lines) {
-        this.#since.set(line, now);
-        this.#unedited.add(line);
-        this.shown.show(line, this.#nameOf("not edited since", kind), { now });
-      }
+    const read = pieces.filter(({ kind }) => kind === "read result").map(({ text }) => text);
+    for (const line of linesOf(...read)) {
+      this.#since.set(line, now);
+      this.#unedited.add(line);
+      this.shown.show(line, this.#nameOf("not edited since"), { now });
     }
   }
 
-  #nameOf(since, kind = "read result") {
+  #nameOf(since) {
     const share = (this.#fromMemory + 1) / (this.#edits + 4);
     const [of] = Object.entries(FROM_MEMORY).find(([, most]) => share <= most);
-    return `${kind}, ${since}, ${of}`;
+    return `read result, ${since}, ${of}`;
   }
+}
+
+/** Lines that edits replace: they were needed, and are gone. */
+function quote(shown, changes, now) {
+  const quoted = linesOf(...changes.map(({ old }) => old));
+  for (const line of quoted) {
+    shown.need(line, now);
+    shown.hide(line, now + 1);
+  }
+  return quoted;
+}
+
+function linesOf(...texts) {
+  const lines = new Set();
+  for (const text of texts) addLines(text, lines);
+  return lines;
 }
 
 function changesIn(pieces) {

@@ -5,7 +5,6 @@
 //! choice is one of coverage: each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
 //! at again when its turn comes and put back if it is no longer the least.
 
-use super::weights::{EDIT_WORTH, FLOOR_SHARE, LINE_CONTEXT, MOST_KEPT, USER_TEXT_SLACK};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -15,6 +14,7 @@ use super::ledger::Ledger;
 use super::line_cuts;
 use super::lines::Lines;
 use super::value::own_worth;
+use super::weights::{EDIT_WORTH, FLOOR_SHARE, LINE_CONTEXT, MOST_KEPT, USER_TEXT_SLACK};
 use crate::context::account::{Account, Form, Row};
 use crate::context::layers::{Limits, images, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};

@@ -5,12 +5,12 @@
 //! the others count only what is new in them. A gap costs a marker: short gaps are not worth one, nor are lone lines
 //! between two.
 
-use super::weights::{LONE_LINE_SHARE, PARAGRAPH_ROWS, SHORT_GAP};
 use std::ops::Range;
 
 use super::held::Held;
 use super::ledger::Ledger;
 use super::lines::Lines;
+use super::weights::{LONE_LINE_SHARE, PARAGRAPH_ROWS, SHORT_GAP};
 use crate::context::account::{Form, Row as Sent};
 use crate::context::plan::{Keep, KeptLines};
 use crate::context::traits::lines::Layout;

@@ -3,14 +3,14 @@
 //! A line is known by its hash alone, wherever it stands: in a result, in a patch, in what a call writes. Whose file it
 //! is and whether it still stands there is told by the calls that read and change files.
 
-use super::weights::{CALLS_BEFORE_EDITS, FAR, Origin, TELLING_LINE, USUAL_EDITS, USUAL_LINES};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::files::Files;
 use super::ledger::Speaker;
 use super::value::{CopyHistory, LineHistory, copy_worth, line_worth};
+use super::weights::{CALLS_BEFORE_EDITS, FAR, Origin, TELLING_LINE, USUAL_EDITS, USUAL_LINES};
 use crate::context::traits::lines::Line;
-use crate::context::traits::paths::Path;
 use crate::context::traits::target::{Change, File};
 
 /// Numbers of lines; dense from 0, in no order.
@@ -123,9 +123,7 @@ impl Lines {
     /// what it wrote; what it replaced stands there no more.
     pub fn learn(&mut self, files: &[File], shown: &[u32]) {
         let mut target = None;
-        if files.iter().any(|file| file.change.as_ref().is_some_and(|change| !change.is_empty())) {
-            self.note_edit(files);
-        }
+        self.note_edit(files);
         for file in files {
             let id = Arc::make_mut(&mut self.files).number(&file.path);
             target.get_or_insert(id);
@@ -140,23 +138,24 @@ impl Lines {
         }
     }
 
-    /// Notes a call that changed files.
+    /// Notes the first edit of a call, if it changes anything.
     fn note_edit(&mut self, files: &[File]) {
-        let olds = files.iter().filter_map(|file| file.change.as_ref()).flat_map(|change| &change.old);
+        let changes =
+            || files.iter().filter_map(|file| file.change.as_ref()).filter(|change| !change.is_empty());
+        if changes().next().is_none() || self.edits.calls.last() == Some(&self.calls) {
+            return;
+        }
         let is_far = |line: &Line| {
             let row = self.numbers.get(line).and_then(|&number| self.rows.get(number as usize));
             row.is_some_and(|row| row.file.is_some() && row.last_seen + FAR <= self.calls)
         };
-        let is_from_memory = olds.into_iter().any(is_far);
-        if self.edits.calls.last() != Some(&self.calls) {
-            self.edits.calls.push(self.calls);
-            self.edits.from_memory += u32::from(is_from_memory);
-        }
+        self.edits.from_memory += u32::from(changes().flat_map(|change| &change.old).any(is_far));
+        self.edits.calls.push(self.calls);
     }
 
     fn change(&mut self, id: u32, change: &Change) {
         if let Some(to) = &change.moved_to {
-            Arc::make_mut(&mut self.files).rename(id, to);
+            Arc::make_mut(&mut self.files).enter(to, id);
         }
         if change.is_empty() {
             return;
@@ -205,7 +204,7 @@ impl Lines {
             from_memory: self.copies.share_from_memory(),
         };
         let copied = row.origin().map_or(0.0, |origin| copy_worth(origin, history));
-        let Some(file) = row.file.and_then(|file| self.files.rows.get(file as usize)) else { return copied };
+        let Some(file) = row.file.and_then(|file| self.files.row(file)) else { return copied };
         copied
             + self.edits_expected()
                 * line_worth(LineHistory {
@@ -265,9 +264,7 @@ impl ShownLine {
             copies: 0,
         }
     }
-}
 
-impl ShownLine {
     fn origin(&self) -> Option<Origin> {
         Some(match self.speaker? {
             _ if self.is_own => Origin::Written,
@@ -287,76 +284,10 @@ struct Place {
     company: u32,
 }
 
-/// The files named so far. A relative path is the absolute one that ends with it, if there is only one.
-#[derive(Clone, Debug, Default)]
-struct Files {
-    numbers: HashMap<u64, u32>,
-    /// Files by the endings of their paths; `None` where several end so.
-    endings: HashMap<u64, Option<u32>>,
-    rows: Vec<FileRow>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct FileRow {
-    /// Lines known to stand in it.
-    lines: u32,
-    /// The call that read or changed it last.
-    last_touch: u32,
-}
-
-impl Files {
-    fn number(&mut self, path: &Path) -> u32 {
-        if let Some(&number) = self.numbers.get(&path.whole()) {
-            return number;
-        }
-        let known = if path.is_absolute() {
-            // The longest relative path known that this one ends with.
-            path.endings().iter().rev().find_map(|ending| self.numbers.get(ending)).copied()
-        } else {
-            self.endings.get(&path.whole()).copied().flatten()
-        };
-        let number = known.unwrap_or_else(|| {
-            let row = FileRow { lines: 0, last_touch: 0 };
-            self.rows.push(row);
-            self.rows.len() as u32 - 1
-        });
-        self.enter(path, number);
-        number
-    }
-
-    fn enter(&mut self, path: &Path, number: u32) {
-        self.numbers.insert(path.whole(), number);
-        if path.is_absolute() {
-            for &ending in path.endings() {
-                let of_ending = self.endings.entry(ending).or_insert(Some(number));
-                *of_ending = of_ending.filter(|of| *of == number);
-            }
-        }
-    }
-
-    fn rename(&mut self, number: u32, to: &Path) {
-        self.enter(to, number);
-    }
-
-    fn touch(&mut self, number: u32, call: u32) {
-        if let Some(row) = self.rows.get_mut(number as usize) {
-            row.last_touch = call;
-        }
-    }
-
-    fn move_line(&mut self, from: Option<u32>, to: Option<u32>) {
-        if let Some(row) = from.and_then(|from| self.rows.get_mut(from as usize)) {
-            row.lines = row.lines.saturating_sub(1);
-        }
-        if let Some(row) = to.and_then(|to| self.rows.get_mut(to as usize)) {
-            row.lines += 1;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::traits::paths::Path;
 
     fn line(text: &str) -> Line {
         Line::of(&text.encode_utf16().collect::<Vec<_>>()).expect("is long enough")
@@ -489,7 +420,9 @@ mod tests {
         let many: Vec<Line> = (0..200).map(|i| line(&format!("let number{i:03} = {i};"))).collect();
         let mut lines = Lines::default();
         let numbers = enter(&mut lines, &many, file("a.rs", None));
-        let size = |lines: &Lines| lines.files.rows.iter().map(|row| row.lines).collect::<Vec<_>>();
+        let size = |lines: &Lines| {
+            (0..).map_while(|number| lines.files.row(number)).map(|row| row.lines).collect::<Vec<_>>()
+        };
         assert_eq!(size(&lines), [200]);
         lines.learn(&[file("a.rs", Some(edit(&many[..50], &many[..10])))], &[]);
         assert_eq!(size(&lines), [160]);
@@ -525,22 +458,5 @@ mod tests {
         assert!(before[0] > before[1] && before[1] > 0.0);
         lines.learn(&[file("a.rs", Some(edit(&[put_out], &[])))], &[]);
         assert!(lines.loss(numbers[1], 1).abs() < 1e-12, "replaced");
-    }
-
-    #[test]
-    fn a_file_is_one_however_it_is_written_and_after_a_move() {
-        let number =
-            |files: &mut Files, path: &str| files.number(&Path::of(path, None).expect("names a file"));
-        let mut files = Files::default();
-        let first = number(&mut files, "src/a.rs");
-        assert_eq!(number(&mut files, "./src/a.rs"), first);
-        assert_eq!(number(&mut files, "/home/me/src/a.rs"), first);
-        files.rename(first, &Path::of("src/b.rs", None).expect("names a file"));
-        assert_eq!(number(&mut files, "src/b.rs"), first);
-        let (one, two) = (number(&mut files, "/x/mod.rs"), number(&mut files, "/y/mod.rs"));
-        assert!(
-            one != two && ![one, two].contains(&number(&mut files, "mod.rs")),
-            "which of both is not known"
-        );
     }
 }

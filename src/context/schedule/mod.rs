@@ -10,6 +10,7 @@ pub mod clock;
 pub mod conversation;
 pub mod economy;
 pub mod every_call;
+pub mod files;
 pub mod held;
 pub mod ledger;
 pub mod line_cuts;

@@ -12,7 +12,7 @@ use crate::contract::{CACHE_READ, CACHE_TTL_SECONDS};
 const UNKNOWN: Prices = Prices { read: CACHE_READ, write: 1.0, ttl_seconds: CACHE_TTL_SECONDS };
 /// The life of entries and the least price of writing, by what the provider's or the model's name contains, as published
 /// in November 2026; the first that fits.
-const FAMILIES: [(&str, f64, f64); 4] =
+static FAMILIES: [(&str, f64, f64); 4] =
     [("claude", 300.0, 1.25), ("anthropic", 300.0, 1.25), ("gpt", 1800.0, 1.0), ("openai", 1800.0, 1.0)];
 
 /// Relative prices beyond these are mistakes of whoever priced the call.
@@ -22,10 +22,8 @@ const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 /// The prices without any bill.
 #[must_use]
 pub fn listed(source: &Source) -> Prices {
-    let (model, provider) = (source.model.to_lowercase(), source.provider.to_lowercase());
-    let found = FAMILIES.iter().find(|(name, ..)| model.contains(name));
-    let found = found.or_else(|| FAMILIES.iter().find(|(name, ..)| provider.contains(name)));
-    let family = found.map_or(UNKNOWN, |&(_, ttl_seconds, write)| Prices { write, ttl_seconds, ..UNKNOWN });
+    let family =
+        family(source).map_or(UNKNOWN, |&(_, ttl_seconds, write)| Prices { write, ttl_seconds, ..UNKNOWN });
     let Some(tariff) = tariff::listed(source) else { return family };
     let (read, write) = (tariff.read / tariff.input, tariff.write / tariff.input);
     Prices {
@@ -39,9 +37,16 @@ pub fn listed(source: &Source) -> Prices {
 /// their weights.
 #[must_use]
 pub fn has_published_life(source: &Source) -> bool {
-    let (model, provider) = (source.model.to_lowercase(), source.provider.to_lowercase());
-    let is_listed = |of: &str| FAMILIES.iter().any(|(name, ..)| of.contains(name));
-    !model.contains("oss") && (is_listed(&model) || is_listed(&provider))
+    !source.model.to_lowercase().contains("oss") && family(source).is_some()
+}
+
+/// The entry of [`FAMILIES`] for a model: by its own name, else by its provider's.
+fn family(source: &Source) -> Option<&'static (&'static str, f64, f64)> {
+    let of = |text: &str| {
+        let text = text.to_lowercase();
+        FAMILIES.iter().find(|(name, ..)| text.contains(name))
+    };
+    of(&source.model).or_else(|| of(&source.provider))
 }
 
 fn within(price: f64, (least, most): (f64, f64)) -> bool {

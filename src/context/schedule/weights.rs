@@ -1,8 +1,8 @@
 //! The numbers that decisions rest on, each with its unit and where it comes from.
 //!
 //! Chances and half-lives were fitted on public recordings of many agents: `npm run bench:fit` measures them anew and says how much
-//! they differ from one repository to the next. The others were swept in the closed loop, on 42 sessions of six agents
-//! unless another number stands there. What a provider charges and how long its cache lives are facts and stand with `prices` and
+//! they differ from one repository to the next. The others were swept in the closed loop, on 42 sessions of nine agents
+//! unless another number stands there; those without a word on it were chosen. What a provider charges and how long its cache lives are facts and stand with `prices` and
 //! `clock`.
 
 use std::ops::Range;
@@ -61,15 +61,12 @@ impl Usual {
 pub const FIRST_USE_WEIGHT: f64 = 5.0;
 /// No identifier is surer to return than this.
 pub const MAX_CHANCE: f64 = 0.7;
-/// Long names that nobody took up stand in listings and logs: they are used a third as often as they would be by their kind.
-pub const UNUSED_LONG_NAME: Forgetting = Forgetting { chance: 0.03, half_life: 15.0 };
-/// And long paths.
-pub const UNUSED_LONG_PATH: Forgetting = Forgetting { chance: 0.012, half_life: 15.0 };
 /// Worth of the agent's still seeing one of its own calls: what it did, and in which order. Without it the newest
-/// calls of a long session are all it knows of its work. Swept from 0.1 to 1.1, half-lives from 50 to 800, on 42 sessions of
-/// six agents: each step keeps more calls in view, and from 0.9 on fewer of the lines that edits need.
+/// calls of a long session are all it knows of its work. Swept from 0.5 to 1.1: each step keeps more calls in view, and from 0.9 on
+/// fewer of the lines that edits need; half-lives from 50 to 800 on seven sessions.
 pub const OWN_CALL: Forgetting = Forgetting { chance: 0.8, half_life: 150.0 };
-/// Weight of a copied span beside a name that is used again, where every line comes from memory: a tenth usually does.
+/// Weight of a copied span beside a name that is used again, where every line comes from memory: a tenth usually does. Swept from
+/// 0.5 to 2: copied text costs the more dollars the higher.
 pub const SPAN_WEIGHT: f64 = 0.6;
 /// UTF-16 code units of a token, as far as prose and code go.
 pub const UNITS_PER_TOKEN: f64 = 4.0;
@@ -84,9 +81,8 @@ pub const READ_LINE: LineRule =
 /// The fewest lines it is taken to be one of. Its chance falls with the fourth root of that number, which is the same on every
 /// machine; an exponent of 0.3 was fitted.
 pub const FEWEST_LINES: u32 = 5;
-/// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 2 to 7: a
-/// blind edit less costs more dollars the higher, and from 6 on it costs recall as well; 7 makes
-/// up for lines that a marker now takes more easily.
+/// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 5 to 9: a
+/// blind edit less costs more dollars the higher.
 pub const LINE_WEIGHT: f64 = 7.0;
 
 /// The first to show a line, as far as that tells whether answers copy it.
@@ -124,8 +120,9 @@ pub fn unused(identifier: Identifier) -> Forgetting {
         (Kind::Word | Kind::Sequence, false) => Forgetting { chance: 0.07, half_life: 100.0 },
         (Kind::Path, false) => Forgetting { chance: 0.03, half_life: 30.0 },
         (Kind::Name, false) => Forgetting { chance: 0.08, half_life: 6.0 },
-        (Kind::Path, true) => UNUSED_LONG_PATH,
-        (_, true) => UNUSED_LONG_NAME,
+        // Long ones stand in listings and logs: they are used a third as often as they would be by their kind.
+        (Kind::Path, true) => Forgetting { chance: 0.012, half_life: 15.0 },
+        (_, true) => Forgetting { chance: 0.03, half_life: 15.0 },
     }
 }
 
@@ -139,16 +136,17 @@ pub fn used(kind: Kind) -> Forgetting {
     }
 }
 
-// What a session tells of itself.
+// Signs that a session gives of itself.
 
 /// Calls in which an agent may only read before it is taken for one that edits nothing. Of the recorded sessions that edit in
 /// the end, 14 of 109 had not after 40 calls, and 7 of 98 not after 60. With 30 there is one blind edit in seven more.
 pub const CALLS_BEFORE_EDITS: u32 = 45;
-/// What was shown so many calls before is had from memory.
+/// Calls after which what was shown is had from memory.
 pub const FAR: u32 = 8;
-/// Before any edit, a quarter of them is taken to be made from memory; that counts as much as so many edits do.
+/// Before any edit, a quarter of them is taken to be made from memory; that counts as much as so many edits do. Of five pairs the
+/// likeliest on 35 sessions.
 pub const USUAL_EDITS: Usual = Usual { share: 0.25, weight: 4.0 };
-/// And a tenth of all lines that the model shows.
+/// And a tenth of all lines that the model shows: of three weights the likeliest.
 pub const USUAL_LINES: Usual = Usual { share: 0.1, weight: 400.0 };
 /// Shorter lines tell nothing: UTF-16 code units.
 pub const TELLING_LINE: u16 = 24;

@@ -8,7 +8,6 @@ mod act;
 mod goes_on;
 mod weigh;
 
-use super::weights::REFUSED_GROWTH;
 use std::sync::Arc;
 
 use super::cache_watch::{Answered, CacheWatch};
@@ -23,6 +22,7 @@ use super::prices::{Bills, listed};
 use super::rhythm::Rhythm;
 use super::stale::Staleness;
 use super::verdict::{Arithmetic, Verdict};
+use super::weights::REFUSED_GROWTH;
 use crate::context::account::Account;
 use crate::context::layers::{Limits, Overflow, shrink};
 use crate::context::plan::Plan;

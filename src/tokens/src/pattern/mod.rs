@@ -140,7 +140,7 @@ pub(crate) trait Pretokenizer {
 /// Letters and marks.
 const MARKED: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
 
-/// What most patterns find alike in a block.
+/// Runs that most patterns find alike in a block.
 struct Runs {
     letter: u64,
     digit: u64,
