@@ -211,6 +211,8 @@ export interface EngineOptions {
   marker: string
   /** True if the marker ends with the handle by which the model can recall the original. */
   recall: boolean
+  /** True if the long arguments of old calls may be cleared. */
+  clearToolInputs: boolean
   /** Tools whose results are never touched. */
   excludeTools: Array<string>
   /** `closedTurns` if the open turn keeps its thinking, else `all`. */

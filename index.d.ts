@@ -87,6 +87,12 @@ export interface TransformContextOptions {
    */
   recall?: boolean;
   /**
+   * True lets the sticky schedule clear what old calls wrote before it drops the calls: a marker stands for each text longer
+   * than `minSummaryChars` in their arguments. Default false: a model may imitate what it sees there. Calls that the provider
+   * signed, those beside thinking and those of `excludeTools` stay as they are.
+   */
+  clearToolInputs?: boolean;
+  /**
    * "closedTurns" keeps the thinking of everything after the last user message. Default "all"; for long turns of
    * planning.
    */
@@ -215,6 +221,8 @@ export type StrataEvent =
       images: number;
       tokensSaved: number;
     }
+  /** With `clearToolInputs`: the long arguments of an old answer's calls are cleared. */
+  | { type: "toolInputsCleared"; index: number; tokensSaved: number }
   | { type: "thinkingStripped"; index: number; blocks: number; tokensSaved: number }
   /** A run of neighbours, `from` and `to` included. */
   | { type: "messagesDropped"; from: number; to: number; count: number; tokensSaved: number }
@@ -282,7 +290,7 @@ export interface Explanation {
     index: number;
     layer: 1 | 2 | 3 | 4;
     /** `keepLines`: of a tool result only the lines in `ranges` stay, word for word. */
-    action: "summarize" | "keepLines" | "omitImages" | "stripThinking" | "drop" | "truncate";
+    action: "summarize" | "keepLines" | "clearInputs" | "omitImages" | "stripThinking" | "drop" | "truncate";
     /** For `keepLines`: the lines that stay, as `[first, after the last]`, counted from 0. */
     ranges?: [number, number][];
     /** For `keepLines`: how many lines stay for which reason, in words. */

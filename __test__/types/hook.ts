@@ -30,7 +30,13 @@ export const options: TransformContextOptions[] = [
   {},
   { contextWindow: 200_000, contextRatio: 0.75, keepRecentToolResults: 6, keepRecentThinking: 1 },
   { contextWindow: () => 128_000, keepRecentMessages: 20, summaryHeadLines: 3, summaryTailLines: 2 },
-  { minSummaryChars: 500, summaryLineChars: 500, marker: "en", excludeTools: ["recall"] },
+  {
+    minSummaryChars: 500,
+    summaryLineChars: 500,
+    marker: "en",
+    excludeTools: ["recall"],
+    clearToolInputs: true,
+  },
   { marker: (omittedLines, originalChars) => `${omittedLines.toFixed()} of ${originalChars.toFixed()}` },
   {
     thinkingScope: "closedTurns",

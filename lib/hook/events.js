@@ -139,6 +139,7 @@ function editEvent(message, edit, charsAfter) {
       tokensSaved,
     };
   }
+  if (edit.action === "clearInputs") return { type: "toolInputsCleared", index, tokensSaved };
   return { type: "repaired", index, rule: reasonOf(edit) };
 }
 

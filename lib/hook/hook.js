@@ -114,7 +114,7 @@ class Hook {
       marker: markerLine(own, options),
       protects: protection(options.protect, failed("protect")),
     };
-    this.#writer = { own };
+    this.#writer = { own, longestInput: options.minSummaryChars, excludeTools: options.excludeTools };
     this.#conversations = new Conversations((list) => this.#conversationFor(list));
   }
 

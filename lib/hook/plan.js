@@ -3,7 +3,7 @@
 "use strict";
 
 const { gapMarkers, keptLines } = require("./markers.js");
-const { joinedText } = require("./snapshot.js");
+const { joinedText, json } = require("./snapshot.js");
 const {
   actions: ACTIONS,
   cutMarker: CUT_MARKER,
@@ -18,6 +18,7 @@ const {
   drop: DROP,
   truncate: TRUNCATE,
   keepLines: KEEP_LINES,
+  clearInputs: CLEAR_INPUTS,
 } = positions(ACTIONS);
 const AT = positions(EDIT);
 /** Numbers of a range: a text block with head and tail of a cut, or lines from and to with why they stay. */
@@ -142,7 +143,7 @@ class Plan {
     const numbers = this.#numbers;
     const text = known ?? this.#textOf(message, at, own, writer);
     const images = whole(numbers[at + AT.images]);
-    const content = contentOf(message, numbers, at, text);
+    const content = contentOf(message, numbers, at, { text, writer });
     const left =
       images > 0 ? withoutImages(content, images, MARKERS[writer.language].image.join("")) : content;
     return { of: message, copy: left === message.content ? message : withContent(message, left), text };
@@ -175,13 +176,15 @@ function rangesOf(numbers, at) {
   });
 }
 
-function contentOf({ content }, numbers, at, text) {
+function contentOf({ content }, numbers, at, { text, writer }) {
   switch (whole(numbers[at + AT.action])) {
     case SUMMARIZE:
     case KEEP_LINES:
       return withText(content, text);
     case STRIP_THINKING:
       return content.filter((block) => !isThinking(block));
+    case CLEAR_INPUTS:
+      return withoutInputs(content, writer);
     case TRUNCATE:
       return withCuts(content, rangesOf(numbers, at));
     default:
@@ -209,6 +212,21 @@ function withText(content, text) {
     }
   }
   return blocks;
+}
+
+/** Without thinking, and a marker in place of each long text of the calls' arguments, as src/context/measure/inputs.rs counts it. */
+function withoutInputs(content, { language, longestInput, excludeTools }) {
+  const [before, after] = MARKERS[language].input;
+  const cleared = (_, value) => {
+    if (typeof value !== "string" || value.length <= longestInput) return value;
+    const marker = before + value.length + after;
+    return marker.length < value.length ? marker : value;
+  };
+  const withoutInput = (block) => {
+    const input = block?.type === "toolCall" && !excludeTools.includes(block.name) && json(block.arguments);
+    return input ? { ...block, arguments: JSON.parse(input, cleared) } : block;
+  };
+  return content.filter((block) => !isThinking(block)).map(withoutInput);
 }
 
 /** `marker` in place of each of the first `count` images. */

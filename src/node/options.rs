@@ -19,6 +19,7 @@ use crate::tokens::Tokenizer;
 
 /// The hook's options, already checked by `lib/hook/options.js`.
 #[napi(object)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct EngineOptions {
     /// Share of the window above which it slides.
     pub context_ratio: f64,
@@ -42,6 +43,8 @@ pub struct EngineOptions {
     pub marker: String,
     /// True if the marker ends with the handle by which the model can recall the original.
     pub recall: bool,
+    /// True if the long arguments of old calls may be cleared.
+    pub clear_tool_inputs: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<String>,
     /// `closedTurns` if the open turn keeps its thinking, else `all`.
@@ -136,6 +139,7 @@ impl From<EngineOptions> for Rules {
             marker: if options.marker == "en" { MarkerLanguage::En } else { MarkerLanguage::Zh },
             names_handle: options.recall,
             counting: Counting::Exact(tokenizer(options.encoding).unwrap_or(Tokenizer::cl100k())),
+            clear_tool_inputs: options.clear_tool_inputs,
             exclude_tools: options.exclude_tools.into_iter().map(Into::into).collect(),
             image_tokens: options.image_tokens as usize,
         }

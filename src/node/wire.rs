@@ -163,7 +163,11 @@ fn encode_run(edit: &Edit, run: &[Edit], scale: f64, (is_new, texts): (bool, usi
             runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), *why as usize as f64])
                 .collect()
         }
-        Action::Summarize | Action::StripThinking | Action::OmitImages | Action::Drop => Vec::new(),
+        Action::Summarize
+        | Action::StripThinking
+        | Action::ClearInputs
+        | Action::OmitImages
+        | Action::Drop => Vec::new(),
     };
     numbers.extend(EditField::ALL.map(|field| match field {
         EditField::Index => edit.index as f64,
@@ -185,6 +189,7 @@ const fn name_of(action: &Action) -> ActionName {
         Action::Summarize => ActionName::Summarize,
         Action::KeepLines(_) => ActionName::KeepLines,
         Action::StripThinking => ActionName::StripThinking,
+        Action::ClearInputs => ActionName::ClearInputs,
         Action::OmitImages => ActionName::OmitImages,
         Action::Drop => ActionName::Drop,
         Action::Truncate(_) => ActionName::Truncate,

@@ -52,7 +52,7 @@ fn fates(plan: &Plan) -> Vec<(usize, Fate)> {
         Action::Summarize => Fate::Shortened,
         Action::StripThinking => Fate::Stripped,
         Action::Drop => Fate::Dropped,
-        Action::KeepLines(_) | Action::Truncate(_) | Action::OmitImages => {
+        Action::KeepLines(_) | Action::Truncate(_) | Action::OmitImages | Action::ClearInputs => {
             panic!("neither layer 1 to 3 nor the guard does {action:?}")
         }
     };

@@ -16,6 +16,8 @@ pub enum Form {
     Lines(u32),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
+    /// An assistant message without its thinking and the long arguments of its calls.
+    Cleared,
     /// With its texts cut to this level.
     Cut(Level),
     /// Not at all.
@@ -29,8 +31,9 @@ impl Form {
             Self::Whole => (0, 0),
             Self::Lines(tokens) => (1, u32::MAX - tokens),
             Self::Edited => (2, 0),
-            Self::Cut(Level(level)) => (3, u32::from(u8::MAX - level)),
-            Self::Gone => (4, 0),
+            Self::Cleared => (3, 0),
+            Self::Cut(Level(level)) => (4, u32::from(u8::MAX - level)),
+            Self::Gone => (5, 0),
         };
         rank(self) < rank(later)
     }
@@ -176,12 +179,15 @@ impl Message {
                 let shortened = result.shortened.as_ref();
                 shortened.map_or(self.tokens, |shortened| shortened.message_tokens.min(self.tokens))
             }
-            (Form::Edited, Body::Assistant(assistant)) => {
-                self.tokens.saturating_sub(assistant.thinking.map_or(0, |thinking| thinking.tokens))
+            (Form::Edited | Form::Cleared, Body::Assistant(assistant)) => {
+                let cleared = self.traits.cleared.as_ref().filter(|_| form == Form::Cleared);
+                let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
+                let saved = thinking + cleared.map_or(0, |cleared| cleared.tokens_saved as usize);
+                self.tokens.saturating_sub(saved)
             }
             (Form::Lines(tokens), _) => self.tokens.min(tokens as usize),
             (Form::Cut(level), _) => self.tokens.saturating_sub(self.cuts.saved_at(level)),
-            (Form::Whole | Form::Edited, _) => self.tokens,
+            (Form::Whole | Form::Edited | Form::Cleared, _) => self.tokens,
         }
     }
 
@@ -191,6 +197,7 @@ impl Message {
             Form::Whole | Form::Lines(_) => None,
             Form::Edited if self.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
+            Form::Cleared => Some(Action::ClearInputs),
             Form::Cut(level) => Some(Action::Truncate(self.cuts.at(level).collect())),
             Form::Gone => Some(Action::Drop),
         }

@@ -4,6 +4,7 @@
 //! The work that grows with text is here, so it runs off the host's main thread. Nothing is decided.
 
 mod input;
+mod inputs;
 mod rules;
 mod traits;
 
@@ -36,7 +37,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
 /// Cuts of its texts: what tools answered, unless the host excluded the tool, and what people or the host said.
 fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
     let is_cuttable = match raw.role {
-        RawRole::ToolResult { tool_name, .. } => !rules.exclude_tools.contains(&text(tool_name)),
+        RawRole::ToolResult { tool_name, .. } => !rules.excludes(tool_name),
         RawRole::User | RawRole::Summary | RawRole::Other => true,
         RawRole::System | RawRole::Assistant { .. } => false,
     };

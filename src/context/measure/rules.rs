@@ -1,5 +1,6 @@
 //! Settings of the measurement: how texts are counted and how long tool results are made shorter.
 
+use super::input::text;
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::contract::IMAGE_TOKENS;
 use crate::tokens::{Tokenizer, estimate::by_length};
@@ -15,6 +16,8 @@ pub struct Rules {
     pub names_handle: bool,
     /// The way to count texts.
     pub counting: Counting,
+    /// True if the long arguments of old calls may be cleared.
+    pub clear_tool_inputs: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<Box<str>>,
     /// Tokens of one image.
@@ -37,6 +40,7 @@ impl Default for Rules {
             marker: MarkerLanguage::Zh,
             names_handle: false,
             counting: Counting::Exact(Tokenizer::cl100k()),
+            clear_tool_inputs: false,
             exclude_tools: Vec::new(),
             image_tokens: IMAGE_TOKENS,
         }
@@ -44,6 +48,11 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// True if nothing may be done to what this tool was asked and answered.
+    pub(super) fn excludes(&self, tool_name: &[u16]) -> bool {
+        self.exclude_tools.contains(&text(tool_name))
+    }
+
     /// Tokens of a text.
     pub(super) fn tokens(&self, text: &[u16]) -> usize {
         match self.counting {

@@ -7,7 +7,7 @@ use crate::context::handle::Handle;
 use crate::context::traits::identifiers::{Collector, Identifier};
 use crate::context::traits::lines::{self, Layout, Line, Sizes};
 use crate::context::traits::target::Target;
-use crate::context::traits::{Traits, hash_of_text};
+use crate::context::traits::{Cleared, Traits, hash_of_text};
 use crate::context::transcript::Body;
 use crate::text::Utf16Len;
 
@@ -51,7 +51,35 @@ impl Raw<'_> {
             Layout::of(&text, &lines, &identifiers, sizes, |line| rules.tokens(line))
         });
         let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
-        Traits { identifiers, kept, lines, kept_lines, layout, targets, text }
+        let cleared = self.cleared(rules).map(Box::new);
+        Traits { identifiers, kept, lines, kept_lines, cleared, layout, targets, text }
+    }
+
+    /// What is left without thinking and the long arguments of its calls, if that is less.
+    fn cleared(&self, rules: &Rules) -> Option<Cleared> {
+        let inputs = self.cleared_inputs(rules);
+        let (mut parts, mut shown, mut saved) = (Vec::new(), Vec::new(), 0);
+        for (part, input) in self.parts.iter().zip(&inputs) {
+            match (*part, input) {
+                (Part::Call { id, name, arguments, is_signed }, Some(left)) => {
+                    saved += rules.tokens(arguments).saturating_sub(rules.tokens(left));
+                    parts.push(Part::Call { id, name, arguments: left, is_signed });
+                }
+                (Part::Thinking { .. }, _) => {}
+                (part, _) => parts.push(part),
+            }
+        }
+        for part in &parts {
+            if let Part::Call { name, arguments, .. } = part {
+                Target::of(name, arguments, &mut shown);
+            }
+        }
+        let left = Raw { parts, ..self.clone() };
+        (saved > 0).then(|| Cleared {
+            tokens_saved: saved as u32,
+            identifiers: left.identifiers(|_| true, None),
+            lines: left.lines(shown),
+        })
     }
 
     /// Tokens of the markers for gaps in `text`.

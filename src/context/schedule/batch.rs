@@ -1,7 +1,7 @@
 //! One batch of edits: which of what may go goes, the least useful for its tokens first.
 //!
-//! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, and last
-//! the call goes with its results. Useful means expected later uses of what nothing else in the context shows, so that the
+//! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, where the
+//! host asked for it the call's long arguments are cleared, and last the call goes with its results. Useful means expected later uses of what nothing else in the context shows, so that the
 //! choice is one of coverage: each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
 //! at again when its turn comes and put back if it is no longer the least.
 
@@ -133,6 +133,7 @@ impl EditBatch<'_> {
         let edits =
             results.clone().filter(|index| !has_lines(index)).chain(self.thinking()).map(Removal::Edit);
         let edits = edits.chain(results.clone().map(Removal::Lines)).chain(results.map(Removal::Marker));
+        let edits = edits.chain(self.account.live_before(end).map(Removal::Inputs));
         let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Removal::Group);
         edits.chain(groups).filter_map(|removal| self.weigh(removal)).collect()
     }
@@ -152,6 +153,12 @@ impl EditBatch<'_> {
                 let saved = row.tokens().checked_sub(kept.tokens as usize).filter(|&saved| saved > 0)?;
                 let loss = self.loss_between((row, held), &kept.numbers, Some(&kept.lines));
                 (held.superseded(loss), saved as f64)
+            }
+            Removal::Inputs(index) => {
+                let (row, held) = self.at(index).filter(|(row, _)| may_clear_inputs(row))?;
+                let (numbers, lines) = held.cleared.as_ref()?;
+                let saved = row.tokens().checked_sub(row.tokens_as(Form::Cleared))?;
+                (self.loss_between((row, held), numbers, Some(lines)), saved as f64)
             }
             Removal::Group(start) => self.weigh_group(start)?,
         };
@@ -233,6 +240,7 @@ impl EditBatch<'_> {
                     (Layer::ToolResults, held.why())
                 };
                 self.set(index, Form::Edited, layer, reason);
+                queue.extend(self.weigh(Removal::Inputs(index)));
                 self.weigh_anew(index, queue);
             }
             Removal::Lines(index) | Removal::Marker(index) => {
@@ -245,6 +253,10 @@ impl EditBatch<'_> {
                 if let Removal::Lines(_) = removal {
                     queue.extend(self.weigh(Removal::Marker(index)));
                 }
+                self.weigh_anew(index, queue);
+            }
+            Removal::Inputs(index) => {
+                self.set(index, Form::Cleared, Layer::ToolResults, Reason::LeastUseful);
                 self.weigh_anew(index, queue);
             }
             Removal::Group(start) => self.drop_group(start, self.group_reason(start)),
@@ -302,6 +314,13 @@ fn is_cuttable(row: &Row) -> bool {
     matches!(row.form(), Form::Whole | Form::Lines(_))
 }
 
+/// True of an answer without thinking: what that is bound to may not change while it is there.
+fn may_clear_inputs(row: &Row) -> bool {
+    let thinking = row.message.assistant().and_then(|assistant| assistant.thinking);
+    let has_none = row.form() == Form::Edited || (row.form() == Form::Whole && thinking.is_none());
+    has_none && !row.message.is_protected
+}
+
 /// The sum over what is shown and not kept.
 fn gone(shown: &[u32], kept: &[u32], loss: impl Fn(u32) -> f64) -> f64 {
     let mut kept = kept.to_vec();
@@ -345,6 +364,8 @@ enum Removal {
     Lines(usize),
     /// Keep nothing of a tool result but its marker line: what the agent did stays in view.
     Marker(usize),
+    /// Clear the long arguments of an answer's calls: what the agent did stays in view, not all it wrote.
+    Inputs(usize),
     /// Drop the group that opens here.
     Group(usize),
 }

@@ -19,6 +19,8 @@ pub struct Held {
     pub lines: LineNumbers,
     /// Those its edited form shows.
     pub kept_lines: Option<LineNumbers>,
+    /// Identifiers and lines it shows without the long arguments of its calls.
+    pub cleared: Option<(Numbers, LineNumbers)>,
     /// True if the model took up anything it brought.
     pub is_taken_up: bool,
     /// Its successor.
@@ -39,6 +41,7 @@ impl Held {
             Form::Whole => &self.numbers,
             Form::Lines(_) => row.kept_lines.as_ref().map_or(&[], |kept| &kept.numbers),
             Form::Edited | Form::Cut(_) => self.kept.as_deref().unwrap_or_default(),
+            Form::Cleared => self.cleared.as_ref().map_or(&[], |(numbers, _)| numbers),
             Form::Gone => &[],
         }
     }
@@ -50,6 +53,7 @@ impl Held {
             Form::Whole => &self.lines,
             Form::Lines(_) => row.kept_lines.as_ref().map_or(&[], |kept| &kept.lines),
             Form::Edited => self.kept_lines.as_deref().unwrap_or(&self.lines),
+            Form::Cleared => self.cleared.as_ref().map_or(&[], |(_, lines)| lines),
             Form::Cut(_) => self.kept_lines.as_deref().unwrap_or_default(),
             Form::Gone => &[],
         }

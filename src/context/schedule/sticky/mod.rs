@@ -295,6 +295,10 @@ impl Sticky {
             held.kept = traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
             held.lines = self.lines.number(&traits.lines);
             held.kept_lines = traits.kept_lines.as_ref().map(|kept| self.lines.number(kept));
+            held.cleared = traits
+                .cleared
+                .as_ref()
+                .map(|left| (self.ledger.number(&left.identifiers, index), self.lines.number(&left.lines)));
             self.take_up(index, message, &held);
         }
         Arc::make_mut(&mut self.held).push(held);
