@@ -5,8 +5,8 @@
 export const CONTENDERS = {
   "pi-strata": async (name) => {
     const [{ countTokens }, { getEncoding }] = await Promise.all([
-      import("pi-strata"),
-      import("pi-strata/tokens"),
+      import("../../index.js"),
+      import("../../lib/tokens/index.js"),
     ]);
     const encoding = getEncoding(name);
     return {
