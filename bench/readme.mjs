@@ -14,6 +14,7 @@ export const PAGES = [
   "docs/economics.md",
   "docs/economics.zh-CN.md",
   "docs/from-js-tiktoken.md",
+  "docs/vocabularies.md",
 ];
 
 /** The session of the READMEs' one table, and from how many calls on a session is a long one. */
@@ -90,9 +91,20 @@ const MARKED = {
       const cells = [name, without.calls, before.toFixed(2), after.toFixed(2), change, percent(ours.recall)];
       return `| ${cells.join(" | ")} |\n`;
     });
-    return `\n| ${header} |\n${"|---".repeat(header.split("|").length)}|\n${lines.join("")}`;
+    return table(header, lines);
+  },
+  /** A table under this header, a row per vocabulary from a file. */
+  vocabularies(header) {
+    return table(
+      header,
+      results("vocabularies.json").rows.map((cells) => `| ${cells.join(" | ")} |\n`),
+    );
   },
 };
+
+function table(header, lines) {
+  return `\n| ${header} |\n${"|---".repeat(header.split("|").length)}|\n${lines.join("")}`;
+}
 
 const shownRows = () =>
   results("economy-public.json").rows.filter(({ session }) => session === SHOWN_SESSION);
