@@ -129,7 +129,10 @@ test("the pages show the figures of the last runs: `npm run bench:readme` puts t
   for (const page of PAGES) {
     const text = read(page);
     assert.equal(withFigures(text), text, page);
-    const emptied = text.replace(/^(\| (?:pi-strata|everyCall|qwen3|.*<!-- cold only -->) \|).*$/gm, "$1 0 |");
+    const emptied = text.replace(
+      /^(\| (?:pi-strata|everyCall|qwen3|.*<!-- cold only -->) \|).*$/gm,
+      "$1 0 |",
+    );
     assert.notEqual(emptied, text, page);
     assert.equal(withFigures(emptied), text, page);
   }
