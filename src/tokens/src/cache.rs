@@ -29,6 +29,9 @@ const LONG_COUNT: u32 = 120;
 
 /// A key with room for a count in bits that are zero in the key.
 pub(crate) trait Key: Copy + Default {
+    /// Entries written per slot from which on the cache grows.
+    const FILL: usize = 1;
+
     /// 64 bits of hash; the top ones choose the slot.
     fn hash(self) -> u64;
     /// The count of an entry if it is this key's, or else 0.
@@ -40,6 +43,9 @@ pub(crate) trait Key: Copy + Default {
 }
 
 impl Key for u128 {
+    /// Full: every text looks all its pieces up, and waits for memory cost more than to count some twice.
+    const FILL: usize = 2;
+
     #[inline(always)]
     fn hash(self) -> u64 {
         packing::fold(self as u64, (self >> 64) as u64)
@@ -260,7 +266,7 @@ impl<K: Key> Table<K> {
     /// Remembers the count of a piece that is not known.
     #[inline(never)]
     pub(crate) fn put(&mut self, key: K, count: usize) {
-        if self.written >= self.slots.len() && self.bits < self.most_bits {
+        if self.written >= K::FILL * self.slots.len() && self.bits < self.most_bits {
             self.grow();
         }
         self.write(key, key.with_count(count));
