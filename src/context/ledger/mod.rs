@@ -122,7 +122,7 @@ impl Book {
         if found.is_none() {
             self.sources.push(assistant.source.clone());
         }
-        let Played { index, raw, sent, estimate, verdict, sight } = played;
+        let Played { index, raw, sent, estimate, verdict, sight, .. } = played;
         let usage = assistant.usage;
         self.calls.push(Call {
             index,

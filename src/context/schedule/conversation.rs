@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::cache_watch::Miss;
 use super::calibration::Calibration;
 use super::economy::Policy;
 use super::every_call::EveryCall;
+use super::played::Played;
 use super::sticky::Sticky;
 use super::{Decision, Mode};
 use crate::context::layers::Limits;
@@ -33,6 +33,8 @@ pub struct Conversation {
     mode: Mode,
     transcript: Transcript,
     fold: Option<Fold>,
+    /// True if a call was made by what the fold decided.
+    has_lived: bool,
     /// The first message that is not the one the fold took in there, and the end of those that it took in and that are left.
     rewritten: Option<(usize, usize)>,
 }
@@ -54,7 +56,7 @@ impl Conversation {
     /// One that is met with this transcript.
     #[must_use]
     pub fn of(mode: Mode, transcript: Transcript) -> Self {
-        Self { mode, transcript, fold: None, rewritten: None }
+        Self { mode, transcript, fold: None, has_lived: false, rewritten: None }
     }
 
     /// Its messages.
@@ -122,11 +124,12 @@ impl Conversation {
 
     /// Decides about the call that would follow its messages. A panic loses what the fold had learned, and nothing else.
     pub fn decide(&mut self, terms: &Terms) -> Decision {
-        let rewritten = self.rewritten.take();
         let mut fold = self.fold.take();
-        if let (Some(before), Some((at, known))) = (&mut fold, rewritten) {
-            let answers = self.transcript.messages().iter().skip(known);
-            if before.has_lived() || answers.filter(|message| message.assistant().is_some()).count() > 0 {
+        self.has_lived &= fold.is_some();
+        if let (Some(before), Some((at, known))) = (&mut fold, self.rewritten.take()) {
+            let is_answered =
+                self.transcript.messages().iter().skip(known).any(|of| of.assistant().is_some());
+            if self.has_lived || is_answered {
                 before.rewrite(&self.transcript, at, known);
             } else {
                 // It knows no more than the list tells.
@@ -134,7 +137,7 @@ impl Conversation {
             }
         }
         let mut fold = fold.unwrap_or_else(|| Fold::new(self.mode, terms));
-        let decision = fold.decide(&self.transcript, terms);
+        let decision = fold.decide(&self.transcript, terms, &mut self.has_lived);
         fault::step();
         self.fold = Some(fold);
         decision
@@ -153,14 +156,6 @@ impl Fold {
         }
     }
 
-    /// True if a call was made by what it decided.
-    fn has_lived(&mut self) -> bool {
-        match self {
-            Self::Sticky(fold) => fold.calibration().has_lived(),
-            Self::EveryCall(fold) => fold.calibration().has_lived(),
-        }
-    }
-
     fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
         match self {
             Self::Sticky(fold) => fold.rewrite(transcript, at, known),
@@ -169,40 +164,29 @@ impl Fold {
     }
 
     /// The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
-    fn decide(&mut self, transcript: &Transcript, terms: &Terms) -> Decision {
+    fn decide(&mut self, transcript: &Transcript, terms: &Terms, has_lived: &mut bool) -> Decision {
         let Terms { policy, limits, overhead_tokens } = terms;
-        let mut miss: Option<Option<Miss>> = None;
+        let mut miss = None;
+        let tell = |call: Played| {
+            miss = call.sight.miss;
+            *has_lived |= call.is_lived;
+        };
         match self {
             Self::Sticky(fold) => {
                 fold.calibration().expect(*overhead_tokens);
-                fold.play(transcript, |call| miss = Some(call.sight.miss));
+                fold.play(transcript, tell);
                 fold.set_terms(*policy, limits);
                 let (plan, floor, arithmetic, _) = fold.plan(transcript);
-                let is_refused = fold.calibration().is_refused();
-                let estimate = fold.estimate();
-                Decision {
-                    plan,
-                    floor,
-                    estimate,
-                    arithmetic: Some(arithmetic),
-                    miss: miss.flatten(),
-                    is_refused,
-                }
+                let (estimate, is_refused) = (fold.estimate(), fold.calibration().is_refused());
+                Decision { plan, floor, estimate, arithmetic: Some(arithmetic), miss, is_refused }
             }
             Self::EveryCall(fold) => {
                 fold.calibration().expect(*overhead_tokens);
-                fold.play(transcript, transcript.len(), |call| miss = Some(call.sight.miss));
+                fold.play(transcript, transcript.len(), tell);
                 fold.set_terms(transcript, policy, limits);
                 let (plan, floor, _) = fold.plan(transcript);
-                let is_refused = fold.calibration().is_refused();
-                Decision {
-                    plan,
-                    floor,
-                    estimate: fold.estimate(),
-                    arithmetic: None,
-                    miss: miss.flatten(),
-                    is_refused,
-                }
+                let (estimate, is_refused) = (fold.estimate(), fold.calibration().is_refused());
+                Decision { plan, floor, estimate, arithmetic: None, miss, is_refused }
             }
         }
     }

@@ -167,7 +167,7 @@ impl EveryCall {
                 context_window: self.limits.context_window,
             });
         }
-        Played { index, raw, sent, estimate, verdict: None, sight }
+        Played { index, raw, sent, estimate, verdict: None, is_lived, sight }
     }
 
     /// Sets what the host says of its model now. All that follows from it is worked out anew.

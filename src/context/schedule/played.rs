@@ -17,6 +17,8 @@ pub struct Played {
     pub estimate: Estimate,
     /// The decision of the sticky schedule; `None` where the layers were recomputed.
     pub verdict: Option<Verdict>,
+    /// True if this process decided it before it was made.
+    pub is_lived: bool,
     /// The cache as this call showed it.
     pub sight: Sight,
 }

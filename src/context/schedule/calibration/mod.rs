@@ -9,9 +9,9 @@ mod fit;
 use std::sync::Arc;
 
 pub use self::fit::PRIOR_SCALE;
-use self::fit::{Fit, Reading, Report, SCALE_RANGE};
+use self::fit::{Fit, Reading, Report};
 use crate::context::transcript::{Assistant, Body, Message, Source, Usage};
-use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
+use crate::tokens::estimate::{Estimate, Size};
 
 /// Reports of one model that are looked at, the newest: a conversation's kind of text changes.
 const REPORTS: usize = 16;
@@ -19,14 +19,7 @@ const REPORTS: usize = 16;
 const MODELS: usize = 8;
 /// A refused request that was thought to fit is taken to have had so many times the window: as much as makes the next one fit
 /// though its model counts twice what was thought, at the second refusal.
-const REFUSED: f64 = 1.3;
-/// Most that a provider counts beside the messages, for prompt and tools: agents send 10 000 to 50 000. In tokens.
-const MOST_BESIDE: f64 = 150_000.0;
-/// A scale that is a little too high can make what stands beside the messages seem this share of the report below nothing.
-const NEGATIVE_SHARE: f64 = 0.1;
-/// Most that a prompt has for a token of cl100k, and beside the messages, where a summary stands in front of reports that may
-/// be of the longer list before it.
-const MOST_OF_SUMMARY: (f64, f64) = (1.3 * PRIOR_SCALE, 80_000.0);
+const REFUSED: f64 = 1.4;
 
 /// A call that was answered.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +32,7 @@ pub struct Call<'a> {
     pub time_ms: Option<f64>,
     /// The request that was sent.
     pub sent: Sent,
-    /// True if this process planned the call. Of a list that was rewritten `sent` is what the report is of then, whatever the
-    /// times say.
+    /// True if this process planned the call: then `sent` is what the report is of, whatever the times say.
     pub is_lived: bool,
     /// Tokens of the window it was planned for.
     pub context_window: f64,
@@ -59,41 +51,25 @@ pub struct Sent {
 struct Model {
     source: Source,
     reports: Vec<Report>,
-    /// cl100k tokens beside the messages by the model before: the host sends the same to this one.
-    beside: Option<f64>,
     fit: Option<Fit>,
-}
-
-impl Model {
-    /// True if its reports are all of a recording: of a transcript that was sent as it came.
-    fn is_recording(&self) -> bool {
-        self.fit.is_some_and(|fit| fit.reading.raw == self.reports.len())
-    }
 }
 
 /// The lessons of the reports so far.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is known by itself")]
 pub struct Calibration {
     is_on: bool,
     /// Provider tokens beside the messages, as the host says; `None` where it says nothing.
     overhead_tokens: Option<f64>,
     /// The one that answered last is the last.
     models: Vec<Model>,
-    /// When the newest message came that is neither an answer nor a tool's, and when the newest summary, in ms: a call that is
-    /// older was made of another list.
+    /// When the newest message came that is neither an answer nor a tool's, in ms: a call that is older was made of another
+    /// list.
     newest_input: Option<f64>,
-    summary: Option<f64>,
-    has_undated_summary: bool,
     /// The contents of the call before: providers report a call late.
     last: Option<Sent>,
     /// True if the last request was refused for its length.
     is_refused: bool,
-    has_lived: bool,
-    /// True if the host rewrote the list: then only what this process has planned is known for sure.
-    is_rewritten: bool,
-    /// The newest message with a report.
-    newest_report: Option<usize>,
+    calls: usize,
     /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
     unreported: Vec<(usize, Report)>,
 }
@@ -112,29 +88,22 @@ impl Calibration {
 
     /// Goes on with a list that its host rewrote. What calls taught stays: each report is of what was sent then.
     pub fn rewrite(&mut self) {
-        self.is_rewritten = true;
-        (self.newest_input, self.summary, self.has_undated_summary) = (None, None, false);
-        self.newest_report = None;
+        self.newest_input = None;
         self.unreported.clear();
     }
 
     /// Takes in a message that stands before the next call.
     pub fn pass(&mut self, message: &Message) {
-        if !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_))
-            && message.timestamp_ms > self.newest_input
-        {
+        let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
+        if is_input && message.timestamp_ms > self.newest_input {
             self.newest_input = message.timestamp_ms;
-        }
-        if matches!(message.body, Body::Summary) {
-            self.summary = message.timestamp_ms;
-            self.has_undated_summary = message.timestamp_ms.is_none();
         }
     }
 
-    /// True if an answer of that time was to a call that did not have the summary before it: nothing was decided there.
+    /// True if an answer of that time was to a call that did not have all that stands before it now.
     #[must_use]
-    pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
-        is_older(time_ms, self.summary)
+    pub fn is_of_another_list(&self, time_ms: Option<f64>) -> bool {
+        time_ms.zip(self.newest_input).is_some_and(|(time, newest)| time < newest)
     }
 
     /// True if the last request was refused for its length.
@@ -143,89 +112,61 @@ impl Calibration {
         self.is_refused
     }
 
-    /// True if it took in a call that this process planned.
-    #[must_use]
-    pub fn has_lived(&self) -> bool {
-        self.has_lived
-    }
-
     /// Takes in what was reported of a call.
     pub fn observe(&mut self, call: Call<'_>) {
-        self.has_lived |= call.is_lived;
         if !self.is_on {
             return;
         }
-        let Call { index, assistant: Assistant { source, usage, .. }, time_ms, sent, .. } = call;
-        let is_sure = call.is_lived && self.is_rewritten;
+        let Call { index, assistant: Assistant { source, usage, .. }, sent, context_window, .. } = call;
         let before = self.last.replace(sent);
-        self.is_refused = usage.refused.is_some();
-        let mut report = Report { sent, before, usage: *usage, refused: None };
-        if let Some(told) = usage.refused {
-            let (estimate, window) = (self.estimate().tokens(sent.edited), call.context_window);
-            report.refused = Some(if told > window {
-                told
-            } else if estimate > window {
-                // As was foreseen: it is no news, and what cannot be made smaller would be thought ever larger.
-                estimate
-            } else {
-                REFUSED * window
-            });
-        } else if usage.prompt_tokens().is_none() {
+        // What was foreseen to be over the window is no news: what cannot be made smaller would be thought ever larger.
+        let refused = usage.refused.map(|told| {
+            let known = [told, self.estimate().tokens(sent.edited)];
+            known.into_iter().find(|&tokens| tokens > context_window).unwrap_or(REFUSED * context_window)
+        });
+        self.is_refused = refused.is_some();
+        let report = Report { nth: self.calls, sent, before, usage: *usage, refused };
+        self.calls += 1;
+        if refused.is_none() && usage.prompt_tokens().is_none() {
             self.unreported.push((index, report));
-            let surplus = self.unreported.len().saturating_sub(REPORTS);
-            self.unreported.drain(..surplus);
-            return;
-        } else {
-            self.newest_report = Some(index);
-            if !is_sure && is_older(time_ms, self.newest_input) {
-                return;
-            }
+            forget_all_but(REPORTS, &mut self.unreported);
+        } else if refused.is_some() || call.is_lived || !self.is_of_another_list(call.time_ms) {
+            self.take(source, &report);
         }
-        self.take(source, &report);
     }
 
-    /// Learns from reports that came in after their messages were taken in; gives back which those are. A report is of no
-    /// use once a later one was seen.
+    /// Learns from reports that came in after their messages were taken in; gives back which those are.
     pub fn catch_up(&mut self, messages: &[Arc<Message>]) -> Vec<usize> {
-        let has_come = |(index, _): &(usize, Report)| {
-            messages.get(*index).is_some_and(|of| of.reported_tokens().is_some())
-        };
-        if !self.unreported.iter().any(has_come) {
-            return Vec::new();
-        }
-        let (late, unreported) = std::mem::take(&mut self.unreported).into_iter().partition(has_come);
-        self.unreported = unreported;
-        let late: Vec<(usize, Report)> = late;
-        for (index, report) in &late {
-            let Some(assistant) = messages.get(*index).and_then(|of| of.assistant()) else { continue };
-            if self.newest_report.is_none_or(|newest| newest < *index) {
-                self.newest_report = Some(*index);
-                self.take(&assistant.source, &Report { usage: assistant.usage, ..*report });
+        let mut late = Vec::new();
+        for (index, report) in std::mem::take(&mut self.unreported) {
+            let assistant = messages.get(index).and_then(|message| message.assistant());
+            match assistant.filter(|assistant| assistant.usage.prompt_tokens().is_some()) {
+                Some(Assistant { source, usage, .. }) => {
+                    self.take(source, &Report { usage: *usage, ..report });
+                    late.push(index);
+                }
+                None => self.unreported.push((index, report)),
             }
         }
-        late.into_iter().map(|(index, _)| index).collect()
+        late
     }
 
     fn take(&mut self, source: &Source, report: &Report) {
-        let is_doubted = self.has_undated_summary && self.fit().is_none();
-        let most = if is_doubted { MOST_OF_SUMMARY } else { (SCALE_RANGE.1, MOST_BESIDE) };
-        let told = self.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
-        let beside = self.fit().map(|fit| fit.beside()).or(told);
-        let is_recording = self.models.last().is_some_and(Model::is_recording);
         let found = self.models.iter().position(|model| model.source == *source);
         let mut model = found.map_or_else(
-            || Model { source: source.clone(), reports: Vec::new(), beside, fit: None },
+            || Model { source: source.clone(), reports: Vec::new(), fit: None },
             |at| self.models.remove(at),
         );
-        let surplus = (model.reports.len() + 1).saturating_sub(REPORTS);
-        model.reports.drain(..surplus);
         model.reports.push(*report);
-        let mut usual = model.fit.map_or(Reading::default(), |fit| fit.reading);
-        usual.raw = if is_recording { model.reports.len() } else { usual.raw.saturating_sub(surplus) };
-        model.fit = Fit::of(&model.reports, usual, most, model.beside);
+        forget_all_but(REPORTS, &mut model.reports);
+        let other = self.fit();
+        let usual = model.fit.or(other).map_or(Reading::default(), |fit| fit.reading);
+        // Beside the messages the host sends the same to every model.
+        let told = self.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
+        let beside = other.map(|Fit { estimate, .. }| estimate.base / estimate.scale).or(told);
+        model.fit = Fit::of(&model.reports, usual, beside);
         self.models.push(model);
-        let surplus = self.models.len().saturating_sub(MODELS);
-        self.models.drain(..surplus);
+        forget_all_but(MODELS, &mut self.models);
     }
 
     /// Of the model that answered last, unless none of its reports can be believed.
@@ -236,19 +177,15 @@ impl Calibration {
     /// Tokens of the prompt a usage reports, read as the last reports are.
     #[must_use]
     pub fn prompt_of(&self, usage: &Usage) -> Option<f64> {
-        let total = usage.prompt_tokens()?;
-        Some(self.fit().and_then(|fit| fit.reading.prompt_tokens(usage)).unwrap_or(total))
+        let read = self.fit().and_then(|fit| fit.reading.prompt_tokens(usage));
+        read.or_else(|| usage.prompt_tokens())
     }
 
     /// The estimate of the next prompt.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        let Some(Fit { scale, anchor, .. }) = self.fit() else {
-            return Estimate { base: self.overhead_tokens.unwrap_or(0.0), ..Estimate::PLAIN };
-        };
-        let beside = anchor.reported - scale * anchor.counted;
-        let base = beside.max(-NEGATIVE_SHARE * anchor.reported);
-        Estimate { base, scale, frame: MESSAGE_FRAME_TOKENS }
+        let told = Estimate { base: self.overhead_tokens.unwrap_or(0.0), ..Estimate::PLAIN };
+        self.fit().map_or(told, |fit| fit.estimate)
     }
 
     /// The share of the budget to shrink to. Before any report the count is plain, and where even that is over the budget
@@ -259,8 +196,8 @@ impl Calibration {
     }
 }
 
-fn is_older(time_ms: Option<f64>, than: Option<f64>) -> bool {
-    time_ms.zip(than).is_some_and(|(time, than)| time < than)
+fn forget_all_but<T>(newest: usize, list: &mut Vec<T>) {
+    list.drain(..list.len().saturating_sub(newest));
 }
 
 #[cfg(test)]

@@ -194,7 +194,7 @@ impl Sticky {
     /// Decides about a call as was decided when it was made.
     fn decide(&mut self, message: &Message) -> Verdict {
         // A call from before a compaction had another list: nothing was decided about this one.
-        if self.calibration.is_older_than_summary(message.timestamp_ms) {
+        if self.calibration.is_of_another_list(message.timestamp_ms) {
             return Verdict::Wait;
         }
         let arithmetic = self.weigh();
@@ -276,7 +276,7 @@ impl Sticky {
         }
         self.ledger.tick();
         self.lines.tick();
-        Played { index, raw, sent, estimate, verdict: Some(verdict), sight }
+        Played { index, raw, sent, estimate, verdict: Some(verdict), is_lived: lived.is_some(), sight }
     }
 
     fn time(&self) -> Option<f64> {
