@@ -38,10 +38,8 @@ pub struct KeptLines {
     pub keeps: Box<[Keep]>,
     /// cl100k tokens of the whole message then.
     pub tokens: u32,
-    /// Identifiers that are left, by the numbers of the schedule that chose.
+    /// Identifiers and lines that are left, by the numbers of the schedule that chose.
     pub numbers: Box<[u32]>,
-    /// Lines that are left, likewise.
-    pub lines: Box<[u32]>,
 }
 
 /// One decision about one message.

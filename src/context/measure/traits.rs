@@ -7,12 +7,9 @@ use crate::context::handle::Handle;
 use crate::context::traits::identifiers::{Collector, Identifier};
 use crate::context::traits::lines::{self, Layout, Line, Sizes};
 use crate::context::traits::target::Target;
-use crate::context::traits::{Cleared, Traits, hash_of_text};
+use crate::context::traits::{Cleared, Traits};
 use crate::context::transcript::Body;
 use crate::text::Utf16Len;
-
-/// Shorter tool results are not looked at for duplicates: "ok" and its like repeat by chance.
-const MIN_COMPARED_LEN: Utf16Len = Utf16Len(200);
 
 const NEWLINE: u16 = b'\n' as u16;
 
@@ -33,16 +30,10 @@ impl Raw<'_> {
         };
         let mut shown: Vec<Line> = Vec::new();
         let targets = self.parts.iter().filter_map(|part| match part {
-            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments, &mut shown)),
+            Part::Call { arguments, .. } => Some(Target::of(arguments, &mut shown)),
             _ => None,
         });
         let targets = targets.collect();
-        let text = match body {
-            Body::ToolResult(result) if result.text_len >= MIN_COMPARED_LEN => {
-                hash_of_text(&self.joined_text())
-            }
-            _ => 0,
-        };
         let identifiers = self.identifiers(|_| true, None);
         let lines = self.lines(shown);
         let layout = shortened.and_then(|_| {
@@ -52,7 +43,7 @@ impl Raw<'_> {
         });
         let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
         let cleared = self.cleared(rules).map(Box::new);
-        Traits { identifiers, kept, lines, kept_lines, cleared, layout, targets, text }
+        Traits { identifiers, kept, lines, kept_lines, cleared, layout, targets }
     }
 
     /// What is left without thinking and the long arguments of its calls, if that is less.
@@ -70,8 +61,8 @@ impl Raw<'_> {
             }
         }
         for part in &parts {
-            if let Part::Call { name, arguments, .. } = part {
-                Target::of(name, arguments, &mut shown);
+            if let Part::Call { arguments, .. } = part {
+                Target::of(arguments, &mut shown);
             }
         }
         let left = Raw { parts, ..self.clone() };

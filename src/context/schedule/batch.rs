@@ -10,11 +10,10 @@ use std::collections::BinaryHeap;
 
 use super::economy::{Policy, scale_of};
 use super::held::Held;
-use super::ledger::Ledger;
 use super::line_cuts;
-use super::lines::Lines;
+use super::shown::Shown;
 use super::value::own_worth;
-use super::weights::{EDIT_WORTH, FLOOR_SHARE, LINE_CONTEXT, MOST_KEPT, USER_TEXT_SLACK};
+use super::weights::{LINE_CONTEXT, MOST_KEPT, USER_TEXT_SLACK};
 use crate::context::account::{Account, Form, Row};
 use crate::context::layers::{Limits, images, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
@@ -27,10 +26,8 @@ pub struct EditBatch<'a> {
     pub account: &'a mut Account,
     /// The facts of each message.
     pub held: &'a [Held],
-    /// Their identifiers.
-    pub ledger: &'a mut Ledger,
-    /// Their lines.
-    pub lines: &'a mut Lines,
+    /// What they show.
+    pub shown: &'a mut Shown,
     /// From cl100k tokens to the provider's.
     pub estimate: Estimate,
     /// Prices and economy.
@@ -101,10 +98,8 @@ impl EditBatch<'_> {
     /// True if nothing was left to take.
     fn take_least_useful(&mut self) -> bool {
         let scale = scale_of(self.limits.context_window);
-        let floor = FLOOR_SHARE * self.policy.low_water(scale);
         let mut queue = self.candidates();
-        while self.context() > floor {
-            let Some(candidate) = queue.pop() else { return true };
+        while let Some(candidate) = queue.pop() {
             let Some(current) = self.weigh(candidate.removal) else { continue };
             if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price)
             {
@@ -116,7 +111,7 @@ impl EditBatch<'_> {
             }
             self.make(candidate.removal, &mut queue);
         }
-        false
+        true
     }
 
     fn candidates(&self) -> BinaryHeap<Candidate> {
@@ -144,25 +139,24 @@ impl EditBatch<'_> {
             Removal::Edit(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| row.form() == Form::Whole)?;
                 let saved = row.tokens().checked_sub(row.tokens_as(Form::Edited))?;
-                let loss = self.loss_between((row, held), held.kept.as_deref()?, held.kept_lines.as_deref());
-                (held.superseded(loss), Some(saved).filter(|&saved| saved > 0)? as f64)
+                let loss = self.loss_between((row, held), held.kept.as_deref()?);
+                (loss, Some(saved).filter(|&saved| saved > 0)? as f64)
             }
             Removal::Lines(index) | Removal::Marker(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
                 let kept = self.cut(removal, row, held)?;
                 let saved = row.tokens().checked_sub(kept.tokens as usize).filter(|&saved| saved > 0)?;
-                let loss = self.loss_between((row, held), &kept.numbers, Some(&kept.lines));
-                (held.superseded(loss), saved as f64)
+                let loss = self.loss_between((row, held), &kept.numbers);
+                (loss, saved as f64)
             }
             Removal::Inputs(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| may_clear_inputs(row))?;
-                let (numbers, lines) = held.cleared.as_ref()?;
                 let saved = row.tokens().checked_sub(row.tokens_as(Form::Cleared))?;
-                (self.loss_between((row, held), numbers, Some(lines)), saved as f64)
+                (self.loss_between((row, held), held.cleared.as_deref()?), saved as f64)
             }
             Removal::Group(start) => self.weigh_group(start)?,
         };
-        let price = (loss + EDIT_WORTH) / (saved * self.estimate.scale).max(1.0);
+        let price = loss / (saved * self.estimate.scale).max(1.0);
         Some(Candidate { price, removal })
     }
 
@@ -173,16 +167,16 @@ impl EditBatch<'_> {
         }
         let scale = scale_of(self.limits.context_window);
         let price = self.policy.price(LINE_CONTEXT * scale, scale);
-        let kept = line_cuts::choose(row, held, self.ledger, self.lines, price * self.estimate.scale)?;
+        let kept = line_cuts::choose(row, held, self.shown, price * self.estimate.scale)?;
         (f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64).then_some(kept)
     }
 
     /// The loss if a message goes on to show only these.
-    fn loss_between(&self, (row, held): (&Row, &Held), numbers: &[u32], lines: Option<&[u32]>) -> f64 {
-        let names = gone(held.shown(row), numbers, |number| self.ledger.loss(number, 1));
-        let lines = lines
-            .map_or(0.0, |lines| gone(held.shown_lines(row), lines, |number| self.lines.loss(number, 1)));
-        names + lines
+    fn loss_between(&self, (row, held): (&Row, &Held), kept: &[u32]) -> f64 {
+        let mut kept = kept.to_vec();
+        kept.sort_unstable();
+        let gone = held.shown(row).iter().filter(|number| kept.binary_search(number).is_err());
+        gone.map(|&number| self.shown.loss(number, 1)).sum()
     }
 
     fn weigh_group(&self, start: usize) -> Option<(f64, f64)> {
@@ -190,17 +184,14 @@ impl EditBatch<'_> {
             return None;
         }
         let mut shown: Vec<u32> = Vec::new();
-        let mut lines: Vec<u32> = Vec::new();
         let mut saved = 0.0;
         for (row, held) in self.account.group(start).filter_map(|index| self.at(index)) {
             shown.extend_from_slice(held.shown(row));
-            lines.extend_from_slice(held.shown_lines(row));
             saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
         }
         shown.sort_unstable();
-        lines.sort_unstable();
         let own = self.at(start).map_or(0.0, |(row, held)| self.loss_of_own(row, held));
-        Some((self.ledger.loss_of_all(&shown) + self.lines.loss_of_all(&lines) + own, saved))
+        Some((self.shown.loss_of_all(&shown) + own, saved))
     }
 
     /// The loss of an answer itself: that the agent sees what it did and wrote.
@@ -208,7 +199,7 @@ impl EditBatch<'_> {
         if row.message.assistant().is_none() {
             return 0.0;
         }
-        let age = self.ledger.calls().saturating_sub(held.entered);
+        let age = self.shown.calls().saturating_sub(held.entered);
         own_worth(row.message.traits.targets.len(), age)
     }
 
@@ -305,7 +296,7 @@ impl EditBatch<'_> {
     }
 
     fn show_anew(&mut self, index: usize, change: impl FnOnce(&mut Account)) {
-        show_anew(self.account, self.held, self.ledger, self.lines, &[index], change);
+        show_anew(self.account, self.held, self.shown, &[index], change);
     }
 }
 
@@ -321,37 +312,24 @@ fn may_clear_inputs(row: &Row) -> bool {
     has_none && !row.message.is_protected
 }
 
-/// The sum over what is shown and not kept.
-fn gone(shown: &[u32], kept: &[u32], loss: impl Fn(u32) -> f64) -> f64 {
-    let mut kept = kept.to_vec();
-    kept.sort_unstable();
-    let gone = shown.iter().filter(|number| kept.binary_search(number).is_err());
-    gone.map(|&number| loss(number)).sum()
-}
-
-/// Changes how some messages are sent, and keeps the ledger of what the context shows in step.
+/// Changes how some messages are sent, and keeps the index of what the context shows in step.
 pub fn show_anew(
     account: &mut Account,
     held: &[Held],
-    ledger: &mut Ledger,
-    lines: &mut Lines,
+    index: &mut Shown,
     changed: &[usize],
     change: impl FnOnce(&mut Account),
 ) {
-    let of = |account: &Account, index: usize| -> (Vec<u32>, Vec<u32>) {
-        let row = account.row(index).zip(held.get(index));
-        row.map(|(row, held)| (held.shown(row).to_vec(), held.shown_lines(row).to_vec())).unwrap_or_default()
+    let of = |account: &Account, at: usize| -> Vec<u32> {
+        let row = account.row(at).zip(held.get(at));
+        row.map(|(row, held)| held.shown(row).to_vec()).unwrap_or_default()
     };
-    for &index in changed {
-        let (numbers, hidden) = of(account, index);
-        ledger.hide(&numbers);
-        lines.hide(&hidden);
+    for &at in changed {
+        index.hide(&of(account, at));
     }
     change(account);
-    for &index in changed {
-        let (numbers, shown) = of(account, index);
-        ledger.show(&numbers);
-        lines.show(&shown);
+    for &at in changed {
+        index.show(&of(account, at));
     }
 }
 

@@ -1,16 +1,15 @@
 //! Chooses the lines of an old tool result that are worth their tokens: the rest is cut, word for word and in order.
 //!
 //! An edit quotes lines that stand together and is blind when one of them is gone, so a paragraph stays whole where that
-//! pays, and else only for its best lines. Lines overlap in what they show, so the best for their tokens choose first and
-//! the others count only what is new in them. A gap costs a marker: short gaps are not worth one, nor are lone lines
-//! between two.
+//! pays, and else only its lines with names that are worth it. Lines overlap in the names they show, so the best for their tokens
+//! choose first and the others count only what is new in them. A gap costs a marker: gaps of less are not worth one, nor are
+//! lone lines between two.
 
 use std::ops::Range;
 
 use super::held::Held;
-use super::ledger::Ledger;
-use super::lines::Lines;
-use super::weights::{LONE_LINE_SHARE, PARAGRAPH_ROWS, SHORT_GAP};
+use super::shown::Shown;
+use super::weights::PARAGRAPH_ROWS;
 use crate::context::account::{Form, Row as Sent};
 use crate::context::plan::{Keep, KeptLines};
 use crate::context::traits::lines::Layout;
@@ -26,22 +25,13 @@ struct Row {
 
 /// Chooses what stays of a result where a token is worth `price`; `None` if nothing goes.
 #[must_use]
-pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f64) -> Option<KeptLines> {
+pub fn choose(sent: &Sent, held: &Held, shown: &Shown, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
-    let whole = layout.rows().len() as u32;
     let standing = match (sent.form(), &sent.kept_lines) {
         (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
-        _ => std::iter::once(0..whole).collect(),
+        _ => std::iter::once(0..layout.rows().len() as u32).collect(),
     };
-    let identifier_worth: Vec<f64> = held.numbers.iter().map(|&number| ledger.loss(number, 1)).collect();
-    let line_worth: Vec<f64> = held.lines.iter().map(|&number| lines.loss(number, 1)).collect();
-    let worth = Worth { identifiers: &identifier_worth, lines: &line_worth };
-    let causes = Causes { held, ledger, lines };
-    let mut rows: Vec<Row> = standing
-        .iter()
-        .cloned()
-        .flatten()
-        .map(|at| at as usize)
+    let mut rows: Vec<Row> = (standing.into_iter().flatten().map(|at| at as usize))
         .map(|at| Row {
             at,
             tokens: layout.rows().get(at).map_or(0.0, |row| f64::from(row.tokens)),
@@ -49,12 +39,14 @@ pub fn choose(sent: &Sent, held: &Held, ledger: &Ledger, lines: &Lines, price: f
             is_kept: false,
         })
         .collect();
-    Choice { layout, worth: &worth, price, is_covered: vec![false; identifier_worth.len()] }.run(&mut rows);
+    let worth: Vec<f64> = held.numbers.iter().map(|&number| shown.loss(number, 1)).collect();
+    let text = Text { layout, names: sent.message.traits.identifiers.len(), worth: &worth, price };
+    Choice { text, is_covered: vec![false; text.names] }.run(&mut rows);
     mend(&mut rows, layout, price);
     if rows.iter().all(|row| row.is_kept) {
         return None;
     }
-    Some(finish(sent, &causes, layout, &rows, &worth))
+    Some(finish(sent, held, shown, text, &rows))
 }
 
 /// The cut that leaves nothing of a result but its marker line; `None` where it cannot be cut by line.
@@ -66,27 +58,38 @@ pub fn marker_alone(sent: &Sent) -> Option<KeptLines> {
         keeps: Box::default(),
         rows: Box::default(),
         numbers: Box::default(),
-        lines: Box::default(),
     })
 }
 
-/// What the things a message shows are worth, by their positions in it; nothing where others show them too.
-struct Worth<'a> {
-    identifiers: &'a [f64],
-    lines: &'a [f64],
+/// A text and what its message shows, by place: names first, then lines.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    layout: &'a Layout,
+    /// Number of names that the message shows.
+    names: usize,
+    /// The worth of each place; nothing where others show the same.
+    worth: &'a [f64],
+    price: f64,
 }
 
-impl Worth<'_> {
-    /// The worth of the identifiers of a row, those that do not count left out.
-    fn of_identifiers(&self, layout: &Layout, at: usize, counts: impl Fn(usize) -> bool) -> f64 {
-        let places = layout.identifiers(at).iter().map(|&place| place as usize);
-        places.filter(|&place| counts(place)).filter_map(|place| self.identifiers.get(place)).sum()
+impl<'a> Text<'a> {
+    /// The places of the names in a row.
+    fn names_of(self, at: usize) -> impl Iterator<Item = usize> + 'a {
+        self.layout.identifiers(at).iter().map(|&place| place as usize)
     }
 
-    /// The worth of a row to edits.
-    fn of_line(&self, layout: &Layout, at: usize) -> f64 {
-        let line = layout.rows().get(at).and_then(|row| self.lines.get(row.line? as usize));
-        line.copied().unwrap_or(0.0)
+    /// The place of a row as a line.
+    fn line_of(self, at: usize) -> Option<usize> {
+        Some(self.names + self.layout.rows().get(at)?.line? as usize)
+    }
+
+    fn worth_of(self, places: impl IntoIterator<Item = usize>) -> f64 {
+        places.into_iter().filter_map(|place| self.worth.get(place)).sum()
+    }
+
+    fn is_blank(self, row: &Row) -> bool {
+        let has_line = self.line_of(row.at).is_some();
+        !has_line && row.tokens <= 2.0 && self.layout.identifiers(row.at).is_empty()
     }
 }
 
@@ -94,7 +97,7 @@ impl Worth<'_> {
 struct Pick {
     /// Their positions in it, with what each adds.
     rows: Vec<(usize, f64)>,
-    /// Identifiers that nothing kept before shows.
+    /// Names that nothing kept before shows.
     covers: Vec<usize>,
     /// Their worth beyond their tokens.
     net: f64,
@@ -102,10 +105,8 @@ struct Pick {
 
 /// The choice of rows, the paragraphs that are worth most for their tokens first.
 struct Choice<'a> {
-    layout: &'a Layout,
-    worth: &'a Worth<'a>,
-    price: f64,
-    /// Identifiers that are shown by what is kept so far.
+    text: Text<'a>,
+    /// Names that are shown by what is kept so far.
     is_covered: Vec<bool>,
 }
 
@@ -116,7 +117,7 @@ impl Choice<'_> {
             let Some(of) = rows.get(paragraph.clone()) else { continue };
             let tokens: f64 = of.iter().map(|row| row.tokens).sum();
             let whole = self.whole(of);
-            paragraphs.push(((whole.net + self.price * tokens) / tokens.max(1.0), paragraph));
+            paragraphs.push(((whole.net + self.text.price * tokens) / tokens.max(1.0), paragraph));
         }
         paragraphs.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.start.cmp(&second.start)));
         for (_, paragraph) in paragraphs {
@@ -133,16 +134,13 @@ impl Choice<'_> {
 
     /// The runs between blank rows and earlier gaps, in order.
     fn paragraphs(&self, rows: &[Row]) -> Vec<Range<usize>> {
-        let is_blank = |row: &Row| {
-            let line = self.layout.rows().get(row.at).and_then(|row| row.line);
-            line.is_none() && row.tokens <= 2.0 && self.layout.identifiers(row.at).is_empty()
-        };
         let mut paragraphs = Vec::new();
         let mut start = 0;
         for (i, row) in rows.iter().enumerate() {
             let len = i + 1 - start;
             let goes_on = rows.get(i + 1).is_some_and(|next| next.at == row.at + 1);
-            let is_full = len >= PARAGRAPH_ROWS.end || (len >= PARAGRAPH_ROWS.start && is_blank(row));
+            let is_full =
+                len >= PARAGRAPH_ROWS.end || (len >= PARAGRAPH_ROWS.start && self.text.is_blank(row));
             if !goes_on || is_full {
                 paragraphs.push(start..i + 1);
                 start = i + 1;
@@ -151,47 +149,42 @@ impl Choice<'_> {
         paragraphs
     }
 
-    /// All rows of a paragraph.
+    /// All rows of a paragraph: its lines serve an edit together.
     fn whole(&mut self, rows: &[Row]) -> Pick {
-        self.pick(rows, 0..rows.len(), 1.0, |_, _| true)
+        let text = self.text;
+        self.pick(rows, 0..rows.len(), |row| text.worth_of(text.line_of(row.at)), |_, _| true)
     }
 
-    /// Those that are worth their tokens by themselves.
+    /// Those whose names are worth their tokens.
     fn best(&mut self, rows: &[Row]) -> Pick {
-        let mut order: Vec<(f64, usize)> = Vec::with_capacity(rows.len());
-        for (i, row) in rows.iter().enumerate() {
-            let names = self.worth.of_identifiers(self.layout, row.at, |place| self.is_new(place));
-            let value = names + LONE_LINE_SHARE * self.worth.of_line(self.layout, row.at);
-            if value > 0.0 {
-                order.push((value / row.tokens.max(1.0), i));
-            }
-        }
+        let text = self.text;
+        let value = |row: &Row| text.worth_of(text.names_of(row.at).filter(|&place| self.is_new(place)));
+        let mut order: Vec<(f64, usize)> =
+            rows.iter().enumerate().map(|(i, row)| (value(row) / row.tokens.max(1.0), i)).collect();
+        order.retain(|(value, _)| *value > 0.0);
         order.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
-        let price = self.price;
-        let is_worth_it = |row: &Row, value: f64| value >= price * row.tokens;
-        self.pick(rows, order.into_iter().map(|(_, i)| i), LONE_LINE_SHARE, is_worth_it)
+        let is_worth_it = |row: &Row, value: f64| value >= text.price * row.tokens;
+        self.pick(rows, order.into_iter().map(|(_, i)| i), |_| 0.0, is_worth_it)
     }
 
-    /// Takes rows in this order, as they pass; each counts only what none before it shows.
+    /// Takes rows in this order, as they pass by their worth: what names they show that none before them does, and what else.
     fn pick(
         &mut self,
         rows: &[Row],
         order: impl Iterator<Item = usize>,
-        line_share: f64,
+        beside_names: impl Fn(&Row) -> f64,
         passes: impl Fn(&Row, f64) -> bool,
     ) -> Pick {
         let mut pick = Pick { rows: Vec::new(), covers: Vec::new(), net: 0.0 };
         for i in order {
             let Some(row) = rows.get(i) else { continue };
-            let names = self.worth.of_identifiers(self.layout, row.at, |place| self.is_new(place));
-            let value = names + line_share * self.worth.of_line(self.layout, row.at);
+            let new: Vec<usize> = self.text.names_of(row.at).filter(|&place| self.is_new(place)).collect();
+            let value = self.text.worth_of(new.iter().copied()) + beside_names(row);
             if !passes(row, value) {
                 continue;
             }
             pick.rows.push((i, value));
-            pick.net += value - self.price * row.tokens;
-            let places = self.layout.identifiers(row.at).iter().map(|&place| place as usize);
-            let new: Vec<usize> = places.filter(|&place| self.is_new(place)).collect();
+            pick.net += value - self.text.price * row.tokens;
             self.cover(&new, true);
             pick.covers.extend(new);
         }
@@ -215,104 +208,63 @@ impl Choice<'_> {
 /// Fills gaps that save less than their marker costs, and lets go of lone lines worth less than one more marker.
 fn mend(rows: &mut [Row], layout: &Layout, price: f64) {
     let marker = f64::from(layout.sizes().gap);
-    let runs = |rows: &[Row]| -> Vec<Range<usize>> {
-        let mut start = 0;
-        let chunks = rows.chunk_by(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at);
-        chunks
-            .map(|chunk| {
-                start += chunk.len();
-                start - chunk.len()..start
-            })
-            .collect()
-    };
-    for run in runs(rows) {
-        let Some(run) = rows.get_mut(run) else { continue };
-        let net: f64 = run.iter().map(|row| row.value - price * row.tokens).sum();
-        if run.first().is_some_and(|row| row.is_kept) && net < price * marker {
-            set_kept(run, false);
-        }
-    }
-    for run in runs(rows) {
-        let Some(run) = rows.get_mut(run) else { continue };
-        let tokens: f64 = run.iter().map(|row| row.tokens).sum();
-        if tokens <= marker * SHORT_GAP {
-            set_kept(run, true);
-        }
-    }
-}
-
-fn set_kept(run: &mut [Row], is_kept: bool) {
-    for row in run {
-        row.is_kept = is_kept;
-    }
-}
-
-/// The source of a line's worth.
-struct Causes<'a> {
-    held: &'a Held,
-    ledger: &'a Ledger,
-    lines: &'a Lines,
-}
-
-impl Causes<'_> {
-    /// The source of most of the worth of these lines.
-    fn of(&self, layout: &Layout, run: Range<u32>, worth: &Worth<'_>) -> Keep {
-        let mut sums =
-            [(0.0, Keep::OwnLines), (0.0, Keep::FileLines), (0.0, Keep::UsedNames), (0.0, Keep::NewNames)];
-        let mut add = |keep: Keep, value: f64| {
-            if let Some((sum, _)) = sums.iter_mut().find(|(_, of)| *of == keep) {
-                *sum += value;
-            }
-        };
-        for at in run.map(|at| at as usize) {
-            for place in layout.identifiers(at).iter().map(|&place| place as usize) {
-                let is_used = self.held.numbers.get(place).is_some_and(|&number| self.ledger.is_used(number));
-                let value = worth.identifiers.get(place).copied().unwrap_or(0.0);
-                add(if is_used { Keep::UsedNames } else { Keep::NewNames }, value);
-            }
-            if let Some(line) = layout.rows().get(at).and_then(|row| row.line) {
-                let is_own =
-                    self.held.lines.get(line as usize).is_some_and(|&number| self.lines.is_own(number));
-                let value = worth.lines.get(line as usize).copied().unwrap_or(0.0);
-                add(if is_own { Keep::OwnLines } else { Keep::FileLines }, value);
+    for is_lone in [true, false] {
+        for run in rows.chunk_by_mut(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at) {
+            let tokens: f64 = run.iter().map(|row| row.tokens).sum();
+            let value: f64 = run.iter().map(|row| row.value).sum();
+            let is_kept = run.first().is_some_and(|row| row.is_kept);
+            let changes = if is_lone {
+                is_kept && value < price * (tokens + marker)
+            } else {
+                !is_kept && tokens <= marker
+            };
+            if changes {
+                for row in run {
+                    row.is_kept = !is_kept;
+                }
             }
         }
-        let most = sums.into_iter().filter(|(sum, _)| *sum > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
-        most.map_or(Keep::ShortGap, |(_, keep)| keep)
     }
 }
 
-fn finish(sent: &Sent, causes: &Causes<'_>, layout: &Layout, rows: &[Row], worth: &Worth<'_>) -> KeptLines {
-    let held = causes.held;
+fn finish(sent: &Sent, held: &Held, shown: &Shown, text: Text<'_>, rows: &[Row]) -> KeptLines {
+    let layout = text.layout;
     let mut kept: Vec<Range<u32>> = Vec::new();
-    let mut places: Vec<u32> = Vec::new();
-    let mut lines: Vec<u32> = Vec::new();
+    let mut numbers: Vec<u32> = Vec::new();
+    let mut keeps: Vec<Keep> = Vec::new();
     let mut tokens = 0;
-    for row in rows.iter().filter(|row| row.is_kept) {
-        let at = row.at as u32;
-        match kept.last_mut() {
-            Some(last) if last.end == at => last.end = at + 1,
-            _ => kept.push(at..at + 1),
-        }
-        places.extend_from_slice(layout.identifiers(row.at));
-        if let Some(row) = layout.rows().get(row.at) {
-            tokens += row.tokens as usize;
-            lines.extend(row.line.and_then(|line| held.lines.get(line as usize)));
-        }
+    for run in rows.chunk_by(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at) {
+        let (Some(first), Some(last)) = (run.first().filter(|row| row.is_kept), run.last()) else { continue };
+        kept.push(first.at as u32..last.at as u32 + 1);
+        let places = run.iter().flat_map(|row| text.names_of(row.at).chain(text.line_of(row.at)));
+        let of_places = places.filter_map(|place| Some((*held.numbers.get(place)?, *text.worth.get(place)?)));
+        let worths: Vec<(u32, f64)> = of_places.collect();
+        keeps.push(cause_of(shown, &worths));
+        numbers.extend(worths.into_iter().map(|(number, _)| number));
+        let tokens_of = run.iter().filter_map(|row| layout.rows().get(row.at));
+        tokens += tokens_of.map(|row| row.tokens as usize).sum::<usize>();
     }
-    places.sort_unstable();
-    places.dedup();
-    lines.sort_unstable();
-    lines.dedup();
-    let numbers = places.iter().filter_map(|&place| held.numbers.get(place as usize)).copied().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
     let tokens = layout.tokens_of(tokens) + marker_tokens(layout, &kept);
     KeptLines {
         tokens: (beside(sent, layout) + tokens) as u32,
-        keeps: kept.iter().map(|run| causes.of(layout, run.clone(), worth)).collect(),
+        keeps: keeps.into(),
         rows: kept.into(),
-        numbers,
-        lines: lines.into(),
+        numbers: numbers.into(),
     }
+}
+
+/// The cause of most of the worth of what a run of lines shows, by number.
+fn cause_of(shown: &Shown, worths: &[(u32, f64)]) -> Keep {
+    let sum_of = |keep: Keep| -> f64 {
+        let of_keep = worths.iter().filter(|(number, _)| shown.cause(*number) == Some(keep));
+        of_keep.map(|(_, worth)| worth).sum()
+    };
+    let sums =
+        [Keep::OwnLines, Keep::FileLines, Keep::UsedNames, Keep::NewNames].map(|keep| (sum_of(keep), keep));
+    let most = sums.into_iter().filter(|(sum, _)| *sum > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    most.map_or(Keep::ShortGap, |(_, keep)| keep)
 }
 
 /// Tokens of what a message shows beside its text.
@@ -322,13 +274,9 @@ fn beside(sent: &Sent, layout: &Layout) -> usize {
 
 /// Tokens of the markers around these lines.
 fn marker_tokens(layout: &Layout, kept: &[Range<u32>]) -> usize {
-    let mut gaps = 0;
-    let mut end = 0;
-    for run in kept {
-        gaps += usize::from(run.start > end);
-        end = run.end;
-    }
-    gaps += usize::from((end as usize) < layout.rows().len());
+    let starts = kept.iter().map(|run| run.start).chain([layout.rows().len() as u32]);
+    let ends = std::iter::once(0).chain(kept.iter().map(|run| run.end));
+    let gaps = ends.zip(starts).filter(|(end, start)| end < start).count();
     gaps * layout.sizes().gap as usize + usize::from(gaps > 0) * layout.sizes().once as usize
 }
 
@@ -356,8 +304,8 @@ mod tests {
         let mut rows: Vec<Row> = (layout.rows().iter().enumerate())
             .map(|(at, row)| Row { at, tokens: f64::from(row.tokens), value: 0.0, is_kept: false })
             .collect();
-        let worth = Worth { identifiers: &[], lines: &worth };
-        Choice { layout: &layout, worth: &worth, price, is_covered: Vec::new() }.run(&mut rows);
+        let text = Text { layout: &layout, names: 0, worth: &worth, price };
+        Choice { text, is_covered: Vec::new() }.run(&mut rows);
         rows.iter().map(|row| row.is_kept).collect()
     }
 
@@ -379,13 +327,6 @@ mod tests {
         assert_eq!(kept[..13], [true; 13], "an edit of it would be blind without any");
         assert_eq!(kept[13..], [false; 13], "two lines alone serve no edit");
         assert!(kept.len() == 26);
-    }
-
-    #[test]
-    fn a_lone_line_stays_where_it_is_worth_its_tokens_by_itself() {
-        let kept = kept(&paragraph("cheap"), |row| if row.contains("_03") { 4.0 } else { 0.0 }, 1.0);
-        assert_eq!(kept.iter().filter(|kept| **kept).count(), 1);
-        assert!(kept[3]);
     }
 
     proptest! {

@@ -1,30 +1,25 @@
-//! Counts which lines of files the context still shows, and what would be lost with the last copy of one.
+//! The lines of the index: whose file each stands in and whether it still does, told by the calls that read and change files,
+//! and what would be lost with the last copy of one.
 //!
-//! A line is known by its hash alone, wherever it stands: in a result, in a patch, in what a call writes. Whose file it
-//! is and whether it still stands there is told by the calls that read and change files.
+//! A line is known by its hash alone, wherever it stands: in a result, in a patch, in what a call writes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::files::Files;
-use super::ledger::Speaker;
+use super::shown::{Shown, Speaker};
 use super::value::{CopyHistory, LineHistory, copy_worth, line_worth};
-use super::weights::{CALLS_BEFORE_EDITS, FAR, Origin, TELLING_LINE, USUAL_EDITS, USUAL_LINES};
+use super::weights::{FAR, Origin, TELLING_LINE, USUAL_EDITS, USUAL_LINES};
 use crate::context::traits::lines::Line;
 use crate::context::traits::target::{Change, File};
 
-/// Numbers of lines; dense from 0, in no order.
-pub type LineNumbers = Arc<[u32]>;
-
-/// All lines seen so far, and the files they belong to.
+/// The work so far: the files, and what the session tells of how its agent edits and copies.
 #[derive(Clone, Debug, Default)]
-pub struct Lines {
-    numbers: Arc<HashMap<Line, u32>>,
-    rows: Vec<ShownLine>,
+pub struct Work {
     files: Arc<Files>,
-    calls: u32,
     edits: Edits,
     copies: Copies,
+    /// Calls so far.
+    pub(super) calls: u32,
 }
 
 /// Lines that the model showed, and how many of them it had from memory.
@@ -43,98 +38,44 @@ struct Edits {
     from_memory: u32,
 }
 
+/// A line of the index.
 #[derive(Clone, Copy, Debug)]
-struct ShownLine {
-    /// Messages in the context that show it.
-    holders: u32,
+pub struct ShownLine {
     /// The file it was last seen in.
     file: Option<u32>,
     /// The call that showed or wrote it there.
     last_seen: u32,
-    /// True if the model wrote it itself.
-    is_own: bool,
     /// Lines that were shown or written along with it, itself among them.
     company: u32,
     /// About how many UTF-16 code units it has.
     units: u16,
-    /// The first to show it; `None` before, and once an edit replaced it: no answer copies it then.
-    speaker: Option<Speaker>,
-    /// The call after which it was last shown.
-    last_shown: u32,
     /// Answers that showed it after another message had, or once more.
     copies: u16,
+    /// The first to show it; `None` before, and once an edit replaced it: no answer copies it then.
+    speaker: Option<Speaker>,
+    /// True if the model wrote it itself.
+    pub(super) is_own: bool,
 }
 
-impl Lines {
-    /// Starts the next call: everything known grows older by one.
-    pub fn tick(&mut self) {
-        self.calls += 1;
-    }
-
-    /// The numbers of these lines, in their order; new ones are entered.
-    pub fn number(&mut self, lines: &[Line]) -> LineNumbers {
-        let known = Arc::make_mut(&mut self.numbers);
-        let numbers = lines.iter().map(|&line| {
-            let next = self.rows.len() as u32;
-            let number = *known.entry(line).or_insert(next);
-            if number == next {
-                self.rows.push(ShownLine::new(line));
-            }
-            number
-        });
-        numbers.collect()
-    }
-
-    /// A message no longer shows these.
-    pub fn hide(&mut self, numbers: &[u32]) {
-        for &number in numbers {
-            let Some(row) = self.rows.get_mut(number as usize) else { continue };
-            row.holders = row.holders.saturating_sub(1);
-        }
-    }
-
-    /// A new message shows these.
-    pub fn enter(&mut self, numbers: &[u32], speaker: Speaker) {
-        let calls = self.calls;
-        for &number in numbers {
-            let Some(row) = self.rows.get_mut(number as usize) else { continue };
-            if speaker == Speaker::Assistant && row.units >= TELLING_LINE {
-                self.copies.lines += 1;
-                if row.speaker.is_some() {
-                    row.copies = row.copies.saturating_add(1);
-                    self.copies.from_memory += u32::from(row.last_shown + FAR <= calls);
-                }
-            }
-            row.speaker.get_or_insert(speaker);
-            row.last_shown = calls;
-            row.holders += 1;
-        }
-    }
-
-    /// A message shows these.
-    pub fn show(&mut self, numbers: &[u32]) {
-        for &number in numbers {
-            let Some(row) = self.rows.get_mut(number as usize) else { continue };
-            row.holders += 1;
-        }
-    }
-
-    /// A call on `files` came back with a result that shows `shown`: what it read stands in its file now, and so does
-    /// what it wrote; what it replaced stands there no more.
-    pub fn learn(&mut self, files: &[File], shown: &[u32]) {
+impl Shown {
+    /// A call on `files` came back with a result that shows `numbers`: the lines it read stand in its file now, and so do
+    /// those it wrote; those it replaced stand there no more.
+    pub fn learn(&mut self, files: &[File], numbers: &[u32]) {
         let mut target = None;
         self.note_edit(files);
         for file in files {
-            let id = Arc::make_mut(&mut self.files).number(&file.path);
+            let id = Arc::make_mut(&mut self.work.files).number(&file.path);
             target.get_or_insert(id);
             if let Some(change) = &file.change {
                 self.change(id, change);
             }
         }
-        let Some(id) = target else { return };
-        Arc::make_mut(&mut self.files).touch(id, self.calls);
-        for &number in shown {
-            self.place(number, Place { file: id, is_own: false, company: shown.len() as u32 });
+        let Some(file) = target else { return };
+        let calls = self.calls();
+        Arc::make_mut(&mut self.work.files).touch(file, calls);
+        let company = numbers.iter().filter(|&&number| self.line(number).is_some()).count() as u32;
+        for &number in numbers {
+            self.place(number, Place { file, is_own: false, company });
         }
     }
 
@@ -142,99 +83,85 @@ impl Lines {
     fn note_edit(&mut self, files: &[File]) {
         let changes =
             || files.iter().filter_map(|file| file.change.as_ref()).filter(|change| !change.is_empty());
-        if changes().next().is_none() || self.edits.calls.last() == Some(&self.calls) {
+        let calls = self.calls();
+        if changes().next().is_none() || self.work.edits.calls.last() == Some(&calls) {
             return;
         }
         let is_far = |line: &Line| {
-            let row = self.numbers.get(line).and_then(|&number| self.rows.get(number as usize));
-            row.is_some_and(|row| row.file.is_some() && row.last_seen + FAR <= self.calls)
+            let line = self.number_of(*line).and_then(|number| self.line(number));
+            line.is_some_and(|line| line.file.is_some() && line.last_seen + FAR <= calls)
         };
-        self.edits.from_memory += u32::from(changes().flat_map(|change| &change.old).any(is_far));
-        self.edits.calls.push(self.calls);
+        let is_from_memory = changes().flat_map(|change| &change.old).any(is_far);
+        self.work.edits.from_memory += u32::from(is_from_memory);
+        self.work.edits.calls.push(calls);
     }
 
-    fn change(&mut self, id: u32, change: &Change) {
+    fn change(&mut self, file: u32, change: &Change) {
         if let Some(to) = &change.moved_to {
-            Arc::make_mut(&mut self.files).enter(to, id);
+            Arc::make_mut(&mut self.work.files).enter(to, file);
         }
         if change.is_empty() {
             return;
         }
         for line in &change.old {
-            if let Some(row) = self.numbers.get(line).and_then(|&number| self.rows.get_mut(number as usize)) {
-                Arc::make_mut(&mut self.files).move_line(row.file.take(), None);
-                row.speaker = None;
+            if let Some((line, work)) = self.number_of(*line).and_then(|number| self.line_and_work(number)) {
+                Arc::make_mut(&mut work.files).move_line(line.file.take(), None);
+                line.speaker = None;
             }
         }
-        let place = Place { file: id, is_own: true, company: change.new.len() as u32 };
+        let place = Place { file, is_own: true, company: change.new.len() as u32 };
         for line in &change.new {
-            if let Some(&number) = self.numbers.get(line) {
+            if let Some(number) = self.number_of(*line) {
                 self.place(number, place);
             }
         }
     }
 
     fn place(&mut self, number: u32, Place { file, is_own, company }: Place) {
-        let Some(row) = self.rows.get_mut(number as usize) else { return };
-        if row.file != Some(file) {
-            Arc::make_mut(&mut self.files).move_line(row.file.replace(file), Some(file));
+        let Some((line, work)) = self.line_and_work(number) else { return };
+        if line.file != Some(file) {
+            Arc::make_mut(&mut work.files).move_line(line.file.replace(file), Some(file));
         }
-        row.last_seen = self.calls;
-        row.is_own |= is_own;
-        row.company = company;
-    }
-
-    /// True if the model wrote it itself.
-    #[must_use]
-    pub fn is_own(&self, number: u32) -> bool {
-        self.rows.get(number as usize).is_some_and(|row| row.is_own)
-    }
-
-    /// Expected loss if a message no longer showed `number`: nothing where another one does.
-    #[must_use]
-    pub fn loss(&self, number: u32, holders_gone: u32) -> f64 {
-        let Some(row) = self.rows.get(number as usize) else { return 0.0 };
-        if row.holders > holders_gone {
-            return 0.0;
-        }
-        let history = CopyHistory {
-            units: row.units,
-            copies: row.copies,
-            calls_since_shown: self.calls.saturating_sub(row.last_shown),
-            from_memory: self.copies.share_from_memory(),
-        };
-        let copied = row.origin().map_or(0.0, |origin| copy_worth(origin, history));
-        let Some(file) = row.file.and_then(|file| self.files.row(file)) else { return copied };
-        copied
-            + self.edits_expected()
-                * line_worth(LineHistory {
-                    file_lines: file.lines,
-                    company: row.company,
-                    calls_since_seen: self.calls.saturating_sub(row.last_seen),
-                    calls_since_edit: self.edits.since_first_after(row.last_seen, self.calls),
-                    from_memory: self.edits.share_from_memory(),
-                    calls_since_touched: self.calls.saturating_sub(file.last_touch),
-                    is_own: row.is_own,
-                })
-    }
-
-    /// The chance of edits where there were none yet: after so many calls without one, the next is less so with each.
-    fn edits_expected(&self) -> f64 {
-        let calls = self.calls.max(CALLS_BEFORE_EDITS);
-        if self.edits.calls.is_empty() { f64::from(CALLS_BEFORE_EDITS) / f64::from(calls) } else { 1.0 }
-    }
-
-    /// Expected loss with all the messages that show `numbers`: ascending, once for each message.
-    #[must_use]
-    pub fn loss_of_all(&self, numbers: &[u32]) -> f64 {
-        let runs = numbers.chunk_by(|a, b| a == b);
-        runs.filter_map(|run| Some(self.loss(*run.first()?, run.len() as u32))).sum()
+        line.last_seen = work.calls;
+        line.is_own |= is_own;
+        line.company = company;
     }
 }
 
-impl Copies {
-    fn share_from_memory(self) -> f64 {
-        USUAL_LINES.share_of(self.from_memory, self.lines as usize)
+impl Work {
+    /// A new message shows a line that was last shown after the call `last_shown`.
+    pub fn enter(&mut self, line: &mut ShownLine, speaker: Speaker, last_shown: u32) {
+        if speaker == Speaker::Assistant && line.units >= TELLING_LINE {
+            self.copies.lines += 1;
+            if line.speaker.is_some() {
+                line.copies = line.copies.saturating_add(1);
+                self.copies.from_memory += u32::from(last_shown + FAR <= self.calls);
+            }
+        }
+        line.speaker.get_or_insert(speaker);
+    }
+
+    /// Expected loss with the last copy of a line.
+    #[must_use]
+    pub fn worth(&self, line: &ShownLine, calls_since_shown: u32) -> f64 {
+        let history = CopyHistory {
+            units: line.units,
+            copies: line.copies,
+            calls_since_shown,
+            from_memory: USUAL_LINES.share_of(self.copies.from_memory, self.copies.lines as usize),
+        };
+        let copied = line.origin().map_or(0.0, |origin| copy_worth(origin, history));
+        let Some(file) = line.file.and_then(|file| self.files.row(file)) else { return copied };
+        copied
+            + line_worth(LineHistory {
+                file_lines: file.lines,
+                company: line.company,
+                calls_since_seen: self.calls.saturating_sub(line.last_seen),
+                calls_since_edit: self.edits.since_first_after(line.last_seen, self.calls),
+                from_memory: USUAL_EDITS.share_of(self.edits.from_memory, self.edits.calls.len()),
+                calls_since_touched: self.calls.saturating_sub(file.last_touch),
+                is_own: line.is_own,
+            })
     }
 }
 
@@ -244,25 +171,13 @@ impl Edits {
         let first = self.calls.partition_point(|&call| call <= seen);
         self.calls.get(first).map_or(0, |&call| now.saturating_sub(call))
     }
-
-    fn share_from_memory(&self) -> f64 {
-        USUAL_EDITS.share_of(self.from_memory, self.calls.len())
-    }
 }
 
 impl ShownLine {
-    fn new(line: Line) -> Self {
-        Self {
-            holders: 0,
-            file: None,
-            last_seen: 0,
-            is_own: false,
-            company: 0,
-            units: line.units() as u16,
-            speaker: None,
-            last_shown: 0,
-            copies: 0,
-        }
+    /// One that nobody showed yet.
+    pub fn new(line: Line) -> Self {
+        let units = line.units() as u16;
+        Self { file: None, last_seen: 0, company: 0, units, copies: 0, speaker: None, is_own: false }
     }
 
     fn origin(&self) -> Option<Origin> {
@@ -287,6 +202,7 @@ struct Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::schedule::shown::Numbers;
     use crate::context::traits::paths::Path;
 
     fn line(text: &str) -> Line {
@@ -294,7 +210,7 @@ mod tests {
     }
 
     fn file(path: &str, change: Option<Change>) -> File {
-        File { path: Path::of(path, None).expect("names a file"), is_whole: true, change }
+        File { path: Path::of(path, None).expect("names a file"), change }
     }
 
     fn edit(old: &[Line], new: &[Line]) -> Change {
@@ -302,8 +218,8 @@ mod tests {
     }
 
     /// A message that shows these lines, of a call on this file.
-    fn enter(lines: &mut Lines, shown: &[Line], file: File) -> LineNumbers {
-        let numbers = lines.number(shown);
+    fn enter(lines: &mut Shown, shown: &[Line], file: File) -> Numbers {
+        let numbers = lines.number(&[], shown, 0);
         lines.show(&numbers);
         lines.learn(&[file], &numbers);
         lines.tick();
@@ -312,7 +228,7 @@ mod tests {
 
     #[test]
     fn only_the_last_copy_of_a_line_loses_it() {
-        let mut lines = Lines::default();
+        let mut lines = Shown::default();
         let both = [line("let first = 1;"), line("let second = 2;")];
         let read = enter(&mut lines, &both, file("a.rs", None));
         let again = enter(&mut lines, &both[..1], file("a.rs", None));
@@ -323,10 +239,10 @@ mod tests {
 
     #[test]
     fn an_edit_makes_stale_only_the_lines_it_replaces() {
-        let mut lines = Lines::default();
+        let mut lines = Shown::default();
         let [gone, stays, comes] = ["let first = 1;", "let second = 2;", "let third = 3;"].map(line);
         let read = enter(&mut lines, &[gone, stays], file("./src/a.rs", None));
-        let written = lines.number(&[gone, comes]);
+        let written = lines.number(&[], &[gone, comes], 0);
         lines.show(&written);
         lines.learn(&[file("/home/me/src/a.rs", Some(edit(&[gone], &[comes])))], &[]);
         assert!(lines.loss(read[0], 2).abs() < 1e-12, "no edit can quote it any more");
@@ -338,13 +254,13 @@ mod tests {
     fn a_line_is_worth_more_in_a_small_file_and_among_few_that_were_written() {
         let many: Vec<Line> = (0..200).map(|i| line(&format!("let number{i:03} = {i};"))).collect();
         let read = |count: usize| {
-            let mut lines = Lines::default();
+            let mut lines = Shown::default();
             let numbers = enter(&mut lines, &many[..count], file("a.rs", None));
             lines.loss(numbers[0], 1)
         };
         let written = |count: usize| {
-            let mut lines = Lines::default();
-            let numbers = lines.number(&many[..count]);
+            let mut lines = Shown::default();
+            let numbers = lines.number(&[], &many[..count], 0);
             lines.show(&numbers);
             lines.learn(&[file("a.rs", Some(edit(&[], &many[..count])))], &[]);
             lines.loss(numbers[0], 1)
@@ -353,27 +269,9 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_nothing_is_edited_the_less_lines_are_worth() {
-        let read = [line("let first = 1;")];
-        let after = |calls: u32, is_edited: bool| {
-            let mut lines = Lines::default();
-            if is_edited {
-                lines.learn(&[file("b.rs", Some(edit(&[], &[line("let second = 2;")])))], &[]);
-            }
-            for _ in 0..calls {
-                lines.tick();
-            }
-            let numbers = enter(&mut lines, &read, file("a.rs", None));
-            lines.loss(numbers[0], 1)
-        };
-        assert!(after(CALLS_BEFORE_EDITS - 1, false) >= after(CALLS_BEFORE_EDITS - 1, true));
-        assert!(after(2 * CALLS_BEFORE_EDITS, false) < 0.7 * after(2 * CALLS_BEFORE_EDITS, true));
-    }
-
-    #[test]
     fn what_was_read_ages_from_the_first_edit_after_it() {
         let [read, new] = ["let first = 1;", "let second = 2;"].map(line);
-        let mut lines = Lines::default();
+        let mut lines = Shown::default();
         let numbers = enter(&mut lines, &[read], file("a.rs", None));
         let mut after = |calls: u32, change: Option<Change>| {
             for _ in 0..calls {
@@ -392,7 +290,7 @@ mod tests {
     fn an_agent_that_edits_from_memory_needs_what_it_read() {
         let read: Vec<Line> = (0..20).map(|i| line(&format!("let number{i:03} = {i};"))).collect();
         let worth = |calls_between: u32| {
-            let mut lines = Lines::default();
+            let mut lines = Shown::default();
             let numbers = enter(&mut lines, &read, file("a.rs", None));
             for old in &read[1..6] {
                 enter(&mut lines, &[*old], file("a.rs", None));
@@ -409,19 +307,19 @@ mod tests {
     }
 
     /// The part of a line's worth that is copies.
-    fn copies(lines: &Lines, number: u32) -> f64 {
+    fn copies(lines: &Shown, number: u32) -> f64 {
         let mut lines = lines.clone();
-        lines.rows[number as usize].file = None;
+        lines.line_and_work(number).expect("is a line").0.file = None;
         lines.loss(number, 1)
     }
 
     #[test]
     fn lines_that_went_make_their_file_smaller() {
         let many: Vec<Line> = (0..200).map(|i| line(&format!("let number{i:03} = {i};"))).collect();
-        let mut lines = Lines::default();
+        let mut lines = Shown::default();
         let numbers = enter(&mut lines, &many, file("a.rs", None));
-        let size = |lines: &Lines| {
-            (0..).map_while(|number| lines.files.row(number)).map(|row| row.lines).collect::<Vec<_>>()
+        let size = |lines: &Shown| {
+            (0..).map_while(|number| lines.work.files.row(number)).map(|row| row.lines).collect::<Vec<_>>()
         };
         assert_eq!(size(&lines), [200]);
         lines.learn(&[file("a.rs", Some(edit(&many[..50], &many[..10])))], &[]);
@@ -433,7 +331,7 @@ mod tests {
     #[test]
     fn work_on_a_file_makes_all_its_lines_worth_more() {
         let after = |later: &str| {
-            let mut lines = Lines::default();
+            let mut lines = Shown::default();
             let [old, new] = ["let first = 1;", "let second = 2;"].map(line);
             let read = enter(&mut lines, &[old], file("a.rs", None));
             lines.tick();
@@ -449,9 +347,9 @@ mod tests {
 
     #[test]
     fn a_line_of_no_file_is_worth_what_answers_may_copy_of_it() {
-        let mut lines = Lines::default();
+        let mut lines = Shown::default();
         let [said, put_out] = ["some words of a plan", "some line of a log"].map(line);
-        let numbers = lines.number(&[said, put_out]);
+        let numbers = lines.number(&[], &[said, put_out], 0);
         lines.enter(&numbers[..1], Speaker::Assistant);
         lines.enter(&numbers[1..], Speaker::Tool);
         let before = numbers.iter().map(|&number| lines.loss(number, 1)).collect::<Vec<_>>();

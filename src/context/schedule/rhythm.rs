@@ -1,7 +1,5 @@
 //! Expects how long the cache stays warm: from how often it was lost so far, and how long the session has lasted.
 
-use super::weights::YOUNG;
-
 /// A conversation's calls, and how many of them found the cache cold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rhythm {
@@ -22,7 +20,7 @@ impl Rhythm {
     /// were: both together are the mean stretch so far, this session's end counted as one loss.
     #[must_use]
     pub fn expected_calls(&self) -> f64 {
-        f64::from(self.calls).max(YOUNG) / (1.0 + f64::from(self.cold))
+        f64::from(self.calls).max(1.0) / (1.0 + f64::from(self.cold))
     }
 }
 

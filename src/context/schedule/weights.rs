@@ -138,9 +138,6 @@ pub fn used(kind: Kind) -> Forgetting {
 
 // Signs that a session gives of itself.
 
-/// Calls in which an agent may only read before it is taken for one that edits nothing. Of the recorded sessions that edit in
-/// the end, 14 of 109 had not after 40 calls, and 7 of 98 not after 60. With 30 there is one blind edit in seven more.
-pub const CALLS_BEFORE_EDITS: u32 = 45;
 /// Calls after which what was shown is had from memory.
 pub const FAR: u32 = 8;
 /// Before any edit, a quarter of them is taken to be made from memory; that counts as much as so many edits do. Of five pairs the
@@ -150,34 +147,23 @@ pub const USUAL_EDITS: Usual = Usual { share: 0.25, weight: 4.0 };
 pub const USUAL_LINES: Usual = Usual { share: 0.1, weight: 400.0 };
 /// Shorter lines tell nothing: UTF-16 code units.
 pub const TELLING_LINE: u16 = 24;
-/// Share of its worth that something superseded keeps: its newer form shows most of it.
-pub const SUPERSEDED_SHARE: f64 = 0.45;
 
 // One batch.
 
-/// Expected uses each edit must be worth, so that what saves next to nothing is left alone.
-pub const EDIT_WORTH: f64 = 0.005;
 /// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
 /// leave, whatever the economy. Swept from 32 000 to 84 000 on 55 sessions: the least dollars for the same blind
 /// edits at 68 000; lowered with the dearer token of today, so that lines cost what they did.
 pub const LINE_CONTEXT: f64 = 52_000.0;
 /// A cut that keeps more of a result than this is not worth an edit.
 pub const MOST_KEPT: f64 = 0.8;
-/// No batch goes below this share of the economy's size: what is left then is the latest work.
-pub const FLOOR_SHARE: f64 = 0.3;
 /// Of the window, what a batch that must drop user text leaves free: else the next call would drop more of it.
 pub const USER_TEXT_SLACK: f64 = 0.05;
 
 // Cuts by line.
 
-/// Gaps of fewer tokens than this many markers are left open: they save next to nothing and cost the sense around them.
-pub const SHORT_GAP: f64 = 1.8;
 /// Rows of a paragraph: it ends at the first blank one after so many, or at the most. From 4 to 30 and from 40 to
 /// 100 it makes no difference on 103 sessions.
 pub const PARAGRAPH_ROWS: Range<usize> = 8..40;
-/// Share of its worth to edits that a line has where its paragraph does not stay whole. Of 0 and this, this loses less. Choosing
-/// by paragraphs at all spares one blind edit in ten at the same bill.
-pub const LONE_LINE_SHARE: f64 = 0.3;
 
 // Prices, and when to move.
 
@@ -190,17 +176,11 @@ pub const REMOVABLE_SHARE: f64 = 0.3;
 /// A cold cache moves the frontier if at least so many tokens lie above the economy's or the last batch's size, whichever is
 /// less. Swept from 2 000 to 40 000 on 52 recorded sessions: flat up to 8 000, dearer above.
 pub const MIN_COLD_TOKENS: f64 = 6_000.0;
-/// Calls expected of a session that has only begun.
-pub const YOUNG: f64 = 10.0;
-/// After a batch took all there was to take, the next one waits until so many tokens were added.
-pub const MIN_GROWTH: f64 = 6_000.0;
-/// The same past the high water. Sooner a batch finds little to take, and a cache that holds whole requests is written anew for
-/// that. Swept from 6 000 to 28 000 on seven sessions of two agents: faithful 5 % cheaper from 20 000 on, the others level.
-pub const MIN_GROWTH_PAST_HIGH_WATER: f64 = 20_000.0;
+/// After a batch took all there was to take, the next one waits until so many tokens were added: sooner it finds little to take,
+/// and a cache that holds whole requests is written anew for that.
+pub const MIN_GROWTH: f64 = 10_000.0;
 /// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
 pub const REFUSED_GROWTH: f64 = 1.15;
 /// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
 /// and what was sent would change at every call.
 pub const SHRUNK_SHARE: f64 = 0.9;
-/// A batch that left less than this share of the low water is taken to have left that much.
-pub const SETTLED_SHARE: f64 = 0.6;

@@ -1,5 +1,5 @@
-//! The subjects of a message as plain data: the identifiers and lines it shows, what its tool calls act on, and a hash of
-//! its text. Made once, when a message is measured. Nothing here knows of roles or decides.
+//! The subjects of a message as plain data: the identifiers and lines it shows, and what its tool
+//! calls act on. Made once, when a message is measured. Nothing here knows of roles or decides.
 
 pub mod identifiers;
 pub mod lines;
@@ -7,8 +7,6 @@ mod patch;
 pub mod paths;
 mod shell;
 pub mod target;
-
-use xxhash_rust::xxh3::xxh3_64;
 
 use self::identifiers::Identifier;
 use self::lines::{Layout, Line};
@@ -31,8 +29,6 @@ pub struct Traits {
     pub layout: Option<Layout>,
     /// Targets of its tool calls, in the order of the calls.
     pub targets: Box<[Target]>,
-    /// Hash of a tool result's text; 0 for other messages and for texts too short to be worth comparing.
-    pub text: u64,
 }
 
 /// The traits of a message whose calls' long arguments are cleared.
@@ -59,9 +55,4 @@ impl Traits {
         let cleared = self.cleared.as_deref().map_or(0, of_cleared);
         sets + kept + kept_lines + cleared + layout + targets
     }
-}
-
-/// Hash of a text, for finding exact duplicates.
-pub fn hash_of_text(units: &[u16]) -> u64 {
-    xxh3_64(bytemuck::cast_slice(units))
 }

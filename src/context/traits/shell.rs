@@ -10,8 +10,6 @@ pub(super) struct Named {
     pub(super) path: String,
     /// The folder that a `cd` before it led to.
     pub(super) folder: Option<String>,
-    /// True if the command prints all of it.
-    pub(super) is_whole: bool,
     /// The path it moves to.
     pub(super) moved_to: Option<String>,
 }
@@ -30,11 +28,9 @@ pub(super) fn files(command: &str) -> Vec<Named> {
             ["cd", to, ..] => folder = Some(joined(folder.as_deref(), to)),
             ["mv", rest @ ..] | ["git", "mv", rest @ ..] => named.extend(moved(rest, folder.as_deref())),
             [program, rest @ ..] => {
-                let (paths, is_whole) = printed(program, rest);
-                named.extend(paths.into_iter().map(|path| Named {
+                named.extend(printed(program, rest).into_iter().map(|path| Named {
                     path: path.to_owned(),
                     folder: folder.clone(),
-                    is_whole,
                     moved_to: None,
                 }));
             }
@@ -58,7 +54,6 @@ fn moved(words: &[&str], folder: Option<&str>) -> Option<Named> {
     (paths.next().is_none() && is_path(from) && is_path(to)).then(|| Named {
         path: (*from).to_owned(),
         folder: folder.map(str::to_owned),
-        is_whole: true,
         moved_to: Some(to.strip_suffix('/').map_or_else(
             || (*to).to_owned(),
             |into| format!("{into}/{}", from.rsplit('/').next().unwrap_or_default()),
@@ -66,19 +61,19 @@ fn moved(words: &[&str], folder: Option<&str>) -> Option<Named> {
     })
 }
 
-/// The files that a program prints, and whether all of them.
-fn printed<'a>(program: &str, words: &[&'a str]) -> (Vec<&'a str>, bool) {
+/// The files that a program prints.
+fn printed<'a>(program: &str, words: &[&'a str]) -> Vec<&'a str> {
     let program = program.rsplit('/').next().unwrap_or_default();
     // The words after the options that are no files, and the options that take a word.
-    let (skipped, valued, is_whole): (usize, &[&str], bool) = match program {
-        "cat" | "bat" | "batcat" => (0, &["-r", "--line-range"], true),
-        "nl" => (0, &["-b", "-w", "-s", "-v"], true),
-        "head" | "tail" => (0, &["-n", "-c"], false),
-        "sed" if words.contains(&"-n") => (1, &["-e"], false),
+    let (skipped, valued): (usize, &[&str]) = match program {
+        "cat" | "bat" | "batcat" => (0, &["-r", "--line-range"]),
+        "nl" => (0, &["-b", "-w", "-s", "-v"]),
+        "head" | "tail" => (0, &["-n", "-c"]),
+        "sed" if words.contains(&"-n") => (1, &["-e"]),
         "rg" | "grep" if words.iter().any(|word| is_numbered(word)) => {
-            (1, &["-e", "-A", "-B", "-C", "-g", "-m", "-t", "--glob"], false)
+            (1, &["-e", "-A", "-B", "-C", "-g", "-m", "-t", "--glob"])
         }
-        _ => return (Vec::new(), false),
+        _ => return Vec::new(),
     };
     let mut paths = Vec::new();
     let mut is_value = false;
@@ -95,7 +90,7 @@ fn printed<'a>(program: &str, words: &[&'a str]) -> (Vec<&'a str>, bool) {
             paths.push(word);
         }
     }
-    (paths, is_whole)
+    paths
 }
 
 fn is_numbered(word: &str) -> bool {
@@ -160,25 +155,25 @@ fn is_descriptor(word: &str, next: char) -> bool {
 mod tests {
     use super::*;
 
-    fn read(command: &str) -> Vec<(String, bool)> {
+    fn read(command: &str) -> Vec<String> {
         let named = files(command).into_iter();
-        named.map(|named| (joined(named.folder.as_deref(), &named.path), named.is_whole)).collect()
+        named.map(|named| joined(named.folder.as_deref(), &named.path)).collect()
     }
 
     #[test]
     fn commands_that_print_a_file_are_reads_of_it() {
-        for (command, path, is_whole) in [
-            ("cat src/a.rs", "src/a.rs", true),
-            ("cd app && cat 'my file.ts'", "app/my file.ts", true),
-            ("sed -n '10,40p' src/a.rs", "src/a.rs", false),
-            ("sed -n -e 10p src/a.rs", "src/a.rs", false),
-            ("nl -ba src/a.rs | sed -n '1,20p'", "src/a.rs", true),
-            ("head -n 50 a.rs 2>/dev/null", "a.rs", false),
-            ("tail -20 a.rs", "a.rs", false),
-            ("rg -n \"fn main\" src/a.rs", "src/a.rs", false),
-            ("/bin/cat ./a.rs > copy.rs", "./a.rs", true),
+        for (command, path) in [
+            ("cat src/a.rs", "src/a.rs"),
+            ("cd app && cat 'my file.ts'", "app/my file.ts"),
+            ("sed -n '10,40p' src/a.rs", "src/a.rs"),
+            ("sed -n -e 10p src/a.rs", "src/a.rs"),
+            ("nl -ba src/a.rs | sed -n '1,20p'", "src/a.rs"),
+            ("head -n 50 a.rs 2>/dev/null", "a.rs"),
+            ("tail -20 a.rs", "a.rs"),
+            ("rg -n \"fn main\" src/a.rs", "src/a.rs"),
+            ("/bin/cat ./a.rs > copy.rs", "./a.rs"),
         ] {
-            assert_eq!(read(command), [(path.to_owned(), is_whole)], "{command}");
+            assert_eq!(read(command), [path], "{command}");
         }
         assert_eq!(read("cat a.rs b.rs; head c.rs").len(), 3);
     }
@@ -195,7 +190,7 @@ mod tests {
             "",
             "'",
         ] {
-            assert_eq!(read(command), [], "{command}");
+            assert!(read(command).is_empty(), "{command}");
         }
         assert!(read(&"cat a;".repeat(1000)).len() <= MAX_FILES);
     }

@@ -4,17 +4,14 @@
 //! command that prints a file is a read of it, a patch is an edit.
 
 use serde_json::{Map, Value};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::lines::{self, Line};
 use super::paths::Path;
 use super::{patch, shell};
 
 /// The target of one call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// Equal for calls that ask the same of the same tool.
-    pub call: u64,
     /// The files it names.
     pub files: Box<[File]>,
 }
@@ -24,8 +21,6 @@ pub struct Target {
 pub struct File {
     /// Its place.
     pub path: Path,
-    /// False where only a part of it was asked for.
-    pub is_whole: bool,
     /// The change that the call makes to it; `None` if it only reads.
     pub change: Option<Change>,
 }
@@ -53,7 +48,6 @@ const PATHS: [&str; 8] =
     ["path", "file_path", "filePath", "file", "filename", "notebook_path", "TargetFile", "AbsolutePath"];
 const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 const FOLDERS: [&str; 3] = ["workdir", "cwd", "working_directory"];
-const PARTS: [&str; 2] = ["offset", "limit"];
 const SEVERAL: [&str; 2] = ["edits", "replacements"];
 const OLD: [&str; 6] = ["oldText", "old_text", "oldString", "old_string", "old_str", "TargetContent"];
 const NEW: [&str; 10] = [
@@ -97,22 +91,19 @@ impl<'a> Named<'a> {
 }
 
 impl Target {
-    /// Reads a call's name and its arguments as JSON, and gathers the lines that all its texts show. Arguments that
+    /// Reads a call's arguments as JSON, and gathers the lines that all its texts show. Arguments that
     /// cannot be read name nothing.
-    pub fn of(name: &[u16], arguments: &[u16], shown: &mut Vec<Line>) -> Self {
-        let tool = xxh3_64(bytemuck::cast_slice(name));
+    pub fn of(arguments: &[u16], shown: &mut Vec<Line>) -> Self {
         let json = String::from_utf16_lossy(arguments);
         let value = serde_json::from_str(&json).unwrap_or_default();
         let Value::Object(fields) = value else {
-            return Self { call: xxh3_64_with_seed(json.as_bytes(), tool), files: Box::default() };
+            return Self::default();
         };
         let texts = texts_in(&fields);
         for text in &texts {
             add_lines(text, shown);
         }
         let named = Named::by(&fields);
-        let asked = if let Named::Command(command) = named { command } else { &json };
-        let call = xxh3_64_with_seed(asked.as_bytes(), tool);
         let folder = FOLDERS.iter().find_map(|name| fields.get(*name)?.as_str());
         let mut files: Vec<File> = texts.iter().flat_map(|text| patched(text, folder)).collect();
         if files.is_empty() {
@@ -122,7 +113,7 @@ impl Target {
                 Named::Nothing => Vec::new(),
             };
         }
-        Self { call, files: files.into() }
+        Self { files: files.into() }
     }
 
     /// Bytes it takes beyond itself.
@@ -157,7 +148,6 @@ fn file_at(path: &str, fields: &Map<String, Value>) -> Option<File> {
         || edits().any(|edit| NEW.iter().any(|name| edit.contains_key(*name)));
     Some(File {
         path: Path::of(path, None)?,
-        is_whole: !PARTS.iter().any(|name| fields.contains_key(*name)),
         change: is_changed.then(|| Change {
             moved_to: None,
             old: lines_of(named(&OLD).chain(blocks.old)),
@@ -171,7 +161,7 @@ fn printed(command: &str, folder: Option<&str>) -> Vec<File> {
     let read = files.filter_map(|named| {
         let folder = named.folder.as_deref().or(folder);
         let change = named.moved_to.map(|to| Change { moved_to: Path::of(&to, folder), ..Change::default() });
-        Some(File { path: Path::of(&named.path, folder)?, is_whole: named.is_whole, change })
+        Some(File { path: Path::of(&named.path, folder)?, change })
     });
     read.collect()
 }
@@ -184,7 +174,7 @@ fn patched(text: &str, folder: Option<&str>) -> Vec<File> {
             old: lines_of(file.old.into_iter()),
             new: lines_of(file.new.into_iter()),
         };
-        Some(File { path: Path::of(file.path, folder)?, is_whole: true, change: Some(change) })
+        Some(File { path: Path::of(file.path, folder)?, change: Some(change) })
     });
     changed.collect()
 }
@@ -223,13 +213,9 @@ fn texts_in(fields: &Map<String, Value>) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn target(name: &str, arguments: &str) -> Target {
-        let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
-        Target::of(&units(name), &units(arguments), &mut Vec::new())
-    }
-
     fn only_file(arguments: &str) -> Option<File> {
-        let mut files = target("x", arguments).files.into_vec();
+        let units: Vec<u16> = arguments.encode_utf16().collect();
+        let mut files = Target::of(&units, &mut Vec::new()).files.into_vec();
         assert!(files.len() <= 1, "{arguments}");
         files.pop()
     }
@@ -237,11 +223,9 @@ mod tests {
     #[test]
     fn knows_files_by_the_shape_of_the_arguments() {
         let read = only_file(r#"{"path":"a.rs"}"#).expect("names a file");
-        let part = only_file(r#"{"file_path":"./a.rs","offset":10,"limit":5}"#).expect("names a file");
         let edit =
             only_file(r#"{"file_path":"a.rs","old_string":"x","new_string":"y"}"#).expect("names a file");
-        assert!(read.is_whole && read.change.is_none());
-        assert_eq!(part, File { is_whole: false, ..read.clone() });
+        assert!(read.change.is_none());
         assert!(edit.path == read.path && edit.change.is_some());
         assert_eq!(only_file(r#"{"path":"a.rs","pattern":"x"}"#), None);
         assert_eq!(only_file(r#"{"command":"cd lib && cat ../a.rs"}"#), Some(read.clone()));
@@ -274,14 +258,6 @@ mod tests {
         let written =
             only_file(r#"{"path":"a.rs","content":"let answer = 42;"}"#).and_then(|file| file.change);
         assert_eq!(written, Some(Change { new: [come].into(), ..Change::default() }));
-    }
-
-    #[test]
-    fn equal_commands_are_equal_calls_whatever_else_is_said() {
-        let first = target("bash", r#"{"command":"cargo test","description":"Run"}"#);
-        assert_eq!(first.call, target("bash", r#"{"description":"Again","command":"cargo test"}"#).call);
-        assert_ne!(first.call, target("bash", r#"{"command":"cargo build"}"#).call);
-        assert_ne!(first.call, target("shell", r#"{"command":"cargo test"}"#).call);
     }
 
     #[test]

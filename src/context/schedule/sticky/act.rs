@@ -6,7 +6,7 @@ use crate::context::layers::{Overflow, shrink, window};
 use crate::context::plan::{Layer, Reason};
 use crate::context::schedule::batch::{EditBatch, show_anew};
 use crate::context::schedule::verdict::Verdict;
-use crate::context::schedule::weights::{SETTLED_SHARE, SHRUNK_SHARE};
+use crate::context::schedule::weights::SHRUNK_SHARE;
 use crate::context::validity::unbound;
 
 impl Sticky {
@@ -22,8 +22,7 @@ impl Sticky {
             must: if is_full { f64::midpoint(self.low_water().min(high), high) } else { high },
             account: &mut self.account,
             held: &self.held,
-            ledger: &mut self.ledger,
-            lines: &mut self.lines,
+            shown: &mut self.shown,
             policy: &self.policy,
             limits: &self.limits,
         };
@@ -37,14 +36,14 @@ impl Sticky {
         self.refused = 0.0;
         let context = self.context();
         self.spent = if took_all || is_over { context } else { 0.0 };
-        self.settled = context.max(SETTLED_SHARE * self.low_water());
+        self.settled = context.max(self.low_water());
     }
 
     /// Takes out the thinking that is bound to what is sent otherwise now.
     fn strip_unbound(&mut self) {
         let Some(changed) = self.account.take_changed() else { return };
         let gone = unbound(&self.account, changed);
-        show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &gone, |account| {
+        show_anew(&mut self.account, &self.held, &mut self.shown, &gone, |account| {
             for &index in &gone {
                 account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
             }
@@ -60,7 +59,7 @@ impl Sticky {
         let estimate = self.estimate();
         let budget = self.shrunk_budget();
         let live: Vec<usize> = self.account.live().collect();
-        show_anew(&mut self.account, &self.held, &mut self.ledger, &mut self.lines, &live, |account| {
+        show_anew(&mut self.account, &self.held, &mut self.shown, &live, |account| {
             shrink::shrink(account, &estimate, budget);
         });
     }

@@ -52,8 +52,7 @@ impl Sticky {
         next.watch.goes_on(known);
         for (index, message) in messages.iter().enumerate().take(known) {
             if message.assistant().is_some() {
-                next.ledger.tick();
-                next.lines.tick();
+                next.shown.tick();
             }
             next.enter(index, message, transcript);
         }
@@ -69,8 +68,8 @@ impl Sticky {
     /// Sends the messages before `end` as `before` does.
     fn freeze(&mut self, before: &Account, end: usize) {
         let frozen: Vec<usize> = self.account.same_as(before, end).collect();
-        let Self { account, held, ledger, lines, .. } = self;
-        show_anew(account, held, ledger, lines, &frozen, |account| account.send_as(before, &frozen));
+        let Self { account, held, shown, .. } = self;
+        show_anew(account, held, shown, &frozen, |account| account.send_as(before, &frozen));
         self.account.take_oldest_touched();
         self.account.take_changed();
     }

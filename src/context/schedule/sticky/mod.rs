@@ -15,17 +15,17 @@ use super::calibration::{Calibration, Call, Sent};
 use super::clock::{Clock, Request};
 use super::economy::{Policy, scale_of};
 use super::held::Held;
-use super::ledger::{Ledger, Speaker};
-use super::lines::Lines;
 use super::played::Played;
 use super::prices::{Bills, listed};
 use super::rhythm::Rhythm;
-use super::stale::Staleness;
+use super::shown::{Shown, Speaker};
 use super::verdict::{Arithmetic, Verdict};
 use super::weights::REFUSED_GROWTH;
 use crate::context::account::Account;
 use crate::context::layers::{Limits, Overflow, shrink};
 use crate::context::plan::Plan;
+use crate::context::traits::identifiers::Identifier;
+use crate::context::traits::lines::Line;
 use crate::context::transcript::{Assistant, Body, Link, Message, Transcript};
 use crate::fault;
 use crate::tokens::estimate::{Estimate, Size};
@@ -51,9 +51,7 @@ pub struct Sticky {
     account: Account,
     /// The parts that no batch changes stand in an [`Arc`]: a batch is tried out on a copy of the fold.
     held: Arc<Vec<Held>>,
-    ledger: Ledger,
-    lines: Lines,
-    staleness: Arc<Staleness>,
+    shown: Shown,
     clock: Clock,
     rhythm: Rhythm,
     bills: Bills,
@@ -83,9 +81,7 @@ impl Sticky {
             limits,
             account: Account::default(),
             held: Arc::default(),
-            ledger: Ledger::default(),
-            lines: Lines::default(),
-            staleness: Arc::default(),
+            shown: Shown::default(),
             clock: Clock::default(),
             rhythm: Rhythm::default(),
             bills: Bills::default(),
@@ -274,8 +270,7 @@ impl Sticky {
                 context_window: self.limits.context_window,
             });
         }
-        self.ledger.tick();
-        self.lines.tick();
+        self.shown.tick();
         Played { index, raw, sent, estimate, verdict: Some(verdict), is_lived: lived.is_some(), sight }
     }
 
@@ -289,16 +284,13 @@ impl Sticky {
         self.account.enter(transcript, index);
         self.calibration.pass(message);
         self.watch.pass(message);
-        let mut held = Held { entered: self.ledger.calls(), ..Held::default() };
+        let mut held = Held { entered: self.shown.calls(), ..Held::default() };
         if is_seen {
-            held.numbers = self.ledger.number(&traits.identifiers, index);
-            held.kept = traits.kept.as_ref().map(|kept| self.ledger.number(kept, index));
-            held.lines = self.lines.number(&traits.lines);
-            held.kept_lines = traits.kept_lines.as_ref().map(|kept| self.lines.number(kept));
-            held.cleared = traits
-                .cleared
-                .as_ref()
-                .map(|left| (self.ledger.number(&left.identifiers, index), self.lines.number(&left.lines)));
+            let mut number = |names: &[Identifier], lines: &[Line]| self.shown.number(names, lines, index);
+            held.numbers = number(&traits.identifiers, &traits.lines);
+            let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
+            held.kept = traits.kept.as_ref().map(|kept| number(kept, kept_lines));
+            held.cleared = traits.cleared.as_ref().map(|left| number(&left.identifiers, &left.lines));
             self.take_up(index, message, &held);
         }
         Arc::make_mut(&mut self.held).push(held);
@@ -306,8 +298,7 @@ impl Sticky {
 
     /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
     fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
-        self.lines.enter(&held.lines, speaker(message));
-        for origin in self.ledger.enter(&held.numbers, speaker(message)) {
+        for origin in self.shown.enter(&held.numbers, speaker(message)) {
             if let Some(origin) = Arc::make_mut(&mut self.held).get_mut(origin as usize) {
                 origin.is_taken_up = true;
             }
@@ -318,12 +309,7 @@ impl Sticky {
         let call = self.account.row(index).and_then(|row| self.account.row(row.group).zip(Some(row.call)));
         let target = call.and_then(|(row, call)| row.message.traits.targets.get(call));
         if let Some(target) = target {
-            self.lines.learn(&target.files, &held.lines);
-        }
-        for (older, reason) in Arc::make_mut(&mut self.staleness).enter(index, target, message.traits.text) {
-            if let Some(older) = Arc::make_mut(&mut self.held).get_mut(older) {
-                older.stale.get_or_insert(reason);
-            }
+            self.shown.learn(&target.files, &held.numbers);
         }
     }
 }

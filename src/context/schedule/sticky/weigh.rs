@@ -4,7 +4,7 @@ use super::Sticky;
 use crate::context::layers::{Overflow, images};
 use crate::context::schedule::economy::scale_of;
 use crate::context::schedule::verdict::{Arithmetic, Payback, Verdict};
-use crate::context::schedule::weights::{MIN_GROWTH, MIN_GROWTH_PAST_HIGH_WATER};
+use crate::context::schedule::weights::MIN_GROWTH;
 use crate::context::validity::holds_turn;
 
 impl Sticky {
@@ -71,8 +71,7 @@ impl Sticky {
         let carried = self.carried + self.policy.carry(above);
         let rewrite = self.policy.rewrite(self.settled);
         let high_water = self.high_water();
-        let has_grown_by = |tokens: f64| context > self.spent + tokens * scale;
-        let has_grown = has_grown_by(MIN_GROWTH);
+        let has_grown = context > self.spent + MIN_GROWTH * scale;
         let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
         let verdict = if self.is_retry() {
             Verdict::Wait
@@ -83,10 +82,7 @@ impl Sticky {
             Verdict::TurnOpen
         } else if has_grown && is_cold && context > self.policy.cold_mark(self.settled, scale) {
             Verdict::Cold
-        } else if context > high_water
-            && has_grown
-            && (self.spent == 0.0 || has_grown_by(MIN_GROWTH_PAST_HIGH_WATER))
-        {
+        } else if context > high_water && has_grown {
             Verdict::HighWater
         } else if (must_fit && context > self.spent) || images::is_over(&self.account, &self.limits) {
             Verdict::OverWindow
