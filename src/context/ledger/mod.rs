@@ -14,10 +14,9 @@ pub use report::{Missed, Quantiles, Report};
 use crate::context::layers::Limits;
 use crate::context::schedule::Mode;
 use crate::context::schedule::cache_watch::{CacheWatch, Sight};
-use crate::context::schedule::calibration::Calibration;
 use crate::context::schedule::economy::Policy;
 use crate::context::schedule::every_call::EveryCall;
-use crate::context::schedule::played::Played;
+use crate::context::schedule::reports::{Played, Reports};
 use crate::context::schedule::sticky::Sticky;
 use crate::context::schedule::tariff::Tariff;
 use crate::context::schedule::verdict::Verdict;
@@ -84,19 +83,19 @@ impl Book {
         let observe = |call| played.push(call);
         let watch = match mode {
             Mode::EveryCall => {
-                let mut calibration = Calibration::new(policy.calibrate);
-                calibration.expect(overhead_tokens);
-                let mut fold = EveryCall::new(limits.clone(), calibration, policy.fixed_ttl());
-                self.go_on(fold.watch(), from);
+                let mut reports = Reports::new(policy.calibrate);
+                reports.calibration.expect(overhead_tokens);
+                let mut fold = EveryCall::new(limits.clone(), reports, policy.fixed_ttl());
+                self.go_on(&mut fold.reports().watch, from);
                 fold.play(transcript, transcript.len(), observe);
-                std::mem::take(fold.watch())
+                std::mem::take(&mut fold.reports().watch)
             }
             Mode::Sticky => {
                 let mut fold = Sticky::new(*policy, limits.clone());
-                fold.calibration().expect(overhead_tokens);
-                self.go_on(fold.watch(), from);
+                fold.reports().calibration.expect(overhead_tokens);
+                self.go_on(&mut fold.reports().watch, from);
                 fold.play(transcript, observe);
-                std::mem::take(fold.watch())
+                std::mem::take(&mut fold.reports().watch)
             }
         };
         self.watch = Some(watch);

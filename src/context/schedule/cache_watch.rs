@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::clock::{Clock, Request};
+use super::economy::Prices;
 use super::prices::{Bills, listed};
 use super::tariff::Tariff;
 use crate::context::transcript::{Body, Message, Source, Usage};
@@ -134,6 +135,19 @@ impl CacheWatch {
     /// Takes in when the host kept the cache warm, and when it gave it up, in ms, oldest first.
     pub fn set_times(&mut self, times: (&Arc<[f64]>, &Arc<[f64]>)) {
         self.clock.set_times(times);
+    }
+
+    /// True if a request at `time_ms` finds nothing left in the cache of the model in use; `ttl_seconds` is how long entries live
+    /// where the transcript has not told.
+    #[must_use]
+    pub fn is_cold(&self, time_ms: Option<f64>, ttl_seconds: f64, learns: bool) -> bool {
+        self.clock.is_cold(time_ms, ttl_seconds, learns)
+    }
+
+    /// The cache prices of `source`, as far as they were billed, else as listed.
+    #[must_use]
+    pub fn prices(&self, source: &Source) -> Prices {
+        self.bills.prices(source)
     }
 
     /// The price of a token of `source`, as far as it was billed, else as listed.

@@ -6,10 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::calibration::Calibration;
 use super::economy::Policy;
 use super::every_call::EveryCall;
-use super::played::Played;
+use super::reports::{Played, Reports};
 use super::sticky::Sticky;
 use super::{Decision, Mode};
 use crate::context::layers::Limits;
@@ -150,8 +149,8 @@ impl Fold {
         match mode {
             Mode::Sticky => Self::Sticky(Box::new(Sticky::new(*policy, limits.clone()))),
             Mode::EveryCall => {
-                let calibration = Calibration::new(policy.calibrate);
-                Self::EveryCall(Box::new(EveryCall::new(limits.clone(), calibration, policy.fixed_ttl())))
+                let reports = Reports::new(policy.calibrate);
+                Self::EveryCall(Box::new(EveryCall::new(limits.clone(), reports, policy.fixed_ttl())))
             }
         }
     }
@@ -173,19 +172,19 @@ impl Fold {
         };
         match self {
             Self::Sticky(fold) => {
-                fold.calibration().expect(*overhead_tokens);
+                fold.reports().calibration.expect(*overhead_tokens);
                 fold.play(transcript, tell);
                 fold.set_terms(*policy, limits);
                 let (plan, floor, arithmetic, _) = fold.plan(transcript);
-                let (estimate, is_refused) = (fold.estimate(), fold.calibration().is_refused());
+                let (estimate, is_refused) = (fold.estimate(), fold.reports().calibration.is_refused());
                 Decision { plan, floor, estimate, arithmetic: Some(arithmetic), miss, is_refused }
             }
             Self::EveryCall(fold) => {
-                fold.calibration().expect(*overhead_tokens);
+                fold.reports().calibration.expect(*overhead_tokens);
                 fold.play(transcript, transcript.len(), tell);
                 fold.set_terms(transcript, policy, limits);
                 let (plan, floor, _) = fold.plan(transcript);
-                let (estimate, is_refused) = (fold.estimate(), fold.calibration().is_refused());
+                let (estimate, is_refused) = (fold.estimate(), fold.reports().calibration.is_refused());
                 Decision { plan, floor, estimate, arithmetic: None, miss, is_refused }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Plain settings and the formulas that use them; no state.
 
-use super::weights::{MIN_COLD_TOKENS, PRICE_AT_ECONOMY, REMOVABLE_SHARE};
+use super::weights::{MIN_GROWTH, PRICE_AT_ECONOMY, REMOVABLE_SHARE};
 use crate::contract::{
     CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED, FULL_WINDOW, HIGH_WATER,
 };
@@ -107,7 +107,7 @@ impl Policy {
     /// Tokens above which a cold cache moves the frontier; `settled` is what the last batch left.
     #[must_use]
     pub fn cold_mark(&self, settled: f64, scale: f64) -> f64 {
-        settled.min(self.low_water(scale)) + MIN_COLD_TOKENS * scale
+        settled.min(self.low_water(scale)) + MIN_GROWTH * scale
     }
 }
 

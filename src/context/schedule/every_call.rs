@@ -3,15 +3,13 @@
 //! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
 //! kept of the past, for the estimate to learn from.
 
-use super::cache_watch::{Answered, CacheWatch};
-use super::calibration::{Calibration, Call, Sent};
 use super::economy::Policy;
-use super::played::Played;
+use super::reports::{Played, Reports, Request, answer_to_last};
 use crate::context::account::{Account, Form};
 use crate::context::layers::window::Window;
 use crate::context::layers::{Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::context::plan::{Layer, Plan, Reason};
-use crate::context::transcript::{Assistant, Message, Transcript};
+use crate::context::transcript::Transcript;
 use crate::context::validity::unbound;
 use crate::tokens::estimate::{Estimate, Size};
 
@@ -31,8 +29,7 @@ struct Next {
 pub struct EveryCall {
     limits: Limits,
     account: Account,
-    calibration: Calibration,
-    watch: CacheWatch,
+    reports: Reports,
     /// Seconds a cache entry lives, where the host sets them.
     fixed_ttl: Option<f64>,
     window: Window,
@@ -47,12 +44,11 @@ pub struct EveryCall {
 
 impl EveryCall {
     /// The layers before any message.
-    pub fn new(limits: Limits, calibration: Calibration, fixed_ttl: Option<f64>) -> Self {
+    pub fn new(limits: Limits, reports: Reports, fixed_ttl: Option<f64>) -> Self {
         Self {
             limits,
             account: Account::default(),
-            calibration,
-            watch: CacheWatch::default(),
+            reports,
             fixed_ttl,
             window: Window::default(),
             results_done: 0,
@@ -73,13 +69,8 @@ impl EveryCall {
     }
 
     /// The lessons of the reports so far.
-    pub fn calibration(&mut self) -> &mut Calibration {
-        &mut self.calibration
-    }
-
-    /// The provider's cache, as far as it is known.
-    pub fn watch(&mut self) -> &mut CacheWatch {
-        &mut self.watch
+    pub fn reports(&mut self) -> &mut Reports {
+        &mut self.reports
     }
 
     /// The account of the call that would follow `transcript`, and the least that could be; with the last of the calls
@@ -100,10 +91,10 @@ impl EveryCall {
     /// Takes in what is new in `transcript` before `end`, and tells of each call.
     pub fn play(&mut self, transcript: &Transcript, end: usize, mut observe: impl FnMut(Played)) {
         let mut is_caught_up = false;
-        self.watch.set_times(transcript.cache_times());
+        self.reports.watch.set_times(transcript.cache_times());
         let messages = transcript.messages().iter().enumerate().take(end);
         for (index, message) in messages.skip(self.account.len()) {
-            if let Some(assistant) = message.assistant() {
+            if message.assistant().is_some() {
                 let lived = self.next.take().filter(|next| next.at == index);
                 let planned = lived.unwrap_or_else(|| {
                     let planned = self.settled();
@@ -112,16 +103,27 @@ impl EveryCall {
                 });
                 // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
-                    self.catch_up(transcript);
+                    self.reports.catch_up(&mut self.account, transcript);
                 }
-                observe(self.call((index, assistant, message), planned, lived.is_some()));
+                let Next { sent, estimate, touched, .. } = planned;
+                let request = Request {
+                    sent,
+                    estimate,
+                    verdict: None,
+                    touched,
+                    is_lived: lived.is_some(),
+                    context_window: self.limits.context_window,
+                    fixed_ttl: self.fixed_ttl,
+                };
+                if let Some(played) = self.reports.enter(&self.account, index, message, request) {
+                    observe(played);
+                }
             }
-            self.calibration.pass(message);
-            self.watch.pass(message);
+            self.reports.pass(message);
             self.account.enter(transcript, index);
         }
         if !is_caught_up {
-            self.catch_up(transcript);
+            self.reports.catch_up(&mut self.account, transcript);
         }
     }
 
@@ -133,41 +135,6 @@ impl EveryCall {
         let touched = touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
         let sent = self.account.sent();
         Next { at: self.account.len(), sent, estimate, touched }
-    }
-
-    /// The call that this assistant message answered: learns what it reports.
-    fn call(
-        &mut self,
-        (index, assistant, message): (usize, &Assistant, &Message),
-        planned: Next,
-        is_lived: bool,
-    ) -> Played {
-        let Next { sent, estimate, touched, .. } = planned;
-        let raw = self.account.raw();
-        let sight = self.watch.enter(Answered {
-            index,
-            source: &assistant.source,
-            usage: &assistant.usage,
-            prompt: self.calibration.prompt_of(&assistant.usage),
-            time_ms: self.account.rows().last().and_then(|row| row.message.timestamp_ms),
-            answered_ms: message.timestamp_ms,
-            reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
-            touched,
-            estimated: (estimate.tokens(sent), estimate.tokens(raw)),
-            base: estimate.base,
-            fixed_ttl: self.fixed_ttl,
-        });
-        if message.is_sent || assistant.usage.refused.is_some() {
-            self.calibration.observe(Call {
-                index,
-                assistant,
-                time_ms: message.timestamp_ms,
-                sent: Sent { raw, edited: sent },
-                is_lived,
-                context_window: self.limits.context_window,
-            });
-        }
-        Played { index, raw, sent, estimate, verdict: None, is_lived, sight }
     }
 
     /// Sets what the host says of its model now. All that follows from it is worked out anew.
@@ -186,35 +153,21 @@ impl EveryCall {
 
     /// Goes on with a list that its host rewrote. The calls answered before `known` were taken in already.
     pub fn rewrite(&mut self, transcript: &Transcript, known: usize) {
-        let answer = (known..transcript.len())
-            .find(|&index| transcript.get(index).is_some_and(|message| message.assistant().is_some()));
-        let newest_ms = self.account.rows().last().and_then(|row| row.message.timestamp_ms);
-        let answered_ms = answer.and_then(|index| transcript.get(index)?.timestamp_ms);
-        // A message older than the last call does not answer it.
-        let is_lived = answered_ms.is_none() || answered_ms >= newest_ms;
-        let lived = self.next.take().filter(|next| is_lived && next.at == self.account.len());
-        self.calibration.rewrite();
-        self.watch.goes_on(known);
+        let answer = answer_to_last(&self.account, transcript, known);
+        let lived = self.next.take().filter(|next| next.at == self.account.len());
+        self.reports.goes_on(known);
         self.start_over(transcript, known);
         self.next = lived.zip(answer).map(|(next, at)| Next { at, touched: None, ..next });
     }
 
     /// Takes in the first messages anew.
     fn start_over(&mut self, transcript: &Transcript, count: usize) {
-        let (limits, calibration) = (self.limits.clone(), std::mem::take(&mut self.calibration));
-        let watch = std::mem::take(&mut self.watch);
-        *self = Self { watch, next: self.next, ..Self::new(limits, calibration, self.fixed_ttl) };
+        let (limits, reports) = (self.limits.clone(), std::mem::take(&mut self.reports));
+        *self = Self { next: self.next, ..Self::new(limits, reports, self.fixed_ttl) };
         for (index, message) in transcript.messages().iter().enumerate().take(count) {
-            self.calibration.pass(message);
-            self.watch.pass(message);
+            self.reports.pass(message);
             self.account.enter(transcript, index);
         }
-    }
-
-    /// Takes in what was reported late.
-    fn catch_up(&mut self, transcript: &Transcript) {
-        let late = self.calibration.catch_up(transcript.messages());
-        self.account.renew(transcript, &late);
     }
 
     /// Brings the account to what is sent now; layer 4's part of it is on trial, for it starts anew at each call.
@@ -245,7 +198,7 @@ impl EveryCall {
             }
             self.thinkers_done += 1;
         }
-        let estimate = self.calibration.estimate();
+        let estimate = self.reports.calibration.estimate();
         self.window.slide(account, limits, &estimate);
         strip_unbound(account);
         account.begin_trial();
@@ -258,16 +211,16 @@ impl EveryCall {
     }
 
     fn shrink(&mut self) {
-        let estimate = self.calibration.estimate();
+        let estimate = self.reports.calibration.estimate();
         if estimate.tokens(self.account.sent()) > self.limits.budget() {
-            let budget = self.calibration.caution() * self.limits.budget();
+            let budget = self.reports.calibration.caution() * self.limits.budget();
             shrink::shrink(&mut self.account, &estimate, budget);
         }
     }
 
     /// The estimate of prompts now.
     pub fn estimate(&self) -> Estimate {
-        self.calibration.estimate()
+        self.reports.calibration.estimate()
     }
 }
 

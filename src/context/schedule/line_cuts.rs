@@ -139,8 +139,7 @@ impl Choice<'_> {
         for (i, row) in rows.iter().enumerate() {
             let len = i + 1 - start;
             let goes_on = rows.get(i + 1).is_some_and(|next| next.at == row.at + 1);
-            let is_full =
-                len >= PARAGRAPH_ROWS.end || (len >= PARAGRAPH_ROWS.start && self.text.is_blank(row));
+            let is_full = len >= PARAGRAPH_ROWS && self.text.is_blank(row);
             if !goes_on || is_full {
                 paragraphs.push(start..i + 1);
                 start = i + 1;

@@ -4,8 +4,8 @@
 //! The form is that of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the last.
 
 use super::weights::{
-    FEWEST_LINES, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, MAX_CHANCE, OWN_CALL, OWN_LINE, Origin,
-    READ_LINE, SPAN_WEIGHT, UNITS_PER_TOKEN, copied, unused, used,
+    FILE_SHARE, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, OWN_CALL, OWN_LINE, Origin, READ_LINE,
+    SPAN_WEIGHT, copied, unused, used,
 };
 use crate::context::traits::identifiers::Identifier;
 
@@ -27,11 +27,11 @@ pub struct History {
 pub fn worth(identifier: Identifier, history: History) -> f64 {
     if history.uses == 0 {
         let weight = if history.is_mentioned { 1.0 } else { FIRST_USE_WEIGHT };
-        return weight * unused(identifier).after(f64::from(history.calls_since_seen));
+        return weight * unused(identifier.kind()).after(f64::from(history.calls_since_seen));
     }
     let once = used(identifier.kind());
     // Swept from the exponent 0.27 to 0.72 the bill hardly changes; a square root is the same on every machine.
-    let chance = (once.chance * f64::from(history.uses).sqrt()).min(MAX_CHANCE);
+    let chance = once.chance * f64::from(history.uses).sqrt();
     Forgetting { chance, ..once }.after(f64::from(history.calls_since_use))
 }
 
@@ -59,8 +59,7 @@ pub struct CopyHistory {
 pub fn copy_worth(origin: Origin, line: CopyHistory) -> f64 {
     // Sessions differ in how much they copy more than the kinds of text do, and each tells by itself.
     let again = line.from_memory * (1.0 + f64::from(line.copies)).sqrt();
-    let tokens = f64::from(line.units) / UNITS_PER_TOKEN;
-    SPAN_WEIGHT * again * copied(origin).after(f64::from(line.calls_since_shown)) * tokens
+    SPAN_WEIGHT * again * copied(origin).after(f64::from(line.calls_since_shown)) * f64::from(line.units)
 }
 
 /// The uses of a line that stands in a file.
@@ -85,15 +84,15 @@ pub struct LineHistory {
 /// Expected loss with the last copy of a line, in uses of identifiers.
 #[must_use]
 pub fn line_worth(line: LineHistory) -> f64 {
-    let (rule, lines, since, share) = if line.is_own {
+    let (quoted, lines, since, share) = if line.is_own {
         (OWN_LINE, line.company, line.calls_since_seen, 1.0)
     } else {
         (READ_LINE, line.file_lines, line.calls_since_edit, line.from_memory)
     };
-    let of_lines = (f64::from(rule.usual_lines) / f64::from(lines.max(FEWEST_LINES))).sqrt().sqrt();
-    let age = rule.file_share * f64::from(line.calls_since_touched.min(since))
-        + (1.0 - rule.file_share) * f64::from(since);
-    LINE_WEIGHT * share * of_lines * rule.forgetting.after(age)
+    let of_lines = f64::from(lines.max(1)).sqrt().sqrt();
+    let age =
+        FILE_SHARE * f64::from(line.calls_since_touched.min(since)) + (1.0 - FILE_SHARE) * f64::from(since);
+    LINE_WEIGHT * share * quoted.after(age) / of_lines
 }
 
 #[cfg(test)]
@@ -118,7 +117,7 @@ mod tests {
             let id = identifier(name);
             let history = History { uses, calls_since_use: age, calls_since_seen: age, is_mentioned: true };
             let now = worth(id, history);
-            prop_assert!(now > 0.0 && now <= MAX_CHANCE);
+            prop_assert!(now > 0.0);
             let used_more = worth(id, History { uses: uses + 1, ..history });
             let used_earlier = worth(id, History { calls_since_use: age + 1, ..history });
             prop_assert!(used_more >= now && used_earlier < now);
@@ -129,7 +128,7 @@ mod tests {
         #[test]
         fn a_line_among_fewer_is_worth_more_and_an_older_one_less(
             is_own in any::<bool>(),
-            lines in FEWEST_LINES..3_000,
+            lines in 1u32..3_000,
             age in 0u32..500,
         ) {
             let line = LineHistory {
@@ -155,7 +154,7 @@ mod tests {
         let line = CopyHistory { units: 80, from_memory: 0.1, ..CopyHistory::default() };
         let old = CopyHistory { calls_since_shown: 100, ..line };
         let share = |origin: Origin| copy_worth(origin, old) / copy_worth(origin, line);
-        assert!(share(Origin::Written) > share(Origin::Said) && share(Origin::Said) > share(Origin::Read));
+        assert!(share(Origin::Written) > share(Origin::Said));
         assert!(copy_worth(Origin::Read, CopyHistory { copies: 1, ..line }) > copy_worth(Origin::Read, line));
         assert!(
             copy_worth(Origin::Read, CopyHistory { from_memory: 0.2, ..line })

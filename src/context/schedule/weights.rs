@@ -5,9 +5,7 @@
 //! unless another number stands there; those without a word on it were chosen. What a provider charges and how long its cache lives are facts and stand with `prices` and
 //! `clock`.
 
-use std::ops::Range;
-
-use crate::context::traits::identifiers::{Identifier, Kind};
+use crate::context::traits::identifiers::Kind;
 
 /// A chance that halves after `half_life` calls.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +22,6 @@ impl Forgetting {
     pub fn after(&self, calls: f64) -> f64 {
         self.chance / (1.0 + calls / self.half_life)
     }
-}
-
-/// The chance that an edit must quote a line, by who brought it.
-#[derive(Clone, Copy, Debug)]
-pub struct LineRule {
-    /// Its chance and how it falls.
-    pub forgetting: Forgetting,
-    /// Share of a line's age that is its file's: where the model works on a file, it may come back to any line of it.
-    pub file_share: f64,
-    /// Among how many lines it has that chance.
-    pub usual_lines: u32,
 }
 
 /// A share as long as a session has shown little of its own.
@@ -59,28 +46,22 @@ impl Usual {
 /// Weight of a first use of something only tools have shown: nothing else could bring it back. Swept from 3 to 6
 /// together with the weight of lines and the low waters: what tools brought is kept better, the rest a little worse.
 pub const FIRST_USE_WEIGHT: f64 = 5.0;
-/// No identifier is surer to return than this.
-pub const MAX_CHANCE: f64 = 0.7;
 /// Worth of the agent's still seeing one of its own calls: what it did, and in which order. Without it the newest
 /// calls of a long session are all it knows of its work. Swept from 0.5 to 1.1: each step keeps more calls in view, and from 0.9 on
 /// fewer of the lines that edits need; half-lives from 50 to 800 on seven sessions.
 pub const OWN_CALL: Forgetting = Forgetting { chance: 0.8, half_life: 150.0 };
-/// Weight of a copied span beside a name that is used again, where every line comes from memory: a tenth usually does. Swept from
-/// 0.5 to 2: copied text costs the more dollars the higher.
-pub const SPAN_WEIGHT: f64 = 0.6;
-/// UTF-16 code units of a token, as far as prose and code go.
-pub const UNITS_PER_TOKEN: f64 = 4.0;
-/// Lines the model wrote itself: the fewer at once, the likelier one of them is quoted.
-pub const OWN_LINE: LineRule =
-    LineRule { forgetting: Forgetting { chance: 0.05, half_life: 9.0 }, file_share: 0.75, usual_lines: 60 };
-/// Lines it only read, where all edits are made from memory: the smaller the file, the likelier. Their time runs from the first edit
-/// of anything after they were read: an agent that reads thirty files and then edits them remembers the first as well as the
+/// Weight of a copied span beside a name that is used again, for each UTF-16 code unit of a line, where every line comes from
+/// memory: a tenth usually does. Swept from 0.12 to 0.5: copied text costs the more dollars the higher.
+pub const SPAN_WEIGHT: f64 = 0.15;
+/// The chance that an edit quotes a line that the model wrote itself, if it wrote no other with it: it falls with the fourth root
+/// of their number, which is the same on every machine; an exponent of 0.3 was fitted.
+pub const OWN_LINE: Forgetting = Forgetting { chance: 0.14, half_life: 9.0 };
+/// The same of one it only read, by the lines of its file, where all edits are made from memory. Its time runs from the first edit
+/// of anything after it was read: an agent that reads thirty files and then edits them remembers the first as well as the
 /// last (`npm run bench:fit`: without an edit since they are quoted as often after 40 calls as after 5).
-pub const READ_LINE: LineRule =
-    LineRule { forgetting: Forgetting { chance: 0.1, half_life: 18.0 }, file_share: 0.5, usual_lines: 150 };
-/// The fewest lines it is taken to be one of. Its chance falls with the fourth root of that number, which is the same on every
-/// machine; an exponent of 0.3 was fitted.
-pub const FEWEST_LINES: u32 = 5;
+pub const READ_LINE: Forgetting = Forgetting { chance: 0.35, half_life: 18.0 };
+/// Share of a line's age that is its file's: where the model works on a file, it may come back to any line of it.
+pub const FILE_SHARE: f64 = 0.6;
 /// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 5 to 9: a
 /// blind edit less costs more dollars the higher.
 pub const LINE_WEIGHT: f64 = 7.0;
@@ -101,28 +82,22 @@ pub enum Origin {
 }
 
 /// Spans of 24 characters, one every 12, that answers still copy of a token before it is shown anew: `npm run bench:fit`, ages
-/// of three calls and more. The fit and the check side differ by up to half.
+/// of three calls and more. What the fit and the check side do not tell apart is one.
 pub fn copied(origin: Origin) -> Forgetting {
-    let (chance, half_life) = match origin {
-        Origin::Written => (0.060, 70.0),
-        Origin::Said => (0.040, 13.0),
-        Origin::Read => (0.042, 8.0),
-        Origin::Output => (0.010, 15.0),
-        Origin::Told => (0.015, 17.0),
-    };
-    Forgetting { chance, half_life }
+    match origin {
+        Origin::Written => Forgetting { chance: 0.060, half_life: 70.0 },
+        Origin::Said | Origin::Read => Forgetting { chance: 0.040, half_life: 10.0 },
+        Origin::Output | Origin::Told => Forgetting { chance: 0.012, half_life: 16.0 },
+    }
 }
 
 /// Names that the model has not used, by their look.
 #[must_use]
-pub fn unused(identifier: Identifier) -> Forgetting {
-    match (identifier.kind(), identifier.is_long()) {
-        (Kind::Word | Kind::Sequence, false) => Forgetting { chance: 0.07, half_life: 100.0 },
-        (Kind::Path, false) => Forgetting { chance: 0.03, half_life: 30.0 },
-        (Kind::Name, false) => Forgetting { chance: 0.08, half_life: 6.0 },
-        // Long ones stand in listings and logs: they are used a third as often as they would be by their kind.
-        (Kind::Path, true) => Forgetting { chance: 0.012, half_life: 15.0 },
-        (_, true) => Forgetting { chance: 0.03, half_life: 15.0 },
+pub fn unused(kind: Kind) -> Forgetting {
+    match kind {
+        Kind::Word | Kind::Sequence => Forgetting { chance: 0.07, half_life: 100.0 },
+        Kind::Path => Forgetting { chance: 0.03, half_life: 30.0 },
+        Kind::Name => Forgetting { chance: 0.08, half_life: 6.0 },
     }
 }
 
@@ -145,25 +120,17 @@ pub const FAR: u32 = 8;
 pub const USUAL_EDITS: Usual = Usual { share: 0.25, weight: 4.0 };
 /// And a tenth of all lines that the model shows: of three weights the likeliest.
 pub const USUAL_LINES: Usual = Usual { share: 0.1, weight: 400.0 };
-/// Shorter lines tell nothing: UTF-16 code units.
-pub const TELLING_LINE: u16 = 24;
 
 // One batch.
 
-/// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
-/// leave, whatever the economy. Swept from 32 000 to 84 000 on 55 sessions: the least dollars for the same blind
-/// edits at 68 000; lowered with the dearer token of today, so that lines cost what they did.
-pub const LINE_CONTEXT: f64 = 52_000.0;
 /// A cut that keeps more of a result than this is not worth an edit.
 pub const MOST_KEPT: f64 = 0.8;
-/// Of the window, what a batch that must drop user text leaves free: else the next call would drop more of it.
-pub const USER_TEXT_SLACK: f64 = 0.05;
 
 // Cuts by line.
 
-/// Rows of a paragraph: it ends at the first blank one after so many, or at the most. From 4 to 30 and from 40 to
-/// 100 it makes no difference on 103 sessions.
-pub const PARAGRAPH_ROWS: Range<usize> = 8..40;
+/// Rows of a paragraph: it ends at the first blank one after so many. From 4 to 30 it makes no difference on 103 sessions; choosing
+/// by paragraphs at all spares one blind edit in ten at the same bill.
+pub const PARAGRAPH_ROWS: usize = 8;
 
 // Prices, and when to move.
 
@@ -173,14 +140,12 @@ pub const PRICE_AT_ECONOMY: f64 = 0.0016;
 /// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
 /// Swept from 0.15 to 0.8 on 52 recorded sessions: flat from 0.25 to 0.5, dearer rewriting above.
 pub const REMOVABLE_SHARE: f64 = 0.3;
-/// A cold cache moves the frontier if at least so many tokens lie above the economy's or the last batch's size, whichever is
-/// less. Swept from 2 000 to 40 000 on 52 recorded sessions: flat up to 8 000, dearer above.
-pub const MIN_COLD_TOKENS: f64 = 6_000.0;
 /// After a batch took all there was to take, the next one waits until so many tokens were added: sooner it finds little to take,
-/// and a cache that holds whole requests is written anew for that.
+/// and a cache that holds whole requests is written anew for that. A cold cache moves the frontier if as many lie above the
+/// economy's or the last batch's size, whichever is less.
 pub const MIN_GROWTH: f64 = 10_000.0;
 /// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
 pub const REFUSED_GROWTH: f64 = 1.15;
-/// Of what may be sent, how much layer 4 leaves when it has to act: at the full budget the next call would be over it again,
-/// and what was sent would change at every call.
+/// Of what may be sent, how much is left where layer 4 has to act or user text has to go: at the full budget the next call would be
+/// over it again, and what was sent would change at every call.
 pub const SHRUNK_SHARE: f64 = 0.9;

@@ -11,19 +11,16 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const MIN_LEN: usize = 8;
 /// Longest identifier: longer runs are data.
 pub const MAX_LEN: usize = 120;
-/// An identifier is long above this: nobody types it from memory.
-const LONG_LEN: usize = 20;
 
 /// Characters that stand for a word where words are not separated: the most common length of a Chinese term.
 const SEQUENCE_LEN: usize = 4;
 /// Of this many sequences one is taken: each overlaps the next by all but a character.
 const SEQUENCE_SHARE: u64 = 4;
 
-const LONG_BIT: u64 = 0b100;
 const KIND_BITS: u64 = 0b011;
 const SEQUENCE_KIND: u64 = 3;
 
-/// The hash of an identifier, its kind and whether it is long.
+/// The hash of an identifier, and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identifier(u64);
 
@@ -47,15 +44,14 @@ impl Identifier {
         } else {
             u64::from(!characters.iter().all(u8::is_ascii_lowercase)) * 2
         };
-        let long = if characters.len() > LONG_LEN { LONG_BIT } else { 0 };
-        Self((xxh3_64(characters) & !(LONG_BIT | KIND_BITS)) | long | kind)
+        Self((xxh3_64(characters) & !KIND_BITS) | kind)
     }
 
     /// A sequence of characters, if it is among those that are taken.
     fn of_sequence(characters: [u16; SEQUENCE_LEN]) -> Option<Self> {
         let hash = xxh3_64(bytemuck::cast_slice(&characters));
         let is_taken = (hash >> u8::BITS).is_multiple_of(SEQUENCE_SHARE);
-        is_taken.then_some(Self((hash & !(LONG_BIT | KIND_BITS)) | SEQUENCE_KIND))
+        is_taken.then_some(Self((hash & !KIND_BITS) | SEQUENCE_KIND))
     }
 
     /// Its look.
@@ -66,11 +62,6 @@ impl Identifier {
             SEQUENCE_KIND => Kind::Sequence,
             _ => Kind::Name,
         }
-    }
-
-    /// Returns `true` if it is longer than anybody types from memory.
-    pub fn is_long(self) -> bool {
-        self.0 & LONG_BIT != 0
     }
 }
 
@@ -250,11 +241,10 @@ mod tests {
 
     #[test]
     fn tells_kinds_apart() {
-        let kind = |name: &str| of_text(name).first().map(|id| (id.kind(), id.is_long()));
-        assert_eq!(kind("function"), Some((Kind::Word, false)));
-        assert_eq!(kind("src/tokens.rs"), Some((Kind::Path, false)));
-        assert_eq!(kind("parseHeader"), Some((Kind::Name, false)));
-        assert_eq!(kind("a_very_long_snake_case_name"), Some((Kind::Name, true)));
+        let kind = |name: &str| of_text(name).first().map(|id| id.kind());
+        assert_eq!(kind("function"), Some(Kind::Word));
+        assert_eq!(kind("src/tokens.rs"), Some(Kind::Path));
+        assert_eq!(kind("parseHeader"), Some(Kind::Name));
         assert_eq!(of_text(&"a".repeat(MAX_LEN)).len(), 1);
         assert_eq!(of_text(&"a".repeat(MAX_LEN + 1)).len(), 0);
     }
@@ -264,7 +254,7 @@ mod tests {
         let text: String = (0x4E00..0x4E00 + 4000).filter_map(char::from_u32).collect();
         let all = of_text(&text);
         assert!((800..1200).contains(&all.len()), "{}", all.len());
-        assert!(all.iter().all(|id| id.kind() == Kind::Sequence && !id.is_long()));
+        assert!(all.iter().all(|id| id.kind() == Kind::Sequence));
         let middle: String = text.chars().skip(1000).take(500).collect();
         let shifted = of_text(&format!("前文，{middle}。"));
         assert!(shifted.len() > 80 && shifted.iter().all(|id| all.contains(id)));

@@ -52,7 +52,7 @@ impl Sticky {
 
     /// The size that layer 4 shrinks to.
     pub(super) fn shrunk_budget(&self) -> f64 {
-        SHRUNK_SHARE.min(self.calibration.caution()) * self.limits.budget()
+        SHRUNK_SHARE.min(self.reports.calibration.caution()) * self.limits.budget()
     }
 
     fn shrink(&mut self) {

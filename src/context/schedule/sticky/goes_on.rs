@@ -5,6 +5,7 @@ use crate::context::account::Account;
 use crate::context::layers::Limits;
 use crate::context::schedule::batch::show_anew;
 use crate::context::schedule::economy::{Policy, scale_of};
+use crate::context::schedule::reports::answer_to_last;
 use crate::context::schedule::verdict::{Arithmetic, Verdict};
 use crate::context::transcript::Transcript;
 
@@ -34,23 +35,15 @@ impl Sticky {
     /// nothing is decided yet. The calls answered before `known` were taken in already.
     pub fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
         let lived = self.next.take().filter(|next| next.at == self.held.len());
-        let messages = transcript.messages();
-        let answer = (known..messages.len())
-            .find(|&index| messages.get(index).is_some_and(|message| message.assistant().is_some()));
-        let answered_ms = answer.and_then(|index| messages.get(index)?.timestamp_ms);
-        // A message older than the last call does not answer it.
-        let lived = lived.zip(answer).filter(|_| answered_ms.is_none() || answered_ms >= self.time());
+        let lived = lived.zip(answer_to_last(&self.account, transcript, known));
         let rhythm = self.rhythm;
         if let Some((of, _)) = &lived {
             self.take_decided(of.arithmetic);
         }
         let mut next = Self { policy: self.policy, ..Self::new(self.asked, self.limits.clone()) };
-        (next.clock, next.rhythm) = (std::mem::take(&mut self.clock), rhythm);
-        (next.bills, next.watch) = (std::mem::take(&mut self.bills), std::mem::take(&mut self.watch));
-        next.calibration = std::mem::take(&mut self.calibration);
-        next.calibration.rewrite();
-        next.watch.goes_on(known);
-        for (index, message) in messages.iter().enumerate().take(known) {
+        (next.reports, next.rhythm) = (std::mem::take(&mut self.reports), rhythm);
+        next.reports.goes_on(known);
+        for (index, message) in transcript.messages().iter().enumerate().take(known) {
             if message.assistant().is_some() {
                 next.shown.tick();
             }

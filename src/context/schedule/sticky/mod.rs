@@ -10,13 +10,10 @@ mod weigh;
 
 use std::sync::Arc;
 
-use super::cache_watch::{Answered, CacheWatch};
-use super::calibration::{Calibration, Call, Sent};
-use super::clock::{Clock, Request};
 use super::economy::{Policy, scale_of};
 use super::held::Held;
-use super::played::Played;
-use super::prices::{Bills, listed};
+use super::prices::listed;
+use super::reports::{Played, Reports, Request, newest_ms};
 use super::rhythm::Rhythm;
 use super::shown::{Shown, Speaker};
 use super::verdict::{Arithmetic, Verdict};
@@ -52,11 +49,8 @@ pub struct Sticky {
     /// The parts that no batch changes stand in an [`Arc`]: a batch is tried out on a copy of the fold.
     held: Arc<Vec<Held>>,
     shown: Shown,
-    clock: Clock,
     rhythm: Rhythm,
-    bills: Bills,
-    watch: CacheWatch,
-    calibration: Calibration,
+    reports: Reports,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
     /// Provider tokens the last batch left, or the low water if that is more.
@@ -74,7 +68,7 @@ impl Sticky {
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
         let settled = policy.low_water(scale_of(limits.context_window));
-        let calibration = Calibration::new(policy.calibrate);
+        let reports = Reports::new(policy.calibrate);
         Self {
             asked: policy,
             policy,
@@ -82,11 +76,8 @@ impl Sticky {
             account: Account::default(),
             held: Arc::default(),
             shown: Shown::default(),
-            clock: Clock::default(),
             rhythm: Rhythm::default(),
-            bills: Bills::default(),
-            watch: CacheWatch::default(),
-            calibration,
+            reports,
             carried: 0.0,
             settled,
             spent: 0.0,
@@ -108,13 +99,8 @@ impl Sticky {
     }
 
     /// The lessons of the reports so far.
-    pub fn calibration(&mut self) -> &mut Calibration {
-        &mut self.calibration
-    }
-
-    /// The provider's cache, as far as it is known.
-    pub fn watch(&mut self) -> &mut CacheWatch {
-        &mut self.watch
+    pub fn reports(&mut self) -> &mut Reports {
+        &mut self.reports
     }
 
     /// The account of the call that would follow `transcript`, the least that could be, and why; with the last of the
@@ -142,7 +128,7 @@ impl Sticky {
         self.account.begin_trial();
         if self.context() > self.limits.budget() {
             let budget = self.shrunk_budget();
-            shrink::shrink(&mut self.account, &self.calibration.estimate(), budget);
+            shrink::shrink(&mut self.account, &self.reports.calibration.estimate(), budget);
         }
         let floor = self.account.sent();
         self.account.end_trial();
@@ -152,14 +138,13 @@ impl Sticky {
     /// The estimate of prompts now.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        self.calibration.estimate()
+        self.reports.calibration.estimate()
     }
 
     /// Takes in what is new in `transcript`, and tells of each call.
     pub fn play(&mut self, transcript: &Transcript, mut observe: impl FnMut(Played)) {
         let mut is_caught_up = false;
-        self.clock.set_times(transcript.cache_times());
-        self.watch.set_times(transcript.cache_times());
+        self.reports.watch.set_times(transcript.cache_times());
         for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
                 let lived = self.next.take().filter(|next| next.at == index);
@@ -170,27 +155,25 @@ impl Sticky {
                 };
                 // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
-                    self.catch_up(transcript);
+                    self.reports.catch_up(&mut self.account, transcript);
                 }
-                observe(self.call(index, assistant, message, (verdict, estimate), lived));
+                if let Some(played) = self.answered(index, message, (verdict, estimate), lived) {
+                    observe(played);
+                }
+                self.learn_prices(assistant);
+                self.shown.tick();
             }
             self.enter(index, message, transcript);
         }
         if !is_caught_up {
-            self.catch_up(transcript);
+            self.reports.catch_up(&mut self.account, transcript);
         }
-    }
-
-    /// Takes in what was reported late.
-    fn catch_up(&mut self, transcript: &Transcript) {
-        let late = self.calibration.catch_up(transcript.messages());
-        self.account.renew(transcript, &late);
     }
 
     /// Decides about a call as was decided when it was made.
     fn decide(&mut self, message: &Message) -> Verdict {
         // A call from before a compaction had another list: nothing was decided about this one.
-        if self.calibration.is_of_another_list(message.timestamp_ms) {
+        if self.reports.calibration.is_of_another_list(message.timestamp_ms) {
             return Verdict::Wait;
         }
         let arithmetic = self.weigh();
@@ -218,72 +201,44 @@ impl Sticky {
         arithmetic.verdict
     }
 
-    /// The call that this assistant message answered: learns what it reports. `planned` is what was decided for it, and how
-    /// its prompt was estimated then.
-    fn call(
+    /// Takes in the answer at `index`. `planned` is what was decided for the call, and how its prompt was estimated then.
+    fn answered(
         &mut self,
         index: usize,
-        assistant: &Assistant,
         message: &Message,
-        planned: (Verdict, Estimate),
+        (verdict, estimate): (Verdict, Estimate),
         lived: Option<Next>,
-    ) -> Played {
-        let (verdict, estimate) = planned;
-        let time = self.time();
-        let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
-        let sent = lived.map_or_else(|| self.account.sent(), |next| next.sent);
-        let raw = self.account.raw();
+    ) -> Option<Played> {
         let touched = self.account.take_oldest_touched();
-        let sight = self.watch.enter(Answered {
-            index,
-            source: &assistant.source,
-            usage: &assistant.usage,
-            prompt: self.calibration.prompt_of(&assistant.usage),
-            time_ms: time,
-            answered_ms: message.timestamp_ms,
-            reached,
+        let request = Request {
+            sent: lived.map_or_else(|| self.account.sent(), |next| next.sent),
+            estimate,
+            verdict: Some(verdict),
             touched: touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest)))),
-            estimated: (estimate.tokens(sent), estimate.tokens(raw)),
-            base: estimate.base,
+            is_lived: lived.is_some(),
+            context_window: self.limits.context_window,
             fixed_ttl: self.policy.fixed_ttl(),
-        });
-        self.clock.tick(Request {
-            source: &assistant.source,
-            time_ms: time,
-            reached,
-            usage: &assistant.usage,
-            is_changed: verdict.moves(),
-        });
+        };
+        self.reports.enter(&self.account, index, message, request)
+    }
+
+    fn learn_prices(&mut self, Assistant { source, .. }: &Assistant) {
         if self.policy.learns_prices {
-            self.bills.note(&assistant.source, &assistant.usage);
-            self.policy.prices = self.bills.prices(&assistant.source);
+            self.policy.prices = self.reports.watch.prices(source);
         } else if self.policy.learns_ttl {
-            self.policy.prices.ttl_seconds = listed(&assistant.source).ttl_seconds;
+            self.policy.prices.ttl_seconds = listed(source).ttl_seconds;
         }
-        if message.is_sent || assistant.usage.refused.is_some() {
-            self.calibration.observe(Call {
-                index,
-                assistant,
-                time_ms: message.timestamp_ms,
-                sent: Sent { raw, edited: sent },
-                is_lived: lived.is_some(),
-                context_window: self.limits.context_window,
-            });
-        }
-        self.shown.tick();
-        Played { index, raw, sent, estimate, verdict: Some(verdict), is_lived: lived.is_some(), sight }
     }
 
     fn time(&self) -> Option<f64> {
-        self.account.rows().last().and_then(|row| row.message.timestamp_ms)
+        newest_ms(&self.account)
     }
 
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
         let traits = &message.traits;
         let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
         self.account.enter(transcript, index);
-        self.calibration.pass(message);
-        self.watch.pass(message);
+        self.reports.pass(message);
         let mut held = Held { entered: self.shown.calls(), ..Held::default() };
         if is_seen {
             let mut number = |names: &[Identifier], lines: &[Line]| self.shown.number(names, lines, index);

@@ -13,7 +13,7 @@ impl Sticky {
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
         let is_failed = last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent);
-        is_failed && !self.calibration.is_refused()
+        is_failed && !self.reports.calibration.is_refused()
     }
 
     pub(super) fn context(&self) -> f64 {
@@ -67,7 +67,7 @@ impl Sticky {
         let context = self.context();
         let above = context - self.settled;
         let learns = self.policy.fixed_ttl().is_none();
-        let is_cold = self.clock.is_cold(self.time(), self.policy.prices.ttl_seconds, learns);
+        let is_cold = self.reports.watch.is_cold(self.time(), self.policy.prices.ttl_seconds, learns);
         let carried = self.carried + self.policy.carry(above);
         let rewrite = self.policy.rewrite(self.settled);
         let high_water = self.high_water();
