@@ -13,7 +13,7 @@ use super::held::Held;
 use super::line_cuts;
 use super::shown::Shown;
 use super::value::own_worth;
-use super::weights::{MOST_KEPT, SHRUNK_SHARE};
+use super::weights::{LINE_CONTEXT, MOST_KEPT, SHRUNK_SHARE};
 use crate::context::account::{Account, Form, Row};
 use crate::context::layers::{Limits, images, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
@@ -166,7 +166,7 @@ impl EditBatch<'_> {
             return line_cuts::marker_alone(row);
         }
         let scale = scale_of(self.limits.context_window);
-        let price = self.policy.price(self.context(), scale);
+        let price = self.policy.price(LINE_CONTEXT * scale, scale);
         let kept = line_cuts::choose(row, held, self.shown, price * self.estimate.scale)?;
         (f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64).then_some(kept)
     }

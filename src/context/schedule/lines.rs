@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::files::Files;
 use super::shown::{Shown, Speaker};
 use super::value::{CopyHistory, LineHistory, copy_worth, line_worth};
-use super::weights::{FAR, Origin, USUAL_EDITS, USUAL_LINES};
+use super::weights::{FAR, Origin, TELLING_LINE, USUAL_EDITS, USUAL_LINES};
 use crate::context::traits::lines::Line;
 use crate::context::traits::target::{Change, File};
 
@@ -131,7 +131,7 @@ impl Shown {
 impl Work {
     /// A new message shows a line that was last shown after the call `last_shown`.
     pub fn enter(&mut self, line: &mut ShownLine, speaker: Speaker, last_shown: u32) {
-        if speaker == Speaker::Assistant {
+        if speaker == Speaker::Assistant && line.units >= TELLING_LINE {
             self.copies.lines += 1;
             if line.speaker.is_some() {
                 line.copies = line.copies.saturating_add(1);

@@ -120,9 +120,14 @@ pub const FAR: u32 = 8;
 pub const USUAL_EDITS: Usual = Usual { share: 0.25, weight: 4.0 };
 /// And a tenth of all lines that the model shows: of three weights the likeliest.
 pub const USUAL_LINES: Usual = Usual { share: 0.1, weight: 400.0 };
+/// Shorter lines tell nothing of that: UTF-16 code units.
+pub const TELLING_LINE: u16 = 24;
 
 // One batch.
 
+/// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
+/// leave, whatever the economy. At the price of the context as it stands there is one blind edit in five more at the same bill.
+pub const LINE_CONTEXT: f64 = 52_000.0;
 /// A cut that keeps more of a result than this is not worth an edit.
 pub const MOST_KEPT: f64 = 0.8;
 
