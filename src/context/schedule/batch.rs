@@ -12,8 +12,7 @@ use super::economy::{Policy, scale_of};
 use super::held::Held;
 use super::line_cuts;
 use super::shown::Shown;
-use super::value::own_worth;
-use super::weights::{LINE_CONTEXT, MOST_KEPT, SHRUNK_SHARE};
+use super::weights::{LINE_CONTEXT, OWN_CALL, SHRUNK_SHARE};
 use crate::context::account::{Account, Form, Row};
 use crate::context::layers::{Limits, images, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
@@ -160,15 +159,14 @@ impl EditBatch<'_> {
         Some(Candidate { price, removal })
     }
 
-    /// The part of a tool result that a removal leaves; `None` for a cut by line that saves too little.
+    /// The part of a tool result that a removal leaves; `None` where nothing goes.
     fn cut(&self, removal: Removal, row: &Row, held: &Held) -> Option<KeptLines> {
         if let Removal::Marker(_) = removal {
             return line_cuts::marker_alone(row);
         }
         let scale = scale_of(self.limits.context_window);
         let price = self.policy.price(LINE_CONTEXT * scale, scale);
-        let kept = line_cuts::choose(row, held, self.shown, price * self.estimate.scale)?;
-        (f64::from(kept.tokens) < MOST_KEPT * row.tokens() as f64).then_some(kept)
+        line_cuts::choose(row, held, self.shown, price * self.estimate.scale)
     }
 
     /// The loss if a message goes on to show only these.
@@ -190,17 +188,10 @@ impl EditBatch<'_> {
             saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
         }
         shown.sort_unstable();
-        let own = self.at(start).map_or(0.0, |(row, held)| self.loss_of_own(row, held));
+        // That the agent sees what it did.
+        let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
+        let own = OWN_CALL * calls as f64;
         Some((self.shown.loss_of_all(&shown) + own, saved))
-    }
-
-    /// The loss of an answer itself: that the agent sees what it did and wrote.
-    fn loss_of_own(&self, row: &Row, held: &Held) -> f64 {
-        if row.message.assistant().is_none() {
-            return 0.0;
-        }
-        let age = self.shown.calls().saturating_sub(held.entered);
-        own_worth(row.message.traits.targets.len(), age)
     }
 
     /// True if a batch may drop the group that opens at `start`.

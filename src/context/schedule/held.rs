@@ -7,8 +7,6 @@ use crate::context::plan::Reason;
 /// The standing of one message.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// The call after which it came.
-    pub entered: u32,
     /// Numbers of what it shows unedited.
     pub numbers: Numbers,
     /// Of what its edited form shows.

@@ -4,8 +4,8 @@
 //! The form is that of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the last.
 
 use super::weights::{
-    FILE_SHARE, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, OWN_CALL, OWN_LINE, Origin, READ_LINE,
-    SPAN_WEIGHT, copied, unused, used,
+    FILE_SHARE, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, OWN_LINE, Origin, READ_LINE, SPAN_WEIGHT, copied,
+    unused, used,
 };
 use crate::context::traits::identifiers::Identifier;
 
@@ -33,12 +33,6 @@ pub fn worth(identifier: Identifier, history: History) -> f64 {
     // Swept from the exponent 0.27 to 0.72 the bill hardly changes; a square root is the same on every machine.
     let chance = once.chance * f64::from(history.uses).sqrt();
     Forgetting { chance, ..once }.after(f64::from(history.calls_since_use))
-}
-
-/// Expected loss with an assistant message of so many calls that was sent so many calls ago.
-#[must_use]
-pub fn own_worth(calls: usize, age: u32) -> f64 {
-    OWN_CALL.after(f64::from(age)) * calls as f64
 }
 
 /// The copies of a line.
@@ -149,8 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_its_own_is_worth_less_with_time_and_what_it_wrote_outlives_what_it_read() {
-        assert!(own_worth(1, 100) < own_worth(1, 10));
+    fn what_it_wrote_outlives_what_it_read() {
         let line = CopyHistory { units: 80, from_memory: 0.1, ..CopyHistory::default() };
         let old = CopyHistory { calls_since_shown: 100, ..line };
         let share = |origin: Origin| copy_worth(origin, old) / copy_worth(origin, line);

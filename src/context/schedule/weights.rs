@@ -47,9 +47,9 @@ impl Usual {
 /// together with the weight of lines and the low waters: what tools brought is kept better, the rest a little worse.
 pub const FIRST_USE_WEIGHT: f64 = 5.0;
 /// Worth of the agent's still seeing one of its own calls: what it did, and in which order. Without it the newest
-/// calls of a long session are all it knows of its work. Swept from 0.5 to 1.1: each step keeps more calls in view, and from 0.9 on
-/// fewer of the lines that edits need; half-lives from 50 to 800 on seven sessions.
-pub const OWN_CALL: Forgetting = Forgetting { chance: 0.8, half_life: 150.0 };
+/// calls of a long session are all it knows of its work. Swept from 0.3 to 1.1: each step keeps more calls in view, and high ones
+/// fewer of the lines that edits need; that an old call should be worth less, no session tells.
+pub const OWN_CALL: f64 = 0.5;
 /// Weight of a copied span beside a name that is used again, for each UTF-16 code unit of a line, where every line comes from
 /// memory: a tenth usually does. Swept from 0.12 to 0.5: copied text costs the more dollars the higher.
 pub const SPAN_WEIGHT: f64 = 0.15;
@@ -128,8 +128,6 @@ pub const TELLING_LINE: u16 = 24;
 /// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
 /// leave, whatever the economy. At the price of the context as it stands there is one blind edit in five more at the same bill.
 pub const LINE_CONTEXT: f64 = 52_000.0;
-/// A cut that keeps more of a result than this is not worth an edit.
-pub const MOST_KEPT: f64 = 0.8;
 
 // Cuts by line.
 

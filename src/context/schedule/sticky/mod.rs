@@ -239,7 +239,7 @@ impl Sticky {
         let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
         self.account.enter(transcript, index);
         self.reports.pass(message);
-        let mut held = Held { entered: self.shown.calls(), ..Held::default() };
+        let mut held = Held::default();
         if is_seen {
             let mut number = |names: &[Identifier], lines: &[Line]| self.shown.number(names, lines, index);
             held.numbers = number(&traits.identifiers, &traits.lines);
