@@ -146,7 +146,7 @@ pub const REMOVABLE_SHARE: f64 = 0.3;
 /// After a batch took all there was to take, the next one waits until so many tokens were added: sooner it finds little to take,
 /// and a cache that holds whole requests is written anew for that. A cold cache moves the frontier if as many lie above the
 /// economy's or the last batch's size, whichever is less.
-pub const MIN_GROWTH: f64 = 10_000.0;
+pub const MIN_GROWTH: f64 = 6_000.0;
 /// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
 pub const REFUSED_GROWTH: f64 = 1.15;
 /// Of what may be sent, how much is left where layer 4 has to act or user text has to go: at the full budget the next call would be
