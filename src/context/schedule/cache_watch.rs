@@ -9,7 +9,7 @@ use super::clock::{Clock, Request};
 use super::economy::Prices;
 use super::prices::{Bills, listed};
 use super::tariff::Tariff;
-use crate::context::transcript::{Body, Message, Source, Usage};
+use crate::context::transcript::{Source, Usage};
 pub use crate::contract::Cause;
 
 /// Fewer tokens than this that were not read are no miss: caches work in blocks, and providers have a least size.
@@ -71,8 +71,8 @@ pub struct Answered<'a> {
     pub prompt: Option<f64>,
     /// When the call was made, in ms.
     pub time_ms: Option<f64>,
-    /// When it was answered, in ms.
-    pub answered_ms: Option<f64>,
+    /// True if its report is of another list than stands before it now.
+    pub is_stale: bool,
     /// True if the model got to read it.
     pub reached: bool,
     /// The oldest message that the hook brought into another form since the last call, with the tokens before it.
@@ -93,8 +93,6 @@ pub struct CacheWatch {
     models: Vec<ModelCache>,
     /// The model of the last report.
     latest: usize,
-    /// When the newest message was put in that is neither an answer nor a tool's, in ms.
-    newest_input_ms: Option<f64>,
     /// True if the last report was of another list.
     was_stale: bool,
     /// Calls before this one were seen in another list already.
@@ -116,18 +114,9 @@ struct ModelCache {
 }
 
 impl CacheWatch {
-    /// Takes in a message that stands before the next call.
-    pub fn pass(&mut self, message: &Message) {
-        let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
-        if is_input && message.timestamp_ms > self.newest_input_ms {
-            self.newest_input_ms = message.timestamp_ms;
-        }
-    }
-
     /// Goes on with another list of the same conversation, of which the calls before `seen_before` are known.
     pub fn goes_on(&mut self, seen_before: usize) {
         self.seen_before = seen_before;
-        self.newest_input_ms = None;
         self.was_stale = false;
         self.rewritten();
     }
@@ -162,7 +151,7 @@ impl CacheWatch {
             return Sight::default();
         }
         self.notice_changes(&call);
-        let is_stale = call.answered_ms.zip(self.newest_input_ms).is_some_and(|(at, input)| at < input);
+        let is_stale = call.is_stale;
         if self.was_stale && !is_stale {
             self.rewritten();
         }

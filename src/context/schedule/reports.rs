@@ -5,7 +5,7 @@ use super::cache_watch::{Answered, CacheWatch, Sight};
 use super::calibration::{Calibration, Call, Sent};
 use super::verdict::Verdict;
 use crate::context::account::Account;
-use crate::context::transcript::{Message, Transcript};
+use crate::context::transcript::{Body, Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// A call of the past as a schedule saw it when it took in the answer.
@@ -53,19 +53,35 @@ pub struct Reports {
     pub calibration: Calibration,
     /// Its cache, as far as it is known.
     pub watch: CacheWatch,
+    /// When the newest message was made that is neither an answer nor a tool's, in ms.
+    newest_input_ms: Option<f64>,
+    /// The same of the newest summary.
+    summary_ms: Option<f64>,
+    /// True if the host rewrote the list.
+    is_rewritten: bool,
 }
 
 impl Reports {
     /// No lessons yet; `calibrates` where the provider's counts are learned from.
     #[must_use]
     pub fn new(calibrates: bool) -> Self {
-        Self { calibration: Calibration::new(calibrates), watch: CacheWatch::default() }
+        Self { calibration: Calibration::new(calibrates), ..Self::default() }
     }
 
     /// Takes in a message that stands before the next call.
     pub fn pass(&mut self, message: &Message) {
-        self.calibration.pass(message);
-        self.watch.pass(message);
+        let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
+        if is_input && message.timestamp_ms > self.newest_input_ms {
+            self.newest_input_ms = message.timestamp_ms;
+        }
+        if matches!(message.body, Body::Summary) {
+            self.summary_ms = message.timestamp_ms;
+        }
+    }
+
+    /// True if an answer of that time was to a call that did not have the summary before it.
+    pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
+        is_older(time_ms, self.summary_ms)
     }
 
     /// Takes in the answer at `index`, which is not in the account yet.
@@ -79,13 +95,14 @@ impl Reports {
         let assistant = message.assistant()?;
         let Request { sent, estimate, verdict, touched, is_lived, .. } = request;
         let raw = account.raw();
+        let is_stale = is_older(message.timestamp_ms, self.newest_input_ms);
         let sight = self.watch.enter(Answered {
             index,
             source: &assistant.source,
             usage: &assistant.usage,
             prompt: self.calibration.prompt_of(&assistant.usage),
             time_ms: newest_ms(account),
-            answered_ms: message.timestamp_ms,
+            is_stale,
             reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
             touched,
             estimated: (estimate.tokens(sent), estimate.tokens(raw)),
@@ -96,9 +113,9 @@ impl Reports {
             self.calibration.observe(Call {
                 index,
                 assistant,
-                time_ms: message.timestamp_ms,
                 sent: Sent { raw, edited: sent },
-                is_lived,
+                // Of a list that was rewritten this process knows what it planned, whatever the times say.
+                is_stale: is_stale && !(is_lived && self.is_rewritten),
                 context_window: request.context_window,
             });
         }
@@ -113,9 +130,14 @@ impl Reports {
 
     /// Goes on with a list that its host rewrote. The calls answered before `known` were taken in already.
     pub fn goes_on(&mut self, known: usize) {
+        (self.newest_input_ms, self.summary_ms, self.is_rewritten) = (None, None, true);
         self.calibration.rewrite();
         self.watch.goes_on(known);
     }
+}
+
+fn is_older(time_ms: Option<f64>, than: Option<f64>) -> bool {
+    time_ms.zip(than).is_some_and(|(time, than)| time < than)
 }
 
 /// When the newest message was made, in ms.

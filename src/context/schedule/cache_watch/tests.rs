@@ -23,7 +23,7 @@ struct Call {
     read: f64,
     touched: Option<(usize, f64)>,
     estimated: Option<f64>,
-    answered_seconds: f64,
+    is_stale: bool,
 }
 
 /// The first call, which writes all of its prompt.
@@ -35,17 +35,11 @@ const FIRST: Call = Call {
     read: 0.0,
     touched: None,
     estimated: None,
-    answered_seconds: 0.0,
+    is_stale: false,
 };
 /// The next one, which reads all of that.
-const NEXT: Call = Call {
-    index: LENGTH + 2,
-    at_seconds: 10.0,
-    prompt: PROMPT + 2000.0,
-    read: PROMPT,
-    answered_seconds: 10.0,
-    ..FIRST
-};
+const NEXT: Call =
+    Call { index: LENGTH + 2, at_seconds: 10.0, prompt: PROMPT + 2000.0, read: PROMPT, ..FIRST };
 /// The same, if the provider reads nothing.
 const UNREAD: Call = Call { read: 0.0, ..NEXT };
 
@@ -64,7 +58,7 @@ impl Call {
             usage: &usage,
             prompt: Some(self.prompt),
             time_ms: Some(self.at_seconds * SECOND),
-            answered_ms: Some(self.answered_seconds * SECOND),
+            is_stale: self.is_stale,
             reached: true,
             touched: self.touched,
             estimated: (estimated, self.prompt),
@@ -95,7 +89,7 @@ fn a_first_call_misses_nothing_and_one_that_reads_all_there_was_nothing_either()
 #[test]
 fn a_miss_is_put_down_to_what_came_between() {
     let touched_at = |index| Call { touched: Some((index, 20_000.0)), ..UNREAD };
-    let seconds = |at_seconds| Call { at_seconds, answered_seconds: at_seconds, ..UNREAD };
+    let seconds = |at_seconds| Call { at_seconds, ..UNREAD };
     let estimated = |tokens: f64| Call { estimated: Some(tokens), ..UNREAD };
     let cases = [
         (UNREAD, Cause::Provider, Cause::Provider),
@@ -144,7 +138,7 @@ fn another_list_is_the_hosts_doing_and_calls_of_before_are_not_seen_twice() {
     assert_eq!(Call { index: UNREAD.index - 1, ..UNREAD }.enter(&mut watch), Sight::default());
     let sight = UNREAD.enter(&mut watch);
     assert_eq!((causes(sight), sight.expected), (Some((Cause::Host, Cause::Host)), None));
-    let next = Call { index: 20, prompt: 60_000.0, at_seconds: 20.0, answered_seconds: 20.0, ..UNREAD };
+    let next = Call { index: 20, prompt: 60_000.0, at_seconds: 20.0, ..UNREAD };
     assert_eq!(causes(next.enter(&mut watch)), Some((Cause::Provider, Cause::Provider)), "once");
 }
 
@@ -152,15 +146,13 @@ fn another_list_is_the_hosts_doing_and_calls_of_before_are_not_seen_twice() {
 fn a_report_of_another_list_blames_nobody_for_what_stands_before_it_now() {
     let mut watch = CacheWatch::default();
     FIRST.enter(&mut watch);
-    watch.newest_input_ms = Some(11.0 * SECOND);
-    let stale = Call { touched: Some((0, 0.0)), estimated: Some(9000.0), ..UNREAD }.enter(&mut watch);
+    let stale =
+        Call { touched: Some((0, 0.0)), estimated: Some(9000.0), is_stale: true, ..UNREAD }.enter(&mut watch);
     assert!(stale.is_stale);
     assert_eq!(causes(stale), Some((Cause::Provider, Cause::Provider)));
-    let fresh = Call { index: 20, at_seconds: 20.0, answered_seconds: 20.0, ..UNREAD }.enter(&mut watch);
+    let fresh = Call { index: 20, at_seconds: 20.0, ..UNREAD }.enter(&mut watch);
     assert!(!fresh.is_stale);
     assert_eq!(causes(fresh), Some((Cause::Host, Cause::Host)), "that list is no more");
-    let same_time = Call { answered_seconds: 11.0, ..UNREAD };
-    assert!(!same_time.enter(&mut watch).is_stale);
 }
 
 #[test]
@@ -179,14 +171,7 @@ fn what_is_left_to_read_ends_at_the_change_or_at_the_request_before_it() {
 
 #[test]
 fn the_oldest_change_counts_for_a_model_that_was_away() {
-    let by = |model, index, at_seconds, touched| Call {
-        model,
-        index,
-        at_seconds,
-        answered_seconds: at_seconds,
-        touched,
-        ..UNREAD
-    };
+    let by = |model, index, at_seconds, touched| Call { index, model, at_seconds, touched, ..UNREAD };
     let changed = |first: (usize, f64), second: (usize, f64)| {
         let away = [by("b", 12, 20.0, Some(first)), by("b", 14, 30.0, Some(second))];
         last_of(&[&[FIRST, NEXT], &away[..], &[by("a", 16, 40.0, None)]].concat()).expected
@@ -211,7 +196,7 @@ fn requests_that_end_behind_a_change_can_be_read_no_more() {
 
 #[test]
 fn a_cold_cache_is_expected_to_give_nothing() {
-    let late = Call { at_seconds: 4000.0, answered_seconds: 4000.0, ..UNREAD };
+    let late = Call { at_seconds: 4000.0, ..UNREAD };
     let sight = last_of(&[FIRST, late]);
     assert_eq!((sight.expected, sight.expected_unedited), (Some(0.0), Some(0.0)));
 }
@@ -227,7 +212,7 @@ fn where_nothing_was_ever_cached_nothing_is_missed() {
             usage: &usage,
             prompt: Some(PROMPT),
             time_ms: None,
-            answered_ms: None,
+            is_stale: false,
             reached: true,
             touched: None,
             estimated: (PROMPT, PROMPT),
@@ -262,7 +247,7 @@ proptest! {
             let at_seconds = at as f64;
             let index = LENGTH + 2 * at;
             let model = if is_other { "b" } else { "a" };
-            let call = Call { index, model, at_seconds, answered_seconds: at_seconds, prompt, read, ..FIRST };
+            let call = Call { index, model, at_seconds, prompt, read, ..FIRST };
             let sight = call.enter(&mut watch);
             prop_assert!(sight.readable <= prompt);
             if let Some(miss) = sight.miss {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use self::fit::PRIOR_SCALE;
 use self::fit::{Fit, Reading, Report};
-use crate::context::transcript::{Assistant, Body, Message, Source, Usage};
+use crate::context::transcript::{Assistant, Message, Source, Usage};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// Reports of one model that are looked at, the newest: a conversation's kind of text changes.
@@ -28,12 +28,10 @@ pub struct Call<'a> {
     pub index: usize,
     /// The answer.
     pub assistant: &'a Assistant,
-    /// When it was made, in ms.
-    pub time_ms: Option<f64>,
     /// The request that was sent.
     pub sent: Sent,
-    /// True if this process planned the call: then `sent` is what the report is of, whatever the times say.
-    pub is_lived: bool,
+    /// True if its report is of another list than stands before it now: then it teaches nothing.
+    pub is_stale: bool,
     /// Tokens of the window it was planned for.
     pub context_window: f64,
 }
@@ -62,9 +60,6 @@ pub struct Calibration {
     overhead_tokens: Option<f64>,
     /// The one that answered last is the last.
     models: Vec<Model>,
-    /// When the newest message came that is neither an answer nor a tool's, in ms: a call that is older was made of another
-    /// list.
-    newest_input: Option<f64>,
     /// The contents of the call before: providers report a call late.
     last: Option<Sent>,
     /// True if the last request was refused for its length.
@@ -88,22 +83,7 @@ impl Calibration {
 
     /// Goes on with a list that its host rewrote. What calls taught stays: each report is of what was sent then.
     pub fn rewrite(&mut self) {
-        self.newest_input = None;
         self.unreported.clear();
-    }
-
-    /// Takes in a message that stands before the next call.
-    pub fn pass(&mut self, message: &Message) {
-        let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
-        if is_input && message.timestamp_ms > self.newest_input {
-            self.newest_input = message.timestamp_ms;
-        }
-    }
-
-    /// True if an answer of that time was to a call that did not have all that stands before it now.
-    #[must_use]
-    pub fn is_of_another_list(&self, time_ms: Option<f64>) -> bool {
-        time_ms.zip(self.newest_input).is_some_and(|(time, newest)| time < newest)
     }
 
     /// True if the last request was refused for its length.
@@ -130,7 +110,7 @@ impl Calibration {
         if refused.is_none() && usage.prompt_tokens().is_none() {
             self.unreported.push((index, report));
             forget_all_but(REPORTS, &mut self.unreported);
-        } else if refused.is_some() || call.is_lived || !self.is_of_another_list(call.time_ms) {
+        } else if refused.is_some() || !call.is_stale {
             self.take(source, &report);
         }
     }

@@ -1,5 +1,4 @@
 use super::*;
-use crate::context::measure::{Raw, RawRole, outline};
 use crate::context::transcript::{Source, Usage};
 use proptest::prelude::*;
 
@@ -22,10 +21,6 @@ fn on() -> Calibration {
     Calibration::new(true)
 }
 
-fn undated_summary() -> Message {
-    outline(&Raw::new(RawRole::Summary, Vec::new()))
-}
-
 fn both(tokens: usize) -> Sent {
     Sent { raw: size(tokens), edited: size(tokens) }
 }
@@ -36,14 +31,7 @@ fn size(cl100k: usize) -> Size {
 
 /// A call that was answered at no known time.
 fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: Sent) {
-    calibration.observe(Call {
-        index: 0,
-        assistant,
-        time_ms: None,
-        sent,
-        is_lived: false,
-        context_window: 200_000.0,
-    });
+    calibration.observe(Call { index: 0, assistant, sent, is_stale: false, context_window: 200_000.0 });
 }
 
 fn after(reports: &[(&str, f64, usize)]) -> Calibration {
@@ -82,7 +70,6 @@ fn one_absurd_report_changes_nothing_and_two_that_agree_outvote_the_rest() {
 #[test]
 fn after_a_compaction_without_timestamps_a_huge_overhead_is_doubted() {
     let mut calibration = on();
-    calibration.pass(&undated_summary());
     for step in 0..5 {
         let reported = 110_000.0 + 700.0 * f64::from(step);
         observe(&mut calibration, &answer("a", reported, 0.0), both(300 + 500 * step as usize));
@@ -307,23 +294,16 @@ fn what_was_read_and_written_is_counted_once_where_input_has_both() {
 }
 
 #[test]
-fn what_was_reported_before_a_newer_message_came_in_is_passed_over() {
+fn a_report_of_another_list_teaches_nothing() {
     let mut calibration = on();
-    calibration.pass(&Message { timestamp_ms: Some(5_000.0), ..undated_summary() });
-    let mut call = |tokens: f64, time_ms: f64, counted: usize, is_lived: bool| {
-        calibration.observe(Call {
-            index: 0,
-            assistant: &answer("a", tokens, 0.0),
-            time_ms: Some(time_ms),
-            sent: both(counted),
-            is_lived,
-            context_window: 200_000.0,
-        });
+    let mut call = |tokens: f64, counted: usize, is_stale: bool| {
+        let assistant = &answer("a", tokens, 0.0);
+        let context_window = 200_000.0;
+        calibration.observe(Call { index: 0, assistant, sent: both(counted), is_stale, context_window });
         calibration.estimate()
     };
-    assert_eq!(call(110_000.0, 4_000.0, 300, false), Estimate::PLAIN);
-    close(call(40_000.0, 6_000.0, 30_000, false).tokens(size(30_000)), 40_000.0, 1e-6);
-    close(call(41_270.0, 4_000.0, 31_000, true).tokens(size(31_000)), 41_270.0, 1e-6);
+    assert_eq!(call(110_000.0, 300, true), Estimate::PLAIN);
+    close(call(40_000.0, 30_000, false).tokens(size(30_000)), 40_000.0, 1e-6);
 }
 
 #[test]
@@ -359,14 +339,7 @@ fn what_input_holds_already_is_counted_once_from_the_first_call_that_writes() {
 fn refuse(calibration: &mut Calibration, model: &str, told: f64, sent: Sent, context_window: f64) {
     let usage = Usage { refused: Some(told), ..Usage::default() };
     let refused = Assistant { usage, ..answer(model, 0.0, 0.0) };
-    calibration.observe(Call {
-        index: 0,
-        assistant: &refused,
-        time_ms: None,
-        sent,
-        is_lived: true,
-        context_window,
-    });
+    calibration.observe(Call { index: 0, assistant: &refused, sent, is_stale: false, context_window });
 }
 
 #[test]

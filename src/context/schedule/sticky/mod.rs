@@ -173,7 +173,7 @@ impl Sticky {
     /// Decides about a call as was decided when it was made.
     fn decide(&mut self, message: &Message) -> Verdict {
         // A call from before a compaction had another list: nothing was decided about this one.
-        if self.reports.calibration.is_of_another_list(message.timestamp_ms) {
+        if self.reports.is_older_than_summary(message.timestamp_ms) {
             return Verdict::Wait;
         }
         let arithmetic = self.weigh();
