@@ -109,7 +109,11 @@ test("a Claude Code transcript replays", () => {
 });
 
 test("explain says what one call would do, in figures and as JSON", () => {
-  const file = fileOf("explain.jsonl", asPiFile(sessionWithTools(12)));
+  const messages = sessionWithTools(12);
+  // As a provider counts them: how a report is read does not depend on what would have been edited.
+  for (const [i, { usage }] of messages.filter(({ role }) => role === "assistant").entries())
+    if (usage) usage.input = 100 + 1180 * i;
+  const file = fileOf("explain.jsonl", asPiFile(messages));
   const ask = (...args) => run(["explain", "--schedule", "everyCall", ...args, file]);
   const { edits, tokensBefore, tokensAfter, call } = JSON.parse(ask("--json", "--call", "10").stdout);
   assert.equal(call, 10);
