@@ -237,20 +237,6 @@ test("a host that hands in copies is known by them though its first report comes
   assert.equal(unchanged, before.length);
 });
 
-test("a host that hands in copies is known by any of its newest messages, however its list begins and ends", async () => {
-  const settings = { contextWindow: 32_000, basePrompt: 6000, scale: 1.4 };
-  const { call, loop, scribe } = conversation(settings, { schedule: "sticky" }, { view: structuredClone });
-  loop.messages.unshift(scribe.system(500));
-  for (let at = 0; at < 4; at += 1) await call(1500);
-  const [system] = loop.messages;
-  const edited = loop.messages.at(-1);
-  edited.content[0].text += "more";
-  loop.provider.forget(edited);
-  loop.messages = [system, scribe.user(300), ...loop.messages.slice(-3)];
-  const { error, estimate, prompt } = await call(200);
-  assert.ok(Math.abs(error) < 0.03, `estimated ${estimate} of ${prompt}`);
-});
-
 test("agents that share a hook and a beginning each go on in their own conversation", async () => {
   const scribe = new Scribe();
   const opening = scribe.user(2000);

@@ -5,7 +5,7 @@ const { isCopy } = require("./values.js");
 
 /** Conversations that are looked through, the latest. */
 const MOST = 256;
-/** Messages of a conversation that are looked for in a list of copies, the newest. */
+/** Messages of a list of copies among which the newest of a conversation is looked for. */
 const NEW_MESSAGES = 64;
 
 /**
@@ -112,38 +112,28 @@ class Conversations {
     return conversation && { conversation };
   }
 
-  /** The one of which `list` holds a copy of the newest message, or of as new a one as there is. */
+  /** The latest of which `list` holds copies: of its two newest messages, or of its beginning as far as an answer. */
   #thatIsCopied(list, alive) {
-    const there = new Map(list.map((message, at) => [nameOf(message), at]));
-    there.delete(undefined);
-    let best;
-    let least = NEW_MESSAGES;
-    for (const conversation of alive) {
-      const { target } = conversation;
-      const newest = target.length - 1;
-      const answered = target.findIndex(followsAnswer);
-      // Two users may begin with the same words at the same time.
-      const own = answered < 0 ? newest : answered;
-      for (let at = newest; at >= own && newest - at <= least; at -= 1) {
-        const to = there.get(nameOf(target[at]));
-        if (to !== undefined && isAmong(list, to, target, at)) [best, least] = [conversation, newest - at];
-      }
-    }
-    if (best === undefined) return undefined;
-    best.isCloned = true;
-    const shared = best.sharedWith(list);
-    const isBranch = least > 0 && isRecognised(best.target, list, shared);
-    return isBranch ? { conversation: best, shared } : { conversation: best };
+    const from = Math.max(0, list.length - NEW_MESSAGES);
+    const isLeftOf = ({ target }) => {
+      const [before, newest] = [target.at(-2), target.at(-1)];
+      if (!isTelling(newest)) return false;
+      const isNewest = (message, at) =>
+        at >= from && isCopy(newest, message) && (before === undefined || isCopied(before, list[at - 1]));
+      return list.some(isNewest);
+    };
+    const isBegunBy = ({ target }) => {
+      const at = target.findIndex(isAnswer);
+      return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopied(message, list[i]));
+    };
+    const left = alive.findLast(isLeftOf);
+    const conversation = left ?? alive.findLast(isBegunBy);
+    if (conversation === undefined) return undefined;
+    const { target } = conversation;
+    conversation.isCloned = true;
+    const shared = conversation.sharedWith(list);
+    return left !== undefined || shared === target.length ? { conversation } : { conversation, shared };
   }
-}
-
-/**
- * True if `list[to]` is a copy of `target[at]` that no other conversation has: without a time it must follow one that is
- * copied, too.
- */
-function isAmong(list, to, target, at) {
-  if (!isCopied(target[at], list[to])) return false;
-  return target[at].timestamp !== undefined || isCopied(target[at - 1], list[to - 1]);
 }
 
 /** True if `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */
@@ -158,8 +148,9 @@ function isTurn(message) {
   return typeof message === "object" && message !== null && message.role !== "system";
 }
 
-function nameOf(message) {
-  return message?.timestamp ?? message?.toolCallId;
+/** True if no other conversation has an equal one. */
+function isTelling(message) {
+  return message?.timestamp !== undefined || message?.toolCallId !== undefined;
 }
 
 function isAnswer(message) {
