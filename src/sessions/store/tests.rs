@@ -291,6 +291,12 @@ fn what_a_killed_process_left_of_a_cleared_session_is_erased_when_the_file_is_op
 
 #[test]
 fn others_write_while_a_long_session_is_erased() {
+    // On a busy machine an erasure may be over before others get a turn: one of several shows that they need not wait for its end.
+    let writes: Vec<u32> = (0..8).map(|_| writes_during_an_erasure()).collect();
+    assert!(writes.iter().any(|&written| written > 2), "{writes:?} writes of another process");
+}
+
+fn writes_during_an_erasure() -> u32 {
     let folder = Folder::new();
     let (store, other) = (folder.open(), folder.open());
     one(&store, long_append("kept", 4_000, "x"));
@@ -303,9 +309,9 @@ fn others_write_while_a_long_session_is_erased() {
             one(&other, append("b", &[&format!("b {written}")]));
             written += 1;
         }
-        assert!(written > 2, "{written} writes of another process");
         assert_eq!(erasing.join().expect("ends"), 3_000);
-    });
+        written
+    })
 }
 
 #[test]
