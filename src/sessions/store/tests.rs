@@ -292,8 +292,8 @@ fn what_a_killed_process_left_of_a_cleared_session_is_erased_when_the_file_is_op
 #[test]
 fn others_write_while_a_long_session_is_erased() {
     // On a busy machine an erasure may be over before others get a turn: one of several shows that they need not wait for its end.
-    let writes: Vec<u32> = (0..8).map(|_| writes_during_an_erasure()).collect();
-    assert!(writes.iter().any(|&written| written > 2), "{writes:?} writes of another process");
+    let shows_it = (0..8).any(|_| writes_during_an_erasure() > 2);
+    assert!(shows_it, "another process waits for the end");
 }
 
 fn writes_during_an_erasure() -> u32 {
