@@ -86,6 +86,7 @@ impl Book {
                 let mut reports = Reports::new(policy.calibrate);
                 reports.calibration.expect(overhead_tokens);
                 let mut fold = EveryCall::new(limits.clone(), reports, policy.fixed_ttl());
+                fold.play(transcript, from, |_| {});
                 self.go_on(&mut fold.reports().watch, from);
                 fold.play(transcript, transcript.len(), observe);
                 std::mem::take(&mut fold.reports().watch)
@@ -93,18 +94,20 @@ impl Book {
             Mode::Sticky => {
                 let mut fold = Sticky::new(*policy, limits.clone());
                 fold.reports().calibration.expect(overhead_tokens);
+                fold.play(transcript, from, |_| {});
                 self.go_on(&mut fold.reports().watch, from);
-                fold.play(transcript, observe);
+                fold.play(transcript, transcript.len(), observe);
                 std::mem::take(&mut fold.reports().watch)
             }
         };
         self.watch = Some(watch);
-        let calls = played.into_iter().filter(|call| call.index >= from && call.index > 0);
+        let calls = played.into_iter().filter(|call| call.index > 0);
         for (nth, call) in calls.enumerate() {
             self.note(transcript, nth, call, limits.context_window);
         }
     }
 
+    /// Hands on what is known of the cache. The calls before `from` are decided by what was known then, not by that.
     fn go_on(&self, watch: &mut CacheWatch, from: usize) {
         if let Some(before) = &self.watch {
             *watch = before.clone();
@@ -147,5 +150,61 @@ impl Book {
             .map(|source| prices.or_else(|| self.watch.as_ref().and_then(|watch| watch.tariff(source))))
             .collect();
         report::report(&self.calls, &tariffs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::measure::{Part, Raw, RawRole, Rules, measure};
+    use crate::context::transcript::Message;
+
+    const MINUTE_MS: f64 = 60_000.0;
+
+    fn utf16(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
+    }
+
+    fn message(role: RawRole<'_>, part: Part<'_>, minutes: usize) -> Arc<Message> {
+        let timestamp_ms = Some(1.7e12 + MINUTE_MS * minutes as f64);
+        Arc::new(measure(&Raw { timestamp_ms, ..Raw::new(role, vec![part]) }, &Rules::default()))
+    }
+
+    /// Answers with a long result each, a pause of ten minutes before every sixth.
+    fn transcript(answers: usize) -> Transcript {
+        let mut messages = vec![message(RawRole::User, Part::Text(&utf16("go on")), 0)];
+        for number in 0..answers {
+            let minutes = 1 + number + 10 * (number / 6);
+            let id = utf16(&format!("call_{number}"));
+            let arguments = utf16(&format!("{{\"command\":\"run {number}\"}}"));
+            let call = Part::Call { id: &id, name: &id, arguments: &arguments, is_signed: false };
+            let usage = Usage { input: Some(9_000.0 * (number + 1) as f64), ..Usage::default() };
+            let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+            messages.push(message(role, call, minutes));
+            let text = utf16(&format!("a line of output {number}\n").repeat(1_000));
+            let role = RawRole::ToolResult { call_id: &id, tool_name: &id, marker: None };
+            messages.push(message(role, Part::Text(&text), minutes));
+        }
+        Transcript::new(messages)
+    }
+
+    #[test]
+    fn the_calls_of_a_list_that_goes_on_are_decided_as_those_of_the_list_alone() {
+        let (whole, limits, policy) = (transcript(30), Limits::default(), Policy::default());
+        for mode in [Mode::Sticky, Mode::EveryCall] {
+            let options = Options { mode, policy: &policy, limits: &limits, overhead_tokens: None };
+            let from = whole.len() / 2 + 1;
+            let mut alone = Book::default();
+            alone.enter(&whole, 0, options);
+            let mut both = Book::default();
+            both.enter(&Transcript::new(whole.messages().iter().take(from).cloned().collect()), 0, options);
+            both.enter(&whole, from, options);
+            let sent = |book: &Book| {
+                book.calls.iter().map(|call| (call.index, call.sent, call.verdict)).collect::<Vec<_>>()
+            };
+            assert_eq!(sent(&both), sent(&alone), "{mode:?}");
+        }
     }
 }

@@ -173,7 +173,7 @@ impl Fold {
         match self {
             Self::Sticky(fold) => {
                 fold.reports().calibration.expect(*overhead_tokens);
-                fold.play(transcript, tell);
+                fold.play(transcript, transcript.len(), tell);
                 fold.set_terms(*policy, limits);
                 let (plan, floor, arithmetic, _) = fold.plan(transcript);
                 let (estimate, is_refused) = (fold.estimate(), fold.reports().calibration.is_refused());

@@ -107,7 +107,7 @@ impl Sticky {
     /// calls that were taken in.
     pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic, Option<Played>) {
         let mut last = None;
-        self.play(transcript, |played| last = Some(played));
+        self.play(transcript, transcript.len(), |played| last = Some(played));
         fault::step();
         self.next = None;
         let (arithmetic, mut moved) = self.next_step();
@@ -141,11 +141,12 @@ impl Sticky {
         self.reports.calibration.estimate()
     }
 
-    /// Takes in what is new in `transcript`, and tells of each call.
-    pub fn play(&mut self, transcript: &Transcript, mut observe: impl FnMut(Played)) {
+    /// Takes in what is new in `transcript` before `end`, and tells of each call.
+    pub fn play(&mut self, transcript: &Transcript, end: usize, mut observe: impl FnMut(Played)) {
         let mut is_caught_up = false;
         self.reports.watch.set_times(transcript.cache_times());
-        for (index, message) in transcript.messages().iter().enumerate().skip(self.held.len()) {
+        let messages = transcript.messages().iter().enumerate().take(end);
+        for (index, message) in messages.skip(self.held.len()) {
             if let Some(assistant) = message.assistant() {
                 let lived = self.next.take().filter(|next| next.at == index);
                 let estimate = lived.map_or_else(|| self.estimate(), |next| next.estimate);
