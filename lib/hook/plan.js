@@ -182,7 +182,7 @@ function contentOf({ content }, numbers, at, { text, writer }) {
     case KEEP_LINES:
       return withText(content, text);
     case STRIP_THINKING:
-      return content.filter((block) => !isThinking(block));
+      return withoutThinking(content);
     case CLEAR_INPUTS:
       return withoutInputs(content, writer);
     case TRUNCATE:
@@ -214,6 +214,10 @@ function withText(content, text) {
   return blocks;
 }
 
+function withoutThinking(content) {
+  return content.filter((block) => !isThinking(block));
+}
+
 /** Without thinking, and a marker in place of each long text of the calls' arguments, as src/context/measure/inputs.rs counts it. */
 function withoutInputs(content, { language, longestInput, excludeTools }) {
   const [before, after] = MARKERS[language].input;
@@ -226,7 +230,7 @@ function withoutInputs(content, { language, longestInput, excludeTools }) {
     const input = block?.type === "toolCall" && !excludeTools.includes(block.name) && json(block.arguments);
     return input ? { ...block, arguments: JSON.parse(input, cleared) } : block;
   };
-  return content.filter((block) => !isThinking(block)).map(withoutInput);
+  return withoutThinking(content).map(withoutInput);
 }
 
 /** `marker` in place of each of the first `count` images. */

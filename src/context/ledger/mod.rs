@@ -16,7 +16,7 @@ use crate::context::schedule::Mode;
 use crate::context::schedule::cache_watch::{CacheWatch, Sight};
 use crate::context::schedule::economy::Policy;
 use crate::context::schedule::every_call::EveryCall;
-use crate::context::schedule::reports::{Played, Reports};
+use crate::context::schedule::reports::{Played, Reports, Request};
 use crate::context::schedule::sticky::Sticky;
 use crate::context::schedule::tariff::Tariff;
 use crate::context::schedule::verdict::Verdict;
@@ -84,7 +84,7 @@ impl Book {
         let watch = match mode {
             Mode::EveryCall => {
                 let mut reports = Reports::new(policy.calibrate);
-                reports.calibration.expect(overhead_tokens);
+                reports.calibration.set_overhead(overhead_tokens);
                 let mut fold = EveryCall::new(limits.clone(), reports, policy.fixed_ttl());
                 fold.play(transcript, from, |_| {});
                 self.go_on(&mut fold.reports().watch, from);
@@ -93,7 +93,7 @@ impl Book {
             }
             Mode::Sticky => {
                 let mut fold = Sticky::new(*policy, limits.clone());
-                fold.reports().calibration.expect(overhead_tokens);
+                fold.reports().calibration.set_overhead(overhead_tokens);
                 fold.play(transcript, from, |_| {});
                 self.go_on(&mut fold.reports().watch, from);
                 fold.play(transcript, transcript.len(), observe);
@@ -124,7 +124,7 @@ impl Book {
         if found.is_none() {
             self.sources.push(assistant.source.clone());
         }
-        let Played { index, raw, sent, estimate, verdict, sight, .. } = played;
+        let Played { index, raw, request: Request { sent, estimate, verdict, .. }, sight } = played;
         let usage = assistant.usage;
         self.calls.push(Call {
             index,

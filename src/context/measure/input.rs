@@ -95,7 +95,7 @@ pub enum Part<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// A message that is sent, made at no known time and without hashes: for examples and tests.
+    /// A message that is sent, made at no known time and without hashes.
     pub fn new(role: RawRole<'a>, parts: Vec<Part<'a>>) -> Self {
         Self { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
     }

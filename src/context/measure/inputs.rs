@@ -75,7 +75,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    /// What `cleared` is to do, by a parser.
+    /// The work of `cleared`, by a parser.
     fn by_parser(value: &mut Value, longest: usize) {
         match value {
             Value::String(text) => {

@@ -100,8 +100,8 @@ fn body(
         }),
         RawRole::ToolResult { call_id, tool_name, marker } => {
             let joined = raw.joined_text();
+            let is_excluded = rules.excludes(tool_name);
             let tool_name = text(tool_name);
-            let is_excluded = rules.exclude_tools.contains(&tool_name);
             let shortened = if is_excluded { None } else { shorten(&joined, call_id, marker) };
             Body::ToolResult(ToolResult {
                 call_id: text(call_id),

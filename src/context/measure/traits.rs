@@ -46,9 +46,12 @@ impl Raw<'_> {
         Traits { identifiers, kept, lines, kept_lines, cleared, layout, targets }
     }
 
-    /// What is left without thinking and the long arguments of its calls, if that is less.
+    /// The rest without thinking and the long arguments of its calls, if that is less.
     fn cleared(&self, rules: &Rules) -> Option<Cleared> {
         let inputs = self.cleared_inputs(rules);
+        if inputs.iter().all(Option::is_none) {
+            return None;
+        }
         let (mut parts, mut shown, mut saved) = (Vec::new(), Vec::new(), 0);
         for (part, input) in self.parts.iter().zip(&inputs) {
             match (*part, input) {
@@ -65,7 +68,7 @@ impl Raw<'_> {
                 Target::of(arguments, &mut shown);
             }
         }
-        let left = Raw { parts, ..self.clone() };
+        let left = Raw::new(self.role, parts);
         (saved > 0).then(|| Cleared {
             tokens_saved: saved as u32,
             identifiers: left.identifiers(|_| true, None),

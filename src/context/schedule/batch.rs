@@ -1,9 +1,10 @@
 //! One batch of edits: which of what may go goes, the least useful for its tokens first.
 //!
 //! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, where the
-//! host asked for it the call's long arguments are cleared, and last the call goes with its results. Useful means expected later uses of what nothing else in the context shows, so that the
-//! choice is one of coverage: each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a stale one is looked
-//! at again when its turn comes and put back if it is no longer the least.
+//! host asked for it the call's long arguments are cleared, and last the call goes with its results. Useful means expected
+//! later uses of what nothing else in the context shows, so that the choice is one of coverage: each thing that goes makes
+//! what shows the same dearer. Prices only rise within a batch, so a stale one is looked at again when its turn comes and put
+//! back if it is no longer the least.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -25,7 +26,7 @@ pub struct EditBatch<'a> {
     pub account: &'a mut Account,
     /// The facts of each message.
     pub held: &'a [Held],
-    /// What they show.
+    /// The index of all that they show.
     pub shown: &'a mut Shown,
     /// From cl100k tokens to the provider's.
     pub estimate: Estimate,
@@ -137,21 +138,19 @@ impl EditBatch<'_> {
         let (loss, saved) = match removal {
             Removal::Edit(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| row.form() == Form::Whole)?;
-                let saved = row.tokens().checked_sub(row.tokens_as(Form::Edited))?;
-                let loss = self.loss_between((row, held), held.kept.as_deref()?);
-                (loss, Some(saved).filter(|&saved| saved > 0)? as f64)
+                let saved = saved(row, row.tokens_as(Form::Edited))?;
+                (self.loss_between((row, held), held.kept.as_deref()?), saved)
             }
             Removal::Lines(index) | Removal::Marker(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
                 let kept = self.cut(removal, row, held)?;
-                let saved = row.tokens().checked_sub(kept.tokens as usize).filter(|&saved| saved > 0)?;
-                let loss = self.loss_between((row, held), &kept.numbers);
-                (loss, saved as f64)
+                let saved = saved(row, kept.tokens as usize)?;
+                (self.loss_between((row, held), &kept.numbers), saved)
             }
             Removal::Inputs(index) => {
                 let (row, held) = self.at(index).filter(|(row, _)| may_clear_inputs(row))?;
-                let saved = row.tokens().checked_sub(row.tokens_as(Form::Cleared))?;
-                (self.loss_between((row, held), held.cleared.as_deref()?), saved as f64)
+                let saved = saved(row, row.tokens_as(Form::Cleared))?;
+                (self.loss_between((row, held), held.cleared.as_deref()?), saved)
             }
             Removal::Group(start) => self.weigh_group(start)?,
         };
@@ -289,6 +288,11 @@ impl EditBatch<'_> {
     fn show_anew(&mut self, index: usize, change: impl FnOnce(&mut Account)) {
         show_anew(self.account, self.held, self.shown, &[index], change);
     }
+}
+
+/// Tokens saved where so many are left; `None` for none.
+fn saved(row: &Row, left: usize) -> Option<f64> {
+    row.tokens().checked_sub(left).filter(|&saved| saved > 0).map(|saved| saved as f64)
 }
 
 /// True if a tool result can still be cut.

@@ -168,11 +168,11 @@ impl Fold {
         let mut miss = None;
         let tell = |call: Played| {
             miss = call.sight.miss;
-            *has_lived |= call.is_lived;
+            *has_lived |= call.request.is_lived;
         };
         match self {
             Self::Sticky(fold) => {
-                fold.reports().calibration.expect(*overhead_tokens);
+                fold.reports().calibration.set_overhead(*overhead_tokens);
                 fold.play(transcript, transcript.len(), tell);
                 fold.set_terms(*policy, limits);
                 let (plan, floor, arithmetic, _) = fold.plan(transcript);
@@ -180,7 +180,7 @@ impl Fold {
                 Decision { plan, floor, estimate, arithmetic: Some(arithmetic), miss, is_refused }
             }
             Self::EveryCall(fold) => {
-                fold.reports().calibration.expect(*overhead_tokens);
+                fold.reports().calibration.set_overhead(*overhead_tokens);
                 fold.play(transcript, transcript.len(), tell);
                 fold.set_terms(transcript, policy, limits);
                 let (plan, floor, _) = fold.plan(transcript);

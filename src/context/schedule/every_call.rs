@@ -4,7 +4,7 @@
 //! kept of the past, for the estimate to learn from.
 
 use super::economy::Policy;
-use super::reports::{Played, Reports, Request, answer_to_last};
+use super::reports::{Played, Reports, Request, answer_to_last, take_touched};
 use crate::context::account::{Account, Form};
 use crate::context::layers::window::Window;
 use crate::context::layers::{Limits, Overflow, images, shrink, thinking, tool_results};
@@ -94,7 +94,7 @@ impl EveryCall {
         self.reports.watch.set_times(transcript.cache_times());
         let messages = transcript.messages().iter().enumerate().take(end);
         for (index, message) in messages.skip(self.account.len()) {
-            if message.assistant().is_some() {
+            if let Some(assistant) = message.assistant() {
                 let lived = self.next.take().filter(|next| next.at == index);
                 let planned = lived.unwrap_or_else(|| {
                     let planned = self.settled();
@@ -115,9 +115,7 @@ impl EveryCall {
                     context_window: self.limits.context_window,
                     fixed_ttl: self.fixed_ttl,
                 };
-                if let Some(played) = self.reports.enter(&self.account, index, message, request) {
-                    observe(played);
-                }
+                observe(self.reports.enter(&self.account, index, (message, assistant), request));
             }
             self.reports.pass(message);
             self.account.enter(transcript, index);
@@ -131,8 +129,7 @@ impl EveryCall {
     fn settled(&mut self) -> Next {
         let estimate = self.estimate();
         self.settle();
-        let touched = self.account.take_oldest_touched();
-        let touched = touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest))));
+        let touched = take_touched(&mut self.account, estimate);
         let sent = self.account.sent();
         Next { at: self.account.len(), sent, estimate, touched }
     }

@@ -256,12 +256,13 @@ fn finish(sent: &Sent, held: &Held, shown: &Shown, text: Text<'_>, rows: &[Row])
 
 /// The cause of most of the worth of what a run of lines shows, by number.
 fn cause_of(shown: &Shown, worths: &[(u32, f64)]) -> Keep {
-    let sum_of = |keep: Keep| -> f64 {
-        let of_keep = worths.iter().filter(|(number, _)| shown.cause(*number) == Some(keep));
-        of_keep.map(|(_, worth)| worth).sum()
-    };
-    let sums =
-        [Keep::OwnLines, Keep::FileLines, Keep::UsedNames, Keep::NewNames].map(|keep| (sum_of(keep), keep));
+    let mut sums = Keep::ALL.map(|keep| (0.0, keep));
+    for (number, worth) in worths {
+        let sum = shown.cause(*number).and_then(|keep| sums.iter_mut().find(|(_, of)| *of == keep));
+        if let Some((sum, _)) = sum {
+            *sum += worth;
+        }
+    }
     let most = sums.into_iter().filter(|(sum, _)| *sum > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
     most.map_or(Keep::ShortGap, |(_, keep)| keep)
 }

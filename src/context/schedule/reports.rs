@@ -5,7 +5,7 @@ use super::cache_watch::{Answered, CacheWatch, Sight};
 use super::calibration::{Calibration, Call, Sent};
 use super::verdict::Verdict;
 use crate::context::account::Account;
-use crate::context::transcript::{Body, Message, Transcript};
+use crate::context::transcript::{Assistant, Body, Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// A call of the past as a schedule saw it when it took in the answer.
@@ -15,14 +15,8 @@ pub struct Played {
     pub index: usize,
     /// The transcript as it was.
     pub raw: Size,
-    /// The sent part of it.
-    pub sent: Size,
-    /// The estimate of its prompt.
-    pub estimate: Estimate,
-    /// The decision of the sticky schedule; `None` where the layers were recomputed.
-    pub verdict: Option<Verdict>,
-    /// True if this process planned it.
-    pub is_lived: bool,
+    /// The request.
+    pub request: Request,
     /// The cache as this call showed it.
     pub sight: Sight,
 }
@@ -49,7 +43,7 @@ pub struct Request {
 /// The lessons of the reports so far.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
-    /// How the provider counts.
+    /// The provider's way of counting.
     pub calibration: Calibration,
     /// Its cache, as far as it is known.
     pub watch: CacheWatch,
@@ -89,11 +83,10 @@ impl Reports {
         &mut self,
         account: &Account,
         index: usize,
-        message: &Message,
+        (message, assistant): (&Message, &Assistant),
         request: Request,
-    ) -> Option<Played> {
-        let assistant = message.assistant()?;
-        let Request { sent, estimate, verdict, touched, is_lived, .. } = request;
+    ) -> Played {
+        let Request { sent, estimate, touched, is_lived, .. } = request;
         let raw = account.raw();
         let is_stale = is_older(message.timestamp_ms, self.newest_input_ms);
         let sight = self.watch.enter(Answered {
@@ -119,7 +112,7 @@ impl Reports {
                 context_window: request.context_window,
             });
         }
-        Some(Played { index, raw, sent, estimate, verdict, is_lived, sight })
+        Played { index, raw, request, sight }
     }
 
     /// Takes in what was reported late.
@@ -140,6 +133,12 @@ fn is_older(time_ms: Option<f64>, than: Option<f64>) -> bool {
     time_ms.zip(than).is_some_and(|(time, than)| time < than)
 }
 
+/// The oldest message that was brought into another form since that was last asked, with the tokens before it.
+pub fn take_touched(account: &mut Account, estimate: Estimate) -> Option<(usize, f64)> {
+    let oldest = account.take_oldest_touched()?;
+    Some((oldest, estimate.tokens(account.sent_before(oldest))))
+}
+
 /// When the newest message was made, in ms.
 pub fn newest_ms(account: &Account) -> Option<f64> {
     account.rows().last().and_then(|row| row.message.timestamp_ms)
@@ -153,4 +152,64 @@ pub fn answer_to_last(account: &Account, transcript: &Transcript, known: usize) 
     let index = (known..transcript.len()).find(is_answer)?;
     let answered_ms = transcript.get(index)?.timestamp_ms;
     (answered_ms.is_none() || answered_ms >= newest_ms(account)).then_some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::measure::{Raw, RawRole, outline};
+    use crate::context::transcript::Usage;
+
+    fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
+        outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })
+    }
+
+    /// Takes in an answer of that time with a report of 50 000 tokens. Whether the report is stale, and if it taught anything.
+    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_lived: bool) -> (bool, bool) {
+        let usage = Usage { input: Some(50_000.0), ..Usage::default() };
+        let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+        let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
+        let request = Request {
+            sent: Size { cl100k: 30_000, messages: 1 },
+            estimate,
+            verdict: None,
+            touched: None,
+            is_lived,
+            context_window: 200_000.0,
+            fixed_ttl: None,
+        };
+        let assistant = answer.assistant().expect("is an answer");
+        let played = reports.enter(&Account::default(), 3, (&answer, assistant), request);
+        (played.sight.is_stale, reports.calibration.estimate() != estimate)
+    }
+
+    #[test]
+    fn a_report_from_before_the_newest_input_is_of_another_list() {
+        let after_input = || {
+            let mut reports = Reports::new(true);
+            reports.pass(&message(RawRole::User, 5_000.0));
+            reports.pass(&message(RawRole::User, 4_000.0));
+            reports
+        };
+        assert_eq!(takes_in(&mut after_input(), 4_999.0, false), (true, false));
+        assert_eq!(takes_in(&mut after_input(), 5_000.0, false), (false, true), "at the same time");
+        assert_eq!(takes_in(&mut after_input(), 4_999.0, true), (true, false), "as after a restart");
+        let mut rewritten = after_input();
+        rewritten.goes_on(0);
+        rewritten.pass(&message(RawRole::User, 5_000.0));
+        assert_eq!(takes_in(&mut rewritten, 4_999.0, true), (true, true), "it knows what it sent");
+        assert_eq!(takes_in(&mut Reports::new(true), 0.0, false), (false, true), "no input at all");
+    }
+
+    #[test]
+    fn only_a_summary_makes_a_call_older_than_a_summary() {
+        let mut reports = Reports::new(true);
+        reports.pass(&message(RawRole::User, 9_000.0));
+        assert!(!reports.is_older_than_summary(Some(1.0)));
+        reports.pass(&message(RawRole::Summary, 5_000.0));
+        assert!(reports.is_older_than_summary(Some(4_999.0)));
+        assert!(!reports.is_older_than_summary(Some(5_000.0)) && !reports.is_older_than_summary(None));
+        reports.goes_on(0);
+        assert!(!reports.is_older_than_summary(Some(1.0)));
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! Chances and half-lives were fitted on public recordings of many agents: `npm run bench:fit` measures them anew and says how much
 //! they differ from one repository to the next. The others were swept in the closed loop, on 42 sessions of nine agents
-//! unless another number stands there; those without a word on it were chosen. What a provider charges and how long its cache lives are facts and stand with `prices` and
-//! `clock`.
+//! unless another number stands there; those without a word on it were chosen. Prices and lives of caches are facts and stand
+//! with `prices` and `clock`.
 
 use crate::context::traits::identifiers::Kind;
 
@@ -126,7 +126,7 @@ pub const TELLING_LINE: u16 = 24;
 // One batch.
 
 /// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
-/// leave, whatever the economy. At the price of the context as it stands there is one blind edit in five more at the same bill.
+/// leave, whatever the economy. At the price of the context as it stands there is one blind edit in six more at the same bill.
 pub const LINE_CONTEXT: f64 = 52_000.0;
 
 // Cuts by line.

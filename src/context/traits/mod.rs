@@ -23,7 +23,7 @@ pub struct Traits {
     pub lines: Box<[Line]>,
     /// Those its shortened form still shows; `None` where it has none.
     pub kept_lines: Option<Box<[Line]>>,
-    /// What is left of a message without thinking whose calls' long arguments are cleared; `None` where they may not be.
+    /// The rest of a message without thinking whose calls' long arguments are cleared; `None` where they may not be.
     pub cleared: Option<Box<Cleared>>,
     /// A long tool result line by line; `None` for other messages, and where no cut between lines makes sense.
     pub layout: Option<Layout>,

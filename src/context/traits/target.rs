@@ -91,8 +91,8 @@ impl<'a> Named<'a> {
 }
 
 impl Target {
-    /// Reads a call's arguments as JSON, and gathers the lines that all its texts show. Arguments that
-    /// cannot be read name nothing.
+    /// Reads a call's arguments as JSON, and gathers the lines that all its texts show. Arguments that cannot be read name
+    /// nothing.
     pub fn of(arguments: &[u16], shown: &mut Vec<Line>) -> Self {
         let json = String::from_utf16_lossy(arguments);
         let value = serde_json::from_str(&json).unwrap_or_default();

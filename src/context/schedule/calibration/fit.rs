@@ -45,7 +45,7 @@ pub(super) struct Reading {
     raw: usize,
     /// Each says what the call before had.
     is_late: bool,
-    /// What is said to be read from the cache is in `input` already (1), and what is written to it, too (2).
+    /// Cached tokens that `input` holds already: none (0), those read (1), those written, too (2).
     twice: usize,
 }
 
@@ -97,7 +97,7 @@ impl Point {
         Self { reported: tokens - frames, counted: size.cl100k as f64 }
     }
 
-    /// How often the next report misses what was to be expected by the noise.
+    /// The distance of the next report from what was to be expected, in times of the noise.
     fn misses(&self, next: &Self, scale: f64) -> f64 {
         let expected = self.reported + scale * (next.counted - self.counted);
         let noise = NOISE_SHARE * self.reported.max(next.reported).max(0.0) + NOISE_TOKENS;

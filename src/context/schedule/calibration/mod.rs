@@ -77,7 +77,7 @@ impl Calibration {
     }
 
     /// Sets what the host says of its prompt and tools: that stands in for reports until there are some.
-    pub fn expect(&mut self, overhead_tokens: Option<f64>) {
+    pub fn set_overhead(&mut self, overhead_tokens: Option<f64>) {
         self.overhead_tokens = overhead_tokens;
     }
 
@@ -99,7 +99,7 @@ impl Calibration {
         }
         let Call { index, assistant: Assistant { source, usage, .. }, sent, context_window, .. } = call;
         let before = self.last.replace(sent);
-        // What was foreseen to be over the window is no news: what cannot be made smaller would be thought ever larger.
+        // A request foreseen to be over the window is no news: one that cannot be made smaller would be thought ever larger.
         let refused = usage.refused.map(|told| {
             let known = [told, self.estimate().tokens(sent.edited)];
             known.into_iter().find(|&tokens| tokens > context_window).unwrap_or(REFUSED * context_window)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::economy::{Policy, scale_of};
 use super::held::Held;
 use super::prices::listed;
-use super::reports::{Played, Reports, Request, newest_ms};
+use super::reports::{Played, Reports, Request, newest_ms, take_touched};
 use super::rhythm::Rhythm;
 use super::shown::{Shown, Speaker};
 use super::verdict::{Arithmetic, Verdict};
@@ -158,9 +158,16 @@ impl Sticky {
                 if !std::mem::replace(&mut is_caught_up, true) {
                     self.reports.catch_up(&mut self.account, transcript);
                 }
-                if let Some(played) = self.answered(index, message, (verdict, estimate), lived) {
-                    observe(played);
-                }
+                let request = Request {
+                    sent: lived.map_or_else(|| self.account.sent(), |next| next.sent),
+                    estimate,
+                    verdict: Some(verdict),
+                    touched: take_touched(&mut self.account, estimate),
+                    is_lived: lived.is_some(),
+                    context_window: self.limits.context_window,
+                    fixed_ttl: self.policy.fixed_ttl(),
+                };
+                observe(self.reports.enter(&self.account, index, (message, assistant), request));
                 self.learn_prices(assistant);
                 self.shown.tick();
             }
@@ -200,27 +207,6 @@ impl Sticky {
         }
         self.rhythm.tick(arithmetic.is_cold);
         arithmetic.verdict
-    }
-
-    /// Takes in the answer at `index`. `planned` is what was decided for the call, and how its prompt was estimated then.
-    fn answered(
-        &mut self,
-        index: usize,
-        message: &Message,
-        (verdict, estimate): (Verdict, Estimate),
-        lived: Option<Next>,
-    ) -> Option<Played> {
-        let touched = self.account.take_oldest_touched();
-        let request = Request {
-            sent: lived.map_or_else(|| self.account.sent(), |next| next.sent),
-            estimate,
-            verdict: Some(verdict),
-            touched: touched.map(|oldest| (oldest, estimate.tokens(self.account.sent_before(oldest)))),
-            is_lived: lived.is_some(),
-            context_window: self.limits.context_window,
-            fixed_ttl: self.policy.fixed_ttl(),
-        };
-        self.reports.enter(&self.account, index, message, request)
     }
 
     fn learn_prices(&mut self, Assistant { source, .. }: &Assistant) {
