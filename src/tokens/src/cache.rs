@@ -1,10 +1,10 @@
 //! Token counts of short pieces and of spans seen before, and the tokens of short pieces; exact and bounded.
 //!
 //! A piece's bytes themselves are the key. Up to 15 bytes lie in one u128 beside their length and count (1 MB of
-//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). Who encodes keeps, of pieces to 15 bytes, up to four tokens
-//! (1 MB), and the tokens of spans (4 MB, and 512 KB of places). A slot has room for two
-//! entries, of which a third overwrites the older. Memory is bounded, and its pages are only taken up as they are
-//! written to.
+//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). Who encodes keeps, of
+//! pieces to 15 bytes, up to four tokens (1 MB), and the tokens of spans (4 MB, and 512 KB of places). A slot has room
+//! for two entries, of which a third overwrites the older. Memory is bounded, and its pages are only taken up as they
+//! are written to.
 
 use std::mem;
 
@@ -17,7 +17,7 @@ pub(crate) const LONG: usize = 30;
 
 /// Slots of two entries a cache begins with and grows to, as powers of two. Few pages are touched, and the first-level
 /// cache is well used, as long as few different pieces were seen.
-const SHORT_BITS: (u32, u32) = (11, 15);
+const SHORT_BITS: (u32, u32) = (12, 15);
 const LONG_BITS: (u32, u32) = (5, 12);
 const SPAN_BITS: (u32, u32) = (5, 15);
 const ROW_BITS: (u32, u32) = (5, 14);

@@ -4,8 +4,6 @@
 //! at a step where the text is ASCII, the other looks the pieces up. Buffers and the cache belong to the
 //! [`Counter`]; the module's users keep one per thread.
 
-use std::sync::Once;
-
 use super::{
     cache::{self, LONG, PieceCache, SHORT},
     ends::{Ends, Scanner},
@@ -31,9 +29,8 @@ const GROUP: usize = 64;
 
 impl Counter {
     pub(crate) fn new(vocabulary: &'static Vocabulary) -> Self {
-        static TOUCHED: [Once; super::VOCABULARIES] = [const { Once::new() }; super::VOCABULARIES];
-        if let (Some(once), Words::Laid(laid)) = (TOUCHED.get(vocabulary.number), &vocabulary.words) {
-            once.call_once(|| laid.touch());
+        if let Words::Laid(laid) = &vocabulary.words {
+            laid.pairs();
         }
         Self {
             vocabulary,
@@ -130,7 +127,10 @@ fn count_unknown(
 ) -> usize {
     let mut count = || scratch.count(vocabulary, text.get(start..start + len).unwrap_or_default());
     if len <= SHORT {
-        cache.short.get_or_put(cache::short_key(text, start, len), count)
+        // Twice the same piece in a group is rare, and to look for the first costs more than to count the second.
+        let count = count();
+        cache.short.put(cache::short_key(text, start, len), count);
+        count
     } else if len <= LONG {
         cache.long.get_or_put(cache::long_key(text, start, len), count)
     } else {

@@ -12,8 +12,13 @@
 //! bridges       character boundaries that some token crosses
 //! ```
 
-use super::packing::{
-    self, BASE_BITS, LABEL_BITS, LEAF, LONG_RIGHT, LONGEST_TOKEN, NO_BYTE, SPLIT_BYTES, TAIL_HEAD, TOKEN,
+use std::sync::OnceLock;
+
+use super::{
+    laid_pairs::LaidPairs,
+    packing::{
+        self, BASE_BITS, LABEL_BITS, LEAF, LONG_RIGHT, LONGEST_TOKEN, NO_BYTE, SPLIT_BYTES, TAIL_HEAD, TOKEN,
+    },
 };
 
 /// The places of the arrays of some ranks.
@@ -32,6 +37,7 @@ pub(crate) struct Laid {
     /// One past its highest token. The tables may go on: r50k_base reads those of p50k_base.
     pub(crate) end: u32,
     pub(crate) tables: &'static Tables,
+    pub(crate) pairs: OnceLock<LaidPairs>,
 }
 
 /// A token and its length in bytes.
@@ -146,12 +152,8 @@ impl Laid {
         right: Token,
         bytes: impl FnOnce() -> Option<&'text [u8]>,
     ) -> bool {
-        let words = self.tables.pair_filter.len() / 8;
-        let (word, bits) = packing::filter(packing::pair(left.id, right.id), words);
-        if u64_at(self.tables.pair_filter, word * 8) & bits != bits {
-            return false;
-        }
-        self.is_token_of(ceiling, left, right, bytes().unwrap_or_default())
+        packing::passes(self.tables.pair_filter, packing::pair(left.id, right.id))
+            && self.is_token_of(ceiling, left, right, bytes().unwrap_or_default())
     }
 
     /// True if `bytes` are a token of lower id than `ceiling` with these halves.
@@ -255,9 +257,23 @@ impl Laid {
         (Token { id, len }, entry.get(TAIL_HEAD..).unwrap_or_default())
     }
 
+    /// The pairs that merge. Who asks first has every table read.
+    #[inline(always)]
+    pub(crate) fn pairs(&self) -> &LaidPairs {
+        self.pairs.get_or_init(|| {
+            let pairs = (0..self.end).filter_map(|id| {
+                let (left, right) = packing::halves(self.split(id));
+                (left != id).then_some((left, right, id))
+            });
+            let pairs = LaidPairs::new(self.tables.single_bytes, self.tables.pair_filter, pairs);
+            self.touch();
+            pairs
+        })
+    }
+
     /// Reads every table once, in order, which the processor can do ahead. The first count of a text looks them up in no
     /// order, and would wait anew for each line that is not in its cache.
-    pub(crate) fn touch(&self) {
+    fn touch(&self) {
         /// Bytes of a cache line.
         const LINE: usize = 64;
         let Tables { splits, bridges, pair_filter, trie_tails, trie_units, .. } = self.tables;

@@ -5,11 +5,13 @@
 //! 1. `ends` finds where the pieces of a vocabulary's `pattern` end: by arithmetic on bit masks of 64 ASCII bytes
 //!    (`blocks`; `simd` makes the masks), one piece at a time where text goes beyond ASCII (`classes`).
 //! 2. `cache` knows the counts of short pieces seen before, and those of whole `spans` of a text that comes again.
-//! 3. `merge` encodes the others by walking the trie of `vocabulary` and checking neighbours, without merging.
+//! 3. `merge` encodes the others: a piece that the trie of `vocabulary` does not know whole is merged if it is `short`, and
+//!    else walked along the trie, checking neighbours.
 //!
 //! All tables are laid out by the build script and read in place (the widths of their fields are in `packing`), shared
 //! between threads and processes: 1.5 MB for cl100k_base, 2.9 for o200k_base and o200k_harmony, 0.7 for p50k_base,
-//! p50k_edit and r50k_base. What a thread keeps between calls is bounded, for each of these vocabularies that it uses:
+//! p50k_edit and r50k_base. The pairs that merge (`laid_pairs`) are laid out at a vocabulary's first count, once a process:
+//! 1.3, 2.3 and 0.8 MB. What a thread keeps between calls is bounded, for each of these vocabularies that it uses:
 //! 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, 1 MB for spans, 1 MB for the tokens of pieces to 15
 //! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 128 KB of which tokens may meet, 1 MB of
 //! UTF-16 turned to UTF-8, and the merge's rows.
@@ -19,18 +21,18 @@
 //!
 //! # Tried and dropped
 //!
-//! - A perfect hash from a pair of halves to its token, beside the trie (1.3 MB for `o200k_base`): the joint bytes lie in the
-//!   text, so the few pairs that pass the filter are looked up in the trie.
+//! - A perfect hash from a pair of halves to its token, in the package (1.3 MB for `o200k_base`): memory holds it as well.
 //! - Keeping the longest proper prefix and the length of each token beside its halves (another 0.5 MB): the walk has
 //!   just met the one and measured the other.
 //! - A table of whole words beside the trie (16 bytes a word, perfect hash, looked up in batches): level with the trie on
 //!   a first sight of session text, for 1.7 MB more in the package.
-//! - Merging pieces of up to 32 bytes in place, least rank first: 14 to 30 % quicker than the walk on words that never
-//!   repeat, even after a greedy try, but slower on a first sight of session text, where few long tokens make a piece.
+//! - Merging characters beyond ASCII, too: a first sight of Japanese was a tenth slower.
+//! - Asking the table of pairs without the filter before it: a quarter slower, as most pairs never merge.
+//! - Two branches for the two new neighbours of a merge instead of one for both: a twelfth slower.
 //! - Walking the trie for 16 new pieces in step, so that their waits for memory overlap: a third slower for all its
 //!   bookkeeping. Asking for cache slots ahead of time, or keeping pieces to 7 bytes in words of their own: no quicker.
 //! - Laying the trie out by rank instead of alphabet: no difference.
-//! - Leaving the tables untouched until they are asked: reading them once in order (0.1 ms at the first count) makes the
+//! - Leaving the tables untouched until they are asked: reading them once in order (0.1 ms at the first count, beside 2 for the pairs) makes the
 //!   first sight of a text 10 to 15 % quicker.
 //! - The piece cache at its full size from the start: a third of a small text's first sight went to page faults.
 //! - Writing piece ends one by one: the loop's unforeseeable end cost as much as the masks; eight at a time, wanted or
@@ -53,11 +55,13 @@ mod encode;
 mod ends;
 pub mod estimate;
 mod laid;
+mod laid_pairs;
 mod load;
 mod merge;
 mod packing;
 mod paired;
 mod pattern;
+mod short;
 mod simd;
 mod spans;
 mod special;
@@ -88,6 +92,8 @@ pub use self::{
 /// The tables that the build script makes by `build/encodings.rs`.
 #[expect(clippy::unreadable_literal, reason = "no one reads the ids there")]
 mod encodings {
+    use std::sync::OnceLock;
+
     use super::{
         Tokenizer,
         laid::{Laid, Tables},

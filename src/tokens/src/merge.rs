@@ -1,4 +1,4 @@
-//! Byte-pair encoding of one piece in linear time, without merging.
+//! Byte-pair encoding of one piece: short ones are merged (`short`), the others are done in linear time, without merging.
 //!
 //! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. This finds what
 //! that leaves without doing it: the piece is walked from the left, taking the longest token that is compatible with the
@@ -40,6 +40,7 @@ use super::{
     laid::{Found, Laid, Longest, Token},
     packing::{self, ID_BITS, LEN_BITS, LONGEST_TOKEN},
     paired::Joiner,
+    short::{self, SHORT},
     vocabulary::{Vocabulary, Words},
 };
 
@@ -124,6 +125,13 @@ impl Candidate {
     }
 }
 
+/// True of a piece that takes less time to merge than to walk. Characters of several bytes are mostly tokens of their own,
+/// and merging takes a step for each byte.
+#[inline(always)]
+fn is_merged(piece: &[u8]) -> bool {
+    piece.len() <= SHORT && piece.first().is_some_and(u8::is_ascii)
+}
+
 impl Scratch {
     /// Fills `tokens` with the byte-pair encoding of `piece`.
     pub(crate) fn encode(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
@@ -139,6 +147,9 @@ impl Scratch {
         // Most pieces are one token.
         if first.found.len == piece.len() {
             self.tokens.push(vocabulary.token(first.found));
+        } else if is_merged(piece) {
+            let parts = short::merge(vocabulary.pairs(), piece);
+            self.tokens.extend(parts.iter().map(|(id, len)| Token { id, len }));
         } else {
             self.walk(vocabulary, piece, first);
         }
@@ -157,6 +168,7 @@ impl Scratch {
         match vocabulary.longest(piece) {
             None => 0,
             Some(first) if first.found.len == piece.len() => 1,
+            Some(_) if is_merged(piece) => short::count(vocabulary.pairs(), piece),
             Some(first) => {
                 self.walk(vocabulary, piece, first);
                 self.tokens.len()

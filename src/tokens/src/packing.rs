@@ -79,6 +79,17 @@ pub(crate) fn filter(hash: u64, words: usize) -> (usize, u64) {
     (word as usize, 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63))
 }
 
+/// False if the pair of this hash is surely not in a filter of 64-bit words.
+#[inline(always)]
+pub(crate) fn passes(filter: &[u8], hash: u64) -> bool {
+    let (word, bits) = self::filter(hash, filter.len() / 8);
+    let word = filter
+        .get(word * 8..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |&bytes| u64::from_le_bytes(bytes));
+    word & bits == bits
+}
+
 /// Bytes a character can end with, those a character of three bytes or more can begin with, and its second bytes.
 const LAST_BYTES: usize = 0xc0;
 const LEADS: usize = 0xf5 - 0xe0;

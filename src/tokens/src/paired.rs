@@ -13,7 +13,11 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{laid::Token, packing};
+use super::{
+    laid::Token,
+    packing,
+    short::{self, Due, Merges, SHORT},
+};
 
 /// No token, no rank, no neighbour.
 const NONE: u32 = u32::MAX;
@@ -235,6 +239,29 @@ impl Paired {
     }
 }
 
+impl Merges for Paired {
+    #[inline(always)]
+    fn byte(&self, byte: u8) -> Option<u32> {
+        self.single_bytes.get(usize::from(byte)).copied().filter(|&id| id != NONE)
+    }
+
+    #[inline(always)]
+    fn due_of_bytes(&self, left: u32, right: u32) -> Due {
+        self.due(packing::pair(left, right), left, right)
+    }
+
+    #[inline(always)]
+    fn may_merge(&self, _: u64) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn due(&self, _: u64, left: u32, right: u32) -> Due {
+        let link = self.pairs.get(left, right);
+        if link.rank == NONE { Due::NEVER } else { Due::new(link.rank, link.joint) }
+    }
+}
+
 /// The token that two neighbours make.
 #[derive(Clone, Copy)]
 struct Link {
@@ -264,9 +291,6 @@ struct LinkedToken {
     after: u32,
 }
 
-/// Parts up to which the least link is looked for in all of them; a heap is slower to fill.
-const FEW: usize = 64;
-
 impl Joiner {
     /// Fills `tokens` with the encoding of a piece.
     pub(crate) fn encode(&mut self, words: &Paired, piece: &[u8], tokens: &mut Vec<Token>) {
@@ -275,12 +299,12 @@ impl Joiner {
             tokens.push(words.token(id));
             return;
         }
-        self.split(words, piece);
-        if self.parts.len() <= FEW {
-            self.join_few(words);
-        } else {
-            self.join_many(words);
+        if piece.len() <= SHORT {
+            tokens.extend(short::merge(words, piece).iter().map(|(id, _)| words.token(id)));
+            return;
         }
+        self.split(words, piece);
+        self.join(words);
         let live = self.parts.iter().filter(|part| part.id != NONE);
         tokens.extend(live.map(|part| words.token(part.id)));
     }
@@ -299,26 +323,8 @@ impl Joiner {
         }
     }
 
-    /// Joins in place: the parts behind move up.
-    fn join_few(&mut self, words: &Paired) {
-        while let Some((at, link)) =
-            self.parts.iter().map(|part| part.link).enumerate().min_by_key(|(_, link)| link.rank)
-            && link.rank != NONE
-        {
-            self.parts.remove(at + 1);
-            let after = self.parts.get(at + 1).map(|part| part.id);
-            if let Some(part) = self.parts.get_mut(at) {
-                part.id = link.joint;
-                part.link = after.map_or(Link::NONE, |after| words.pairs.get(link.joint, after));
-            }
-            if let Some(before) = at.checked_sub(1).and_then(|before| self.parts.get_mut(before)) {
-                before.link = words.pairs.get(before.id, link.joint);
-            }
-        }
-    }
-
     /// Joins by a heap of links; parts that were joined to the one before stay behind without an id.
-    fn join_many(&mut self, words: &Paired) {
+    fn join(&mut self, words: &Paired) {
         self.due.clear();
         let links = self.parts.iter().zip(0u32..).filter(|(part, _)| part.link.rank != NONE);
         self.due.extend(links.map(|(part, at)| Reverse((part.link.rank, at))));

@@ -1,0 +1,97 @@
+//! The pairs of a built-in vocabulary that merge, laid out in memory when its first text is counted: the trie finds the
+//! same from the program's own data, at several loads a pair.
+
+use super::{
+    packing::{self, ID_BITS},
+    short::{Due, Merges, NO_TOKEN},
+};
+
+/// A place in a table that no pair took: 0 merges with nothing.
+const EMPTY: u64 = 0;
+
+/// One to four MB by the vocabulary's size.
+pub(crate) struct LaidPairs {
+    filter: &'static [u8],
+    byte_ids: Box<[u32; 256]>,
+    /// By two tokens of one byte, the one they make or [`NO_TOKEN`].
+    of_bytes: Box<[u32]>,
+    /// Left, right and joint token in one word: open addressing, three slots for two pairs or more.
+    slots: Box<[u64]>,
+}
+
+/// Ids of single bytes are the lowest.
+const BYTE_BITS: u32 = 8;
+
+impl LaidPairs {
+    /// Of the bytes by id, and each pair's left, right and joint token.
+    pub(crate) fn new(
+        single_bytes: &[u8; 256],
+        filter: &'static [u8],
+        pairs: impl Iterator<Item = (u32, u32, u32)> + Clone,
+    ) -> Self {
+        let mut byte_ids = Box::new([0; 256]);
+        for (id, &byte) in (0..).zip(single_bytes) {
+            if let Some(place) = byte_ids.get_mut(usize::from(byte)) {
+                *place = id;
+            }
+        }
+        let count = pairs.clone().count();
+        let mut of_bytes = vec![NO_TOKEN; 1 << (2 * BYTE_BITS)].into_boxed_slice();
+        let mut slots = vec![EMPTY; (count + count / 4).next_power_of_two()].into_boxed_slice();
+        for (left, right, joint) in pairs {
+            if left.max(right) < 1 << BYTE_BITS
+                && let Some(place) = of_bytes.get_mut((left << BYTE_BITS | right) as usize)
+            {
+                *place = joint;
+            }
+            let mask = slots.len() - 1;
+            let mut at = packing::pair(left, right) as usize & mask;
+            while slots.get(at).is_some_and(|&slot| slot != EMPTY) {
+                at = (at + 1) & mask;
+            }
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = halves(left, right) << ID_BITS | u64::from(joint);
+            }
+        }
+        Self { filter, byte_ids, of_bytes, slots }
+    }
+}
+
+#[inline(always)]
+fn halves(left: u32, right: u32) -> u64 {
+    u64::from(left) << ID_BITS | u64::from(right)
+}
+
+impl Merges for LaidPairs {
+    #[inline(always)]
+    fn byte(&self, byte: u8) -> Option<u32> {
+        self.byte_ids.get(usize::from(byte)).copied()
+    }
+
+    #[inline(always)]
+    fn due_of_bytes(&self, left: u32, right: u32) -> Due {
+        let joint = self.of_bytes.get((left << BYTE_BITS | right) as usize).copied().unwrap_or(NO_TOKEN);
+        Due::new(0, joint)
+    }
+
+    #[inline(always)]
+    fn may_merge(&self, hash: u64) -> bool {
+        packing::passes(self.filter, hash)
+    }
+
+    /// Ranks are ids here, so the joint token alone says which merge comes first.
+    #[inline(always)]
+    fn due(&self, hash: u64, left: u32, right: u32) -> Due {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while let Some(&slot) = self.slots.get(at)
+            && slot != EMPTY
+        {
+            if slot >> ID_BITS == halves(left, right) {
+                return Due::new(0, slot as u32 & ((1 << ID_BITS) - 1));
+            }
+            at = (at + 1) & mask;
+        }
+        Due::NEVER
+    }
+}
