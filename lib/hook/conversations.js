@@ -7,6 +7,8 @@ const { isCopy } = require("./values.js");
 const MOST = 256;
 /** Messages of a list of copies among which the newest of a conversation is looked for. */
 const NEW_MESSAGES = 64;
+/** The newest of its own messages that tell a conversation where a host hands in copies and changed the last of them. */
+const NEWEST = 8;
 
 /**
  * They live as long as the host holds the newest message of their last call: nothing here keeps a message from being freed,
@@ -112,28 +114,37 @@ class Conversations {
     return conversation && { conversation };
   }
 
-  /** The latest of which `list` holds copies: of its two newest messages, or of its beginning as far as an answer. */
+  /** The latest of which `list` holds copies: of its newest, of its beginning as far as an answer, or of what a model or tool said. */
   #thatIsCopied(list, alive) {
-    const from = Math.max(0, list.length - NEW_MESSAGES);
-    const isLeftOf = ({ target }) => {
-      const [before, newest] = [target.at(-2), target.at(-1)];
-      if (!isTelling(newest)) return false;
-      const isNewest = (message, at) =>
-        at >= from && isCopy(newest, message) && (before === undefined || isCopied(before, list[at - 1]));
-      return list.some(isNewest);
-    };
     const isBegunBy = ({ target }) => {
       const at = target.findIndex(isAnswer);
       return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopied(message, list[i]));
     };
+    const from = Math.max(0, list.length - NEW_MESSAGES);
+    const isLeftOf = ({ target }) =>
+      isTelling(target.at(-1)) && isHeld(target, target.length - 1, list, from);
+    // The host may have changed the newest ones: then others tell, if nobody else can have written them.
+    const isHeldBy = ({ target }) =>
+      target.some(
+        (message, i) => i + NEWEST >= target.length && isSaid(message) && isHeld(target, i, list, from),
+      );
     const left = alive.findLast(isLeftOf);
-    const conversation = left ?? alive.findLast(isBegunBy);
+    const begun = left === undefined ? alive.findLast(isBegunBy) : undefined;
+    const conversation = left ?? begun ?? alive.findLast(isHeldBy);
     if (conversation === undefined) return undefined;
     const { target } = conversation;
     conversation.isCloned = true;
     const shared = conversation.sharedWith(list);
-    return left !== undefined || shared === target.length ? { conversation } : { conversation, shared };
+    return begun === undefined || shared === target.length ? { conversation } : { conversation, shared };
   }
+}
+
+/** True if `list` has a copy of the message at `index` of `target`, behind a copy of the one before or a compaction's summary. */
+function isHeld(target, index, list, from) {
+  const [before, known] = [target[index - 1], target[index]];
+  const isBehind = (message) =>
+    before === undefined || message?.role === "compactionSummary" || isCopied(before, message);
+  return list.some((message, at) => at >= from && isCopied(known, message) && isBehind(list[at - 1]));
 }
 
 /** True if `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */
@@ -151,6 +162,11 @@ function isTurn(message) {
 /** True if no other conversation has an equal one. */
 function isTelling(message) {
   return message?.timestamp !== undefined || message?.toolCallId !== undefined;
+}
+
+/** True if a model or a tool said it. */
+function isSaid(message) {
+  return isAnswer(message) || message?.toolCallId !== undefined;
 }
 
 function isAnswer(message) {
