@@ -93,8 +93,7 @@ impl Reading {
 
 impl Point {
     fn of(tokens: f64, size: Size) -> Self {
-        let frames = MESSAGE_FRAME_TOKENS * size.messages as f64;
-        Self { reported: tokens - frames, counted: size.cl100k as f64 }
+        Self { reported: tokens - MESSAGE_FRAME_TOKENS * size.messages as f64, counted: size.cl100k as f64 }
     }
 
     /// The distance of the next report from what was to be expected, in times of the noise.
@@ -168,13 +167,9 @@ fn median(steps: impl Iterator<Item = (f64, f64)>) -> f64 {
 /// The newest report that can be believed. One that the last believed does not predict waits for the next: two that agree
 /// outvote it.
 fn newest_believed(first: Point, points: &[Point], scale: f64) -> Point {
-    let (mut anchor, mut suspect) = (first, first);
-    for next in points {
+    let believed = |(anchor, suspect): (Point, Point), next: &Point| {
         let is_believed = [anchor, suspect].iter().any(|of| of.misses(next, scale) <= GATE);
-        suspect = *next;
-        if is_believed {
-            anchor = *next;
-        }
-    }
-    anchor
+        (if is_believed { *next } else { anchor }, *next)
+    };
+    points.iter().fold((first, first), believed).0
 }
