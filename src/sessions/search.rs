@@ -56,16 +56,15 @@ pub(super) fn match_query(phrases: &[String]) -> Option<String> {
     (!quoted.is_empty()).then(|| quoted.join(" "))
 }
 
+/// In lower case first: some letters beyond those that may be accented are capitals of one that is.
 fn push_folded(form: &mut String, character: char) {
-    if !may_be_accented(character) {
-        form.extend(character.to_lowercase());
-        return;
-    }
-    decompose_canonical(character, |part| {
-        if !ACCENTS.contains(&part) {
-            form.extend(part.to_lowercase().filter(|lower| !ACCENTS.contains(lower)));
+    for lower in character.to_lowercase().filter(|lower| !ACCENTS.contains(lower)) {
+        if may_be_accented(lower) {
+            decompose_canonical(lower, |part| form.extend(Some(part).filter(|part| !ACCENTS.contains(part))));
+        } else {
+            form.push(lower);
         }
-    });
+    }
 }
 
 /// Kana and Chinese characters; Korean has spaces.
@@ -95,6 +94,14 @@ mod tests {
         assert!(search_phrases(" ... \" * ").is_empty());
         assert_eq!(match_query(&search_phrases("a\"b OR*")).as_deref(), Some("\"a b\"* \"or\"*"));
         assert_eq!(match_query(&[]), None);
+    }
+
+    #[test]
+    fn every_character_is_folded_once() {
+        for character in '\0'..=char::MAX {
+            let form = search_form(&character.to_string());
+            assert_eq!(search_form(&form), form, "{character:?}");
+        }
     }
 
     proptest! {
