@@ -120,14 +120,13 @@ class Conversations {
       const at = target.findIndex(isAnswer);
       return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopied(message, list[i]));
     };
-    const from = Math.max(0, list.length - NEW_MESSAGES);
-    const isLeftOf = ({ target }) =>
-      isTelling(target.at(-1)) && isHeld(target, target.length - 1, list, from);
+    const isLeftOf = ({ target }) => isTelling(target.at(-1)) && isHeld(target, target.length - 1, list);
     // The host may have changed the newest ones: then others tell, if nobody else can have written them.
-    const isHeldBy = ({ target }) =>
-      target.some(
-        (message, i) => i + NEWEST >= target.length && isSaid(message) && isHeld(target, i, list, from),
-      );
+    const isHeldBy = ({ target }) => {
+      for (let i = Math.max(0, target.length - NEWEST); i < target.length; i += 1)
+        if (isSaid(target[i]) && isHeld(target, i, list)) return true;
+      return false;
+    };
     const left = alive.findLast(isLeftOf);
     const begun = left === undefined ? alive.findLast(isBegunBy) : undefined;
     const conversation = left ?? begun ?? alive.findLast(isHeldBy);
@@ -139,12 +138,14 @@ class Conversations {
   }
 }
 
-/** True if `list` has a copy of the message at `index` of `target`, behind a copy of the one before or a compaction's summary. */
-function isHeld(target, index, list, from) {
+/** True if the end of `list` has a copy of the message at `index` of `target`, behind one of that before or a compaction's summary. */
+function isHeld(target, index, list) {
   const [before, known] = [target[index - 1], target[index]];
   const isBehind = (message) =>
     before === undefined || message?.role === "compactionSummary" || isCopied(before, message);
-  return list.some((message, at) => at >= from && isCopied(known, message) && isBehind(list[at - 1]));
+  for (let at = Math.max(0, list.length - NEW_MESSAGES); at < list.length; at += 1)
+    if (isCopied(known, list[at]) && isBehind(list[at - 1])) return true;
+  return false;
 }
 
 /** True if `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */
