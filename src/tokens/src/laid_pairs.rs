@@ -9,13 +9,13 @@ use super::{
 /// A place in a table that no pair took: 0 merges with nothing.
 const EMPTY: u64 = 0;
 
-/// One to four MB by the vocabulary's size.
+/// 0.8 to 2.3 MB by the vocabulary's size.
 pub(crate) struct LaidPairs {
     filter: &'static [u8],
     byte_ids: Box<[u32; 256]>,
     /// By two tokens of one byte, the one they make or [`NO_TOKEN`].
     of_bytes: Box<[u32]>,
-    /// Left, right and joint token in one word: open addressing, three slots for two pairs or more.
+    /// Left, right and joint token in one word: open addressing, five slots for four pairs or more.
     slots: Box<[u64]>,
 }
 

@@ -32,8 +32,8 @@
 //! - Walking the trie for 16 new pieces in step, so that their waits for memory overlap: a third slower for all its
 //!   bookkeeping. Asking for cache slots ahead of time, or keeping pieces to 7 bytes in words of their own: no quicker.
 //! - Laying the trie out by rank instead of alphabet: no difference.
-//! - Leaving the tables untouched until they are asked: reading them once in order (0.1 ms at the first count, beside 2 for the pairs) makes the
-//!   first sight of a text 10 to 15 % quicker.
+//! - Leaving the tables untouched until they are asked: reading them once in order (0.1 ms at the first count, beside 2 for
+//!   the pairs) makes the first sight of a text 10 to 15 % quicker.
 //! - The piece cache at its full size from the start: a third of a small text's first sight went to page faults.
 //! - Writing piece ends one by one: the loop's unforeseeable end cost as much as the masks; eight at a time, wanted or
 //!   not, raised the scanner from 1.1 to 1.6 GB/s.

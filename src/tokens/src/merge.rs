@@ -1,7 +1,7 @@
 //! Byte-pair encoding of one piece: short ones are merged (`short`), the others are done in linear time, without merging.
 //!
-//! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. This finds what
-//! that leaves without doing it: the piece is walked from the left, taking the longest token that is compatible with the
+//! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. The walk finds what
+//! that leaves without doing it: the piece is gone through from the left, taking the longest token that is compatible with the
 //! one before; where no token fits, the last one is taken back and a shorter one tried. A place once found dead is never
 //! tried again, which bounds the work by the piece's length.
 //!

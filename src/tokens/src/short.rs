@@ -55,7 +55,7 @@ impl Due {
     }
 }
 
-/// Which tokens merge.
+/// The merges of a vocabulary.
 pub(crate) trait Merges {
     /// The token of a byte, if it has one.
     fn byte(&self, byte: u8) -> Option<u32>;
