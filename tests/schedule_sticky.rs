@@ -186,7 +186,7 @@ fn policy(economy: f64) -> Policy {
 fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
     let transcript = Transcript::new(messages.to_vec());
     let (plan, _, arithmetic, _) = sticky.plan(&transcript);
-    (plan.edits, arithmetic)
+    (plan.by_message(&transcript), arithmetic)
 }
 
 fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {

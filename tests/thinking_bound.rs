@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pi_strata::context::layers::{Limits, Overflow};
 use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
-use pi_strata::context::plan::{Action, Edit};
+use pi_strata::context::plan::{Action, Plan};
 use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::Verdict;
 use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
@@ -103,10 +103,12 @@ fn decided(messages: &[Arc<Message>], limits: &Limits, conversation: &mut Conver
 }
 
 /// The sent part of each message.
-fn sent(edits: &[Edit], len: usize) -> Vec<String> {
+fn sent(plan: &Plan, len: usize) -> Vec<String> {
     let mut sent = vec![String::new(); len];
-    for edit in edits {
-        sent[edit.index] = format!("{:?} {}", edit.action, edit.images_out);
+    for (edit, index) in
+        plan.edits.iter().flat_map(|edit| (edit.index..edit.end()).map(move |index| (edit, index)))
+    {
+        sent[index] = format!("{:?} {}", edit.action, edit.images_out);
     }
     sent
 }
@@ -128,7 +130,7 @@ proptest! {
         let (mut grown, limits) = (Conversation::new(mode), limits());
         let mut behind: Vec<Vec<String>> = vec![Vec::new(); messages.len()];
         for at in (1..messages.len()).filter(|&at| messages[at].assistant().is_some()) {
-            let now = sent(&decided(&messages[..at], &limits, &mut grown).plan.edits, at);
+            let now = sent(&decided(&messages[..at], &limits, &mut grown).plan, at);
             for index in (0..at).filter(|&index| shows_thinking(&messages[index], &now[index])) {
                 prop_assert_eq!(&behind[index], &now[..index].to_vec(), "thinking of {} at call {}", index, at);
             }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::context::cuts::Cut;
+use crate::context::transcript::Transcript;
 pub use crate::contract::{Keep, Layer, Reason};
 use crate::tokens::estimate::Size;
 
@@ -42,11 +43,13 @@ pub struct KeptLines {
     pub numbers: Box<[u32]>,
 }
 
-/// One decision about one message.
+/// One decision about one message, or about messages side by side that are dropped by one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// Position of the message in the transcript.
     pub index: usize,
+    /// Messages from there on that it drops; 1 for every other change.
+    pub count: usize,
     /// The layer that asked for it.
     pub layer: Layer,
     /// The change.
@@ -59,13 +62,49 @@ pub struct Edit {
     pub images_out: u32,
 }
 
+impl Edit {
+    /// The position behind it.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        self.index + self.count
+    }
+
+    /// Takes `next` in, if both drop messages side by side by one rule; whether it did.
+    pub(super) fn takes_in(&mut self, next: &Self) -> bool {
+        let is_drop = self.action == Action::Drop && next.action == Action::Drop;
+        let is_one =
+            is_drop && next.index == self.end() && (next.layer, next.reason) == (self.layer, self.reason);
+        if is_one {
+            self.count += next.count;
+            self.tokens_saved += next.tokens_saved;
+        }
+        is_one
+    }
+}
+
 /// All edits of one call, oldest message first.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The edits, by index; at most one per message.
+    /// The edits, by index; at most one per message. Of a long conversation most is dropped, so what is dropped side by side by
+    /// one rule is one.
     pub edits: Vec<Edit>,
     /// The size of the transcript as it came.
     pub before: Size,
     /// The size of what will be sent.
     pub after: Size,
+}
+
+impl Plan {
+    /// The edits of a plan for `transcript`, one for each message that is dropped.
+    #[must_use]
+    pub fn by_message(&self, transcript: &Transcript) -> Vec<Edit> {
+        let each = self.edits.iter().flat_map(|edit| {
+            (edit.index..edit.end()).map(|index| {
+                let one = transcript.get(index).filter(|_| edit.count > 1);
+                let tokens_saved = one.map_or(edit.tokens_saved, |message| message.tokens);
+                Edit { index, count: 1, tokens_saved, ..edit.clone() }
+            })
+        });
+        each.collect()
+    }
 }

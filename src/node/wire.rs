@@ -90,8 +90,7 @@ impl From<verdict::Arithmetic> for Arithmetic {
     }
 }
 
-/// The answer for `decision`. `told` is what the last answer said. Of a long conversation most is dropped, so messages dropped side
-/// by side by one rule are one edit, unless `by_message`.
+/// The answer for `decision`, with an edit for each message if `by_message`. `told` is what the last answer said.
 pub(super) fn answer(
     decision: &Decision,
     limits: &Limits,
@@ -100,19 +99,18 @@ pub(super) fn answer(
     by_message: bool,
 ) -> Answer {
     let Decision { plan, floor, estimate, arithmetic, miss, is_refused } = decision;
-    let runs = plan.edits.chunk_by(|edit, next| !by_message && is_one_run(edit, next));
-    let (mut numbers, mut texts, mut edit_count) = (Vec::new(), Vec::new(), 0);
+    let each = if by_message { plan.by_message(transcript) } else { Vec::new() };
+    let edits = if by_message { &each } else { &plan.edits };
+    let (mut numbers, mut texts) = (Vec::new(), Vec::new());
     let mut told = told.iter().peekable();
-    for run in runs {
-        let Some(edit) = run.first() else { continue };
+    for edit in edits {
         while told.next_if(|last| last.index < edit.index).is_some() {}
         let is_new = told.peek().is_none_or(|last| *last != edit);
         let before = texts.len();
         if is_new {
             texts.extend(text_of(edit, transcript));
         }
-        edit_count += 1;
-        encode_run(edit, run, estimate.scale, (is_new, texts.len() - before), &mut numbers);
+        encode(edit, estimate.scale, (is_new, texts.len() - before), &mut numbers);
     }
     Answer {
         tokens_before: estimate.tokens(plan.before).round(),
@@ -128,15 +126,10 @@ pub(super) fn answer(
             tokens: miss.tokens.round(),
             dollars: miss.dollars,
         }),
-        edit_count,
+        edit_count: edits.len() as u32,
         edits: Numbers(numbers),
         texts,
     }
-}
-
-fn is_one_run(edit: &Edit, next: &Edit) -> bool {
-    let is_drop = edit.action == Action::Drop && next.action == Action::Drop;
-    is_drop && next.index == edit.index + 1 && next.layer == edit.layer && next.reason == edit.reason
 }
 
 /// The text that an edit puts in; nothing where it only takes out.
@@ -151,8 +144,7 @@ fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
 }
 
 /// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
-fn encode_run(edit: &Edit, run: &[Edit], scale: f64, (is_new, texts): (bool, usize), numbers: &mut Vec<f64>) {
-    let tokens_saved: usize = run.iter().map(|edit| edit.tokens_saved).sum();
+fn encode(edit: &Edit, scale: f64, (is_new, texts): (bool, usize), numbers: &mut Vec<f64>) {
     let ranges: Vec<[f64; 3]> = match &edit.action {
         Action::Truncate(cuts) => {
             let cuts = cuts.iter().map(|cut| [cut.text_block as f64, cut.head.0 as f64, cut.tail.0 as f64]);
@@ -174,8 +166,8 @@ fn encode_run(edit: &Edit, run: &[Edit], scale: f64, (is_new, texts): (bool, usi
         EditField::Action => name_of(&edit.action) as usize as f64,
         EditField::Layer => edit.layer as usize as f64,
         EditField::Reason => edit.reason as usize as f64,
-        EditField::TokensSaved => (tokens_saved as f64 * scale).round(),
-        EditField::Count => run.len() as f64,
+        EditField::TokensSaved => (edit.tokens_saved as f64 * scale).round(),
+        EditField::Count => edit.count as f64,
         EditField::Images => f64::from(edit.images_out),
         EditField::IsNew => f64::from(u8::from(is_new)),
         EditField::Texts => texts as f64,

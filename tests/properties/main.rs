@@ -107,7 +107,9 @@ proptest! {
         let cap = Cap { max_len: Utf16Len(max), head: Utf16Len(ends), tail: Utf16Len(ends / 2) };
         let rules = Rules { shortening: Shortening::Ends(cap), ..Rules::default() };
         let limits = limits(seed);
-        let plan = guard(&transcript_by(&messages, &rules), &limits).plan();
+        let transcript = transcript_by(&messages, &rules);
+        let plan = guard(&transcript, &limits).plan();
+        let plan = Plan { edits: plan.by_message(&transcript), ..plan };
         prop_assert_eq!(fates(&plan), oracle::guarded(&messages, &limits, [max, ends, ends / 2]));
     }
 

@@ -196,7 +196,9 @@ pub(crate) fn tokens(messages: &[Message]) -> usize {
 
 /// The plan of one call.
 pub(crate) fn plan(messages: &[Message], limits: &Limits, mode: Mode) -> Plan {
-    decide(&transcript(messages), mode, &Policy::default(), limits, None).plan
+    let transcript = transcript(messages);
+    let plan = decide(&transcript, mode, &Policy::default(), limits, None).plan;
+    Plan { edits: plan.by_message(&transcript), ..plan }
 }
 
 /// The plan and what it leaves, each message with the position it came from.

@@ -52,6 +52,9 @@ pub struct Account {
     oldest_touched: Option<usize>,
     /// The same as it was when the trial began.
     touched_before_trial: Option<usize>,
+    /// The edits of the last plan, and the first row that changed since: of a long conversation few do.
+    planned: Vec<Edit>,
+    unplanned: usize,
 }
 
 impl Account {
@@ -291,22 +294,20 @@ impl Account {
     }
 
     /// Everything that is not sent as it came, oldest message first.
-    pub fn plan(&self) -> Plan {
-        let edits = self.rows.since(0).filter_map(|(index, row)| {
-            let action = row.action()?;
+    pub fn plan(&mut self) -> Plan {
+        let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);
+        let from = self.planned.get(kept).map_or(self.unplanned, |edit| edit.index.min(self.unplanned));
+        self.planned.truncate(kept);
+        for (index, row) in self.rows.since(from) {
+            let Some(action) = row.action() else { continue };
             let (layer, reason) = row.cause();
-            Some(Edit {
-                index,
-                layer,
-                action,
-                reason,
-                tokens_saved: row.tokens_saved(),
-                images_out: row.images_out(),
-            })
-        });
-        // At least those that are out: of a long list nearly all are.
-        let mut all = Vec::with_capacity(self.rows.len() - self.live.len());
-        all.extend(edits);
-        Plan { edits: all, before: self.raw, after: self.sent }
+            let (tokens_saved, images_out) = (row.tokens_saved(), row.images_out());
+            let edit = Edit { index, count: 1, layer, action, reason, tokens_saved, images_out };
+            if !self.planned.last_mut().is_some_and(|last| last.takes_in(&edit)) {
+                self.planned.push(edit);
+            }
+        }
+        self.unplanned = self.rows.len();
+        Plan { edits: self.planned.clone(), before: self.raw, after: self.sent }
     }
 }
