@@ -17,12 +17,13 @@ export declare class Conversation {
   fork(): Conversation
   /** Reads messages of the next splice ahead, from its position `from` on, on a worker thread. */
   readAhead(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
-  /** Changes the list. What was not read ahead of what is new crosses here, and is read when there is to be a plan. */
-  splice(splice: Splice, numbers: Float64Array, strings: unknown[]): void
-  /** Plans over the list as it is now, on a worker thread. */
-  plan(terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<Answer>
-  /** Enters the list as it is now into a book, on a worker thread; calls before `from` are in it already. */
-  enter(book: LedgerBook, from: number, terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<void>
+  /**
+   * Changes the list by `splice`, and plans over it on a worker thread. What was not read ahead of what is new crosses here. Terms
+   * hold until there are new ones. `is_told` if the last answer was applied: what it said is not said again.
+   */
+  plan(terms: CallTerms | undefined | null, isTold: boolean, flag?: CancelFlag | undefined | null, splice?: Splice | undefined | null, numbers?: Float64Array | undefined | null, strings?: unknown[] | undefined | null): Promise<Answer>
+  /** Changes the list by `splice`, and enters it into a book on a worker thread; calls before `from` are in it already. */
+  enter(book: LedgerBook, from: number, terms?: CallTerms | undefined | null, splice?: Splice | undefined | null, numbers?: Float64Array | undefined | null, strings?: unknown[] | undefined | null): Promise<void>
   /** A conversation whose facts are those the guard needs. */
   static forGuard(options: GuardOptions): Conversation
 }
@@ -138,8 +139,6 @@ export interface CallTerms {
   coldAt?: Array<number>
   /** True if messages dropped side by side are an edit each. */
   byMessage: boolean
-  /** True if the last answer was applied: what it said is not said again. */
-  isTold: boolean
 }
 
 /** True if a text is Chinese; nothing where it has no letter. */

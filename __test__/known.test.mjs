@@ -220,7 +220,7 @@ for (const schedule of ["everyCall", "sticky"]) {
     const sent = new Set(await hook(live));
     const changed = live.findIndex((message, at) => at > 100 && message.role === "user" && sent.has(message));
     live[changed].content = "changed in place, far back ".repeat(400);
-    const calls = Math.ceil(live.length / 256);
+    const calls = Math.ceil(live.length / 64);
     for (let call = 0; call < calls; call += 1) await hook(live);
     const noticed = told;
     await createTransformContext(own)(live);

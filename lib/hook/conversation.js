@@ -11,12 +11,11 @@ const BATCH_UNITS = 256 * 1024;
 const BATCH_MESSAGES = 512;
 
 /**
- * Messages looked at for changes in place at every call: the newest so many, and a part of the older ones in turn. Their
- * values lie all over memory, so looking at a long conversation would hold the main thread for longer than all else
- * together. What the host changed in one of the newest is noticed at once, in an older one within so many calls as there are
- * times as many messages; what is edited is looked at in any case.
+ * Messages looked at for changes in place at every call: the newest, what is edited, and of the others so many in turn. Their
+ * values lie all over memory, so looking at a long conversation would hold the main thread for longer than all else together.
  */
-const WATCHED_MESSAGES = 256;
+const WATCHED_NEWEST = 256;
+const WATCHED_OLDER = 64;
 /** Messages among which the newest of the last call is looked for: more than one call adds. */
 const NEW_MESSAGES = 64;
 
@@ -36,6 +35,7 @@ class Conversation {
   /** The edited messages by position, and the last answer: what it was asked by, its plan and the edited list. */
   #made = [];
   #last;
+  #terms;
   #isTold = false;
   #watchFrom = 0;
   #queue = Promise.resolve();
@@ -61,6 +61,7 @@ class Conversation {
     fork.#values = this.#values.slice();
     fork.#made = this.#made.slice();
     fork.#isTold = this.#isTold;
+    fork.#terms = this.#terms;
     fork.target = fork.#list;
     fork.isCloned = this.isCloned;
     fork.isAnswered = isAnswered;
@@ -87,23 +88,35 @@ class Conversation {
   async plan(list, terms, call, needsNoTexts = false) {
     const change = this.#changeTo(list);
     const last = this.#last;
+    // The same messages in another array: the next call is compared with that one already.
+    if (change === undefined && !this.isCloned) this.#list = list;
     if (change === undefined && last !== undefined && isEqual(terms, last.terms)) {
       return { plan: last.plan, isNew: false };
     }
-    if (!(await this.#takeIn(list, change, call))) return undefined;
-    const isTold = needsNoTexts || this.#isTold;
-    this.#isTold = false;
-    this.#last = undefined;
-    // From here on what fails leaves the two sides apart.
-    const plan = new Plan(await call.away(this.#native.plan({ ...terms, isTold }, call.flag)));
+    const answer = await this.#takeIn(list, change, call, (...splice) => {
+      const isTold = needsNoTexts || this.#isTold;
+      this.#isTold = false;
+      this.#last = undefined;
+      return this.#native.plan(this.#newTerms(terms), isTold, call.flag, ...splice);
+    });
+    if (answer === undefined) return undefined;
+    const plan = new Plan(answer);
     this.#last = { terms, plan, edited: undefined };
     return { plan, isNew: true };
   }
 
   /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
   async enter(book, list, from, terms, call) {
-    if (!(await this.#takeIn(list, this.#changeTo(list), call))) return;
-    await call.away(this.#native.enter(book, from, { ...terms, isTold: false }, call.flag));
+    await this.#takeIn(list, this.#changeTo(list), call, (...splice) =>
+      this.#native.enter(book, from, this.#newTerms(terms), ...splice),
+    );
+  }
+
+  /** The terms, unless they are what the native side was told last. */
+  #newTerms(terms) {
+    if (this.#terms !== undefined && isEqual(terms, this.#terms)) return undefined;
+    this.#terms = terms;
+    return terms;
   }
 
   /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */
@@ -150,7 +163,8 @@ class Conversation {
     if (found?.list === list && found.old === old && found.isCloned === this.isCloned) return found.shared;
     const end = Math.min(list.length, old.length);
     let shared = 0;
-    while (shared < end && list[shared] === old[shared]) shared += 1;
+    // `===` would look into each message, which lie all over memory.
+    while (shared < end && Object.is(list[shared], old[shared])) shared += 1;
     if (this.isCloned) while (shared < end && this.isSame(old[shared], list[shared])) shared += 1;
     found = { list, old, isCloned: this.isCloned, shared };
     return shared;
@@ -180,9 +194,9 @@ class Conversation {
   /** The range of those among the first `shared` messages that were changed in place, as far as they are looked at now. */
   #changedInPlace(shared) {
     const changed = { from: shared, to: 0 };
-    const newest = Math.max(0, shared - WATCHED_MESSAGES);
+    const newest = Math.max(0, shared - WATCHED_NEWEST);
     const older = this.#watchFrom < newest ? this.#watchFrom : 0;
-    this.#watchFrom = Math.min(newest, older + WATCHED_MESSAGES);
+    this.#watchFrom = Math.min(newest, older + WATCHED_OLDER);
     const look = (from, to) => {
       for (let i = from; i < to; i += 1) {
         if (this.#isChanged(i)) {
@@ -197,14 +211,17 @@ class Conversation {
     return changed;
   }
 
-  /** Makes `list` that of both sides, if the call is not cancelled; whether it did. */
-  async #takeIn(list, change, call) {
-    if (change === undefined) return !call.isCancelled;
+  /**
+   * Makes `list` that of both sides: the native one takes the splice in with what `ask` asks of it. The answer to that; undefined if
+   * the call was cancelled. What fails from there on leaves the two sides apart.
+   */
+  async #takeIn(list, change, call, ask) {
+    if (change === undefined) return call.isCancelled ? undefined : call.away(ask());
     const { at, removed, inserted, added } = change;
     const fresh = list.slice(at, at + inserted).concat(list.slice(list.length - added));
     const { values, batch } = await this.#read(fresh, call);
-    if (call.isCancelled) return false;
-    this.#native.splice({ at, removed, inserted, added }, batch.numbers, batch.strings);
+    if (call.isCancelled) return undefined;
+    const asked = ask(change, batch.numbers, batch.strings);
     if (removed + inserted > 0) {
       this.#values = spliced(this.#values, change, values);
       this.#made.length = Math.min(this.#made.length, at);
@@ -214,7 +231,7 @@ class Conversation {
     // Of a host's copies those are held that were read.
     this.#list = this.isCloned ? spliced(this.#list, change, fresh) : list;
     this.target = list;
-    return true;
+    return call.away(asked);
   }
 
   /**
@@ -267,7 +284,8 @@ function spliced(list, { at, removed, inserted }, fresh) {
 /** Of times the newest tells: they are added to. */
 function isEqual(some, other) {
   const told = (value) => (Array.isArray(value) ? value.at(-1) : value);
-  return Object.keys(some).every((name) => told(some[name]) === told(other[name]));
+  for (const name in some) if (told(some[name]) !== told(other[name])) return false;
+  return true;
 }
 
 module.exports = { Conversation };

@@ -60,11 +60,10 @@ function valuesOf(message) {
 
 let known;
 let at;
-/** NaN is what no provider reports but a host may compute. */
+/** NaN is what no provider reports but a host may compute; and `===` would look into what it compares. */
 function isNext(value) {
-  const next = known[at];
   at += 1;
-  return next === value || Object.is(next, value);
+  return Object.is(known[at - 1], value);
 }
 
 /** True if the host changed a message in place since these values were read from it. */

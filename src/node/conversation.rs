@@ -62,6 +62,7 @@ struct State {
     splices: Vec<Change>,
     /// The edits of the last answer.
     told: Vec<Edit>,
+    terms: CallTerms,
 }
 
 /// A splice with what it brings: facts that were read ahead, and the messages behind those.
@@ -85,6 +86,7 @@ pub struct Splice {
 
 /// The host's word on its model at a call, and how the plan is wanted.
 #[napi(object)]
+#[derive(Clone, Default)]
 pub struct CallTerms {
     /// The model's window in tokens.
     pub context_window: f64,
@@ -104,16 +106,40 @@ pub struct CallTerms {
     pub cold_at: Option<Vec<f64>>,
     /// True if messages dropped side by side are an edit each.
     pub by_message: bool,
-    /// True if the last answer was applied: what it said is not said again.
-    pub is_told: bool,
 }
 
 impl Conversation {
     pub(super) fn with(set: Set) -> Self {
         let mode = if let Planner::Layers(mode, _) = set.planner { mode } else { Mode::EveryCall };
         let conversation = schedule::Conversation::new(mode);
-        let state = State { conversation, ahead: Vec::new(), splices: Vec::new(), told: Vec::new() };
+        let state = State {
+            conversation,
+            ahead: Vec::new(),
+            splices: Vec::new(),
+            told: Vec::new(),
+            terms: CallTerms::default(),
+        };
         Self { set: Arc::new(set), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Takes new terms in, and a splice, which is read when the next plan begins. The terms that hold.
+    fn change(
+        &self,
+        terms: Option<CallTerms>,
+        splice: Option<Splice>,
+        numbers: Option<Float64ArraySlice<'_>>,
+        strings: Option<Array<'_>>,
+    ) -> Result<CallTerms> {
+        let mut state = self.state.lock();
+        if let (Some(splice), Some(numbers), Some(strings)) = (splice, numbers, strings) {
+            let batch = Arc::new(Batch::take(&numbers, &strings)?);
+            let ahead = take(&mut state.ahead);
+            state.splices.push(Change(splice, ahead, batch));
+        }
+        if let Some(terms) = terms {
+            state.terms = terms;
+        }
+        Ok(state.terms.clone())
     }
 }
 
@@ -165,26 +191,24 @@ impl Conversation {
         })
     }
 
-    /// Changes the list. What was not read ahead of what is new crosses here, and is read when there is to be a plan.
-    #[napi]
-    pub fn splice(&self, splice: Splice, numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<()> {
-        guarded(|| {
-            let batch = Arc::new(Batch::take(&numbers, &strings)?);
-            let mut state = self.state.lock();
-            let ahead = take(&mut state.ahead);
-            state.splices.push(Change(splice, ahead, batch));
-            Ok(())
-        })
-    }
-
-    /// Plans over the list as it is now, on a worker thread.
+    /// Changes the list by `splice`, and plans over it on a worker thread. What was not read ahead of what is new crosses here. Terms
+    /// hold until there are new ones. `is_told` if the last answer was applied: what it said is not said again.
     #[napi(ts_return_type = "Promise<Answer>")]
-    pub fn plan(&self, terms: CallTerms, flag: Option<&CancelFlag>) -> Result<Promise<Answer>> {
+    pub fn plan(
+        &self,
+        terms: Option<CallTerms>,
+        is_told: bool,
+        flag: Option<&CancelFlag>,
+        splice: Option<Splice>,
+        numbers: Option<Float64ArraySlice<'_>>,
+        strings: Option<Array<'_>>,
+    ) -> Result<Promise<Answer>> {
         guarded(|| {
+            let terms = self.change(terms, splice, numbers, strings)?;
             let (set, state) = (self.set.clone(), self.state.clone());
             Ok(blocking(flag, move |_| {
                 let mut state = state.lock();
-                if !terms.is_told {
+                if !is_told {
                     state.told.clear();
                 }
                 state.take_in(&set, &terms)?;
@@ -199,18 +223,21 @@ impl Conversation {
         })
     }
 
-    /// Enters the list as it is now into a book, on a worker thread; calls before `from` are in it already.
+    /// Changes the list by `splice`, and enters it into a book on a worker thread; calls before `from` are in it already.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn enter(
         &self,
         book: &LedgerBook,
         from: u32,
-        terms: CallTerms,
-        flag: Option<&CancelFlag>,
+        terms: Option<CallTerms>,
+        splice: Option<Splice>,
+        numbers: Option<Float64ArraySlice<'_>>,
+        strings: Option<Array<'_>>,
     ) -> Result<Promise<()>> {
         guarded(|| {
+            let terms = self.change(terms, splice, numbers, strings)?;
             let (set, state, book) = (self.set.clone(), self.state.clone(), book.0.clone());
-            Ok(blocking(flag, move |_| {
+            Ok(blocking(None, move |_| {
                 let Planner::Layers(mode, policy) = &set.planner else {
                     return Err(Failure::invalid("the guard keeps no ledger"));
                 };
