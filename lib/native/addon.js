@@ -6,80 +6,62 @@
 const { HERE, copied, createRequire, fs, isModuleBundle, path } = require("./here.js");
 const { platformKeys } = require("./platform.js");
 
-/** Loaders by platform: of the file beside the package, or of the platform package. What stands in the way is added to `missed`. */
-const LOADERS = {
-  "linux-x64-gnu"(missed, isBeside) {
-    try {
-      return isBeside ? require("../../pi-strata.linux-x64-gnu.node") : require("pi-strata-linux-x64-gnu");
-    } catch (error) {
-      missed.push(error);
+/** The platforms that files are made for. */
+const SUPPORTED = [
+  "linux-x64-gnu",
+  "linux-arm64-gnu",
+  "linux-x64-musl",
+  "linux-arm64-musl",
+  "darwin-universal",
+  "darwin-x64",
+  "darwin-arm64",
+  "win32-x64-msvc",
+  "win32-arm64-msvc",
+];
+
+/** The file beside the package, or that of the platform package. What stands in the way is added to `missed`. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table, which no bundler reads otherwise
+function fileOf(key, isBeside, missed) {
+  try {
+    switch (key) {
+      case "linux-x64-gnu":
+        return isBeside ? require("../../pi-strata.linux-x64-gnu.node") : require("pi-strata-linux-x64-gnu");
+      case "linux-arm64-gnu":
+        return isBeside
+          ? require("../../pi-strata.linux-arm64-gnu.node")
+          : require("pi-strata-linux-arm64-gnu");
+      case "linux-x64-musl":
+        return isBeside
+          ? require("../../pi-strata.linux-x64-musl.node")
+          : require("pi-strata-linux-x64-musl");
+      case "linux-arm64-musl":
+        return isBeside
+          ? require("../../pi-strata.linux-arm64-musl.node")
+          : require("pi-strata-linux-arm64-musl");
+      case "darwin-universal":
+        return isBeside
+          ? require("../../pi-strata.darwin-universal.node")
+          : require("pi-strata-darwin-universal");
+      case "darwin-x64":
+        return isBeside ? require("../../pi-strata.darwin-x64.node") : require("pi-strata-darwin-x64");
+      case "darwin-arm64":
+        return isBeside ? require("../../pi-strata.darwin-arm64.node") : require("pi-strata-darwin-arm64");
+      case "win32-x64-msvc":
+        return isBeside
+          ? require("../../pi-strata.win32-x64-msvc.node")
+          : require("pi-strata-win32-x64-msvc");
+      case "win32-arm64-msvc":
+        return isBeside
+          ? require("../../pi-strata.win32-arm64-msvc.node")
+          : require("pi-strata-win32-arm64-msvc");
+      default:
+        throw new UnsupportedError(key);
     }
-  },
-  "linux-arm64-gnu"(missed, isBeside) {
-    try {
-      return isBeside
-        ? require("../../pi-strata.linux-arm64-gnu.node")
-        : require("pi-strata-linux-arm64-gnu");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "linux-x64-musl"(missed, isBeside) {
-    try {
-      return isBeside ? require("../../pi-strata.linux-x64-musl.node") : require("pi-strata-linux-x64-musl");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "linux-arm64-musl"(missed, isBeside) {
-    try {
-      return isBeside
-        ? require("../../pi-strata.linux-arm64-musl.node")
-        : require("pi-strata-linux-arm64-musl");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "darwin-universal"(missed, isBeside) {
-    try {
-      return isBeside
-        ? require("../../pi-strata.darwin-universal.node")
-        : require("pi-strata-darwin-universal");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "darwin-x64"(missed, isBeside) {
-    try {
-      return isBeside ? require("../../pi-strata.darwin-x64.node") : require("pi-strata-darwin-x64");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "darwin-arm64"(missed, isBeside) {
-    try {
-      return isBeside ? require("../../pi-strata.darwin-arm64.node") : require("pi-strata-darwin-arm64");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "win32-x64-msvc"(missed, isBeside) {
-    try {
-      return isBeside ? require("../../pi-strata.win32-x64-msvc.node") : require("pi-strata-win32-x64-msvc");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-  "win32-arm64-msvc"(missed, isBeside) {
-    try {
-      return isBeside
-        ? require("../../pi-strata.win32-arm64-msvc.node")
-        : require("pi-strata-win32-arm64-msvc");
-    } catch (error) {
-      missed.push(error);
-    }
-  },
-};
+  } catch (error) {
+    missed.push(error);
+    return undefined;
+  }
+}
 
 /** The native functions; throws the error that tells most about why there are none. */
 function loadAddon() {
@@ -87,9 +69,8 @@ function loadAddon() {
   if (chosen) return requireFrom(HERE)(chosen);
   const missed = [];
   for (const key of platformKeys()) {
-    const load = LOADERS[key] ?? (() => undefined);
-    const elsewhere = key in LOADERS ? besideBundle : ownBuild;
-    const addon = load(missed, true) ?? load(missed, false) ?? elsewhere(key, missed);
+    const elsewhere = SUPPORTED.includes(key) ? besideBundle : ownBuild;
+    const addon = fileOf(key, true, missed) ?? fileOf(key, false, missed) ?? elsewhere(key, missed);
     if (addon !== undefined) return addon;
   }
   throw missed.find((error) => !isNotFound(error)) ?? missed.at(-1);
@@ -109,14 +90,12 @@ function besideBundle(key, missed) {
 }
 
 /** The file that was built from source for a platform without a package. */
-function ownBuild(key, missed) {
+function ownBuild(key) {
   const folder = path.join(HERE, "..", "..");
   const file = fs
     .readdirSync(folder)
     .find((name) => name.startsWith(`pi-strata.${key}`) && name.endsWith(".node"));
-  if (file !== undefined) return requireFrom(folder)(path.join(folder, file));
-  missed.push(new UnsupportedError(key));
-  return undefined;
+  return file && requireFrom(folder)(path.join(folder, file));
 }
 
 /** A bundle has no `require` that takes a path it never saw. */
@@ -136,4 +115,4 @@ class UnsupportedError extends Error {
   }
 }
 
-module.exports = { SUPPORTED: Object.keys(LOADERS), loadAddon };
+module.exports = { SUPPORTED, loadAddon };
