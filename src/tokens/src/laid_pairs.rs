@@ -44,13 +44,10 @@ impl LaidPairs {
             {
                 *place = joint;
             }
-            let mask = slots.len() - 1;
-            let mut at = packing::pair(left, right) as usize & mask;
-            while slots.get(at).is_some_and(|&slot| slot != EMPTY) {
-                at = (at + 1) & mask;
-            }
+            let halves = halves(left, right);
+            let at = slot_of(&slots, packing::pair(left, right), halves);
             if let Some(slot) = slots.get_mut(at) {
-                *slot = halves(left, right) << ID_BITS | u64::from(joint);
+                *slot = halves << ID_BITS | u64::from(joint);
             }
         }
         Self { filter, byte_ids, of_bytes, slots }
@@ -60,6 +57,17 @@ impl LaidPairs {
 #[inline(always)]
 fn halves(left: u32, right: u32) -> u64 {
     u64::from(left) << ID_BITS | u64::from(right)
+}
+
+/// The slot that has these halves, or the one they would go to.
+#[inline(always)]
+fn slot_of(slots: &[u64], hash: u64, halves: u64) -> usize {
+    let mask = slots.len() - 1;
+    let mut at = hash as usize & mask;
+    while slots.get(at).is_some_and(|&slot| slot != EMPTY && slot >> ID_BITS != halves) {
+        at = (at + 1) & mask;
+    }
+    at
 }
 
 impl Merges for LaidPairs {
@@ -82,16 +90,9 @@ impl Merges for LaidPairs {
     /// Ranks are ids here, so the joint token alone says which merge comes first.
     #[inline(always)]
     fn due(&self, hash: u64, left: u32, right: u32) -> Due {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while let Some(&slot) = self.slots.get(at)
-            && slot != EMPTY
-        {
-            if slot >> ID_BITS == halves(left, right) {
-                return Due::new(0, slot as u32 & ((1 << ID_BITS) - 1));
-            }
-            at = (at + 1) & mask;
+        match self.slots.get(slot_of(&self.slots, hash, halves(left, right))) {
+            Some(&slot) if slot != EMPTY => Due::new(0, slot as u32 & ((1 << ID_BITS) - 1)),
+            _ => Due::NEVER,
         }
-        Due::NEVER
     }
 }
