@@ -22,9 +22,7 @@ const STANDS_IN = {
 
 class Reporter {
   #listener;
-  #saidUnavailable = false;
-  #saidWindow = false;
-  #saidOptions = new Set();
+  #said = new Set();
 
   constructor(listener) {
     this.#listener = listener;
@@ -43,36 +41,28 @@ class Reporter {
     }
   }
 
-  /** Without the addon every call fails, and alike: that is said once. */
+  /** Tells of what would be so at every call, and alike. */
+  #emitOnce(what, event) {
+    if (this.#said.has(what)) return;
+    this.#said.add(what);
+    this.emit(event);
+  }
+
   failed(error) {
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
-    if (code === "ERR_NATIVE_UNAVAILABLE") {
-      if (this.#saidUnavailable) return;
-      this.#saidUnavailable = true;
-    }
-    this.emit({ type: "failed", code, message: FAILURES[code] });
+    const event = { type: "failed", code, message: FAILURES[code] };
+    if (code === "ERR_NATIVE_UNAVAILABLE") this.#emitOnce(code, event);
+    else this.emit(event);
   }
 
-  /** A host whose function cannot name the window will not name it at the next call either: that is said once. */
   windowUnknown(contextWindow, cause) {
-    if (this.#saidWindow) return;
-    this.#saidWindow = true;
-    this.emit({
-      type: "contextWindowUnknown",
-      contextWindow,
-      message: `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`,
-    });
+    const message = `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`;
+    this.#emitOnce("contextWindow", { type: "contextWindowUnknown", contextWindow, message });
   }
 
-  /** A function of the host's that failed once fails at every message: that is said once for each. */
   optionFailed(option, cause) {
-    if (this.#saidOptions.has(option)) return;
-    this.#saidOptions.add(option);
-    this.emit({
-      type: "optionFailed",
-      option,
-      message: `option ${option}: the function ${cause}; ${STANDS_IN[option]}`,
-    });
+    const message = `option ${option}: the function ${cause}; ${STANDS_IN[option]}`;
+    this.#emitOnce(option, { type: "optionFailed", option, message });
   }
 
   /** The event of a cache miss at the last call. */

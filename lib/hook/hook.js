@@ -95,8 +95,8 @@ function createTransformContext(options) {
 }
 
 /**
- * The part that every hook has in common. Its policy says the rest: `options`, `createConversation(encoding, language)`, and what the host
- * is told by `report`, `failed`, `windowUnknown` and `optionFailed`.
+ * The part that every hook has in common. Its policy says the rest: `options`, `createConversation(encoding, language)`, and by
+ * `report` and its `reporter` what the host is told.
  */
 class Hook {
   #policy;
@@ -108,7 +108,7 @@ class Hook {
   constructor(policy) {
     const { options } = policy;
     this.#policy = policy;
-    const failed = (name) => (cause) => policy.optionFailed(name, cause);
+    const failed = (name) => (cause) => policy.reporter.optionFailed(name, cause);
     const own = checkedMarker(options.marker, failed("marker"));
     this.#reader = {
       marker: markerLine(own, options),
@@ -130,7 +130,7 @@ class Hook {
         call.end();
       }
     } catch (error) {
-      this.#policy.failed(error);
+      this.#policy.reporter.failed(error);
       return messages;
     }
   }
@@ -190,7 +190,7 @@ class Hook {
       cause = `threw ${thrownBy(error)}`;
     }
     const standsIn = hookOptions.contextWindow.default;
-    this.#policy.windowUnknown(standsIn, cause);
+    this.#policy.reporter.windowUnknown(standsIn, cause);
     return standsIn;
   }
 
@@ -260,11 +260,9 @@ class Hook {
 
 /** The policy of the transformContext hook: the layers and their events. */
 class Layers {
-  #reporter;
-
   constructor(options) {
     this.options = options;
-    this.#reporter = new Reporter(options.onEvent);
+    this.reporter = new Reporter(options.onEvent);
   }
 
   /** The options as the engine reads them; what it has no field for it passes over. */
@@ -286,33 +284,21 @@ class Layers {
     });
   }
 
-  failed(error) {
-    this.#reporter.failed(error);
-  }
-
-  windowUnknown(tokens, cause) {
-    this.#reporter.windowUnknown(tokens, cause);
-  }
-
-  optionFailed(name, cause) {
-    this.#reporter.optionFailed(name, cause);
-  }
-
   report({ list, edited, plan, contextWindow, charsAfter, miss }, call) {
-    if (!this.#reporter.isListening) return;
+    if (!this.reporter.isListening) return;
     const { tokensBefore, tokensAfter, floorTokens, budget } = plan;
     const { mode, why } = scheduleOf(plan);
-    if (miss !== undefined) this.#reporter.miss(miss);
-    this.#reporter.plan(list, plan, charsAfter);
+    if (miss !== undefined) this.reporter.miss(miss);
+    this.reporter.plan(list, plan, charsAfter);
     if (plan.isRefused || tokensAfter > budget) {
-      this.#reporter.emit({
+      this.reporter.emit({
         type: "contextOverflow",
         tokens: tokensAfter,
         contextWindow,
         floorTokens,
       });
     }
-    this.#reporter.emit({
+    this.reporter.emit({
       type: "transformed",
       messagesBefore: list.length,
       messagesAfter: edited.length,

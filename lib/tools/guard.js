@@ -64,7 +64,7 @@ function createContextGuard(options) {
       const edited = await hook.transform(list, signal);
       return edited === list ? messages : shapes.write(edited);
     } catch (error) {
-      guard.failed(error);
+      guard.reporter.failed(error);
       return messages;
     }
   };
@@ -83,11 +83,9 @@ function checkGuardOptions(owner, given) {
 
 /** The policy of the guard's hook. */
 class Guard {
-  #reporter;
-
   constructor(options) {
     this.options = options;
-    this.#reporter = new Reporter(options.onEvent && ((event) => options.onEvent(asWarning(event))));
+    this.reporter = new Reporter(options.onEvent && ((event) => options.onEvent(asWarning(event))));
   }
 
   createConversation() {
@@ -102,25 +100,17 @@ class Guard {
     });
   }
 
-  failed(error) {
-    this.#reporter.failed(error);
-  }
-
-  windowUnknown(tokens, cause) {
-    this.#reporter.windowUnknown(tokens, cause);
-  }
-
   report(outcome) {
-    if (!this.#reporter.isListening) return;
+    if (!this.reporter.isListening) return;
     const { truncated, dropped, droppedTokens } = summaryOf(outcome);
     for (const cut of truncated) {
       const { toolName, charsBefore, charsAfter } = cut;
       const text = `truncated tool result for "${toolName}" (${charsBefore} → ${charsAfter} chars)`;
-      this.#reporter.emit({ type: "toolResultTruncated", message: text, ...cut });
+      this.reporter.emit({ type: "toolResultTruncated", message: text, ...cut });
     }
     if (dropped > 0) {
       const text = `dropped ${dropped} old messages (estimated ${droppedTokens} tokens)`;
-      this.#reporter.emit({ type: "messagesDropped", message: text, dropped, droppedTokens });
+      this.reporter.emit({ type: "messagesDropped", message: text, dropped, droppedTokens });
     }
   }
 }
