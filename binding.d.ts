@@ -73,50 +73,10 @@ export declare class SessionStore {
 
 /** The plan for a request, and its reasons. */
 export interface Answer {
-  /** Estimated prompt tokens of the list as it came. */
-  tokensBefore: number
-  /** Estimated prompt tokens of what will be sent. */
-  tokensAfter: number
-  /** The same after layer 4, or as layer 4 would leave it. */
-  floorTokens: number
-  /** Tokens a request may have. */
-  budget: number
-  /** Tokens above which the window slides. */
-  threshold: number
-  /** Provider tokens per token counted. */
-  scale: number
-  /** True if the last request was refused for its length. */
-  isRefused: boolean
-  /** The arithmetic of the sticky schedule, if that decided. */
-  arithmetic?: Arithmetic
-  /** The cache miss of the last call, if it is seen only now. */
-  miss?: Miss
-  /** Number of edits. */
-  editCount: number
-  /** The edits. */
-  edits: Float64Array
+  /** Sizes, arithmetic, miss and edits; not a number where there is none. */
+  numbers: Float64Array
   /** The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay. */
   texts: Array<string>
-}
-
-/** The arithmetic of the sticky schedule. */
-export interface Arithmetic {
-  /** Why it moved or waits, in words. */
-  verdict: string
-  /** True if nothing is left in the provider's cache. */
-  cacheCold: boolean
-  /** Tokens a batch can be expected to remove. */
-  removableTokens: number
-  /** Paid so far for carrying them, in input tokens. */
-  carriedCost: number
-  /** Cost of rewriting the rest, in input tokens. */
-  rewriteCost: number
-  /** Calls after which a batch has paid for itself. */
-  paybackCalls: number
-  /** Calls expected before the cache is lost anyway. */
-  expectedCalls: number
-  /** Position after the last edited message. */
-  frontier: number
 }
 
 /** The host's word on its model at a call, and how the plan is wanted. */
@@ -312,16 +272,6 @@ export declare function mendsAsync(numbers: Float64Array, strings: unknown[], ap
 
 /** The pairs remembered, with the new ones: `[history, pairs, max]`. */
 export declare function mergePairs(request: string): string
-
-/** A miss of the provider's cache. */
-export interface Miss {
-  /** Why, in one word. */
-  cause: string
-  /** Tokens that were not read. */
-  tokens: number
-  /** Its cost; nothing without a price. */
-  dollars?: number
-}
 
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>

@@ -15,7 +15,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 12] = [
+const ENUMS: [(&str, &str); 15] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
@@ -24,6 +24,9 @@ const ENUMS: [(&str, &str); 12] = [
     ("reasons", "Reason"),
     ("keeps", "Keep"),
     ("verdicts", "Verdict"),
+    ("sizes", "SizeField"),
+    ("arithmetic", "ArithmeticField"),
+    ("miss", "MissField"),
     ("edit", "EditField"),
     ("usage", "UsageField"),
     ("families", "Family"),

@@ -154,8 +154,7 @@ class Hook {
         contextWindow: terms.contextWindow,
         charsAfter: ({ index }) => conversation.textAt(index).length,
       };
-      // The plan of an unchanged transcript is the last one again: what it says of the last call was told.
-      this.#policy.report({ ...outcome, miss: isNew ? plan.miss : undefined }, call);
+      this.#policy.report(outcome, call, isNew);
       return outcome;
     });
   }
@@ -284,13 +283,14 @@ class Layers {
     });
   }
 
-  report({ list, edited, plan, contextWindow, charsAfter, miss }, call) {
+  /** The plan of an unchanged transcript is the last one again, not `isNew`: what it says of the last call was told. */
+  report({ list, edited, plan, contextWindow, charsAfter }, call, isNew) {
     if (!this.reporter.isListening) return;
-    const { tokensBefore, tokensAfter, floorTokens, budget } = plan;
+    const { tokensBefore, tokensAfter, floorTokens, budget, miss } = plan;
     const { mode, why } = scheduleOf(plan);
-    if (miss !== undefined) this.reporter.miss(miss);
+    if (isNew && miss !== undefined) this.reporter.miss(miss);
     this.reporter.plan(list, plan, charsAfter);
-    if (plan.isRefused || tokensAfter > budget) {
+    if (plan.isRefused === 1 || tokensAfter > budget) {
       this.reporter.emit({
         type: "contextOverflow",
         tokens: tokensAfter,

@@ -5,11 +5,16 @@
 const { gapMarkers, keptLines } = require("./markers.js");
 const { joinedText, json } = require("./snapshot.js");
 const {
+  VERDICTS,
   actions: ACTIONS,
+  arithmetic: ARITHMETIC,
   cutMarker: CUT_MARKER,
   edit: EDIT,
   markers: MARKERS,
+  miss: MISS,
+  missCauses: MISS_CAUSES,
   positions,
+  sizes: SIZES,
 } = require("../contract.js");
 
 const {
@@ -21,6 +26,8 @@ const {
   clearInputs: CLEAR_INPUTS,
 } = positions(ACTIONS);
 const AT = positions(EDIT);
+/** Numbers before the first edit. */
+const HEAD = SIZES.length + ARITHMETIC.length + MISS.length;
 /** Numbers of a range: a text block with head and tail of a cut, or lines from and to with why they stay. */
 const RANGE_NUMBERS = 3;
 
@@ -30,21 +37,36 @@ const RANGE_NUMBERS = 3;
  */
 class Plan {
   #numbers;
-  #count;
   #edits;
   /** Messages that `apply` left as they are. */
   #undone = new Set();
   /** Positions of those that it brought in edited. */
   edited = [];
 
-  constructor({ edits, editCount, texts, arithmetic, miss, ...sizes }) {
-    Object.assign(this, sizes);
-    this.#numbers = edits;
-    this.#count = editCount;
+  constructor({ numbers, texts }) {
+    this.#numbers = numbers;
     this.texts = texts;
-    this.arithmetic = arithmetic ?? undefined;
-    /** The cache miss of the last call, if its report has just come: `{ cause, tokens, dollars }`. */
-    this.miss = miss ?? undefined;
+    for (const [at, name] of SIZES.entries()) this[name] = numbers[at];
+  }
+
+  /** The arithmetic of the sticky schedule, if that decided. */
+  get arithmetic() {
+    const { verdict, cacheCold, ...rest } = this.#named(ARITHMETIC, SIZES.length);
+    return verdict === undefined
+      ? undefined
+      : { verdict: VERDICTS[verdict], cacheCold: cacheCold === 1, ...rest };
+  }
+
+  /** The cache miss of the last call, if its report has just come: `{ cause, tokens, dollars }`. */
+  get miss() {
+    const { cause, ...rest } = this.#named(MISS, SIZES.length + ARITHMETIC.length);
+    return cause === undefined ? undefined : { cause: MISS_CAUSES[cause], ...rest };
+  }
+
+  /** Numbers from `from` on, by their names; undefined where there is none. */
+  #named(names, from) {
+    const numberAt = (at) => (Number.isNaN(this.#numbers[at]) ? undefined : this.#numbers[at]);
+    return Object.fromEntries(names.map((name, i) => [name, numberAt(from + i)]));
   }
 
   /** The edits that were carried out, by message. */
@@ -71,7 +93,7 @@ class Plan {
   }
 
   *#places() {
-    for (let i = 0, at = 0; i < this.#count; i += 1, at = endOf(this.#numbers, at)) yield at;
+    for (let i = 0, at = HEAD; i < this.editCount; i += 1, at = endOf(this.#numbers, at)) yield at;
   }
 
   #readEdit(at) {
@@ -109,7 +131,7 @@ class Plan {
     const keepTo = (index) => {
       for (; from < index; from += 1) edited.push(messages[from]);
     };
-    for (let i = 0, at = 0; i < this.#count; i += 1, at = endOf(numbers, at)) {
+    for (let i = 0, at = HEAD; i < this.editCount; i += 1, at = endOf(numbers, at)) {
       const index = whole(numbers[at + AT.index]);
       const own = numbers[at + AT.texts] > 0 ? texts.next().value : undefined;
       if (numbers[at + AT.action] === DROP) {

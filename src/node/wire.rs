@@ -1,6 +1,7 @@
-//! A plan as JavaScript gets it: what it comes to by name, and its edits as one array of numbers, in a single copy whatever
-//! their number. `lib/hook/plan.js` reads them back by the names that `contract.json` lists. Behind an edit stand as many ranges
-//! as it says: `text block, head, tail` of a cut each, or `first line, line after the last, why they stay` where lines are kept.
+//! A plan as JavaScript gets it: one array of numbers, in a single copy whatever their number, and the texts it puts in.
+//! `lib/hook/plan.js` reads them back by the names that `contract.json` lists: the sizes, the schedule's arithmetic and the cache
+//! miss, then the edits. Behind an edit stand as many ranges as it says: `text block, head, tail` of a cut each, or `first
+//! line, line after the last, why they stay` where lines are kept.
 
 use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
@@ -8,86 +9,19 @@ use napi_derive::napi;
 use super::blocking::Numbers;
 use crate::context::layers::Limits;
 use crate::context::plan::{Action, Edit};
-use crate::context::schedule::{Decision, verdict};
+use crate::context::schedule::Decision;
 use crate::context::transcript::Transcript;
-use crate::contract::{ActionName, EditField};
+use crate::contract::{ActionName, ArithmeticField, EditField, MissField, SizeField};
 
 /// The plan for a request, and its reasons.
 #[napi(object, object_from_js = false)]
 pub struct Answer {
-    /// Estimated prompt tokens of the list as it came.
-    pub tokens_before: f64,
-    /// Estimated prompt tokens of what will be sent.
-    pub tokens_after: f64,
-    /// The same after layer 4, or as layer 4 would leave it.
-    pub floor_tokens: f64,
-    /// Tokens a request may have.
-    pub budget: f64,
-    /// Tokens above which the window slides.
-    pub threshold: f64,
-    /// Provider tokens per token counted.
-    pub scale: f64,
-    /// True if the last request was refused for its length.
-    pub is_refused: bool,
-    /// The arithmetic of the sticky schedule, if that decided.
-    pub arithmetic: Option<Arithmetic>,
-    /// The cache miss of the last call, if it is seen only now.
-    pub miss: Option<Miss>,
-    /// Number of edits.
-    pub edit_count: u32,
-    /// The edits.
+    /// Sizes, arithmetic, miss and edits; not a number where there is none.
     #[napi(ts_type = "Float64Array")]
-    pub edits: Numbers,
+    pub numbers: Numbers,
     /// The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
-}
-
-/// The arithmetic of the sticky schedule.
-#[napi(object, object_from_js = false)]
-pub struct Arithmetic {
-    /// Why it moved or waits, in words.
-    pub verdict: &'static str,
-    /// True if nothing is left in the provider's cache.
-    pub cache_cold: bool,
-    /// Tokens a batch can be expected to remove.
-    pub removable_tokens: f64,
-    /// Paid so far for carrying them, in input tokens.
-    pub carried_cost: f64,
-    /// Cost of rewriting the rest, in input tokens.
-    pub rewrite_cost: f64,
-    /// Calls after which a batch has paid for itself.
-    pub payback_calls: f64,
-    /// Calls expected before the cache is lost anyway.
-    pub expected_calls: f64,
-    /// Position after the last edited message.
-    pub frontier: f64,
-}
-
-/// A miss of the provider's cache.
-#[napi(object, object_from_js = false)]
-pub struct Miss {
-    /// Why, in one word.
-    pub cause: &'static str,
-    /// Tokens that were not read.
-    pub tokens: f64,
-    /// Its cost; nothing without a price.
-    pub dollars: Option<f64>,
-}
-
-impl From<verdict::Arithmetic> for Arithmetic {
-    fn from(of: verdict::Arithmetic) -> Self {
-        Self {
-            verdict: of.verdict.as_str(),
-            cache_cold: of.is_cold,
-            removable_tokens: of.removable,
-            carried_cost: of.carried,
-            rewrite_cost: of.rewrite,
-            payback_calls: of.payback_calls,
-            expected_calls: of.expected_calls,
-            frontier: of.frontier as f64,
-        }
-    }
 }
 
 /// The answer for `decision`, with an edit for each message if `by_message`. `told` is what the last answer said.
@@ -101,8 +35,39 @@ pub(super) fn answer(
     let Decision { plan, floor, estimate, arithmetic, miss, is_refused } = decision;
     let each = if by_message { plan.by_message(transcript) } else { Vec::new() };
     let edits = if by_message { &each } else { &plan.edits };
-    let (mut numbers, mut texts) = (Vec::new(), Vec::new());
-    let mut told = told.iter().peekable();
+    let flag = |is: bool| f64::from(u8::from(is));
+    let sizes = SizeField::ALL.map(|field| match field {
+        SizeField::TokensBefore => estimate.tokens(plan.before).round(),
+        SizeField::TokensAfter => estimate.tokens(plan.after).round(),
+        // The same after layer 4, or as layer 4 would leave it.
+        SizeField::FloorTokens => estimate.tokens(*floor).round(),
+        SizeField::Budget => limits.budget(),
+        SizeField::Threshold => limits.threshold(),
+        SizeField::Scale => estimate.scale,
+        SizeField::IsRefused => flag(*is_refused),
+        SizeField::EditCount => edits.len() as f64,
+    });
+    let arithmetic = ArithmeticField::ALL.map(|field| {
+        arithmetic.map_or(f64::NAN, |of| match field {
+            ArithmeticField::Verdict => of.verdict as usize as f64,
+            ArithmeticField::CacheCold => flag(of.is_cold),
+            ArithmeticField::RemovableTokens => of.removable,
+            ArithmeticField::CarriedCost => of.carried,
+            ArithmeticField::RewriteCost => of.rewrite,
+            ArithmeticField::PaybackCalls => of.payback_calls,
+            ArithmeticField::ExpectedCalls => of.expected_calls,
+            ArithmeticField::Frontier => of.frontier as f64,
+        })
+    });
+    let miss = MissField::ALL.map(|field| {
+        miss.map_or(f64::NAN, |of| match field {
+            MissField::Cause => of.cause as usize as f64,
+            MissField::Tokens => of.tokens.round(),
+            MissField::Dollars => of.dollars.unwrap_or(f64::NAN),
+        })
+    });
+    let mut numbers = [&sizes[..], &arithmetic, &miss].concat();
+    let (mut texts, mut told) = (Vec::new(), told.iter().peekable());
     for edit in edits {
         while told.next_if(|last| last.index < edit.index).is_some() {}
         let is_new = told.peek().is_none_or(|last| *last != edit);
@@ -112,24 +77,7 @@ pub(super) fn answer(
         }
         encode(edit, estimate.scale, (is_new, texts.len() - before), &mut numbers);
     }
-    Answer {
-        tokens_before: estimate.tokens(plan.before).round(),
-        tokens_after: estimate.tokens(plan.after).round(),
-        floor_tokens: estimate.tokens(*floor).round(),
-        budget: limits.budget(),
-        threshold: limits.threshold(),
-        scale: estimate.scale,
-        is_refused: *is_refused,
-        arithmetic: arithmetic.map(Into::into),
-        miss: miss.map(|miss| Miss {
-            cause: miss.cause.as_str(),
-            tokens: miss.tokens.round(),
-            dollars: miss.dollars,
-        }),
-        edit_count: edits.len() as u32,
-        edits: Numbers(numbers),
-        texts,
-    }
+    Answer { numbers: Numbers(numbers), texts }
 }
 
 /// The text that an edit puts in; nothing where it only takes out.
