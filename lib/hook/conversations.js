@@ -65,6 +65,7 @@ class Conversations {
     const newest = list.findLast((message) => typeof message === "object" && message !== null);
     if (newest !== undefined) this.#heldBy.set(newest, conversation);
     if (conversation.isCloned) this.#cloned = conversation;
+    if (this.#recent.at(-1)?.deref() === conversation) return;
     const others = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
     this.#recent = [...others.slice(1 - MOST), new WeakRef(conversation)];
   }
