@@ -8,7 +8,7 @@ import { countChatTokens, encodeChat, getEncoding } from "pi-strata/tokens";
 import { countTokens, countTokensAsync, createTransformContext, isWithinTokenLimit } from "../index.js";
 
 const TEXT = "An o200k text: 日本語 größer, don't.";
-const CLI = fileURLToPath(new URL("../bin/pi-strata.mjs", import.meta.url));
+const CLI = fileURLToPath(new URL("../bin/cli.mjs", import.meta.url));
 
 test("by encoding or by model", async () => {
   const wanted = getEncoding("o200k_base").encode(TEXT).length;

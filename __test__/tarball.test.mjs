@@ -192,7 +192,7 @@ for (const name of ["node20", "node22", "node24", "node26"]) {
       );
       assert.deepEqual(doors, ["stored", "s", true, true, true], script);
     }
-    const counted = execFileSync(binary, ["node_modules/pi-strata/bin/pi-strata.mjs", "count", "--json"], {
+    const counted = execFileSync(binary, ["node_modules/pi-strata/bin/cli.mjs", "count", "--json"], {
       cwd: app,
       encoding: "utf8",
       input: "hello world",

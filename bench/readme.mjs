@@ -151,7 +151,7 @@ export function withFigures(page) {
 
 function printed(command) {
   const cwd = new URL("..", import.meta.url);
-  return execFileSync(process.execPath, ["bin/pi-strata.mjs", ...command.split(" ")], {
+  return execFileSync(process.execPath, ["bin/cli.mjs", ...command.split(" ")], {
     cwd,
     encoding: "utf8",
   });

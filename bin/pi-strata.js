@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The start of the command-line tool. An old Node must be able to read this file, so it says in the oldest JavaScript
-// that it is too old; the tool itself is pi-strata.mjs.
+// that it is too old; the tool itself is cli.mjs.
 "use strict";
 
 var refusal = require("../lib/native/floor.js").refusal();

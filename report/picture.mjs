@@ -20,7 +20,7 @@ const browser = await chromium.launch({
 });
 try {
   const page = join(folder, "report.html");
-  const command = ["bin/pi-strata.mjs", "replay", "--html", page, "--json", "examples/session.jsonl"];
+  const command = ["bin/cli.mjs", "replay", "--html", page, "--json", "examples/session.jsonl"];
   execFileSync(process.execPath, command, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   const view = await browser.newPage({ viewport: VIEW, locale: "en-US", colorScheme: "light" });
   await view.goto(pathToFileURL(page).href);

@@ -1,7 +1,5 @@
 // The lines a text shows, and those an edit must quote from memory: what the measure of blind edits compares.
 
-import { stringsIn } from "./versions.mjs";
-
 /** Shorter lines (braces, `return;`) occur everywhere and are known without looking. */
 const LINE_MIN_CHARS = 12;
 
@@ -55,4 +53,16 @@ function oldTextOfPatch(text) {
   const hunks = text.slice(start, end === -1 ? undefined : end).split("\n");
   const old = hunks.filter((line) => line.startsWith(" ") || line.startsWith("-"));
   return old.map((line) => line.slice(1)).join("\n");
+}
+
+/** Every string in `value`, however deep. */
+export function stringsIn(value) {
+  const strings = [];
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === "string") strings.push(next);
+    else if (typeof next === "object" && next !== null) open.push(...Object.values(next));
+  }
+  return strings;
 }

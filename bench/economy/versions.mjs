@@ -2,7 +2,7 @@
 
 import { Versions as Identities } from "../../lib/cli/report/versions.mjs";
 import counting from "../../lib/tools/count.js";
-import { addLines, bareLine } from "./lines.mjs";
+import { addLines, bareLine, stringsIn } from "./lines.mjs";
 
 /** Provider tokens of a message: cl100k undercounts Claude by about 1.27, and each message has a frame of 4. */
 export const SCALE = 1.27;
@@ -98,16 +98,4 @@ export function textsOf(content) {
     ...[block.text, block.thinking, block.name].filter((text) => typeof text === "string"),
     ...stringsIn(block.arguments),
   ]);
-}
-
-/** Every string in `value`, however deep. */
-export function stringsIn(value) {
-  const strings = [];
-  const open = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next === "string") strings.push(next);
-    else if (typeof next === "object" && next !== null) open.push(...Object.values(next));
-  }
-  return strings;
 }

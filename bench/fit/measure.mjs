@@ -1,8 +1,8 @@
 // What the answers of one session need again of what was shown before: spans of text, names, and lines that edits quote.
 
 import counting from "../../lib/tools/count.js";
-import { addLines } from "../economy/lines.mjs";
-import { identifiersIn, kindOf, stringsIn } from "../economy/versions.mjs";
+import { addLines, stringsIn } from "../economy/lines.mjs";
+import { identifiersIn, kindOf } from "../economy/versions.mjs";
 import { changesOf } from "../needs/changes.mjs";
 import { SPAN, spansOf } from "../needs/texts.mjs";
 import { piecesOf } from "./pieces.mjs";

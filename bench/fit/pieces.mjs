@@ -1,6 +1,6 @@
 // What a conversation consists of, by who brought it: the pieces whose worth is fitted.
 
-import { stringsIn } from "../economy/versions.mjs";
+import { stringsIn } from "../economy/lines.mjs";
 import { changesOf } from "../needs/changes.mjs";
 import { callsIn } from "../needs/texts.mjs";
 

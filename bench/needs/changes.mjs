@@ -1,7 +1,6 @@
 // What the edits of a session did to its files, line by line, and which of it is left in the end: the last diff.
 
-import { addLines } from "../economy/lines.mjs";
-import { stringsIn } from "../economy/versions.mjs";
+import { addLines, stringsIn } from "../economy/lines.mjs";
 import { callsIn } from "./texts.mjs";
 
 const OLD = ["oldText", "old_string", "old_str", "oldString", "old_text"];

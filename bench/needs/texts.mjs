@@ -1,6 +1,6 @@
 // The texts of a message that a model can copy from, and the spans of them that answers copy.
 
-import { stringsIn } from "../economy/versions.mjs";
+import { stringsIn } from "../economy/lines.mjs";
 
 /** A span in UTF-16 code units, and how far apart the spans of an answer begin. */
 export const SPAN = 24;

@@ -4,9 +4,9 @@ use napi::JsString;
 use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
 
-use super::count::units;
 use super::failure::Result;
 use super::guarded::guarded;
+use super::read::units;
 use crate::text::{Utf16Len, clip, is_chinese};
 
 /// A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer.

@@ -1,14 +1,14 @@
 //! Counting for JavaScript: strings and messages, on its thread or off it.
 
+use napi::JsString;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
-use napi::{JsString, JsValue};
 use napi_derive::napi;
 
 use super::blocking::{CancelFlag, Promise, blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
-use super::read::{Batch, append_string};
+use super::read::{Batch, units};
 use crate::cancel::Cancel;
 use crate::context::measure::{Counting, Rules, count};
 
@@ -90,11 +90,4 @@ fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting, cancel: &Canc
         tokens += count(&message.raw, &rules);
     }
     Ok(tokens as f64)
-}
-
-pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {
-    let value = text.value();
-    let mut units = Vec::new();
-    append_string(value.env, value.value, &mut units)?;
-    Ok(units)
 }

@@ -7,9 +7,9 @@ use napi::bindgen_prelude::Uint32ArraySlice;
 use napi::{Env, JsString};
 use napi_derive::napi;
 
-use super::count::units;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
+use super::read::units;
 use crate::tokens::Tokenizer;
 
 thread_local! {

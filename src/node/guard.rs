@@ -5,9 +5,9 @@ use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
 
 use super::conversation::{Conversation, Planner, Set};
-use super::count::units;
 use super::failure::Result;
 use super::guarded::guarded;
+use super::read::units;
 use crate::context::guard::cap;
 use crate::context::layers::{Limits, Overflow};
 use crate::context::measure::{Counting, Rules};

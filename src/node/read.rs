@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
-use napi::{JsValue, sys};
+use napi::{JsString, JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
@@ -88,6 +88,13 @@ pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let transcript = crate::context::transcript::Transcript::new(facts.collect());
     let _ = crate::context::validity::check(&transcript, &raws, crate::context::validity::Family::Anthropic);
     let _ = crate::context::validity::repair(&raws, crate::context::validity::Family::Google);
+}
+
+pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {
+    let value = text.value();
+    let mut units = Vec::new();
+    append_string(value.env, value.value, &mut units)?;
+    Ok(units)
 }
 
 /// Appends a JavaScript string to `units`.

@@ -4,11 +4,11 @@
 //! new stretch; the path goes on before it. Sub-agents' lines (sidechains) are left out. The conversion to pi's
 //! shapes is `claude_messages`.
 
-use super::claude_messages::{LineContent, answers_in, calls_of, content_of_line};
+use super::claude_messages::{LineContent, calls_of};
+use super::claude_node::{Node, node_of};
 use super::claude_stretches::timeline;
 use super::tree::{Parent, path, places};
-use super::{Format, Id, Object, Recording, Unplayed, is_true, lines, str_of};
-use serde_json::Value;
+use super::{Format, Id, Recording, Unplayed, lines};
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Result};
 
@@ -37,74 +37,6 @@ pub(super) fn read(file: impl BufRead) -> Result<Recording> {
     unplayed.abandoned = responses(left);
     let timeline = timeline(&nodes, &selected, &tools);
     Ok(Recording { format: Format::ClaudeCode, timeline, problems, unplayed })
-}
-
-/// A line of the conversation's tree.
-pub(super) struct Node {
-    pub(super) uuid: Option<Id>,
-    parent: Parent,
-    /// Of a compaction: the last line before it.
-    after: Option<Id>,
-    is_sidechain: bool,
-    pub(super) content: LineContent,
-    pub(super) time: Option<Value>,
-}
-
-impl Node {
-    fn speaks(&self) -> bool {
-        !matches!(self.content, LineContent::Silent)
-    }
-
-    /// The lines from before that a compaction kept word for word.
-    pub(super) fn preserved(&self) -> Option<&HashSet<Id>> {
-        match &self.content {
-            LineContent::Boundary { preserved, .. } => Some(preserved),
-            _ => None,
-        }
-    }
-
-    pub(super) fn is_summary(&self) -> bool {
-        matches!(self.content, LineContent::Summary(_))
-    }
-
-    /// A summary that no boundary announces begins a stretch by itself.
-    pub(super) fn is_bare_summary(&self) -> bool {
-        self.is_summary() && matches!(self.parent, Parent::Root)
-    }
-
-    /// The id shared by all lines of one API response.
-    pub(super) fn response(&self) -> Option<Id> {
-        match &self.content {
-            LineContent::Assistant(message) => str_of(message, "id").map(Id::of),
-            _ => None,
-        }
-    }
-
-    pub(super) fn calls(&self) -> Vec<Id> {
-        match &self.content {
-            LineContent::Assistant(message) => calls_of(message).map(|(id, _)| Id::of(id)).collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn answers(&self) -> Vec<Id> {
-        match &self.content {
-            LineContent::User { content, .. } => answers_in(content).map(Id::of).collect(),
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// `None` for a line that is no part of the conversation's tree (titles, file snapshots, queues).
-fn node_of(line: Object) -> std::result::Result<Option<Node>, String> {
-    let parent = Parent::of(&line, "parentUuid");
-    let uuid = str_of(&line, "uuid").map(Id::of);
-    let after = str_of(&line, "logicalParentUuid").map(Id::of);
-    let is_sidechain = is_true(&line, "isSidechain") || str_of(&line, "parent_tool_use_id").is_some();
-    let is_attachment = str_of(&line, "type") == Some("attachment");
-    let (content, time) = content_of_line(line)?;
-    let node = Node { uuid, parent, after, is_sidechain, content, time };
-    Ok(Some(node).filter(|node| node.speaks() || uuid.is_some() || is_attachment))
 }
 
 /// Number of API responses in these lines.

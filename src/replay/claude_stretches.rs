@@ -4,8 +4,8 @@
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-use super::claude::Node;
 use super::claude_messages::{self as messages, LineContent};
+use super::claude_node::Node;
 use super::timeline::{Cause, Timeline};
 use super::{Id, Object};
 

@@ -2,7 +2,7 @@
 
 use super::super::{Session, parse};
 use super::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A line of the conversation; `extra` overrides or adds fields.
 fn line(kind: &str, uuid: &str, parent: &str, message: &Value, extra: &Value) -> String {

@@ -8,6 +8,7 @@
 mod bare;
 mod claude;
 mod claude_messages;
+mod claude_node;
 mod claude_stretches;
 mod json;
 mod lines;
