@@ -3,7 +3,7 @@
 // the summariser does, the question that is waiting goes on.
 "use strict";
 
-const { countTokensAsync } = require("../tools/count.js");
+const { countTokens, countTokensAsync } = require("../tools/count.js");
 const {
   amount,
   atLeastOne,
@@ -15,10 +15,10 @@ const {
   positive,
   ratio,
 } = require("../hook/options.js");
-const { Gauge, withoutReport } = require("./gauge.js");
 const { keywordPairs } = require("./keywords.js");
 const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");
+const { partedByReport, withoutReport } = require("./reports.js");
 const { clippedPairs, mergePairs, pairsPrompt, readPairs, splitRounds } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
 const { plainText } = require("./text.js");
@@ -54,7 +54,8 @@ const MIN_ROOM_RATIO = 0.1;
 class RollingMemory {
   #options;
   #notices;
-  #gauge;
+  /** Tokens that the newest report had more than were counted: the system prompt, the tools, another way of counting. */
+  #beside = 0;
   #history = [];
   /** The messages that were last rolled over, and what was made of them. */
   #last;
@@ -71,7 +72,6 @@ class RollingMemory {
       );
     }
     this.#notices = new Notices("RollingMemory", this.#options.onEvent);
-    this.#gauge = new Gauge(this.#options.overheadTokens);
     this.#remember(this.#options.history.map(({ q, a }) => ({ q, a })));
   }
 
@@ -82,7 +82,12 @@ class RollingMemory {
   needsContextSummarization(messages, pendingUserMessage) {
     checkMessages("needsContextSummarization", messages);
     const list = withQuestion(messages, pendingUserMessage);
-    return this.#verdict(this.#gauge.tokensNow(list), pendingUserMessage);
+    const parts = partedByReport(list);
+    const { tokens } = this.#request(
+      parts,
+      parts.map((part) => countTokens(part)),
+    );
+    return this.#verdict(tokens, pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -101,7 +106,7 @@ class RollingMemory {
     this.#resets += 1;
     this.#history = [];
     this.#last = undefined;
-    this.#gauge.reset();
+    this.#beside = 0;
   }
 
   async beforePrompt(messages, question, signal) {
@@ -124,7 +129,7 @@ class RollingMemory {
     try {
       messages = this.#sinceLast(given);
       const list = withQuestion(messages, question);
-      const { needed } = this.#verdict(await this.#gauge.tokens(list), question);
+      const { needed } = this.#verdict(await this.#tokens(list), question);
       const rolled = needed && !signal?.aborted ? await this.#roll(messages, question, signal) : undefined;
       if (rolled !== undefined) {
         this.#last = { given: withoutQuestion(given, question), made: withoutQuestion(rolled, question) };
@@ -145,6 +150,30 @@ class RollingMemory {
     return goesOn ? [...made, ...given.slice(before.length)] : given;
   }
 
+  /** Tokens of the request that `messages` make. What their report tells is kept for the next conversation. */
+  async #tokens(messages) {
+    const parts = partedByReport(messages);
+    const counts = [];
+    for (const part of parts) counts.push(await countTokensAsync(part));
+    const { beside, tokens } = this.#request(parts, counts);
+    this.#beside = beside;
+    return tokens;
+  }
+
+  #request([reported], [counted, since]) {
+    const report = reported.at(-1);
+    const beside = report === undefined ? this.#beside : Math.max(0, report.usage.totalTokens - counted);
+    return { beside, tokens: counted + since + this.#overhead(beside) };
+  }
+
+  /** Tokens beside the messages: as the host says or as reports told, whichever is more. */
+  #overhead(beside = this.#beside) {
+    const { overheadTokens } = this.#options;
+    const tokens = typeof overheadTokens === "function" ? overheadTokens() : overheadTokens;
+    if (!amount.accepts(tokens)) throw new TypeError("overheadTokens() must return a finite number from 0 on");
+    return Math.max(tokens, beside);
+  }
+
   #verdict(tokens, pendingUserMessage) {
     const { preCheckRatio, postCheckRatio } = this.#options;
     const phase = pendingUserMessage === undefined ? "post" : "pre";
@@ -162,7 +191,7 @@ class RollingMemory {
   /** Tokens of the window beside what is always sent. */
   #room() {
     const window = this.#window();
-    return Math.max(window * MIN_ROOM_RATIO, window - this.#gauge.overhead());
+    return Math.max(window * MIN_ROOM_RATIO, window - this.#overhead());
   }
 
   /** The new conversation; undefined if there is nothing to leave behind or the host has aborted. */
@@ -261,7 +290,7 @@ class RollingMemory {
     const tokens = await countTokensAsync(memoryText(this.#history));
     const tokenLimit = Math.floor(this.#window() * overflowRatio);
     const isOverflow = tokens > tokenLimit;
-    const allTokens = tokens + otherTokens + this.#gauge.overhead();
+    const allTokens = tokens + otherTokens + this.#overhead();
     if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return "whole";
     if (isOverflow) {
       const message = `The memory of earlier conversations passes ${Math.round(overflowRatio * 100)} % of the context window; it is cut down.`;
