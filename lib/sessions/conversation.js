@@ -7,7 +7,7 @@ const { checkMessages } = require("../hook/options.js");
 const { json } = require("../hook/snapshot.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { systemText } = require("./openai_content.js");
-const { plainText } = require("./text.js");
+const { callsIn, plainText } = require("./text.js");
 
 /** The opening of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";
@@ -189,7 +189,7 @@ function neutralForm(message) {
       return { role: "user", ...said };
     case "assistant": {
       // The calls of an answer that failed are never carried out.
-      const toolCalls = UNSENT_STOP_REASONS.has(message.stopReason) ? [] : callsOf(message.content);
+      const toolCalls = UNSENT_STOP_REASONS.has(message.stopReason) ? [] : agentCalls(message.content);
       if (said.content === "" && toolCalls.length === 0) return undefined;
       return { role: "assistant", content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
     }
@@ -220,10 +220,8 @@ function agentFieldsOf({ content, sections, toolsAdded, toolsRemoved }) {
   return { agentFields: { content, sections, toolsAdded, toolsRemoved } };
 }
 
-function callsOf(content) {
-  if (!Array.isArray(content)) return [];
-  const calls = content.filter((block) => block?.type === "toolCall");
-  return calls.map(({ id, name, arguments: given, argumentsText }) => ({
+function agentCalls(content) {
+  return callsIn({ content }).map(({ id, name, arguments: given, argumentsText }) => ({
     id,
     name,
     arguments: argumentsText ?? given,

@@ -3,6 +3,7 @@
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
+const { callsIn } = require("./text.js");
 
 /** Digits that a number of JavaScript always keeps (IEEE 754, Number.MAX_SAFE_INTEGER has 16). */
 const SAFE_DIGITS = 15;
@@ -10,10 +11,8 @@ const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** The calls of a pi message (blocks) or of a neutral one (`toolCalls`), each with id, name and arguments. */
-function callsOf({ content, toolCalls }) {
-  const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
-  const calls = Array.isArray(toolCalls) ? toolCalls.map(fromOpenAICall) : [];
-  return [...blocks, ...calls];
+function callsOf(message) {
+  return callsIn(message).map(fromOpenAICall);
 }
 
 function toOpenAICall(call) {

@@ -18,8 +18,9 @@ const {
 const { keywordPairs } = require("./keywords.js");
 const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");
+const { clippedPairs, mergePairs, readPairs } = require("./pairs.js");
 const { partedByReport, withoutReport } = require("./reports.js");
-const { clippedPairs, mergePairs, pairsPrompt, readPairs, splitRounds } = require("./rounds.js");
+const { pairsPrompt, splitRounds } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
 const { plainText } = require("./text.js");
 
@@ -170,7 +171,8 @@ class RollingMemory {
   #overhead(beside = this.#beside) {
     const { overheadTokens } = this.#options;
     const tokens = typeof overheadTokens === "function" ? overheadTokens() : overheadTokens;
-    if (!amount.accepts(tokens)) throw new TypeError("overheadTokens() must return a finite number from 0 on");
+    if (!amount.accepts(tokens))
+      throw new TypeError("overheadTokens() must return a finite number from 0 on");
     return Math.max(tokens, beside);
   }
 

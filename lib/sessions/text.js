@@ -16,9 +16,15 @@ function wordsOf(block) {
   return block?.type === "image" ? [IMAGE_NOTE] : [];
 }
 
+/** The tool calls of a message in any shape, each as it stands there. */
+function callsIn({ content, toolCalls, tool_calls: others }) {
+  const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
+  return [blocks, toolCalls, others].filter(Array.isArray).flat();
+}
+
 /** JSON that cannot close a tag it stands in: every `<` is written as an escape. */
 function taggable(value) {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }
 
-module.exports = { plainText, taggable };
+module.exports = { callsIn, plainText, taggable };

@@ -1,21 +1,23 @@
-//! The rolling memory for JavaScript: rounds, pairs and the prompt for the summariser. What goes in and comes out are texts
+//! The rolling memory for JavaScript: its rounds and the prompt for the summariser. What goes in and comes out are texts
 //! of JSON; texts of a conversation cross for a worker thread alone, unless they are clipped before.
 
 use napi_derive::napi;
+use serde_json::value::RawValue;
 
 use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::sessions::{json, parsed};
-use crate::sessions::pairs::{self, Pair};
-use crate::sessions::prompt;
-use crate::sessions::rounds::{self, Heard};
+use crate::sessions::message::Said;
+use crate::sessions::prompt::{self, Pair};
+use crate::sessions::rounds;
 
 /// The cut of a conversation, `[messages, keep]`, and the rounds before it.
 #[napi]
 pub fn split_rounds(request: String) -> Result<String> {
     guarded(|| {
-        let (messages, keep): (Vec<Heard>, _) = parsed(&request)?;
+        let (messages, keep): (Vec<Box<RawValue>>, _) = parsed(&request)?;
+        let messages: Vec<_> = messages.iter().map(|message| Said::from_json(message.get())).collect();
         json(&rounds::split(&messages, keep))
     })
 }
@@ -28,26 +30,5 @@ pub fn pairs_prompt(request: String) -> Result<Promise<String>> {
             let (rounds, max_pairs, max_tokens, answer_tokens): (Vec<Pair>, _, _, _) = parsed(&request)?;
             Ok(prompt::pairs_prompt(&rounds, max_pairs, max_tokens, answer_tokens))
         }))
-    })
-}
-
-/// The pairs in a summariser's answer.
-#[napi]
-pub fn read_pairs(answer: String) -> Result<String> {
-    guarded(|| json(&pairs::read_pairs(&answer)))
-}
-
-/// Pairs with their texts clipped, from the longest form to the shortest.
-#[napi]
-pub fn clipped_pairs(given: String) -> Result<String> {
-    guarded(|| json(&pairs::clipped_forms(&parsed::<Vec<Pair>>(&given)?)))
-}
-
-/// The pairs remembered, with the new ones: `[history, pairs, max]`.
-#[napi]
-pub fn merge_pairs(request: String) -> Result<String> {
-    guarded(|| {
-        let (history, pairs, max): (Vec<Pair>, Vec<Pair>, _) = parsed(&request)?;
-        json(&pairs::merge_pairs(&history, &pairs, max))
     })
 }

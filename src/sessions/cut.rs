@@ -33,8 +33,7 @@ pub fn let_go(messages: &[Said], keep: &Keep) -> Vec<usize> {
         start = start.max(newest_within(&texts.tokens(), limit));
         start = start.min(messages.len().saturating_sub(1));
     }
-    // Something else may stand between a call and its results.
-    start = (start..messages.len()).map(|index| transcript.group_start(index)).fold(start, usize::min);
+    start = with_calls(&transcript, start);
     if let Some(open) = open_call(&transcript, keep.messages) {
         start = start.min(open);
     }
@@ -55,6 +54,12 @@ pub fn with_groups(messages: &[Said], indices: &[usize]) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// `start`, or as far before it as the calls of the results from there on.
+pub(super) fn with_calls(transcript: &Transcript, start: usize) -> usize {
+    // Something else may stand between a call and its results.
+    (start..transcript.len()).map(|index| transcript.group_start(index)).fold(start, usize::min)
 }
 
 /// Start of the newest messages that have at most `limit` tokens together.

@@ -16,7 +16,7 @@ const UNKNOWN: &str = "unknown";
 /// A message of any provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// `system`, `user`, `assistant`, `tool`; anything else is counted as none of these.
+    /// `system`, `user`, `assistant`, `tool`; `summary` of what came before, by pi itself; anything else is none of these.
     pub role: String,
     /// Its text.
     pub text: String,
@@ -24,10 +24,12 @@ pub struct Said {
     pub calls: Vec<ToolCall>,
     /// The call it answers.
     pub call_id: Option<String>,
-    /// The tool's word that it failed; `None` if it said nothing of the kind.
+    /// The word that it failed, of the tool or the provider; `None` if nobody said anything of the kind.
     pub is_error: Option<bool>,
     /// Images beside its text.
     pub images: usize,
+    /// True of the summary of the last time.
+    pub is_summary: bool,
 }
 
 /// A tool call.
@@ -101,6 +103,7 @@ impl From<StoredJson<'_>> for Said {
             call_id: body.tool_call_id,
             is_error: body.is_error,
             images,
+            is_summary: false,
         }
     }
 }
@@ -168,7 +171,7 @@ impl Units {
     fn raw(&self) -> Raw<'_> {
         let role = match self.role.as_str() {
             "system" => RawRole::System,
-            "user" => RawRole::User,
+            "user" | "summary" => RawRole::User,
             "assistant" => RawRole::Assistant {
                 api: &[],
                 provider: &[],

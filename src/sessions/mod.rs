@@ -6,7 +6,6 @@ pub mod digest;
 pub mod language;
 pub mod message;
 mod names;
-pub mod pairs;
 pub mod prompt;
 pub mod rounds;
 pub mod search;

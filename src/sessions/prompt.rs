@@ -1,10 +1,10 @@
 //! The prompt for a host's summariser, never longer than it was asked to be. What is to be summarised stands between
 //! tags, as JSON that cannot close them, and is said to be data: it may hold instructions of its own.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::message::{Said, ToolCall};
-use super::pairs::Pair;
 use crate::text::clip_middle_chars;
 use crate::tokens::Tokenizer;
 
@@ -14,6 +14,15 @@ const CALL_CHARS: usize = 200;
 const MIN_TEXT_CHARS: usize = 40;
 /// Shares are halved until the prompt fits: from this many characters for each message.
 const MAX_TEXT_CHARS: usize = 1 << 20;
+
+/// A question of the user and what came of it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Pair {
+    /// The question.
+    pub q: String,
+    /// Its outcome.
+    pub a: String,
+}
 
 /// A prompt of at most `max_tokens` cl100k tokens that asks for a summary of `messages` under `answer_tokens`.
 ///
