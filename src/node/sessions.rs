@@ -21,7 +21,7 @@ use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
 use crate::sessions::sqlite;
 use crate::sessions::store::{self, AnswerRow, Dialect, Operation, Question, Store, check_place};
-use crate::sessions::summary::{LetGo, Summary, summarise};
+use crate::sessions::summary::summarise;
 
 /// A question to the store.
 #[derive(Deserialize)]
@@ -183,13 +183,18 @@ fn refused(error: &serde_json::Error) -> Failure {
     Failure::invalid(format!("not understood at column {}", error.column()))
 }
 
-/// Messages of a session as they are kept.
+/// A message of a session as it is kept.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredMessage {
     body: Box<RawValue>,
-    #[serde(default)]
     is_summary: bool,
+}
+
+fn read(rows: &[StoredMessage]) -> Vec<Said> {
+    let read =
+        |row: &StoredMessage| Said { is_summary: row.is_summary, ..Said::from_json(row.body.get()) };
+    rows.iter().map(read).collect()
 }
 
 #[derive(Deserialize)]
@@ -199,48 +204,22 @@ struct PlanRequest {
     keep: Keep,
     /// Tokens of the summariser's prompt; none is made without.
     prompt_tokens: Option<usize>,
-    #[serde(default)]
     answer_tokens: usize,
-    /// Rules that are to write the summary at once.
-    rules: Option<Rules>,
 }
 
-#[derive(Deserialize)]
-struct Rules {
-    digest: String,
-    language: Language,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Plan {
-    let_go: Vec<usize>,
-    prompt: Option<String>,
-    made: Option<Summary>,
-}
-
-/// The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules.
+/// The messages that a session may let go, `{ letGo, prompt }`: indices into the rows, and the prompt for the host's summariser.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn plan_compression(request: String) -> Result<Promise<String>> {
-    guarded(|| Ok(task(move || plan(&request))))
-}
-
-fn plan(request: &str) -> Result<String> {
-    let request: PlanRequest = parsed(request)?;
-    let messages: Vec<_> = request.rows.iter().map(|row| Said::from_json(row.body.get())).collect();
-    let indices = let_go(&messages, &request.keep);
-    let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
-    let prompt = request
-        .prompt_tokens
-        .filter(|_| !gone.is_empty())
-        .map(|tokens| summary_prompt(&gone, tokens, request.answer_tokens));
-    let made = request.rules.filter(|_| !gone.is_empty()).map(|Rules { digest, language }| {
-        let rows = indices.iter().filter_map(|&index| request.rows.get(index));
-        let rows = gone.into_iter().zip(rows.map(|row| row.is_summary));
-        let rows: Vec<_> = rows.map(|(said, is_summary)| LetGo { said, is_summary }).collect();
-        summarise(&digest, None, &rows, language)
-    });
-    json(&Plan { let_go: indices, prompt, made })
+    guarded(|| {
+        Ok(task(move || {
+            let PlanRequest { rows, keep, prompt_tokens, answer_tokens } = parsed(&request)?;
+            let messages = read(&rows);
+            let indices = let_go(&messages, &keep);
+            let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
+            let prompt = prompt_tokens.map(|tokens| summary_prompt(&gone, tokens, answer_tokens));
+            json(&serde_json::json!({ "letGo": indices, "prompt": prompt }))
+        }))
+    })
 }
 
 #[derive(Deserialize)]
@@ -257,11 +236,7 @@ pub fn summarise_session(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
             let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
-            let messages: Vec<_> = rows
-                .iter()
-                .map(|row| LetGo { said: Said::from_json(row.body.get()), is_summary: row.is_summary })
-                .collect();
-            json(&summarise(&digest, answer.as_deref(), &messages, language))
+            json(&summarise(&digest, answer.as_deref(), &read(&rows), language))
         }))
     })
 }
@@ -278,8 +253,7 @@ pub fn groups_of(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
             let GroupsRequest { rows, indices } = parsed(&request)?;
-            let messages: Vec<_> = rows.iter().map(|row| Said::from_json(row.body.get())).collect();
-            json(&with_groups(&messages, &indices))
+            json(&with_groups(&read(&rows), &indices))
         }))
     })
 }

@@ -69,10 +69,10 @@ impl Digest {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Takes in the messages let go next, calls and their results together.
+    /// Takes in the messages let go next, calls and their results together; summaries are in it already.
     pub fn add(&mut self, messages: &[Said]) {
         let mut open: Vec<(&str, &str, Subject)> = Vec::new();
-        for message in messages {
+        for message in messages.iter().filter(|message| !message.is_summary) {
             fault::step();
             self.messages += 1;
             match message.role.as_str() {

@@ -26,32 +26,20 @@ pub struct Summary {
     pub tokens_saved: usize,
 }
 
-/// A message that is let go, and whether it is the summary of the last time.
-#[derive(Clone, Debug)]
-pub struct LetGo {
-    /// The message.
-    pub said: Said,
-    /// Summaries are in the digest already.
-    pub is_summary: bool,
-}
-
 /// The summary of `messages`, by what the host answered or else by rules.
 #[must_use]
-pub fn summarise(digest: &str, answer: Option<&str>, messages: &[LetGo], language: Language) -> Summary {
+pub fn summarise(digest: &str, answer: Option<&str>, messages: &[Said], language: Language) -> Summary {
     let mut digest = Digest::from_json(digest);
     let answer = answer.map(without_label).filter(|text| !text.is_empty());
     if let Some(answer) = &answer {
         digest.set_earlier(answer);
     }
-    let fresh: Vec<_> = messages.iter().filter(|m| !m.is_summary).map(|m| m.said.clone()).collect();
-    digest.add(&fresh);
+    digest.add(messages);
     let is_from_host = answer.is_some();
     let text = format!("{SUMMARY_LABEL} {}", answer.unwrap_or_else(|| digest.render(language)));
-    let said: Vec<_> = messages.iter().map(|message| message.said.clone()).collect();
-    let tokens_before: usize = Texts::of(&said).tokens().iter().sum();
     let own = Said { role: "assistant".to_owned(), text: text.clone(), ..Said::default() };
-    let tokens_after: usize = Texts::of(&[own]).tokens().iter().sum();
-    let tokens_saved = tokens_before.saturating_sub(tokens_after);
+    let tokens = |messages: &[Said]| Texts::of(messages).tokens().iter().sum::<usize>();
+    let tokens_saved = tokens(messages).saturating_sub(tokens(&[own]));
     Summary { text, is_from_host, digest: digest.to_json(), tokens_saved }
 }
 
@@ -70,8 +58,8 @@ fn without_label(answer: &str) -> String {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> LetGo {
-        LetGo { said: Said { role: "user".into(), text: text.into(), ..Said::default() }, is_summary: false }
+    fn said(text: &str) -> Said {
+        Said { role: "user".into(), text: text.into(), ..Said::default() }
     }
 
     #[test]
@@ -87,7 +75,7 @@ mod tests {
     #[test]
     fn a_summary_is_not_counted_as_a_message_again() {
         let first = summarise("", None, &[said("a"), said("b")], Language::En);
-        let old = LetGo { is_summary: true, ..said(&first.text) };
+        let old = Said { is_summary: true, ..said(&first.text) };
         let next = summarise(&first.digest, None, &[old, said("c")], Language::En);
         assert!(next.text.contains(" 3 messages compressed"), "{}", next.text);
     }
