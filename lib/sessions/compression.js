@@ -11,8 +11,8 @@ const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
 const TURN_UNITS = 128 * 1024;
 
 /**
- * `{ effect, operation, by, tokensSaved, failure }` of a compression that is worked out; undefined where there is nothing
- * to let go, or it was aborted. `failure` says why the summariser's words were not taken.
+ * `{ change, effect, by, tokensSaved, failure }` of a compression that is worked out; undefined where there is nothing to
+ * let go, or it was aborted. `failure` says why the summariser's words were not taken.
  */
 async function compressionOf(session, summarize, limits, signal) {
   const rows = session.rows.slice();
@@ -25,22 +25,19 @@ async function compressionOf(session, summarize, limits, signal) {
     },
     promptTokens: summarize === undefined ? undefined : limits.summarizeTokens,
     answerTokens: MAX_TOKENS,
-    rules: summarize === undefined ? { digest, language: limits.language } : undefined,
   });
   const middle = plan.letGo.map((index) => rows[index]);
   if (middle.length === 0) return undefined;
-  const { made, failure } = plan.made == null ? await hostsOwn() : plan;
+  const messages = middle.map(({ message }) => message);
+  const request = { timeoutMs: limits.summarizeTimeoutMs, signal };
+  const { text, failure } = await callSummarizer(summarize, messages, plan.prompt, request);
+  const made = await askAbout("summariseSession", middle, {
+    digest,
+    answer: text,
+    language: limits.language,
+  });
   if (signal.aborted) return undefined;
-
-  async function hostsOwn() {
-    const messages = middle.map(({ message }) => message);
-    const request = { timeoutMs: limits.summarizeTimeoutMs, signal };
-    const answered = await callSummarizer(summarize, messages, plan.prompt, request);
-    const asked = { digest, answer: answered.text, language: limits.language };
-    return { made: await askAbout("summariseSession", middle, asked), failure: answered.failure };
-  }
-
-  const letGo = middle.map(({ message }) => message.id);
+  const letGo = messages.map(({ id }) => id);
   const summary = frozen({
     id: newId(),
     role: "assistant",
@@ -49,11 +46,11 @@ async function compressionOf(session, summarize, limits, signal) {
   });
   const { digest: next, tokensSaved } = made;
   return {
-    effect: (view) => view.compress(letGo, summary, { digest: next, tokensSaved }),
+    effect: (known) => known.compress(letGo, summary, { digest: next, tokensSaved }),
     change: {
       kind: "compress",
-      session: stamp?.session ?? 0,
-      revision: stamp?.revision ?? 0,
+      session: stamp.session,
+      revision: stamp.revision,
       letGo,
       summary: { id: summary.id, body: written(summary) },
       digest: next,

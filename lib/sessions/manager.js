@@ -100,11 +100,11 @@ class ContextManager {
   async addMessage(sessionId, message) {
     const checked = checkMessage(message);
     const session = this.#touch(sessionId);
-    const isPrompt = checked.role === "system" && session.count === 0;
+    const isPrompt = checked.role === "system" && session.count === 0 && session.underWay === 0;
     const isNew = message.id === undefined;
     if (!isPrompt || !(await this.#addPrompt(session, checked))) await this.#append(session, checked, isNew);
     if (this.#closing.signal.aborted) return;
-    if (session.isStale || !session.isLoaded) await this.#sessions.refresh(session);
+    if (!session.isCurrent) await this.#sessions.refresh(session);
     while (await this.#isOver(session)) {
       const { by } = await this.#compressOnce(session, this.#options.summarize);
       if (by === "none") return;
@@ -117,11 +117,10 @@ class ContextManager {
     return prompt === undefined || prompt === written(message);
   }
 
-  async #append(session, message, isNew) {
-    const effect = (view) => view.add(message, isNew);
+  #append(session, message, isNew) {
     const entry = { id: message.id, body: written(message), text: storable(message.content) };
-    const undo = (view) => view.remove([message.id]);
-    await this.#write(session, effect, { kind: "append", messages: [entry] }, undo);
+    const change = { kind: "append", messages: [entry] };
+    return this.#write(session, change, (known) => known.add(message, isNew));
   }
 
   async getMessages(sessionId, includeSystem = true) {
@@ -136,17 +135,9 @@ class ContextManager {
 
   clearContext(sessionId) {
     const session = this.#touch(sessionId);
-    const effect = (view) => view.reset();
-    session.begin(effect);
-    session.clears += 1;
     // It holds even if the process ends with this very call.
     const written = this.#queue.writeAtLast(this.#operation(session, { kind: "clear" }));
-    const clearing = this.#settle(session, effect, written)
-      .then(({ erased }) => erased)
-      .finally(() => {
-        session.clears -= 1;
-      });
-    return this.#report(clearing);
+    return this.#report(session.change(written).then(({ erased }) => erased));
   }
 
   async setSystemPrompt(sessionId, systemPrompt) {
@@ -179,8 +170,7 @@ class ContextManager {
       cursor: [undefined, text],
     };
     const asked = checkOptions("list", query, table);
-    await this.#opening.ready();
-    await this.#queue.settled();
+    await this.#settled();
     return listed(await this.#store.list(asked));
   }
 
@@ -200,17 +190,15 @@ class ContextManager {
     this.#setLimit("maxCompressedMessages", n);
   }
 
-  /** Hides what was cleared from searches, even where the store has not heard of it. */
   async search(query, options) {
     this.#assertOpen();
     if (typeof query !== "string") throw new TypeError(`search: query must be a string, not ${typeof query}`);
     const table = { sessionId: [undefined, text], limit: [SEARCH_LIMIT, count] };
     const { sessionId, limit } = checkOptions("search", options, table);
     const key = sessionId === undefined ? undefined : keyOf(sessionId);
-    await this.#opening.ready();
+    await this.#settled();
     const phrases = native().searchPhrases(query);
-    const found = await this.#store.search({ namespace: this.#options.namespace, key, phrases, limit });
-    return hitsOf(found).filter(({ sessionId, message }) => this.#sessions.mayShow(sessionId, message.id));
+    return hitsOf(await this.#store.search({ namespace: this.#options.namespace, key, phrases, limit }));
   }
 
   async deleteMessages(sessionId, ids) {
@@ -224,7 +212,7 @@ class ContextManager {
       wanted.add(rows[index].message.id);
     }
     const all = [...wanted];
-    await this.#write(session, (view) => view.remove(all), { kind: "delete", ids: all });
+    await this.#write(session, { kind: "delete", ids: all }, (known) => known.remove(all));
     return all;
   }
 
@@ -232,8 +220,7 @@ class ContextManager {
     this.#assertOpen();
     const { maxAgeDays } = checkOptions("prune", options, { maxAgeDays: [undefined, positive] });
     if (maxAgeDays === undefined) throw new TypeError("prune: option maxAgeDays is missing");
-    await this.#opening.ready();
-    await this.#queue.settled();
+    await this.#settled();
     const pruned = await this.#store.prune(this.#options.namespace, Date.now() - maxAgeDays * DAY_MS);
     this.#sessions.distrust();
     return pruned;
@@ -242,8 +229,7 @@ class ContextManager {
   /** The lines of one session, or of all. */
   async *export(sessionId) {
     this.#assertOpen();
-    await this.#opening.ready();
-    await this.#queue.settled();
+    await this.#settled();
     const key = sessionId === undefined ? undefined : keyOf(sessionId);
     yield* exportSessions(this.#store, this.#options.namespace, key);
   }
@@ -322,30 +308,24 @@ class ContextManager {
   }
 
   #setFields(session, fields, prompt, ifAbsent) {
-    const effect = (view) => view.set(fields, ifAbsent ? (view.prompt ?? prompt) : prompt);
     const body = prompt && { prompt: written(prompt), promptIfAbsent: ifAbsent };
-    return this.#write(session, effect, { kind: "fields", fields, ...body });
+    const effect = (known) => known.set(fields, ifAbsent ? (known.prompt ?? prompt) : prompt);
+    return this.#write(session, { kind: "fields", fields, ...body }, effect);
   }
 
   #operation(session, change) {
-    const { namespace } = this.#options;
-    return { namespace, key: session.key, ...change };
+    return { namespace: this.#options.namespace, key: session.key, ...change };
   }
 
-  #write(session, effect, change, undo) {
-    session.begin(effect);
-    return this.#settle(session, effect, this.#queue.write(this.#operation(session, change)), undo);
+  /** Resolves with the outcome when the change is stored, and known to the session. */
+  #write(session, change, effect) {
+    return session.change(this.#queue.write(this.#operation(session, change)), effect);
   }
 
-  async #settle(session, effect, written, undo) {
-    try {
-      const outcome = await written;
-      session.acknowledge(effect, outcome);
-      return outcome;
-    } catch (error) {
-      session.fail(effect, undo);
-      throw error;
-    }
+  /** Resolves when the store is open, and has answered to all changes asked for before. */
+  async #settled() {
+    await this.#opening.ready();
+    await this.#queue.settled();
   }
 
   async #isOver(session) {
@@ -369,14 +349,12 @@ class ContextManager {
       const { by, change, effect, tokensSaved, failure } = made;
       if (failure !== undefined)
         this.#notices.failed("summarizeFailed", failure, { sessionId: session.id, by: "rules" });
-      const operation = this.#operation(session, { ...change, forget: this.#store.forgets === true });
-      const outcome = await this.#queue.write(operation);
-      if (!outcome.applied) {
+      const forget = this.#store.forgets === true;
+      const { applied } = await this.#write(session, { ...change, forget }, effect);
+      if (!applied) {
         if (!this.#closing.signal.aborted) await this.#sessions.refresh(session);
         return none();
       }
-      effect(session);
-      session.acknowledge(effect, outcome);
       const result = { before, after: session.count, by };
       this.#notices.emit({ type: "compressed", sessionId: session.id, ...result, tokensSaved });
       return result;

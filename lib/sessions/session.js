@@ -1,5 +1,5 @@
-// One session as it is known here: its messages as they were loaded, with what was done to it since. What is on its way
-// to the store shows at once; what the store answers tells whether somebody else has changed the session meanwhile.
+// One session as the store has acknowledged it: its messages as they were loaded, with what was changed here since. What the
+// store answers to a change tells whether somebody else has changed the session meanwhile.
 "use strict";
 
 const { countTokens, countTokensAsync } = require("../tools/count.js");
@@ -14,34 +14,27 @@ const LONG_UNITS = 16 * 1024;
 const counted = new WeakMap();
 
 class Session {
-  /** The session as the store has it; undefined where there is none. */
+  /** The store's name for the state that is known here; undefined where there is no session. */
   stamp = undefined;
-  isLoaded = false;
-  /** True if the store has something else than this. */
-  isStale = false;
-  exists = false;
-  prompt = undefined;
-  /** `{ message, isSummary }`, in order. */
-  rows = [];
-  fields = {};
-  digest = "";
-  compressions = 0;
-  tokensSaved = 0;
+  /** False as long as nothing is known, or the store has something newer. */
+  isCurrent = false;
+  /** Grows with each answer to a change: what was asked for before may be older than that. */
+  answers = 0;
+  /** Changes on their way to the store, and a promise that resolves when there are none. */
+  underWay = 0;
+  settled = Promise.resolve();
   /** The compression under way. */
   compressing = undefined;
-  /** Changes on their way to the store, oldest first: what each does here. */
-  inFlight = [];
-  /** Number of its clears that are on their way to the store. */
-  clears = 0;
-  #loadedIds = undefined;
-  #createdAt = Date.now();
-  #updatedAt = this.#createdAt;
-  /** Version of the newest change that was acknowledged, and how often the session was cleared. */
-  #newest = { session: 0, version: 0, clears: 0 };
 
   constructor(id, key) {
     this.id = id;
     this.key = key;
+    this.reset();
+    this.isCurrent = false;
+  }
+
+  get exists() {
+    return this.stamp !== undefined;
   }
 
   /** All messages, the prompt first. They are frozen. */
@@ -74,93 +67,67 @@ class Session {
   }
 
   get context() {
-    const { fields, stamp } = this;
-    const updatedAt = Math.max(this.#updatedAt, stamp?.updatedAt ?? 0);
-    const metadata = metadataOf({ fields, createdAt: stamp?.createdAt ?? this.#createdAt, updatedAt });
+    const metadata = metadataOf({ fields: this.fields, ...this.stamp });
     return { sessionId: this.id, messages: this.messages, metadata };
   }
 
-  /** Does `effect` here, to be done again should the session be loaded before the store has it. */
-  begin(effect) {
-    effect(this);
-    this.inFlight.push(effect);
+  /** Waits for a change that the store was asked for, and does `effect` here once it has done it. */
+  async change(asked, effect) {
+    this.underWay += 1;
+    const acknowledged = this.#acknowledge(asked, effect);
+    const done = () => {
+      this.underWay -= 1;
+    };
+    this.settled = acknowledged.then(done, done);
+    return acknowledged;
   }
 
-  /** The store has done `effect`. */
-  acknowledge(effect, { stamp }) {
-    this.#settle(effect);
-    const before = this.stamp;
-    if (stamp === undefined) {
-      this.#newest.clears += 1;
-      this.stamp = undefined;
-      this.isLoaded = true;
-      return;
+  async #acknowledge(asked, effect) {
+    try {
+      const outcome = await asked;
+      this.#take(outcome, effect);
+      return outcome;
+    } catch (error) {
+      // Some stores cannot say whether a change was made that failed.
+      this.isCurrent = false;
+      throw error;
     }
-    if (stamp.session > this.#newest.session)
-      Object.assign(this.#newest, { session: stamp.session, version: 0 });
-    this.#newest.version = Math.max(this.#newest.version, stamp.version);
-    const isFirst = stamp.version === 1;
-    const isNext = stamp.session === before?.session && stamp.version === before.version + 1;
-    const isOld = stamp.session === before?.session && stamp.version <= before.version;
-    // The operation made the session: what is known of it here is all there is.
-    if (isFirst && before === undefined) this.isLoaded = true;
-    else if (!isNext && !isOld) this.isStale = true;
-    if (!isOld) this.stamp = stamp;
   }
 
-  /** The store has refused `effect`. */
-  fail(effect, undo) {
-    this.#settle(effect);
-    if (undo === undefined) this.isStale = true;
-    else undo(this);
+  #take({ applied, stamp }, effect) {
+    this.answers += 1;
+    const { session, version } = this.stamp ?? { session: stamp?.session, version: 0 };
+    if (stamp === undefined) {
+      this.reset();
+    } else if (stamp.session === session && stamp.version === version + 1 && applied) {
+      // The change that made a session is all there is to know of it.
+      this.isCurrent ||= version === 0;
+      this.stamp = stamp;
+      effect(this);
+    } else if (stamp.session !== session || stamp.version > version) {
+      this.isCurrent = false;
+    }
   }
 
-  #settle(effect) {
-    const at = this.inFlight.indexOf(effect);
-    if (at >= 0) this.inFlight.splice(at, 1);
-  }
-
-  /** A mark that `load` compares: what was acknowledged since must be in what was loaded. */
-  mark() {
-    return this.#newest.clears;
-  }
-
-  /** Takes what the store has; false if that is older than what it has acknowledged. */
-  load(stored, mark) {
-    const { session, version, clears } = this.#newest;
-    if (mark !== clears) return false;
-    if (stored !== undefined && stored.stamp.session === session && stored.stamp.version < version)
-      return false;
+  /** Takes what the store has. */
+  load(stored) {
     this.reset();
-    if (stored !== undefined) this.#take(stored);
-    this.stamp = stored?.stamp;
-    this.isLoaded = true;
-    this.isStale = false;
-    // The store may have done what it has not acknowledged yet.
-    this.#loadedIds = new Set(this.rows.map(({ message }) => message.id));
-    for (const effect of this.inFlight) effect(this);
-    this.#loadedIds = undefined;
-    return true;
-  }
-
-  #take({ prompt, messages, fields, digest, compressions, tokensSaved }) {
-    this.exists = true;
+    if (stored === undefined) return;
+    const { stamp, prompt, messages, fields, digest, compressions, tokensSaved } = stored;
+    Object.assign(this, { stamp, fields, digest, compressions, tokensSaved });
     this.prompt = prompt === undefined ? undefined : frozen(JSON.parse(prompt));
     this.rows = messages.map(({ body, isSummary }) => ({ message: frozen(JSON.parse(body)), isSummary }));
-    Object.assign(this, { fields, digest, compressions, tokensSaved });
   }
 
-  /** Nothing: what a session is that was cleared. */
+  /** There is no such session, as far as is known here. */
   reset() {
-    const counts = { compressions: 0, tokensSaved: 0 };
-    Object.assign(this, { exists: false, prompt: undefined, rows: [], fields: {}, digest: "", ...counts });
+    const nothing = { prompt: undefined, rows: [], fields: {}, digest: "", compressions: 0, tokensSaved: 0 };
+    Object.assign(this, { stamp: undefined, isCurrent: true, ...nothing });
   }
 
   /** `isNew`: no other message has its id. */
   add(message, isNew) {
-    this.#touch();
-    const isKnown =
-      this.#loadedIds?.has(message.id) ?? (!isNew && this.rows.some((row) => row.message.id === message.id));
+    const isKnown = !isNew && this.rows.some((row) => row.message.id === message.id);
     if (!isKnown) this.rows.push({ message, isSummary: false });
   }
 
@@ -170,7 +137,6 @@ class Session {
   }
 
   set(fields, prompt) {
-    this.#touch();
     if (prompt !== undefined) this.prompt = prompt;
     for (const [name, value] of Object.entries(fields)) {
       if (value === null) delete this.fields[name];
@@ -189,11 +155,6 @@ class Session {
     this.digest = digest;
     this.compressions += 1;
     this.tokensSaved += tokensSaved;
-  }
-
-  #touch() {
-    this.exists = true;
-    this.#updatedAt = Date.now();
   }
 }
 

@@ -32,10 +32,11 @@ class Sessions {
     return session;
   }
 
-  /** The session as it is, read if need be. */
+  /** The session as it is, with all that was asked for before; read if need be. */
   async load(sessionId) {
     const session = this.known(sessionId);
     await this.#opening.ready();
+    await session.settled;
     if (!(await this.#isCurrent(session))) await this.refresh(session);
     return session;
   }
@@ -44,22 +45,15 @@ class Sessions {
   async refresh(session) {
     await this.#opening.ready();
     for (let loads = 0; loads < MAX_LOADS; loads += 1) {
-      const mark = session.mark();
+      const { answers } = session;
       const stored = await this.#store.load(this.#namespace, session.key);
-      if (session.load(stored, mark)) return;
+      if (session.answers === answers) return session.load(stored);
     }
-  }
-
-  /** False of a message that may be on its way out with its session. */
-  mayShow(sessionId, messageId) {
-    const session = this.#known.get(sessionId);
-    const isClearing = session !== undefined && session.clears > 0;
-    return !isClearing || session.rows.some(({ message }) => message.id === messageId);
   }
 
   /** Takes what is known for out of date from now on. */
   distrust() {
-    for (const session of this.#known.values()) session.isStale = true;
+    for (const session of this.#known.values()) session.isCurrent = false;
   }
 
   clear() {
@@ -69,7 +63,7 @@ class Sessions {
   /** The one known longest that nothing is under way in; all of them are in the store. */
   #forgetOne(except) {
     for (const [id, other] of this.#known) {
-      if (other !== except && other.inFlight.length === 0 && other.compressing === undefined) {
+      if (other !== except && other.underWay === 0 && other.compressing === undefined) {
         this.#known.delete(id);
         return;
       }
@@ -77,9 +71,9 @@ class Sessions {
   }
 
   async #isCurrent(session) {
-    if (!session.isLoaded || session.isStale) return false;
-    // In memory there is nobody else; what is on its way tells by its outcome whether there was.
-    if (this.#store.forgets || session.inFlight.length > 0) return true;
+    if (!session.isCurrent) return false;
+    // In memory there is nobody else.
+    if (this.#store.forgets) return true;
     const { stamp } = session;
     const stored = await this.#store.stamp(this.#namespace, session.key);
     return stored?.session === stamp?.session && stored?.version === stamp?.version;

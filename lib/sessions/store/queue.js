@@ -24,16 +24,19 @@ class WriteQueue {
   constructor(store, opening) {
     this.#store = store;
     this.#opening = opening;
-    this.#lanes = Array.from({ length: store.parallel ?? 1 }, () => ({ waiting: [], running: undefined }));
+    this.#lanes = Array.from({ length: store.parallel ?? 1 }, () => ({
+      waiting: [],
+      isRunning: false,
+      newest: undefined,
+    }));
   }
 
   /** Resolves with the outcome once it is stored. */
   write(operation) {
-    return new Promise((resolve, reject) => {
-      const lane = this.#lanes[laneOf(operation.key, this.#lanes.length)];
-      lane.waiting.push({ operation, resolve, reject });
-      lane.running ??= this.#run(lane);
-    });
+    const lane = this.#lanes[laneOf(operation.key, this.#lanes.length)];
+    lane.newest = new Promise((resolve, reject) => lane.waiting.push({ operation, resolve, reject }));
+    if (!lane.isRunning) this.#run(lane);
+    return lane.newest;
   }
 
   /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
@@ -61,7 +64,7 @@ class WriteQueue {
 
   /** Resolves when all that was written so far is stored, or was refused. */
   async settled() {
-    await Promise.all(this.#lanes.map((lane) => lane.running));
+    await Promise.allSettled(this.#lanes.map((lane) => lane.newest));
   }
 
   /** The same, and what was cleared is erased. */
@@ -71,11 +74,12 @@ class WriteQueue {
   }
 
   async #run(lane) {
+    lane.isRunning = true;
     await this.#opening.ready().catch(() => {});
     while (lane.waiting.length > 0) {
       await this.#commit(lane.waiting.splice(0, BATCH));
     }
-    lane.running = undefined;
+    lane.isRunning = false;
   }
 
   async #commit(batch) {
