@@ -4,8 +4,9 @@
 
 const { withCode } = require("../native/database-error.js");
 const { native } = require("../native/native.js");
-const { frozen, newId, written } = require("./conversation.js");
+const { frozen, newId, readCall, written } = require("./conversation.js");
 const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
+const { callsIn } = require("./text.js");
 
 /** UTF-16 units of messages written as JSON before the event loop gets its turn: less than a ms. */
 const TURN_UNITS = 128 * 1024;
@@ -66,8 +67,8 @@ async function compressionOf(session, summarize, limits, signal) {
 async function askAbout(name, rows, request) {
   const parts = [];
   let units = 0;
-  for (const { message, isSummary } of rows) {
-    const part = `{"body":${written(message)},"isSummary":${isSummary}}`;
+  for (const row of rows) {
+    const part = JSON.stringify(readable(row));
     parts.push(part);
     units += part.length;
     if (units > TURN_UNITS) {
@@ -77,6 +78,13 @@ async function askAbout(name, rows, request) {
   }
   const rest = JSON.stringify(request).slice(1);
   return JSON.parse(await withCode(native()[name](`{"rows":[${parts.join(",")}],${rest}`)));
+}
+
+/** A message as the core reads it (src/sessions/message.rs). */
+function readable({ message, isSummary }) {
+  const { role, content, blocks = [], toolCallId, isError } = message;
+  const images = blocks.filter((block) => block?.type === "image").length;
+  return { role, content, toolCalls: callsIn(message).map(readCall), toolCallId, isError, images, isSummary };
 }
 
 module.exports = { askAbout, compressionOf };

@@ -142,6 +142,9 @@ function messageOf({ message, seq, place, isLive, isSummary }, number) {
     typeof message?.id === "string" &&
     typeof message.role === "string" &&
     typeof message.content === "string" &&
+    [message.blocks ?? [], message.toolCalls ?? []].every(Array.isArray) &&
+    ["undefined", "string"].includes(typeof message.toolCallId) &&
+    ["undefined", "boolean"].includes(typeof message.isError) &&
     [seq, place].every((at) => Number.isSafeInteger(at) && at > 0) &&
     [isLive, isSummary].every((flag) => typeof flag === "boolean");
   if (!isSound) throw refused(number, "it is no message of a session");

@@ -2,7 +2,6 @@
 //! of JSON; texts of a conversation cross for a worker thread alone, unless they are clipped before.
 
 use napi_derive::napi;
-use serde_json::value::RawValue;
 
 use super::blocking::{Promise, blocking};
 use super::failure::Result;
@@ -16,8 +15,7 @@ use crate::sessions::rounds;
 #[napi]
 pub fn split_rounds(request: String) -> Result<String> {
     guarded(|| {
-        let (messages, keep): (Vec<Box<RawValue>>, _) = parsed(&request)?;
-        let messages: Vec<_> = messages.iter().map(|message| Said::from_json(message.get())).collect();
+        let (messages, keep): (Vec<Said>, _) = parsed(&request)?;
         json(&rounds::split(&messages, keep))
     })
 }

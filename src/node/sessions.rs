@@ -8,15 +8,13 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::replay::mend_json;
 use crate::sessions::cut::{Keep, let_go, with_groups};
 use crate::sessions::language::Language;
-use crate::sessions::message::Said;
+use crate::sessions::message::{self, Said};
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
 use crate::sessions::sqlite;
@@ -117,6 +115,7 @@ impl SessionStore {
     #[napi]
     pub fn apply_last(&self, operations: String) -> Result<String> {
         guarded(|| {
+            self.store.open()?;
             let batches: Vec<_> = self.batches.lock().iter().cloned().collect();
             for batch in batches {
                 batch.run(&self.store);
@@ -172,10 +171,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String> {
 }
 
 pub(super) fn parsed<T: DeserializeOwned>(request: &str) -> Result<T> {
-    serde_json::from_str(request)
-        // JavaScript writes lone surrogates, which are no UTF-8.
-        .or_else(|_| serde_json::from_str(&mend_json(request.as_bytes()).unwrap_or_default()))
-        .map_err(|error| refused(&error))
+    message::read(request).map_err(|error| refused(&error))
 }
 
 /// The position alone: the text beside it may be the user's.
@@ -183,24 +179,10 @@ fn refused(error: &serde_json::Error) -> Failure {
     Failure::invalid(format!("not understood at column {}", error.column()))
 }
 
-/// A message of a session as it is kept.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StoredMessage {
-    body: Box<RawValue>,
-    is_summary: bool,
-}
-
-fn read(rows: &[StoredMessage]) -> Vec<Said> {
-    let read =
-        |row: &StoredMessage| Said { is_summary: row.is_summary, ..Said::from_json(row.body.get()) };
-    rows.iter().map(read).collect()
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PlanRequest {
-    rows: Vec<StoredMessage>,
+    rows: Vec<Said>,
     keep: Keep,
     /// Tokens of the summariser's prompt; none is made without.
     prompt_tokens: Option<usize>,
@@ -213,9 +195,8 @@ pub fn plan_compression(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
             let PlanRequest { rows, keep, prompt_tokens, answer_tokens } = parsed(&request)?;
-            let messages = read(&rows);
-            let indices = let_go(&messages, &keep);
-            let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
+            let indices = let_go(&rows, &keep);
+            let gone: Vec<_> = indices.iter().filter_map(|&index| rows.get(index).cloned()).collect();
             let prompt = prompt_tokens.map(|tokens| summary_prompt(&gone, tokens, answer_tokens));
             json(&serde_json::json!({ "letGo": indices, "prompt": prompt }))
         }))
@@ -226,7 +207,7 @@ pub fn plan_compression(request: String) -> Result<Promise<String>> {
 struct SummaryRequest {
     digest: String,
     answer: Option<String>,
-    rows: Vec<StoredMessage>,
+    rows: Vec<Said>,
     language: Language,
 }
 
@@ -236,14 +217,14 @@ pub fn summarise_session(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
             let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
-            json(&summarise(&digest, answer.as_deref(), &read(&rows), language))
+            json(&summarise(&digest, answer.as_deref(), &rows, language))
         }))
     })
 }
 
 #[derive(Deserialize)]
 struct GroupsRequest {
-    rows: Vec<StoredMessage>,
+    rows: Vec<Said>,
     indices: Vec<usize>,
 }
 
@@ -253,7 +234,7 @@ pub fn groups_of(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
             let GroupsRequest { rows, indices } = parsed(&request)?;
-            json(&with_groups(&read(&rows), &indices))
+            json(&with_groups(&rows, &indices))
         }))
     })
 }

@@ -92,17 +92,17 @@ mod tests {
     use proptest::prelude::*;
 
     fn said(role: &str) -> Said {
-        Said { role: role.into(), text: "some words".into(), ..Said::default() }
+        Said { role: role.into(), content: "some words".into(), ..Said::default() }
     }
 
     fn calls(ids: &[&str]) -> Said {
         let calls =
             ids.iter().map(|id| ToolCall { id: (*id).into(), name: "ls".into(), arguments: "{}".into() });
-        Said { calls: calls.collect(), ..said("assistant") }
+        Said { tool_calls: calls.collect(), ..said("assistant") }
     }
 
     fn result(id: &str) -> Said {
-        Said { call_id: Some(id.into()), ..said("tool") }
+        Said { tool_call_id: Some(id.into()), ..said("tool") }
     }
 
     fn keep(messages: usize) -> Keep {

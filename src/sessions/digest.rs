@@ -78,8 +78,8 @@ impl Digest {
             match message.role.as_str() {
                 "user" => {
                     self.users += 1;
-                    if self.requests.len() < REQUESTS && !message.text.trim().is_empty() {
-                        self.requests.push(quote(&message.text));
+                    if self.requests.len() < REQUESTS && !message.content.trim().is_empty() {
+                        self.requests.push(quote(&message.content));
                     }
                 }
                 "assistant" => self.assistants += 1,
@@ -87,14 +87,14 @@ impl Digest {
                 _ => {}
             }
             if message.role != "tool" {
-                files_in(&message.text).for_each(|file| push_newest(&mut self.files, file, FILES));
+                files_in(&message.content).for_each(|file| push_newest(&mut self.files, file, FILES));
             }
-            for call in &message.calls {
+            for call in &message.tool_calls {
                 let target = Subject::of(&call.arguments);
                 self.note_call(&call.name, &target);
                 open.push((&call.id, &call.name, target));
             }
-            if let Some(id) = &message.call_id
+            if let Some(id) = &message.tool_call_id
                 && let Some((_, tool, target)) = open.iter().rfind(|(open_id, ..)| open_id == id)
             {
                 self.note_result(tool, target.as_str(), message);
@@ -124,12 +124,12 @@ impl Digest {
     fn note_result(&mut self, tool: &str, target: &str, result: &Said) {
         let (tool, target) = (quote(tool), quote(target));
         self.errors.retain(|error| error.tool != tool || error.target != target);
-        let reported = result.text.lines().find(|line| reports_error(line));
+        let reported = result.content.lines().find(|line| reports_error(line));
         let has_failed = result.is_error.unwrap_or_else(|| {
-            result.text.lines().find(|line| !line.trim().is_empty()).is_some_and(reports_error)
+            result.content.lines().find(|line| !line.trim().is_empty()).is_some_and(reports_error)
         });
         if has_failed {
-            let line = reported.or_else(|| result.text.lines().find(|line| !line.trim().is_empty()));
+            let line = reported.or_else(|| result.content.lines().find(|line| !line.trim().is_empty()));
             self.errors.push(OpenError { tool, target, line: quote(line.unwrap_or_default()) });
             keep_newest(&mut self.errors, ERRORS);
         }
@@ -190,16 +190,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn said(role: &str, text: &str) -> Said {
-        Said { role: role.into(), text: text.into(), ..Said::default() }
+        Said { role: role.into(), content: text.into(), ..Said::default() }
     }
 
     fn call(id: &str, name: &str, arguments: &str) -> Said {
         let call = ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() };
-        Said { calls: vec![call], ..said("assistant", "") }
+        Said { tool_calls: vec![call], ..said("assistant", "") }
     }
 
     fn result(id: &str, text: &str, is_error: Option<bool>) -> Said {
-        Said { call_id: Some(id.into()), is_error, ..said("tool", text) }
+        Said { tool_call_id: Some(id.into()), is_error, ..said("tool", text) }
     }
 
     fn sample() -> Vec<Said> {
@@ -296,8 +296,8 @@ mod tests {
             }
             // Calls are answered within their part: ids of different parts must not meet.
             let renamed = parts.iter().enumerate().flat_map(|(i, part)| part.iter().cloned().map(move |mut message| {
-                message.call_id = message.call_id.map(|id| format!("{i}-{id}"));
-                message.calls.iter_mut().for_each(|call| call.id = format!("{i}-{}", call.id));
+                message.tool_call_id = message.tool_call_id.map(|id| format!("{i}-{id}"));
+                message.tool_calls.iter_mut().for_each(|call| call.id = format!("{i}-{}", call.id));
                 message
             }));
             let mut at_once = Digest::default();

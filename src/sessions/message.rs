@@ -1,29 +1,26 @@
-//! A message of a session, read from the JSON it is kept as, and the core's view of it: what linking, counting and
-//! searching need. Nothing is decided here.
+//! The core's view of a session's message: what linking, counting and searching need. Nothing is decided here.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
 
 use crate::context::measure::{Part, Raw, RawRole, Rules, count, outline};
 use crate::context::transcript::{Transcript, Usage};
 use crate::replay::mend_json;
 
-/// Stands for the name of a tool whose call says none.
-const UNKNOWN: &str = "unknown";
-
-/// A message of any provider.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A message of any provider, as `lib/sessions/compression.js` and `rounds.js` write it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Said {
     /// `system`, `user`, `assistant`, `tool`; `summary` of what came before, by pi itself; anything else is none of these.
     pub role: String,
     /// Its text.
-    pub text: String,
+    pub content: String,
     /// Tool calls it makes.
-    pub calls: Vec<ToolCall>,
+    pub tool_calls: Vec<ToolCall>,
     /// The call it answers.
-    pub call_id: Option<String>,
+    pub tool_call_id: Option<String>,
     /// The word that it failed, of the tool or the provider; `None` if nobody said anything of the kind.
     pub is_error: Option<bool>,
     /// Images beside its text.
@@ -33,7 +30,8 @@ pub struct Said {
 }
 
 /// A tool call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct ToolCall {
     /// Its id.
     pub id: String,
@@ -43,88 +41,13 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct StoredJson<'a> {
-    role: String,
-    content: String,
-    #[serde(borrow)]
-    blocks: Vec<Block<'a>>,
-    #[serde(borrow)]
-    tool_calls: Vec<RawCall<'a>>,
-    tool_call_id: Option<String>,
-    is_error: Option<bool>,
-}
-
-#[derive(Deserialize)]
-struct Block<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<std::borrow::Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct RawCall<'a> {
-    id: Option<&'a RawValue>,
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    function: Option<RawFunction<'a>>,
-}
-
-#[derive(Deserialize)]
-struct RawFunction<'a> {
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
-
-impl Said {
-    /// The message that `body` holds; an empty one where it holds none.
-    #[must_use]
-    pub fn from_json(body: &str) -> Self {
-        if let Ok(read) = serde_json::from_str::<StoredJson<'_>>(body) {
-            return Self::from(read);
-        }
-        // JavaScript writes lone surrogates, which are no UTF-8.
-        let mended = mend_json(body.as_bytes()).unwrap_or_default();
-        serde_json::from_str::<StoredJson<'_>>(&mended).map(Self::from).unwrap_or_default()
-    }
-}
-
-impl From<StoredJson<'_>> for Said {
-    fn from(body: StoredJson<'_>) -> Self {
-        let images = body.blocks.iter().filter(|block| block.kind.as_deref() == Some("image")).count();
-        Self {
-            role: body.role,
-            text: body.content,
-            calls: body.tool_calls.into_iter().map(ToolCall::from).collect(),
-            call_id: body.tool_call_id,
-            is_error: body.is_error,
-            images,
-            is_summary: false,
-        }
-    }
-}
-
-impl From<RawCall<'_>> for ToolCall {
-    fn from(call: RawCall<'_>) -> Self {
-        let (name, arguments) = match &call.function {
-            Some(function) => (function.name, function.arguments),
-            None => (call.name, call.arguments),
-        };
-        Self {
-            id: call.id.map(plain).unwrap_or_default(),
-            name: name.map_or_else(|| UNKNOWN.to_owned(), plain),
-            arguments: arguments.map_or_else(|| "{}".to_owned(), plain),
-        }
-    }
-}
-
-/// A JSON string as its text, anything else as it is written.
-fn plain(value: &RawValue) -> String {
-    serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
+/// Reads JSON as JavaScript writes it: with lone surrogates, which are no UTF-8.
+///
+/// # Errors
+/// Those of [`serde_json`], for what is no JSON or another value.
+pub fn read<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    serde_json::from_str(json)
+        .or_else(|_| serde_json::from_str(&mend_json(json.as_bytes()).unwrap_or_default()))
 }
 
 /// Messages with their texts as the core reads them.
@@ -143,10 +66,10 @@ impl Texts {
         let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
         let read = |message: &Said| Units {
             role: message.role.clone(),
-            text: units(&message.text),
-            call_id: units(message.call_id.as_deref().unwrap_or_default()),
+            text: units(&message.content),
+            call_id: units(message.tool_call_id.as_deref().unwrap_or_default()),
             calls: message
-                .calls
+                .tool_calls
                 .iter()
                 .map(|call| [units(&call.id), units(&call.name), units(&call.arguments)])
                 .collect(),
@@ -199,36 +122,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_both_forms_of_a_call() {
-        let body = r#"{"role":"assistant","content":"x","toolCalls":[
-            {"id":"1","name":"read","arguments":{"path":"a","n":12345678901234567890}},
-            {"id":2,"function":{"name":"bash","arguments":"{\"command\":\"ls\"}"}},{}]}"#;
-        let said = Said::from_json(body);
-        let calls: Vec<_> = said.calls.iter().map(|c| (&*c.id, &*c.name, &*c.arguments)).collect();
-        assert_eq!(
-            calls,
-            [
-                ("1", "read", r#"{"path":"a","n":12345678901234567890}"#),
-                ("2", "bash", r#"{"command":"ls"}"#),
-                ("", "unknown", "{}"),
-            ]
-        );
-    }
-
-    #[test]
-    fn half_a_surrogate_pair_and_what_is_no_message_are_read_too() {
-        assert_eq!(Said::from_json(r#"{"role":"user","content":"a\ud800"}"#).text, "a\u{fffd}");
-        assert_eq!(Said::from_json("[]").role, "");
-        assert_eq!(Said::from_json(r#"{"role":"user","content":"a","blocks":[{"type":"image"}]}"#).images, 1);
+    fn half_a_surrogate_pair_is_read_too() {
+        let said: Said = read(r#"{"role":"user","content":"a\ud800"}"#).expect("JSON");
+        assert_eq!((said.role.as_str(), said.content.as_str()), ("user", "a\u{fffd}"));
+        assert!(read::<Said>("7").is_err());
     }
 
     #[test]
     fn tokens_are_those_of_texts_calls_and_images() {
         let messages = [
-            Said { role: "user".into(), text: "hello world".into(), images: 1, ..Said::default() },
+            Said { role: "user".into(), content: "hello world".into(), images: 1, ..Said::default() },
             Said {
                 role: "assistant".into(),
-                calls: vec![ToolCall { id: "1".into(), name: "ls".into(), arguments: "{}".into() }],
+                tool_calls: vec![ToolCall { id: "1".into(), name: "ls".into(), arguments: "{}".into() }],
                 ..Said::default()
             },
         ];

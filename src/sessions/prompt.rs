@@ -29,7 +29,7 @@ pub struct Pair {
 /// Texts are clipped alike until it fits; where even short ones do not, the newest messages are shown.
 #[must_use]
 pub fn summary_prompt(messages: &[Said], max_tokens: usize, answer_tokens: usize) -> String {
-    let longest = messages.iter().map(|said| said.text.len()).max().unwrap_or(0);
+    let longest = messages.iter().map(|said| said.content.len()).max().unwrap_or(0);
     fitting(messages.len(), longest, max_tokens, |from, chars| {
         let shown = messages.iter().skip(from).map(|said| shown(said, chars)).collect();
         render_summary(shown, from, answer_tokens)
@@ -118,8 +118,8 @@ fn taggable(shown: Vec<Value>) -> String {
 }
 
 fn shown(said: &Said, chars: usize) -> Value {
-    let mut shown = json!({ "role": said.role, "content": clip_middle_chars(&said.text, chars) });
-    let calls: Vec<_> = said.calls.iter().map(|call| Value::from(call_text(call))).collect();
+    let mut shown = json!({ "role": said.role, "content": clip_middle_chars(&said.content, chars) });
+    let calls: Vec<_> = said.tool_calls.iter().map(|call| Value::from(call_text(call))).collect();
     if let Some(fields) = shown.as_object_mut().filter(|_| !calls.is_empty()) {
         fields.insert("toolCalls".to_owned(), Value::from(calls));
     }
@@ -142,7 +142,7 @@ mod tests {
 
     fn said(text: &str) -> Said {
         let call = ToolCall { id: "1".into(), name: "bash".into(), arguments: text.into() };
-        Said { role: "assistant".into(), text: text.into(), calls: vec![call], ..Said::default() }
+        Said { role: "assistant".into(), content: text.into(), tool_calls: vec![call], ..Said::default() }
     }
 
     #[test]

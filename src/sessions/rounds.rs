@@ -35,7 +35,7 @@ pub fn split(messages: &[Said], keep: usize) -> Split {
     let rounds = rounds(messages).into_iter().filter(|round| round.question < start).collect();
     let stands_alone = |said: &Said| match said.role.as_str() {
         "user" => true,
-        "assistant" => said.calls.is_empty(),
+        "assistant" => said.tool_calls.is_empty(),
         _ => false,
     };
     let spoken = (start..messages.len()).filter(|&index| messages.get(index).is_some_and(stands_alone));
@@ -62,8 +62,8 @@ fn rounds(messages: &[Said]) -> Vec<Round> {
                 rounds.push(Round { question: index, answer: Some(index) });
                 has_final = true;
             }
-            "assistant" if !said.text.is_empty() && said.is_error != Some(true) => {
-                let is_final = said.calls.is_empty();
+            "assistant" if !said.content.is_empty() && said.is_error != Some(true) => {
+                let is_final = said.tool_calls.is_empty();
                 if let Some(round) = rounds.last_mut()
                     && (is_final || !has_final)
                 {
@@ -84,16 +84,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn heard(role: &str) -> Said {
-        Said { role: role.into(), text: "said".into(), ..Said::default() }
+        Said { role: role.into(), content: "said".into(), ..Said::default() }
     }
 
     fn calls(ids: &[&str]) -> Said {
         let calls = ids.iter().map(|&id| ToolCall { id: id.to_owned(), ..ToolCall::default() });
-        Said { calls: calls.collect(), ..heard("assistant") }
+        Said { tool_calls: calls.collect(), ..heard("assistant") }
     }
 
     fn result(id: &str) -> Said {
-        Said { call_id: Some(id.into()), ..heard("tool") }
+        Said { tool_call_id: Some(id.into()), ..heard("tool") }
     }
 
     fn pairs(messages: &[Said]) -> Vec<(usize, Option<usize>)> {
@@ -107,7 +107,7 @@ mod tests {
         let answered = [heard("user"), remark.clone(), result("1"), heard("assistant"), remark];
         assert_eq!(pairs(&answered), [(0, Some(3))]);
         let failed = Said { is_error: Some(true), ..heard("assistant") };
-        let silent = Said { text: String::new(), ..heard("assistant") };
+        let silent = Said { content: String::new(), ..heard("assistant") };
         assert_eq!(pairs(&[heard("assistant"), heard("user"), failed, silent]), [(1, None)]);
         assert_eq!(pairs(&[heard("summary"), heard("custom"), heard("user")]), [(0, Some(0)), (2, None)]);
     }

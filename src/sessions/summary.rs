@@ -37,7 +37,7 @@ pub fn summarise(digest: &str, answer: Option<&str>, messages: &[Said], language
     digest.add(messages);
     let is_from_host = answer.is_some();
     let text = format!("{SUMMARY_LABEL} {}", answer.unwrap_or_else(|| digest.render(language)));
-    let own = Said { role: "assistant".to_owned(), text: text.clone(), ..Said::default() };
+    let own = Said { role: "assistant".to_owned(), content: text.clone(), ..Said::default() };
     let tokens = |messages: &[Said]| Texts::of(messages).tokens().iter().sum::<usize>();
     let tokens_saved = tokens(messages).saturating_sub(tokens(&[own]));
     Summary { text, is_from_host, digest: digest.to_json(), tokens_saved }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Said {
-        Said { role: "user".into(), text: text.into(), ..Said::default() }
+        Said { role: "user".into(), content: text.into(), ..Said::default() }
     }
 
     #[test]

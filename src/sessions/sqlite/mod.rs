@@ -1,8 +1,8 @@
 //! Opens the embedded database that sessions and history are kept in.
 //!
 //! The connection has the tables its caller needs, write-ahead logging, a busy timeout, and a file that its owner alone
-//! may read. A damaged file is set aside, never deleted. What is stored
-//! there, and every statement but the opening ones, is its callers' business.
+//! may read. A damaged file is set aside, never deleted. What is stored there, and every statement but the opening ones,
+//! is its callers' business.
 
 mod error;
 mod file;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use self::error::{Error, Kind};
-pub use self::salvage::salvage;
+use self::salvage::salvage;
 pub use self::script::{Rows, Statement, parameter, run};
-use rusqlite::OpenFlags;
 pub use rusqlite::{self, Connection};
+use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
 
 /// The name that asks for a database in memory, as `SQLite` has it.
 pub const IN_MEMORY: &str = ":memory:";
@@ -58,11 +58,9 @@ pub struct Opened {
     pub connection: Connection,
     /// The new place of a damaged file, in whose place this one was made.
     pub set_aside: Option<PathBuf>,
-    /// Rows of the damaged file that could be read; they are in this one.
-    pub salvaged: u64,
 }
 
-/// Opens or makes the database at `location` with the tables of `schema`, and looks whether it is sound.
+/// Opens or makes the database at `location` with the tables of `schema`, and looks at every page of a file of up to 64 MB.
 ///
 /// A damaged file is renamed to `*.corrupt-N` together with its log; a new one takes its place, with every row that could
 /// still be read. A file that this process may only read is opened for reading while another process, which may write,
@@ -72,69 +70,34 @@ pub struct Opened {
 /// # Errors
 /// [`Kind`] says which: locked, read-only, full, of another program, or not to be opened at all.
 pub fn open(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
-    let opened = open_unchecked(location, schema, busy_timeout)?;
-    match check(&opened.connection, location) {
-        Ok(()) => Ok(opened),
-        Err(error) if error.kind() == Kind::Corrupt => {
-            drop(opened);
-            replace_damaged(location, schema, busy_timeout)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// `open` without the look at every page, which takes a second for each gigabyte: what is damaged is found out when it is
-/// used, or by [`check`].
-///
-/// # Errors
-/// As [`open`].
-pub fn open_unchecked(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     if location == IN_MEMORY {
         let connection = Connection::open_in_memory()?;
         prepare(&connection, schema, busy_timeout)?;
-        return Ok(Opened { connection, set_aside: None, salvaged: 0 });
+        return Ok(Opened { connection, set_aside: None });
     }
     let path = file::absolute(location)?;
-    match attempt(&path, schema, busy_timeout) {
-        Err(error) if error.kind() == Kind::Corrupt => replace_damaged(location, schema, busy_timeout),
-        outcome => outcome
-            .map(|connection| Opened { connection, set_aside: None, salvaged: 0 })
-            .map_err(|error| read_only_if_readable(error, &path).at(&path)),
-    }
+    let sound = attempt(&path, schema, busy_timeout).and_then(|connection| {
+        check(&connection, &path)?;
+        Ok(Opened { connection, set_aside: None })
+    });
+    let opened = match sound {
+        Err(error) if error.kind() == Kind::Corrupt => replace_damaged(&path, schema, busy_timeout),
+        outcome => outcome,
+    };
+    opened.map_err(|error| read_only_if_readable(error, &path).at(&path))
 }
 
-/// Looks at every page of a file of up to 64 MB.
-///
-/// # Errors
-/// [`Kind::Corrupt`] where one is damaged, and what reading fails with.
-pub fn check(connection: &Connection, location: &str) -> Result<(), Error> {
-    if location == IN_MEMORY {
-        return Ok(());
+/// Sets a damaged file aside and makes a new one of what can be read of it.
+fn replace_damaged(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
+    if file::is_text(path)? {
+        return Err(Error::foreign("it is a text"));
     }
-    let size = std::fs::metadata(location).map_or(0, |metadata| metadata.len());
-    if size > FULL_CHECK_MAX_BYTES { Ok(()) } else { check_pages(connection) }
-}
-
-/// Sets a damaged file aside and makes a new one of what can be read of it. Nobody here may have it open.
-///
-/// # Errors
-/// As [`open`].
-pub fn replace_damaged(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
-    let path = file::absolute(location)?;
-    if file::is_text(&path)? {
-        return Err(Error::foreign("it is a text").at(&path));
-    }
-    let replaced = (|| {
-        let set_aside = file::set_aside(&path)?;
-        let connection = attempt(&path, schema, busy_timeout)?;
-        let tables: Vec<_> = schema.tables.iter().map(|(table, _)| *table).collect();
-        let transaction =
-            rusqlite::Transaction::new_unchecked(&connection, rusqlite::TransactionBehavior::Immediate)?;
-        let salvaged = salvage(&set_aside, &transaction, &tables)?;
-        transaction.commit()?;
-        Ok(Opened { connection, set_aside: Some(set_aside), salvaged })
-    })();
-    replaced.map_err(|error: Error| read_only_if_readable(error, &path).at(&path))
+    let set_aside = file::set_aside(path)?;
+    let connection = attempt(path, schema, busy_timeout)?;
+    let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+    salvage(&set_aside, &transaction, schema.tables.iter().map(|(table, _)| *table))?;
+    transaction.commit()?;
+    Ok(Opened { connection, set_aside: Some(set_aside) })
 }
 
 /// Says "read-only" of a file that can be read but not opened as a database: `SQLite` may not write beside it.
@@ -199,25 +162,17 @@ fn prepare(connection: &Connection, schema: &Schema<'_>, busy_timeout: Duration)
     (schema.set_up)(connection)?;
     if connection.is_readonly("main")? {
         check_version(connection, schema)?;
-        return match absent(connection, schema)? {
-            None => Ok(()),
-            Some(_) => Err(Kind::ReadOnly.into()),
-        };
+        return if absent(connection, schema)?.is_none() { Ok(()) } else { Err(Kind::ReadOnly.into()) };
     }
     // First of all, because another program's file must be left as it is.
     patiently(busy_timeout, || create_tables(connection, schema))?;
     // Two processes that open one new file at once: SQLite refuses the switch to WAL without waiting.
-    patiently(busy_timeout, || use_write_ahead_log(connection))?;
+    // On a file system that cannot do it (a network share), it stays with its rollback journal, which is safe too.
+    patiently(busy_timeout, || Ok(connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?))?;
     // A commit then survives the death of the process, though not always that of the power supply.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE_KIB)?;
     connection.query_row(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"), [], |_| Ok(()))?;
-    Ok(())
-}
-
-/// On a file system that cannot do it (a network share), `SQLite` stays with its rollback journal, which is safe too.
-fn use_write_ahead_log(connection: &Connection) -> Result<(), Error> {
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     Ok(())
 }
 
@@ -234,8 +189,7 @@ fn create_tables(connection: &Connection, schema: &Schema<'_>) -> Result<(), Err
     if absent(connection, schema)?.is_none() {
         return Ok(());
     }
-    let transaction =
-        rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let is_empty = transaction.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
     let application_id: i32 =
         transaction.query_row("SELECT application_id FROM pragma_application_id", [], |row| row.get(0))?;
@@ -278,7 +232,11 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, rusqlite
         .collect()
 }
 
-fn check_pages(connection: &Connection) -> Result<(), Error> {
+/// Looks at every page of a file of up to 64 MB.
+fn check(connection: &Connection, path: &Path) -> Result<(), Error> {
+    if std::fs::metadata(path)?.len() > FULL_CHECK_MAX_BYTES {
+        return Ok(());
+    }
     let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict == "ok" { Ok(()) } else { Err(Kind::Corrupt.into()) }
 }

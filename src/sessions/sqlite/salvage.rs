@@ -14,32 +14,29 @@ const PATIENCE: i64 = 64;
 const MAX_ROW: i64 = i64::MAX / 4;
 
 /// Copies the rows of `tables` that can be read in the damaged file at `aside` into `into`, which has the same tables.
-/// Says how many rows that were; none where the file is no database at all.
 ///
 /// # Errors
 /// Only those of `into`: what cannot be read is left out.
-pub fn salvage(aside: &Path, into: &Connection, tables: &[&str]) -> Result<u64, Error> {
+pub(super) fn salvage<'a>(
+    aside: &Path,
+    into: &Connection,
+    mut tables: impl Iterator<Item = &'a str>,
+) -> Result<(), Error> {
     // Reading takes the log in, which would change the file: it is kept as it was found.
-    let Ok(copy) = file::copy_to_read(aside) else { return Ok(0) };
-    let outcome = (|| {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let Ok(damaged) = Connection::open_with_flags(&copy, flags) else { return Ok(0) };
-        let mut rows = 0;
-        for table in tables {
-            rows += copy_table(&damaged, into, table)?;
-        }
-        Ok(rows)
-    })();
+    let Ok(copy) = file::copy_to_read(aside) else { return Ok(()) };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let outcome = Connection::open_with_flags(&copy, flags)
+        .map_or(Ok(()), |damaged| tables.try_for_each(|table| copy_table(&damaged, into, table)));
     file::remove_all(&copy);
     outcome
 }
 
-fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u64, Error> {
+fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<(), Error> {
     let wanted = columns(into, table)?;
     let found = columns(damaged, table).unwrap_or_default();
     let shared: Vec<_> = wanted.into_iter().filter(|column| found.contains(column)).collect();
     if shared.is_empty() {
-        return Ok(0);
+        return Ok(());
     }
     let quoted: Vec<_> = shared.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
     let names = quoted.join(", ");
@@ -50,14 +47,13 @@ fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u6
         "SELECT rowid, {names} FROM {table} NOT INDEXED WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1"
     );
     let end = last_row(damaged, table);
-    let mut copied = 0;
     let (mut after, mut misses) = (0i64, 0i64);
     while after < end {
         match row_after(damaged, &next, after, end, shared.len()) {
             // Of a row whose number is damaged, the tree does not know: it must not lead past sound ones.
             Ok(Some((row, values))) if row == after + 1 || is_at(damaged, table, row) => {
                 // A row may have been read in part: one that the tables' own rules refuse is none.
-                copied += insert.execute(params_from_iter(values)).map_or(0, |rows| rows as u64);
+                let _ = insert.execute(params_from_iter(values));
                 (after, misses) = (row, 0);
             }
             _ => {
@@ -67,7 +63,7 @@ fn copy_table(damaged: &Connection, into: &Connection, table: &str) -> Result<u6
             }
         }
     }
-    Ok(copied)
+    Ok(())
 }
 
 type Row = (i64, Vec<Value>);

@@ -86,7 +86,6 @@ fn damaged_files_are_set_aside_and_what_can_be_read_goes_on() {
         assert!(aside.to_str().is_some_and(|name| name.ends_with(&format!(".corrupt-{}", number + 1))));
         assert_eq!(fs::read(aside).expect("still there"), content);
         let kept = notes(&opened.connection);
-        assert_eq!(kept, i64::try_from(opened.salvaged).expect("a count"));
         assert!(if number == 0 { kept == 0 } else { (1500..2000).contains(&kept) }, "{kept} rows");
     }
 }

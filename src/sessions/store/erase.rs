@@ -36,10 +36,8 @@ impl Store {
     /// # Errors
     /// [`Kind`](crate::sessions::sqlite::Kind) says which; the next call or the next opening goes on.
     pub fn erase(&self) -> Result<i64, Error> {
-        if self.is_read_only()? {
-            return Ok(0);
-        }
-        self.in_slices(erase_some)
+        let is_read_only = super::connection_of(&self.writer.lock())?.is_readonly("main")?;
+        if is_read_only { Ok(0) } else { self.in_slices(erase_some) }
     }
 
     /// Forgets sessions that nothing was done to since `before`, and what others let go before that.
@@ -109,12 +107,6 @@ impl Store {
             self.checkpoint();
         }
         Ok(rows)
-    }
-
-    fn is_read_only(&self) -> Result<bool, Error> {
-        let mut writer = self.writer.lock();
-        self.open_slot(&mut writer)?;
-        Ok(super::connection_of(&writer)?.is_readonly("main")?)
     }
 }
 

@@ -25,8 +25,7 @@ use crate::fault;
 use crate::sessions::sqlite::rusqlite::functions::FunctionFlags;
 use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior, params_from_iter};
 use crate::sessions::sqlite::{
-    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, open_unchecked, parameter,
-    replace_damaged,
+    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, parameter,
 };
 
 const TABLES: &[(&str, &[&str])] = &[
@@ -48,21 +47,13 @@ const IN_MEMORY_SCHEMA: Schema = Schema {
 const FILE_SCHEMA: Schema =
     Schema { create: concat!(include_str!("tables.sql"), include_str!("words.sql")), ..IN_MEMORY_SCHEMA };
 
-/// Sessions in one file or in memory. Opened by the first use.
+/// Sessions in one file or in memory.
 #[derive(Debug)]
 pub struct Store {
     location: String,
-    writer: Mutex<Slot>,
+    /// The connections, while it is open.
+    writer: Mutex<Option<Connection>>,
     reader: Mutex<Option<Connection>>,
-    /// Of a damaged file, until it was told.
-    replaced: Mutex<Replaced>,
-}
-
-#[derive(Debug)]
-enum Slot {
-    Unopened,
-    Open(Connection),
-    Closed,
 }
 
 /// A damaged file that was replaced.
@@ -79,78 +70,40 @@ impl Store {
     /// The store at `location`, a path or [`IN_MEMORY`]. Nothing is opened yet.
     #[must_use]
     pub fn new(location: &str) -> Self {
-        Self {
-            location: location.to_owned(),
-            writer: Mutex::new(Slot::Unopened),
-            reader: Mutex::new(None),
-            replaced: Mutex::new(Replaced::default()),
-        }
+        Self { location: location.to_owned(), writer: Mutex::new(None), reader: Mutex::new(None) }
     }
 
-    /// Opens or makes the file, looks at every page of one of up to 64 MB, replaces it with what can be read of it where one
-    /// is damaged, and erases what is left of sessions that were cleared.
+    /// Opens or makes the file, replaces it with what can be read of it where it is damaged, and erases what is left of
+    /// sessions that were cleared. Does nothing where it is open.
     ///
     /// # Errors
     /// As [`sqlite::open`].
     pub fn open(&self) -> Result<Replaced, Error> {
-        match self.open_slot(&mut self.writer.lock()) {
-            Err(error) if error.kind() == Kind::Corrupt => self.replace()?,
-            outcome => outcome?,
-        }
-        if self.is_in_memory() {
-            return Ok(Replaced::default());
-        }
-        // A connection of its own: nobody waits for the check.
-        let verdict = self.connect().and_then(|checker| sqlite::check(&checker, &self.location));
-        match verdict {
-            Err(error) if error.kind() == Kind::Corrupt => self.replace()?,
-            outcome => outcome?,
-        }
-        self.erase()?;
-        Ok(std::mem::take(&mut *self.replaced.lock()))
-    }
-
-    fn open_slot(&self, writer: &mut Slot) -> Result<(), Error> {
-        match writer {
-            Slot::Open(_) => return Ok(()),
-            Slot::Closed => return Err(Kind::Closed.into()),
-            Slot::Unopened => {}
-        }
-        let opened = open_unchecked(&self.location, self.schema(), BUSY_TIMEOUT)?;
-        self.take(writer, opened)
-    }
-
-    fn take(&self, writer: &mut Slot, opened: Opened) -> Result<(), Error> {
-        let Opened { connection, set_aside, .. } = opened;
-        if let Some(aside) = &set_aside {
-            let salvaged = after_salvage(&connection)?;
-            *self.replaced.lock() = Replaced { moved_to: Some(aside.display().to_string()), salvaged };
-        }
-        if !self.is_in_memory() && !connection.is_readonly("main")? {
-            connection.pragma_update(None, "secure_delete", true)?;
-        }
-        *writer = Slot::Open(connection);
-        Ok(())
-    }
-
-    fn replace(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
-        *writer = Slot::Unopened;
-        *self.reader.lock() = None;
-        let opened = replace_damaged(&self.location, self.schema(), BUSY_TIMEOUT)?;
-        self.take(&mut writer, opened)
-    }
-
-    fn connect(&self) -> Result<Connection, Error> {
-        sqlite::open_reader(&self.location, self.schema())
+        let mut replaced = Replaced::default();
+        if writer.is_some() {
+            return Ok(replaced);
+        }
+        let schema = if self.is_in_memory() { &IN_MEMORY_SCHEMA } else { &FILE_SCHEMA };
+        let Opened { connection, set_aside } = sqlite::open(&self.location, schema, BUSY_TIMEOUT)?;
+        if let Some(aside) = set_aside {
+            replaced.moved_to = Some(aside.display().to_string());
+            replaced.salvaged = after_salvage(&connection)?;
+        }
+        if !self.is_in_memory() {
+            if !connection.is_readonly("main")? {
+                connection.pragma_update(None, "secure_delete", true)?;
+            }
+            *self.reader.lock() = Some(sqlite::open_reader(&self.location, schema)?);
+        }
+        *writer = Some(connection);
+        drop(writer);
+        self.erase()?;
+        Ok(replaced)
     }
 
     fn is_in_memory(&self) -> bool {
         self.location == IN_MEMORY
-    }
-
-    fn schema(&self) -> &'static Schema<'static> {
-        if self.is_in_memory() { &IN_MEMORY_SCHEMA } else { &FILE_SCHEMA }
     }
 
     fn dialect(&self) -> Dialect {
@@ -162,8 +115,7 @@ impl Store {
     /// # Errors
     /// [`Kind`] says which.
     pub fn close(&self) -> Result<(), Error> {
-        let slot = std::mem::replace(&mut *self.writer.lock(), Slot::Closed);
-        let writer = if let Slot::Open(connection) = slot { Some(connection) } else { None };
+        let writer = self.writer.lock().take();
         let reader = self.reader.lock().take();
         for connection in [reader, writer].into_iter().flatten() {
             connection.close().map_err(|(_, error)| error)?;
@@ -195,25 +147,13 @@ impl Store {
     /// [`Kind`] says which.
     pub fn ask(&self, question: &Question) -> Result<Vec<AnswerRow>, Error> {
         let Some(step) = asked(self.dialect(), question)? else { return Ok(Vec::new()) };
-        if self.is_in_memory() {
-            let mut writer = self.writer.lock();
-            self.open_slot(&mut writer)?;
-            return answers(connection_of(&writer)?, &step);
-        }
-        let mut reader = self.reader.lock();
-        if reader.is_none() {
-            drop(reader);
-            self.open_slot(&mut self.writer.lock())?;
-            reader = self.reader.lock();
-            *reader = Some(self.connect()?);
-        }
-        answers(reader.as_ref().ok_or(Kind::Closed)?, &step)
+        let slot = if self.is_in_memory() { &self.writer } else { &self.reader };
+        answers(connection_of(&slot.lock())?, &step)
     }
 
     /// Runs `work` on the writer's connection, in a transaction of its own.
     fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let mut writer = self.writer.lock();
-        self.open_slot(&mut writer)?;
+        let writer = self.writer.lock();
         // A transaction that takes the write lock at once: waiting for it later could fail half-way.
         let transaction =
             Transaction::new_unchecked(connection_of(&writer)?, TransactionBehavior::Immediate)?;
@@ -254,18 +194,15 @@ fn answers(connection: &Connection, Step(sql, values): &Step) -> Result<Vec<Answ
     Ok(answers)
 }
 
-fn connection_of<'a>(slot: &'a MutexGuard<'_, Slot>) -> Result<&'a Connection, Error> {
-    match &**slot {
-        Slot::Open(connection) => Ok(connection),
-        Slot::Unopened | Slot::Closed => Err(Kind::Closed.into()),
-    }
+fn connection_of(slot: &Option<Connection>) -> Result<&Connection, Error> {
+    slot.as_ref().ok_or_else(|| Kind::Closed.into())
 }
 
 /// `words_of(body)`: what `tables.sql` and a search in memory ask for.
 fn add_functions(connection: &Connection) -> Result<(), rusqlite::Error> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("words_of", 1, flags, |context| {
-        Ok(words_of(None, context.get_raw(0).as_str().unwrap_or_default()))
+        Ok(words_of(context.get_raw(0).as_str().unwrap_or_default()))
     })
 }
 

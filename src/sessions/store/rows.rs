@@ -70,9 +70,6 @@ pub struct NewMessage {
     pub id: String,
     /// The message as JSON.
     pub body: String,
-    /// The text to search; that of the body, if none is given.
-    #[serde(default)]
-    pub text: Option<String>,
 }
 
 /// A message of an import.
@@ -83,9 +80,6 @@ pub struct ImportedMessage {
     pub id: String,
     /// The message as JSON.
     pub body: String,
-    /// The text to search; that of the body, if none is given.
-    #[serde(default)]
-    pub text: Option<String>,
     /// Order of appending.
     pub seq: i64,
     /// Order among those kept.

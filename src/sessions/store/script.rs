@@ -4,14 +4,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 use super::rows::{
     AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Question, Stamp, Stamped,
 };
-use crate::sessions::message::Said;
+use crate::sessions::message::read;
 use crate::sessions::search::{match_query, search_form};
 use crate::sessions::sqlite::{Error, Kind};
 
@@ -84,9 +84,9 @@ fn append(dialect: Dialect, group: &[Operation]) -> Vec<Step> {
     for (namespace, key, change) in group {
         let Change::Append { messages } = change else { continue };
         let number = sessions.numbers.get(&(namespace.as_str(), key.as_str()));
-        for NewMessage { id, body, text } in messages {
+        for NewMessage { id, body } in messages {
             crate::fault::step();
-            let words = (dialect == Dialect::Postgres).then(|| words_of(text.as_deref(), body));
+            let words = (dialect == Dialect::Postgres).then(|| words_of(body));
             said.push(json!({ "i": number, "id": id, "body": body, "words": words }));
             ids.push(json!({ "i": number, "id": id }));
         }
@@ -102,11 +102,17 @@ fn append(dialect: Dialect, group: &[Operation]) -> Vec<Step> {
     ]
 }
 
-/// Words as a search compares them, each with a space before it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Content {
+    content: String,
+}
+
+/// The words of a message as a search compares them, each with a space before it.
 #[must_use]
-pub fn words_of(text: Option<&str>, body: &str) -> String {
-    let form = text.map_or_else(|| search_form(&Said::from_json(body).text), search_form);
-    format!(" {form}")
+pub fn words_of(body: &str) -> String {
+    let Content { content } = read(body).unwrap_or_default();
+    format!(" {}", search_form(&content))
 }
 
 /// The statements of one change: the first row that any of them answers says what the session is now.
@@ -145,7 +151,7 @@ fn one(dialect: Dialect, (namespace, key): (&str, &str), change: &Change) -> Vec
                 json!({
                     "id": message.id, "body": message.body, "seq": message.seq, "place": message.place,
                     "isLive": i64::from(message.is_live), "isSummary": i64::from(message.is_summary),
-                    "words": searched.then(|| words_of(message.text.as_deref(), &message.body)),
+                    "words": searched.then(|| words_of(&message.body)),
                 })
             });
             vec![

@@ -45,8 +45,7 @@ fn body(text: &str) -> String {
 }
 
 fn append(key: &str, texts: &[&str]) -> Operation {
-    let messages =
-        texts.iter().map(|text| NewMessage { id: (*text).to_owned(), body: body(text), text: None });
+    let messages = texts.iter().map(|text| NewMessage { id: (*text).to_owned(), body: body(text) });
     (String::new(), key.to_owned(), Change::Append { messages: messages.collect() })
 }
 
@@ -56,7 +55,7 @@ fn compress(key: &str, head: Stamp, let_go: &[&str], summary: &str) -> Operation
         revision: head.revision,
         let_go: let_go.iter().map(|id| (*id).to_owned()).collect(),
         forget: false,
-        summary: NewMessage { id: summary.to_owned(), body: body(summary), text: None },
+        summary: NewMessage { id: summary.to_owned(), body: body(summary) },
         digest: "{}".to_owned(),
         tokens_saved: 7,
     };
@@ -114,8 +113,14 @@ fn keys(store: &Store, order: Order) -> Vec<String> {
     }
 }
 
+fn in_memory() -> Store {
+    let store = Store::new(IN_MEMORY);
+    store.open().expect("opens");
+    store
+}
+
 fn both(test: impl Fn(&Store)) {
-    test(&Store::new(IN_MEMORY));
+    test(&in_memory());
     test(&Folder::new().open());
 }
 
@@ -253,7 +258,6 @@ fn long_append(key: &str, count: usize, word: &str) -> Operation {
     let messages = (0..count).map(|n| NewMessage {
         id: format!("{key} {n}"),
         body: body(&format!("message {n} about {word} and file src/module_{}.rs, tests pass", n % 97)),
-        text: None,
     });
     (String::new(), key.to_owned(), Change::Append { messages: messages.collect() })
 }
