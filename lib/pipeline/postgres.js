@@ -4,9 +4,8 @@
 const { isPlain } = require("../sessions/conversation.js");
 const { PostgresConnection, checkConnection } = require("../sessions/store/postgres_connection.js");
 const { makeTable } = require("../sessions/store/postgres_schema.js");
-const { History, created } = require("./history.js");
+const { StoredHistory, created } = require("./history.js");
 const { storable } = require("./rows.js");
-const { StoredHistory } = require("./stored.js");
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const TABLE = new RegExp(`^(?:${NAME}\\.)?${NAME}$`);
@@ -26,11 +25,7 @@ class PostgresProvider extends StoredHistory {
   constructor(options) {
     const checked = checkConnection("PostgresProvider", options, OPTIONS);
     const names = { history: quoted(checked.historyTable), events: quoted(checked.eventsTable) };
-    super(
-      "PostgresProvider",
-      checked.onEvent,
-      (tell) => new History(new PostgresDatabase(checked, tell), names),
-    );
+    super("PostgresProvider", names, checked.onEvent, (tell) => new PostgresDatabase(checked, tell));
   }
 }
 

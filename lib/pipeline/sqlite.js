@@ -4,9 +4,8 @@
 const { withCode } = require("../native/database-error.js");
 const { native } = require("../native/native.js");
 const { checkOptions, handler } = require("../hook/options.js");
-const { COLUMNS, History, created } = require("./history.js");
+const { COLUMNS, StoredHistory, created } = require("./history.js");
 const { tableName } = require("./rows.js");
-const { StoredHistory } = require("./stored.js");
 
 /** ms for which the row of an event waits for another process: nobody's task is to wait for bookkeeping. */
 const RECORD_MS = 250;
@@ -35,11 +34,11 @@ class SqliteProvider extends StoredHistory {
         [eventsTable, COLUMNS.events],
       ],
     };
-    super("SqliteProvider", onEvent, (tell) => new History(new SqliteDatabase(path, tables, tell), names));
+    super("SqliteProvider", names, onEvent, (tell) => new SqliteDatabase(path, tables, tell));
   }
 }
 
-/** The database of a `History`: its words, and a worker that runs statements. */
+/** The database of a `StoredHistory`: its words, and a worker that runs statements. */
 class SqliteDatabase {
   isServer = false;
   recordMs = RECORD_MS;
