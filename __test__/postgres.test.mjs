@@ -18,7 +18,7 @@ const { PostgresStore } = require("../lib/sessions/store/postgres.js");
 const writer = fileURLToPath(new URL("./support/store-writer.mjs", import.meta.url));
 
 const where = { namespace: "", key: '"a"' };
-const message = (id) => ({ id, body: "{}", text: `text of ${id}` });
+const message = (id) => ({ id, body: `{"content":"text of ${id}"}`, text: `text of ${id}` });
 const append = (...ids) => ({ ...where, kind: "append", messages: ids.map(message) });
 const idsOf = async (store, key = where.key) => (await store.load("", key))?.messages.map(({ id }) => id);
 

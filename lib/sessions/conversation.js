@@ -91,7 +91,7 @@ function isBlock(block) {
 /** A copy through JSON, so that a message from a store is the same as the one that was added. */
 function jsonCopy(name, value) {
   try {
-    return frozen(JSON.parse(jsonText(value)));
+    return frozen(JSON.parse(written(value)));
   } catch {
     throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
   }
@@ -101,7 +101,7 @@ function jsonCopy(name, value) {
 const MINUS_ZERO = `-0 ${randomBytes(9).toString("base64url")}`;
 
 /** JSON that says -0, too. */
-function jsonText(value) {
+function written(value) {
   let hasMinusZero = false;
   const text = JSON.stringify(value, (_, inner) => {
     if (!Object.is(inner, -0)) return inner;
@@ -109,13 +109,6 @@ function jsonText(value) {
     return MINUS_ZERO;
   });
   return hasMinusZero ? text.replaceAll(JSON.stringify(MINUS_ZERO), "-0") : text;
-}
-
-/** A message as JSON. Most have no place for a -0, and are written faster. */
-function written(message) {
-  const { toolCalls, original, agentFields } = message;
-  const isText = [toolCalls, original, agentFields].every((value) => value === undefined);
-  return isText ? JSON.stringify(message) : jsonText(message);
 }
 
 /** The value, frozen throughout. What comes from JSON has no cycles and a bounded depth. */
@@ -162,7 +155,7 @@ function readCall(call) {
 
 function argumentsText(given) {
   try {
-    return jsonText(given);
+    return written(given);
   } catch {
     return json(given);
   }
@@ -272,7 +265,7 @@ function callBlock({ id, name, arguments: text }) {
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const given = isObject ? value : { value };
-  const isAsGiven = jsonText(given) === text;
+  const isAsGiven = written(given) === text;
   return { type: "toolCall", id, name, arguments: given, ...(!isAsGiven && { argumentsText: text }) };
 }
 
@@ -288,7 +281,6 @@ module.exports = {
   checkMessage,
   frozen,
   isPlain,
-  jsonText,
   newId,
   storable,
   written,

@@ -85,16 +85,13 @@ class ContextManager {
 
   async #getOrCreate(sessionId, systemPrompt) {
     const session = await this.#load(sessionId);
-    await this.#create(session, systemPrompt);
-    return session.context;
-  }
-
-  /** Resolves when the session is stored with a prompt, if it had none. */
-  #create(session, systemPrompt) {
     const needsPrompt = systemPrompt !== undefined && !session.hasSystem;
-    if (session.exists && !needsPrompt) return undefined;
-    const prompt = needsPrompt ? checkMessage({ role: "system", content: systemPrompt }) : undefined;
-    return this.#setFields(session, {}, prompt, true);
+    if (needsPrompt || !session.exists) {
+      const prompt = needsPrompt ? checkMessage({ role: "system", content: systemPrompt }) : undefined;
+      await this.#setFields(session, {}, prompt, true);
+      if (!session.isCurrent) await this.#sessions.refresh(session);
+    }
+    return session.context;
   }
 
   async addMessage(sessionId, message) {
@@ -136,8 +133,8 @@ class ContextManager {
   clearContext(sessionId) {
     const session = this.#touch(sessionId);
     // It holds even if the process ends with this very call.
-    const written = this.#queue.writeAtLast(this.#operation(session, { kind: "clear" }));
-    return this.#report(session.change(written).then(({ erased }) => erased));
+    const cleared = this.#queue.writeAtLast(this.#operation(session, { kind: "clear" }));
+    return this.#report(session.change(cleared).then(({ erased }) => erased));
   }
 
   async setSystemPrompt(sessionId, systemPrompt) {
@@ -162,7 +159,6 @@ class ContextManager {
   }
 
   async list(query) {
-    this.#assertOpen();
     const table = {
       namespace: [this.#options.namespace, name],
       order: ["created", oneOf("created", "updated")],
@@ -191,7 +187,6 @@ class ContextManager {
   }
 
   async search(query, options) {
-    this.#assertOpen();
     if (typeof query !== "string") throw new TypeError(`search: query must be a string, not ${typeof query}`);
     const table = { sessionId: [undefined, text], limit: [SEARCH_LIMIT, count] };
     const { sessionId, limit } = checkOptions("search", options, table);
@@ -217,7 +212,6 @@ class ContextManager {
   }
 
   async prune(options) {
-    this.#assertOpen();
     const { maxAgeDays } = checkOptions("prune", options, { maxAgeDays: [undefined, positive] });
     if (maxAgeDays === undefined) throw new TypeError("prune: option maxAgeDays is missing");
     await this.#settled();
@@ -228,17 +222,15 @@ class ContextManager {
 
   /** The lines of one session, or of all. */
   async *export(sessionId) {
-    this.#assertOpen();
-    await this.#settled();
     const key = sessionId === undefined ? undefined : keyOf(sessionId);
+    await this.#settled();
     yield* exportSessions(this.#store, this.#options.namespace, key);
   }
 
   async import(lines) {
-    this.#assertOpen();
     if (!isText(lines))
       throw new TypeError("import: lines must be text, or chunks of text or bytes one by one");
-    await this.#opening.ready();
+    await this.#settled();
     const imported = await importSessions(this.#queue, this.#options.namespace, lines);
     this.#sessions.distrust();
     return imported;
@@ -324,6 +316,7 @@ class ContextManager {
 
   /** Resolves when the store is open, and has answered to all changes asked for before. */
   async #settled() {
+    this.#assertOpen();
     await this.#opening.ready();
     await this.#queue.settled();
   }

@@ -159,7 +159,7 @@ class Session {
 }
 
 /** A session's metadata as a host sees it. */
-function metadataOf({ fields, createdAt, updatedAt }) {
+function metadataOf({ fields, createdAt = Date.now(), updatedAt = createdAt }) {
   const metadata = {};
   for (const [name, text] of Object.entries(fields)) metadata[name] = JSON.parse(text);
   for (const [name, ms] of Object.entries({ createdAt, updatedAt }))

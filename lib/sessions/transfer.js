@@ -2,7 +2,7 @@
 // too. Whole sessions are imported, or not at all.
 "use strict";
 
-const { frozen, jsonText, storable, written } = require("./conversation.js");
+const { frozen, storable, written } = require("./conversation.js");
 const { metadataOf } = require("./session.js");
 
 const FORMAT = "pi-strata-session";
@@ -78,7 +78,7 @@ function stateOf({ prompt, fields = {}, digest = "", compressions = 0, tokensSav
 }
 
 function line(value) {
-  return `${jsonText(value)}\n`;
+  return `${written(value)}\n`;
 }
 
 /** Operations that import what `chunks` of text say, session by session; throws a TypeError that names the line. */

@@ -10,7 +10,7 @@ use crate::sessions::sqlite;
 pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 /// Why a call failed; the text never holds anything of a conversation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     code: Code,
     message: String,

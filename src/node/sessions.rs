@@ -2,7 +2,7 @@
 //! are texts of JSON in the shapes of `lib/sessions/store/store.d.ts`; the work is done on a worker thread.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use napi_derive::napi;
 use parking_lot::Mutex;
@@ -46,29 +46,15 @@ pub struct SessionStore {
     batches: Arc<Mutex<VecDeque<Arc<Batch>>>>,
 }
 
-/// Changes on their way: done by the worker, or before by a process that ends.
-struct Batch(Mutex<Progress>);
-
-enum Progress {
-    Waiting(String),
-    Done(Result<String>),
-    Told,
+/// Changes on their way: done once, by the worker or before by a process that ends.
+struct Batch {
+    operations: String,
+    outcome: OnceLock<Result<String>>,
 }
 
 impl Batch {
-    fn run(&self, store: &Store) {
-        let mut progress = self.0.lock();
-        if let Progress::Waiting(operations) = &*progress {
-            *progress = Progress::Done(apply(store, operations));
-        }
-    }
-
-    fn outcome(&self, store: &Store) -> Result<String> {
-        self.run(store);
-        match std::mem::replace(&mut *self.0.lock(), Progress::Told) {
-            Progress::Done(outcome) => outcome,
-            Progress::Waiting(_) | Progress::Told => Err(Failure::internal("the changes were made before")),
-        }
+    fn run(&self, store: &Store) -> Result<String> {
+        self.outcome.get_or_init(|| apply(store, &self.operations)).clone()
     }
 }
 
@@ -101,10 +87,10 @@ impl SessionStore {
     pub fn apply(&self, operations: String) -> Result<Promise<String>> {
         guarded(|| {
             let (store, batches) = (self.store.clone(), self.batches.clone());
-            let batch = Arc::new(Batch(Mutex::new(Progress::Waiting(operations))));
+            let batch = Arc::new(Batch { operations, outcome: OnceLock::new() });
             batches.lock().push_back(batch.clone());
             Ok(task(move || {
-                let outcome = batch.outcome(&store);
+                let outcome = batch.run(&store);
                 batches.lock().retain(|other| !Arc::ptr_eq(other, &batch));
                 outcome
             }))
@@ -118,7 +104,8 @@ impl SessionStore {
             self.store.open()?;
             let batches: Vec<_> = self.batches.lock().iter().cloned().collect();
             for batch in batches {
-                batch.run(&self.store);
+                // Who asked for it is not told any more.
+                let _ = batch.run(&self.store);
             }
             let outcomes = apply(&self.store, &operations)?;
             self.store.erase()?;

@@ -140,7 +140,7 @@ impl Digest {
     pub fn render(&self, language: Language) -> String {
         let Self { messages, users, assistants, tools, .. } = *self;
         let words = Phrases::of(language.or_that_of(self.requests.iter().chain([&self.earlier])));
-        let mut text = words.counts(messages, users, assistants, tools);
+        let mut text = (words.counts)([messages, users, assistants, tools]);
         let requests = self.requests.iter().enumerate().map(|(i, request)| format!("{}. {request}", i + 1));
         words.write_lines(&mut text, words.requests, requests);
         let used = self.used.iter().map(|(name, times)| format!("{name} ×{times}"));

@@ -38,7 +38,8 @@ pub(super) struct Phrases {
     pub(super) colon: &'static str,
     separator: &'static str,
     brackets: [&'static str; 2],
-    counts: fn([usize; 4]) -> String,
+    /// Of all messages, those of the user, the assistant and tools.
+    pub(super) counts: fn([usize; 4]) -> String,
 }
 
 const ZH: Phrases = Phrases {
@@ -76,10 +77,6 @@ const EN: Phrases = Phrases {
 impl Phrases {
     pub(super) fn of(language: Language) -> &'static Self {
         if language == Language::Zh { &ZH } else { &EN }
-    }
-
-    pub(super) fn counts(&self, messages: usize, users: usize, assistants: usize, tools: usize) -> String {
-        (self.counts)([messages, users, assistants, tools])
     }
 
     pub(super) fn error(&self, tool: &str, target: &str, line: &str) -> String {

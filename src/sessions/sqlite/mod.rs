@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use self::error::{Error, Kind};
 use self::salvage::salvage;
-pub use self::script::{Rows, Statement, parameter, run};
+pub use self::script::{Rows, Statement, query, run};
 pub use rusqlite::{self, Connection};
 use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
 

@@ -1,7 +1,7 @@
 //! Statements of a caller's own, each with its values in JSON.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -24,30 +24,39 @@ pub fn run(connection: &Connection, statements: &[Statement], writes: bool) -> R
     // Waiting for the lock later could fail half-way.
     let behavior = if writes { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
     let transaction = Transaction::new_unchecked(connection, behavior)?;
-    let mut answers = Vec::with_capacity(statements.len());
-    for Statement(sql, values) in statements {
-        fault::step();
-        let mut prepared = transaction.prepare_cached(sql)?;
-        let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
-        let values = values.iter().map(parameter).collect::<Result<Vec<_>, _>>()?;
-        let mut rows = prepared.query(params_from_iter(values))?;
-        let mut answer = Rows::new();
-        while let Some(row) = rows.next()? {
-            let columns = names.iter().enumerate();
-            let columns = columns.map(|(at, name)| Ok((name.clone(), column(row.get_ref(at)?))));
-            answer.push(columns.collect::<Result<_, Error>>()?);
-        }
-        answers.push(answer);
-    }
+    let rows = |Statement(sql, values): &Statement| {
+        query(&transaction, sql, values, |row| {
+            let names = row.as_ref().column_names().into_iter().enumerate();
+            names.map(|(at, name)| Ok((name.to_owned(), column(row.get_ref(at)?)))).collect()
+        })
+    };
+    let answers = statements.iter().map(rows).collect::<Result<_, Error>>()?;
     transaction.commit()?;
     Ok(answers)
 }
 
-/// A value as a statement takes it.
+/// Runs a statement, and reads each row that it answers.
 ///
 /// # Errors
-/// [`Kind::Other`] for one that no column can hold.
-pub fn parameter(value: &Value) -> Result<impl ToSql, Error> {
+/// As the database and `read` fail; [`Kind::Other`] for values that no column can hold.
+pub fn query<T>(
+    connection: &Connection,
+    sql: &str,
+    values: &[Value],
+    read: impl Fn(&Row<'_>) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    fault::step();
+    let mut statement = connection.prepare_cached(sql)?;
+    let values = values.iter().map(parameter).collect::<Result<Vec<_>, _>>()?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut answers = Vec::new();
+    while let Some(row) = rows.next()? {
+        answers.push(read(row)?);
+    }
+    Ok(answers)
+}
+
+fn parameter(value: &Value) -> Result<ToSqlOutput<'_>, Error> {
     Ok(match value {
         Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
         Value::String(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),

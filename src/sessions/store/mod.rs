@@ -23,9 +23,10 @@ pub use self::rows::{
 pub use self::script::{Step, asked, outcomes, script, words_of};
 use crate::fault;
 use crate::sessions::sqlite::rusqlite::functions::FunctionFlags;
-use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior, params_from_iter};
+use crate::sessions::sqlite::rusqlite::types::ValueRef;
+use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior};
 use crate::sessions::sqlite::{
-    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, parameter,
+    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, query,
 };
 
 const TABLES: &[(&str, &[&str])] = &[
@@ -178,20 +179,14 @@ impl Store {
 
 /// The rows of a statement; none of one that gives none.
 fn answers(connection: &Connection, Step(sql, values): &Step) -> Result<Vec<AnswerRow>, Error> {
-    fault::step();
-    let mut statement = connection.prepare_cached(sql)?;
-    let values = values.iter().map(parameter).collect::<Result<Vec<_>, _>>()?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    let mut answers = Vec::new();
-    while let Some(row) = rows.next()? {
+    query(connection, sql, values, |row| {
         let json = match row.get_ref(0)? {
-            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            ValueRef::Integer(number) => number.to_string(),
             // A damaged row may hold anything.
             value => value.as_str().map_err(|_| Kind::Corrupt)?.to_owned(),
         };
-        answers.push(AnswerRow(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?));
-    }
-    Ok(answers)
+        Ok(AnswerRow(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?))
+    })
 }
 
 fn connection_of(slot: &Option<Connection>) -> Result<&Connection, Error> {
