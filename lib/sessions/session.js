@@ -2,15 +2,10 @@
 // store answers to a change tells whether somebody else has changed the session meanwhile.
 "use strict";
 
-const { countTokens, countTokensAsync } = require("../tools/count.js");
+const { countTokensAsync } = require("../tools/count.js");
 const { frozen, readCall } = require("./conversation.js");
 
-/** UTF-16 units counted before the event loop gets its turn, about a ms; and what a message costs beside its text. */
-const TURN_UNITS = 16 * 1024;
-const UNITS_BESIDE = 256;
-/** Units of a message that is counted on a worker. */
-const LONG_UNITS = 16 * 1024;
-
+/** Tokens of the messages that were counted. */
 const counted = new WeakMap();
 
 class Session {
@@ -47,17 +42,12 @@ class Session {
     return this.rows.length + (this.prompt === undefined ? 0 : 1);
   }
 
-  /** Tokens of all messages; counting many lets others have their turn. */
+  /** Tokens of all messages, each counted once, on a worker. */
   async tokens() {
     let tokens = 0;
-    let units = 0;
     for (const message of this.messages) {
-      if (!counted.has(message)) units += message.content.length + UNITS_BESIDE;
-      tokens += message.content.length > LONG_UNITS ? await longTokensOf(message) : tokensOf(message);
-      if (units > TURN_UNITS) {
-        units = 0;
-        await new Promise(setImmediate);
-      }
+      if (!counted.has(message)) counted.set(message, await countTokensAsync(countable(message)));
+      tokens += counted.get(message);
     }
     return tokens;
   }
@@ -165,22 +155,6 @@ function metadataOf({ fields, createdAt = Date.now(), updatedAt = createdAt }) {
   for (const [name, ms] of Object.entries({ createdAt, updatedAt }))
     metadata[name] = new Date(ms).toISOString();
   return metadata;
-}
-
-/** Tokens of a message, counted once. */
-function tokensOf(message) {
-  let tokens = counted.get(message);
-  if (tokens === undefined) {
-    tokens = countTokens(countable(message));
-    counted.set(message, tokens);
-  }
-  return tokens;
-}
-
-/** The same on a worker. */
-async function longTokensOf(message) {
-  if (!counted.has(message)) counted.set(message, await countTokensAsync(countable(message)));
-  return counted.get(message);
 }
 
 /** A message as the counting knows it. */

@@ -26,7 +26,7 @@ pub fn run(connection: &Connection, statements: &[Statement], writes: bool) -> R
     let transaction = Transaction::new_unchecked(connection, behavior)?;
     let rows = |Statement(sql, values): &Statement| {
         query(&transaction, sql, values, |row| {
-            let names = row.as_ref().column_names().into_iter().enumerate();
+            let names = row.as_ref().column_names().enumerate();
             names.map(|(at, name)| Ok((name.to_owned(), column(row.get_ref(at)?)))).collect()
         })
     };

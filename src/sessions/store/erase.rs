@@ -36,7 +36,7 @@ impl Store {
     /// # Errors
     /// [`Kind`](crate::sessions::sqlite::Kind) says which; the next call or the next opening goes on.
     pub fn erase(&self) -> Result<i64, Error> {
-        let is_read_only = super::connection_of(&self.writer.lock())?.is_readonly("main")?;
+        let is_read_only = self.writer.lock().as_ref().ok_or(Kind::Closed)?.is_readonly("main")?;
         if is_read_only { Ok(0) } else { self.in_slices(erase_some) }
     }
 

@@ -149,7 +149,7 @@ impl Store {
     pub fn ask(&self, question: &Question) -> Result<Vec<AnswerRow>, Error> {
         let Some(step) = asked(self.dialect(), question)? else { return Ok(Vec::new()) };
         let slot = if self.is_in_memory() { &self.writer } else { &self.reader };
-        answers(connection_of(&slot.lock())?, &step)
+        answers(slot.lock().as_ref().ok_or(Kind::Closed)?, &step)
     }
 
     /// Runs `work` on the writer's connection, in a transaction of its own.
@@ -157,7 +157,7 @@ impl Store {
         let writer = self.writer.lock();
         // A transaction that takes the write lock at once: waiting for it later could fail half-way.
         let transaction =
-            Transaction::new_unchecked(connection_of(&writer)?, TransactionBehavior::Immediate)?;
+            Transaction::new_unchecked(writer.as_ref().ok_or(Kind::Closed)?, TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
         fault::step();
         transaction.commit()?;
@@ -170,7 +170,7 @@ impl Store {
     /// process reads just now, its own end or the next checkpoint does that.
     fn checkpoint(&self) {
         if !self.is_in_memory()
-            && let Ok(writer) = connection_of(&self.writer.lock())
+            && let Some(writer) = &*self.writer.lock()
         {
             let _ = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
@@ -187,10 +187,6 @@ fn answers(connection: &Connection, Step(sql, values): &Step) -> Result<Vec<Answ
         };
         Ok(AnswerRow(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?))
     })
-}
-
-fn connection_of(slot: &Option<Connection>) -> Result<&Connection, Error> {
-    slot.as_ref().ok_or_else(|| Kind::Closed.into())
 }
 
 /// `words_of(body)`: what `tables.sql` and a search in memory ask for.
