@@ -9,6 +9,7 @@ import {
   message,
   one,
   remove,
+  seqsOf,
   session,
 } from "./contract-parts.mjs";
 
@@ -23,19 +24,11 @@ export const changes = [
         append(a, message("3")),
       ]);
       assert.deepEqual(
-        outcomes.map(({ applied, seqs }) => [applied, seqs]),
+        outcomes.map(({ applied, stamp }) => [applied, stamp.version, stamp.revision]),
         [
-          [true, [1, 2]],
-          [true, [1]],
-          [true, [3]],
-        ],
-      );
-      assert.deepEqual(
-        outcomes.map(({ stamp }) => [stamp.version, stamp.revision]),
-        [
-          [1, 0],
-          [1, 0],
-          [2, 0],
+          [true, 1, 0],
+          [true, 1, 0],
+          [true, 2, 0],
         ],
       );
       assert.equal(outcomes[0].stamp.session, outcomes[2].stamp.session);
@@ -61,7 +54,7 @@ export const changes = [
     },
   },
   {
-    name: "stores an id once and names the row that is there",
+    name: "stores an id once",
     run: async (store, _, assert) => {
       const a = session("a");
       await store.apply([append(a, message("1", "first"), message("2"))]);
@@ -69,7 +62,7 @@ export const changes = [
         store,
         append(a, message("3"), message("1", "second"), message("3"), message("4")),
       );
-      assert.deepEqual([again.applied, again.seqs], [true, [3, 1, 3, 4]]);
+      assert.equal(again.applied, true);
       const { messages } = await load(store, a);
       assert.deepEqual(
         messages.map(({ id, seq }) => [id, seq]),
@@ -81,11 +74,8 @@ export const changes = [
         ],
       );
       assert.equal(messages[0].body, message("1", "first").body);
-      assert.deepEqual(
-        (await one(store, append(session("b"), message("1")))).seqs,
-        [1],
-        "ids are of a session",
-      );
+      await one(store, append(session("b"), message("1")));
+      assert.deepEqual(await seqsOf(store, session("b")), [1], "ids are of a session");
     },
   },
   {
@@ -137,7 +127,7 @@ export const changes = [
       assert.deepEqual([summary.seq, summary.place, summary.isSummary, summary.isLive], [5, 3, true, true]);
       assert.deepEqual([stored.digest, stored.compressions, stored.tokensSaved], ["digest summary", 1, 5]);
       const more = await one(store, append(a, message("5")));
-      assert.deepEqual(more.seqs, [6]);
+      assert.equal((await seqsOf(store, a)).at(-1), 6);
       await store.apply([{ ...compress(a, more.stamp, ["1", "summary"], "second"), forget: true }]);
       const again = await load(store, a);
       assert.deepEqual(idsOf(again), ["second", "4", "5"]);
@@ -191,11 +181,8 @@ export const changes = [
         hits.map(({ id }) => id),
         ["2"],
       );
-      assert.deepEqual(
-        (await one(store, append(a, message("4")))).seqs,
-        [4],
-        "its number is not given again",
-      );
+      await one(store, append(a, message("4")));
+      assert.deepEqual(await seqsOf(store, a), [2, 3, 4], "its number is not given again");
       assert.deepEqual(await one(store, remove(session("none"), "1")), { applied: false });
       assert.equal(await load(store, session("none")), undefined);
     },
@@ -213,9 +200,9 @@ export const changes = [
       assert.deepEqual(await one(store, clear(a)), { applied: false });
       const [, second] = await store.apply([clear(a), append(a, message("1", "hello"))]);
       assert.notEqual(second.stamp.session, stamp.session);
-      assert.deepEqual([second.stamp.version, second.seqs], [1, [1]]);
-      const [third] = await store.apply([append(a, message("2")), clear(a), append(a, message("3"))]);
-      assert.deepEqual(third.seqs, [2]);
+      assert.equal(second.stamp.version, 1);
+      assert.deepEqual(await seqsOf(store, a), [1]);
+      await store.apply([append(a, message("2")), clear(a), append(a, message("3"))]);
       const stored = await load(store, a);
       assert.deepEqual(idsOf(stored), ["3"]);
       assert.deepEqual([stored.prompt, { ...stored.fields }], [undefined, {}]);
@@ -229,7 +216,8 @@ export const changes = [
       await assert.rejects(store.apply([append(a, message("1")), { ...a, kind: "no such change" }]));
       assert.equal(await load(store, a), undefined);
       assert.deepEqual(await store.apply([]), []);
-      assert.deepEqual((await one(store, append(a, message("1")))).seqs, [1]);
+      await one(store, append(a, message("1")));
+      assert.deepEqual(await seqsOf(store, a), [1]);
     },
   },
   {

@@ -30,6 +30,9 @@ function compress(where, stamp, letGo, id = "summary") {
 
 const load = (store, { namespace, key }) => store.load(namespace, key);
 const idsOf = (stored) => stored?.messages.map(({ id }) => id);
+/** The numbers of a session's messages, those let go too. */
+const seqsOf = async (store, { namespace, key }) =>
+  (await store.read(namespace, key, { limit: 100 })).map(({ seq }) => seq);
 const one = async (store, operation) => (await store.apply([operation]))[0];
 
-export { append, clear, compress, fields, idsOf, load, message, one, remove, session };
+export { append, clear, compress, fields, idsOf, load, message, one, remove, seqsOf, session };

@@ -17,14 +17,13 @@ async function pages(store, query, between = () => {}) {
 
 export const reading = [
   {
-    name: "reads pages in the order of appending, the newest too",
+    name: "reads pages in the order of appending",
     run: async (store, _, assert) => {
       const a = session("a");
       await store.apply([append(a, ...Array.from({ length: 25 }, (_message, i) => message(`${i + 1}`)))]);
       const read = (page) => store.read(a.namespace, a.key, page);
       assert.deepEqual(seqsOf(await read({ limit: 3 })), [1, 2, 3]);
       assert.deepEqual(seqsOf(await read({ after: 23, limit: 9 })), [24, 25]);
-      assert.deepEqual(seqsOf(await read({ limit: 3, newest: true })), [23, 24, 25]);
       assert.deepEqual(await read({ after: 25, limit: 9 }), []);
       assert.deepEqual(await store.read("", "none", { limit: 9 }), []);
     },
@@ -136,7 +135,8 @@ export const reading = [
       assert.deepEqual(stamp, done.stamp);
       assert.deepEqual({ ...rest, fields: { ...rest.fields } }, state);
       assert.deepEqual(idsOf({ messages: kept }), ["s", "2"]);
-      assert.deepEqual((await one(store, append(a, message("3")))).seqs, [10]);
+      await one(store, append(a, message("3")));
+      assert.equal((await load(store, a)).messages.at(-1).seq, 10);
       const refused = await one(store, { ...a, kind: "import", state, messages: [] });
       assert.equal(refused.applied, false);
       assert.equal(refused.stamp.session, stamp.session);

@@ -59,11 +59,10 @@ export class LinesStore {
     return session && { ...session.stamp };
   }
 
-  async read(namespace, key, { after = 0, limit, newest = false }) {
+  async read(namespace, key, { after = 0, limit }) {
     this.#assertOpen();
     const messages = (this.#find(namespace, key)?.messages ?? []).map(shown);
     messages.sort((a, b) => a.seq - b.seq);
-    if (newest) return limit === 0 ? [] : messages.slice(-limit);
     return messages.filter(({ seq }) => seq > after).slice(0, limit);
   }
 
@@ -180,14 +179,11 @@ export class LinesStore {
   }
 
   _append(session, { messages }, at) {
-    const seqs = messages.map(({ id, body, text }) => {
-      const there = session.messages.find((message) => message.id === id);
-      if (there !== undefined) return there.seq;
+    for (const { id, body, text } of messages) {
+      if (session.messages.some((message) => message.id === id)) continue;
       const seq = session.lastSeq + 1;
       this.#add(session, { id, body, text, seq, place: seq, isLive: true, isSummary: false, at });
-      return seq;
-    });
-    return { seqs };
+    }
   }
 
   _fields(session, { fields = {}, prompt, promptIfAbsent = false }) {

@@ -18,25 +18,19 @@ const TURN_UNITS = 128 * 1024;
 async function compressionOf(session, summarize, limits, signal) {
   const rows = session.rows.slice();
   const { prompt, stamp, digest } = session;
-  const plan = await askAbout("planCompression", rows, {
-    keep: {
-      messages: limits.maxCompressedMessages,
-      tokens: limits.maxCompressedTokens,
-      hasPrompt: prompt !== undefined,
-    },
-    promptTokens: summarize === undefined ? undefined : limits.summarizeTokens,
-    answerTokens: MAX_TOKENS,
-  });
+  const keep = {
+    messages: limits.maxCompressedMessages,
+    tokens: limits.maxCompressedTokens,
+    hasPrompt: prompt !== undefined,
+  };
+  const promptTokens = summarize && limits.summarizeTokens;
+  const plan = await askAbout("planCompression", rows, keep, promptTokens, MAX_TOKENS);
   const middle = plan.letGo.map((index) => rows[index]);
   if (middle.length === 0) return undefined;
   const messages = middle.map(({ message }) => message);
   const request = { timeoutMs: limits.summarizeTimeoutMs, signal };
   const { text, failure } = await callSummarizer(summarize, messages, plan.prompt, request);
-  const made = await askAbout("summariseSession", middle, {
-    digest,
-    answer: text,
-    language: limits.language,
-  });
+  const made = await askAbout("summariseSession", middle, digest, text, limits.language);
   if (signal.aborted) return undefined;
   const letGo = messages.map(({ id }) => id);
   const summary = frozen({
@@ -63,8 +57,8 @@ async function compressionOf(session, summarize, limits, signal) {
   };
 }
 
-/** Asks the core about rows of a session, on a worker. */
-async function askAbout(name, rows, request) {
+/** Asks the core about rows of a session and what belongs to the question, on a worker. */
+async function askAbout(name, rows, ...more) {
   const parts = [];
   let units = 0;
   for (const row of rows) {
@@ -76,8 +70,8 @@ async function askAbout(name, rows, request) {
       await new Promise(setImmediate);
     }
   }
-  const rest = JSON.stringify(request).slice(1);
-  return JSON.parse(await withCode(native()[name](`{"rows":[${parts.join(",")}],${rest}`)));
+  const rest = JSON.stringify(more).slice(1);
+  return JSON.parse(await withCode(native()[name](`[[${parts.join(",")}],${rest}`)));
 }
 
 /** A message as the core reads it (src/sessions/message.rs). */

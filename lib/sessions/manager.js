@@ -203,7 +203,7 @@ class ContextManager {
     const wanted = new Set(ids);
     const rows = session.rows.slice();
     const indices = rows.flatMap(({ message }, index) => (wanted.has(message.id) ? [index] : []));
-    for (const index of await askAbout("groupsOf", rows, { indices })) {
+    for (const index of await askAbout("groupsOf", rows, indices)) {
       wanted.add(rows[index].message.id);
     }
     const all = [...wanted];

@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use crate::sessions::cut::{Keep, let_go, with_groups};
-use crate::sessions::language::Language;
+use crate::sessions::cut::{let_go, with_groups};
 use crate::sessions::message::{self, Said};
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
@@ -166,62 +165,40 @@ fn refused(error: &serde_json::Error) -> Failure {
     Failure::invalid(format!("not understood at column {}", error.column()))
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PlanRequest {
-    rows: Vec<Said>,
-    keep: Keep,
-    /// Tokens of the summariser's prompt; none is made without.
-    prompt_tokens: Option<usize>,
-    answer_tokens: usize,
-}
-
-/// The messages that a session may let go, `{ letGo, prompt }`: indices into the rows, and the prompt for the host's summariser.
+/// The messages that a session may let go, of `[messages, keep, promptTokens, answerTokens]`: `{ letGo, prompt }`, their
+/// indices and, where its tokens are given, the prompt for the host's summariser.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn plan_compression(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
-            let PlanRequest { rows, keep, prompt_tokens, answer_tokens } = parsed(&request)?;
-            let indices = let_go(&rows, &keep);
-            let gone: Vec<_> = indices.iter().filter_map(|&index| rows.get(index).cloned()).collect();
+            let (messages, keep, prompt_tokens, answer_tokens): (Vec<Said>, _, Option<_>, _) =
+                parsed(&request)?;
+            let indices = let_go(&messages, &keep);
+            let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
             let prompt = prompt_tokens.map(|tokens| summary_prompt(&gone, tokens, answer_tokens));
             json(&serde_json::json!({ "letGo": indices, "prompt": prompt }))
         }))
     })
 }
 
-#[derive(Deserialize)]
-struct SummaryRequest {
-    digest: String,
-    answer: Option<String>,
-    rows: Vec<Said>,
-    language: Language,
-}
-
-/// The summary of rows that are let go, by the host's answer or by rules.
+/// The summary of messages that are let go, by the host's answer or by rules: of `[messages, digest, answer, language]`.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn summarise_session(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
-            let SummaryRequest { digest, answer, rows, language } = parsed(&request)?;
-            json(&summarise(&digest, answer.as_deref(), &rows, language))
+            let (messages, digest, answer, language): (Vec<_>, String, Option<String>, _) = parsed(&request)?;
+            json(&summarise(&digest, answer.as_deref(), &messages, language))
         }))
     })
 }
 
-#[derive(Deserialize)]
-struct GroupsRequest {
-    rows: Vec<Said>,
-    indices: Vec<usize>,
-}
-
-/// Indices of the rows that go with those at `indices`: calls and their results together.
+/// Indices of the messages that go with those at `indices`, calls and their results together: of `[messages, indices]`.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn groups_of(request: String) -> Result<Promise<String>> {
     guarded(|| {
         Ok(task(move || {
-            let GroupsRequest { rows, indices } = parsed(&request)?;
-            json(&with_groups(&rows, &indices))
+            let (messages, indices): (Vec<_>, Vec<_>) = parsed(&request)?;
+            json(&with_groups(&messages, &indices))
         }))
     })
 }

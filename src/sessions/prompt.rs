@@ -54,23 +54,14 @@ fn fitting(
     max_tokens: usize,
     render: impl Fn(usize, usize) -> String,
 ) -> String {
-    let mut chars = longest.clamp(1, MAX_TEXT_CHARS).next_power_of_two().max(MIN_TEXT_CHARS);
-    while chars >= MIN_TEXT_CHARS {
-        let prompt = render(0, chars);
-        if fits(&prompt, max_tokens) {
-            return prompt;
-        }
-        chars /= 2;
-    }
-    let mut shown = count / 2;
-    while shown > 0 {
-        let prompt = render(count - shown, MIN_TEXT_CHARS);
-        if fits(&prompt, max_tokens) {
-            return prompt;
-        }
-        shown /= 2;
-    }
-    render(count, 0)
+    let halves = |of: usize, least: usize| {
+        std::iter::successors(Some(of), |half| Some(half / 2)).take_while(move |&half| half >= least)
+    };
+    let widest = longest.clamp(1, MAX_TEXT_CHARS).next_power_of_two().max(MIN_TEXT_CHARS);
+    let clipped = halves(widest, MIN_TEXT_CHARS).map(|chars| (0, chars));
+    let newest = halves(count / 2, 1).map(|shown| (count - shown, MIN_TEXT_CHARS));
+    let mut prompts = clipped.chain(newest).map(|(from, chars)| render(from, chars));
+    prompts.find(|prompt| fits(prompt, max_tokens)).unwrap_or_else(|| render(count, 0))
 }
 
 /// No text has more tokens than bytes of UTF-8: one with no more bytes than that fits uncounted.

@@ -19,8 +19,7 @@ class SqlStore {
   }
 
   async read(namespace, key, page) {
-    const messages = await this.ask({ read: [namespace, key, page] });
-    return page.newest ? messages.reverse() : messages;
+    return this.ask({ read: [namespace, key, page] });
   }
 
   async list(query) {

@@ -60,13 +60,8 @@ export interface Store {
 
   /**
    * Messages of a session, those let go too, in the order they were appended (`seq`): the first `limit` after `after`.
-   * With `newest`, the last `limit` of all, still in that order.
    */
-  read(
-    namespace: string,
-    key: string,
-    page: { after?: number; limit: number; newest?: boolean },
-  ): Promise<StoredMessage[]>;
+  read(namespace: string, key: string, page: { after?: number; limit: number }): Promise<StoredMessage[]>;
 
   /**
    * Sessions of a namespace, one page. Each session that exists all the while is on exactly one page of order
@@ -100,8 +95,8 @@ export interface Store {
 /**
  * One change to one session. "append", "fields" and "import" make the session if there is none.
  *
- * - "append": messages at the end, in this order. An `id` that the session has already is not stored again: the outcome
- *   names the row that is there (so a repeated append is harmless).
+ * - "append": messages at the end, in this order. An `id` that the session has already is not stored again (so a
+ *   repeated append is harmless).
  * - "fields": each field by itself: a string sets it, null removes it, what is not named stays as it is. With
  *   `prompt`, the system prompt: set if it is a string; `promptIfAbsent` sets it only where there is none, in the same
  *   statement that looks, so that two processes never both set one.
@@ -148,8 +143,6 @@ export interface StoreOutcome {
   applied: boolean;
   /** The session after this operation. Absent, not undefined or null, where there is none: so after every "clear". */
   stamp?: Stamp;
-  /** Of "append": the place in the session of each message, ascending. */
-  seqs?: number[];
   /** Of "fields" with `promptIfAbsent`: the prompt that is there now. */
   prompt?: string;
 }

@@ -23,7 +23,6 @@ pub use self::rows::{
 pub use self::script::{Step, asked, outcomes, script, words_of};
 use crate::fault;
 use crate::sessions::sqlite::rusqlite::functions::FunctionFlags;
-use crate::sessions::sqlite::rusqlite::types::ValueRef;
 use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior};
 use crate::sessions::sqlite::{
     self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, query,
@@ -180,11 +179,8 @@ impl Store {
 /// The rows of a statement; none of one that gives none.
 fn answers(connection: &Connection, Step(sql, values): &Step) -> Result<Vec<AnswerRow>, Error> {
     query(connection, sql, values, |row| {
-        let json = match row.get_ref(0)? {
-            ValueRef::Integer(number) => number.to_string(),
-            // A damaged row may hold anything.
-            value => value.as_str().map_err(|_| Kind::Corrupt)?.to_owned(),
-        };
+        // A damaged row may hold anything.
+        let json = row.get_ref(0)?.as_str().map_err(|_| Kind::Corrupt)?.to_owned();
         Ok(AnswerRow(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?))
     })
 }

@@ -131,9 +131,6 @@ pub struct Outcome {
     /// The session afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<Stamp>,
-    /// The places of appended messages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seqs: Option<Vec<i64>>,
     /// The prompt that is there now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -192,9 +189,6 @@ pub struct Page {
     pub after: Option<i64>,
     /// Their number.
     pub limit: i64,
-    /// The last ones, the newest first, instead of the first.
-    #[serde(default)]
-    pub newest: bool,
 }
 
 /// Order of a list.

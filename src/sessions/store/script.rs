@@ -80,7 +80,7 @@ impl<'a> Sessions<'a> {
 
 fn append(dialect: Dialect, group: &[Operation]) -> Vec<Step> {
     let sessions = Sessions::of(group);
-    let (mut said, mut ids) = (Vec::new(), Vec::new());
+    let mut said = Vec::new();
     for (namespace, key, change) in group {
         let Change::Append { messages } = change else { continue };
         let number = sessions.numbers.get(&(namespace.as_str(), key.as_str()));
@@ -88,17 +88,14 @@ fn append(dialect: Dialect, group: &[Operation]) -> Vec<Step> {
             crate::fault::step();
             let words = (dialect == Dialect::Postgres).then(|| words_of(body));
             said.push(json!({ "i": number, "id": id, "body": body, "words": words }));
-            ids.push(json!({ "i": number, "id": id }));
         }
     }
-    let [said, ids] = [said, ids].map(|list| Value::from(list).to_string());
     let sessions = sessions.json();
     let step = |name, values| Step(dialect.statement(name).into(), values);
     vec![
         step("append_sessions", values![sessions.as_str()]),
-        step("append_messages", values![sessions.as_str(), said]),
-        step("append_numbers", values![sessions.as_str()]),
-        step("append_places", values![sessions, ids]),
+        step("append_messages", values![sessions.as_str(), Value::from(said).to_string()]),
+        step("append_numbers", values![sessions]),
     ]
 }
 
@@ -179,31 +176,24 @@ pub fn outcomes(operations: &[Operation], rows: &[Vec<Vec<AnswerRow>>]) -> Resul
                 let Stamped { applied, stamp, prompt } = first.unwrap_or_default();
                 let is_asked = matches!(change, Change::Fields { prompt_if_absent: true, .. });
                 let prompt = prompt.filter(|_| is_asked);
-                outcomes.push(Outcome { applied: applied.is_some(), stamp, seqs: None, prompt });
+                outcomes.push(Outcome { applied: applied.is_some(), stamp, prompt });
             }
             appends => {
-                let [.., stamps, seqs] = answers.as_slice() else { return Err(Kind::Other.into()) };
-                appended(appends, stamps, seqs, &mut outcomes)?;
+                let stamps = answers.last().ok_or(Kind::Other)?;
+                appended(appends, stamps, &mut outcomes)?;
             }
         }
     }
     if outcomes.len() == operations.len() { Ok(outcomes) } else { Err(Kind::Other.into()) }
 }
 
-fn appended(
-    group: &[Operation],
-    stamps: &[AnswerRow],
-    seqs: &[AnswerRow],
-    outcomes: &mut Vec<Outcome>,
-) -> Result<(), Error> {
+fn appended(group: &[Operation], stamps: &[AnswerRow], outcomes: &mut Vec<Outcome>) -> Result<(), Error> {
     let named =
         |row: &AnswerRow| row.read().map(|NamedStamp { namespace, key, stamp }| ((namespace, key), stamp));
     let stamps = stamps.iter().map(named).collect::<Result<HashMap<_, _>, _>>()?;
-    let mut seqs = seqs.iter();
     // The stamps are those after the last operation on each session.
     let Sessions { numbers, named: mut later } = Sessions::of(group);
-    for (namespace, key, change) in group {
-        let Change::Append { messages } = change else { continue };
+    for (namespace, key, _) in group {
         let number = numbers.get(&(namespace.as_str(), key.as_str())).copied().unwrap_or_default();
         let left = later.get_mut(number).map_or(0, |(_, _, count)| {
             *count -= 1;
@@ -211,9 +201,7 @@ fn appended(
         });
         let stamp = stamps.get(&(namespace.clone(), key.clone())).ok_or(Kind::Other)?;
         let stamp = Stamp { version: stamp.version - i64::try_from(left).unwrap_or(0), ..*stamp };
-        let places = seqs.by_ref().take(messages.len()).map(AnswerRow::read);
-        let places = places.collect::<Result<Vec<_>, _>>()?;
-        outcomes.push(Outcome { applied: true, stamp: Some(stamp), seqs: Some(places), prompt: None });
+        outcomes.push(Outcome { applied: true, stamp: Some(stamp), prompt: None });
     }
     Ok(())
 }
@@ -228,8 +216,8 @@ pub fn asked(dialect: Dialect, question: &Question) -> Result<Option<Step>, Erro
         Question::Load(namespace, key) => of("load", values![namespace.as_str(), key.as_str()]),
         Question::Stamp(namespace, key) => of("stamp_of", values![namespace.as_str(), key.as_str()]),
         Question::Read(namespace, key, page) => {
-            let (name, after) = if page.newest { ("read_newest", None) } else { ("read_oldest", page.after) };
-            of(name, values![namespace.as_str(), key.as_str(), after.unwrap_or(-MAX_NUMBER), page.limit])
+            let after = page.after.unwrap_or(-MAX_NUMBER);
+            of("read", values![namespace.as_str(), key.as_str(), after, page.limit])
         }
         Question::List(query) => {
             let (name, first) = match query.order {

@@ -13,10 +13,6 @@ json_build_object
 json
 -- @json postgres
 
--- @number sqlite
--- @number postgres
-to_json
-
 -- @greatest sqlite
 max
 -- @greatest postgres
@@ -104,9 +100,6 @@ given AS MATERIALIZED (SELECT CAST(value ->> 'i' AS bigint) AS i, value ->> 'nam
 -- @said
 said AS MATERIALIZED (SELECT ord, CAST(value ->> 'i' AS bigint) AS i, value ->> 'id' AS id,
   value ->> 'body' AS body[words value ->> 'words' AS words] FROM [each ?2] e)
--- The same without what is said: long texts are parsed once.
--- @ids
-said AS MATERIALIZED (SELECT ord, CAST(value ->> 'i' AS bigint) AS i, value ->> 'id' AS id FROM [each ?2] e)
 -- @same
 s.namespace = g.namespace AND [has_key s, g.key]
 
@@ -137,11 +130,6 @@ UPDATE strata_session AS s
 SET last_seq = [greatest](s.last_seq, coalesce((SELECT max(m.seq) FROM strata_message m WHERE [of]), 0))
 WHERE (s.namespace, s.number) IN (SELECT s.namespace, s.number FROM given g JOIN strata_session s ON [same])
 RETURNING [object]('namespace', namespace, 'key', key, 'stamp', [stamp]) AS answer
--- @append_places
-WITH [given], [ids]
-SELECT [number](m.seq) AS answer
-FROM said x CROSS JOIN given g CROSS JOIN strata_session s CROSS JOIN strata_message m
-WHERE g.i = x.i AND [same] AND [of] AND m.id = x.id ORDER BY x.ord
 
 -- @fields
 INSERT INTO strata_session AS s (namespace, [key_columns], version, prompt, fields, created_at, updated_at)
@@ -222,11 +210,7 @@ SELECT answer[back] AS answer FROM (
 
 -- @read
 SELECT [message] AS answer FROM strata_message m JOIN strata_session s ON [of]
-WHERE [named] AND m.seq > ?3 ORDER BY m.seq @1 LIMIT ?4
--- @read_oldest
-[read ASC]
--- @read_newest
-[read DESC]
+WHERE [named] AND m.seq > ?3 ORDER BY m.seq LIMIT ?4
 
 -- @listed
 SELECT [object]('key', s.key, 'createdAt', s.created_at, 'updatedAt', s.updated_at, 'messages',

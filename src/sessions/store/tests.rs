@@ -164,8 +164,7 @@ fn what_was_let_go_is_found_but_not_loaded() {
         assert!(!late.applied, "a second process comes too late");
         assert_eq!(ids(store, "a"), ["sum", "three", "four"]);
         let page = |page| texts(&ask(store, &Question::Read(String::new(), "a".to_owned(), page)), "id");
-        assert_eq!(page(Page { after: Some(1), limit: 2, newest: false }), ["two", "three"]);
-        assert_eq!(page(Page { after: None, limit: 2, newest: true }), ["four", "sum"]);
+        assert_eq!(page(Page { after: Some(1), limit: 2 }), ["two", "three"]);
         one(store, clear("a"));
         assert!(found(store, "two", None).is_empty() && keys(store, Order::Created).is_empty());
         one(store, append("a", &["new"]));
@@ -178,9 +177,8 @@ fn what_was_let_go_is_found_but_not_loaded() {
 #[test]
 fn a_message_of_the_same_id_is_stored_once() {
     both(|store| {
-        let first = one(store, append("a", &["x", "y"])).seqs;
-        let again = one(store, append("a", &["y", "z"])).seqs;
-        assert_eq!((first, again), (Some(vec![1, 2]), Some(vec![2, 3])));
+        one(store, append("a", &["x", "y"]));
+        one(store, append("a", &["y", "z"]));
         assert_eq!(ids(store, "a"), ["x", "y", "z"]);
     });
 }
