@@ -4,7 +4,7 @@
 
 const { withCode } = require("../native/database-error.js");
 const { native } = require("../native/native.js");
-const { frozen, newId, readCall, written } = require("./conversation.js");
+const { newId, readCall, written } = require("./conversation.js");
 const { MAX_TOKENS, callSummarizer } = require("./summarizer.js");
 const { callsIn } = require("./text.js");
 
@@ -12,8 +12,8 @@ const { callsIn } = require("./text.js");
 const TURN_UNITS = 128 * 1024;
 
 /**
- * `{ change, effect, by, tokensSaved, failure }` of a compression that is worked out; undefined where there is nothing to
- * let go, or it was aborted. `failure` says why the summariser's words were not taken.
+ * `{ change, by, failure }` of a compression that is worked out; undefined where there is nothing to let go, or it was
+ * aborted. `failure` says why the summariser's words were not taken.
  */
 async function compressionOf(session, summarize, limits, signal) {
   const rows = session.rows.slice();
@@ -32,29 +32,17 @@ async function compressionOf(session, summarize, limits, signal) {
   const { text, failure } = await callSummarizer(summarize, messages, plan.prompt, request);
   const made = await askAbout("summariseSession", middle, digest, text, limits.language);
   if (signal.aborted) return undefined;
-  const letGo = messages.map(({ id }) => id);
-  const summary = frozen({
-    id: newId(),
-    role: "assistant",
-    content: made.text,
-    timestamp: new Date().toISOString(),
-  });
-  const { digest: next, tokensSaved } = made;
-  return {
-    effect: (known) => known.compress(letGo, summary, { digest: next, tokensSaved }),
-    change: {
-      kind: "compress",
-      session: stamp.session,
-      revision: stamp.revision,
-      letGo,
-      summary: { id: summary.id, body: written(summary) },
-      digest: next,
-      tokensSaved,
-    },
-    by: made.isFromHost ? "ai" : "rules",
-    tokensSaved,
-    failure,
+  const summary = { id: newId(), role: "assistant", content: made.text, timestamp: new Date().toISOString() };
+  const change = {
+    kind: "compress",
+    session: stamp.session,
+    revision: stamp.revision,
+    letGo: messages.map(({ id }) => id),
+    summary: { id: summary.id, body: written(summary) },
+    digest: made.digest,
+    tokensSaved: made.tokensSaved,
   };
+  return { change, by: made.isFromHost ? "ai" : "rules", failure };
 }
 
 /** Asks the core about rows of a session and what belongs to the question, on a worker. */

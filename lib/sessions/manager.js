@@ -100,9 +100,7 @@ class ContextManager {
     const isPrompt = checked.role === "system" && session.count === 0 && session.underWay === 0;
     const isNew = message.id === undefined;
     if (!isPrompt || !(await this.#addPrompt(session, checked))) await this.#append(session, checked, isNew);
-    if (this.#closing.signal.aborted) return;
-    if (!session.isCurrent) await this.#sessions.refresh(session);
-    while (await this.#isOver(session)) {
+    while (!this.#closing.signal.aborted && (await this.#isOver(session))) {
       const { by } = await this.#compressOnce(session, this.#options.summarize);
       if (by === "none") return;
     }
@@ -117,7 +115,7 @@ class ContextManager {
   #append(session, message, isNew) {
     const entry = { id: message.id, body: written(message), text: storable(message.content) };
     const change = { kind: "append", messages: [entry] };
-    return this.#write(session, change, (known) => known.add(message, isNew));
+    return this.#write(session, change, { message, isNew });
   }
 
   async getMessages(sessionId, includeSystem = true) {
@@ -207,7 +205,7 @@ class ContextManager {
       wanted.add(rows[index].message.id);
     }
     const all = [...wanted];
-    await this.#write(session, { kind: "delete", ids: all }, (known) => known.remove(all));
+    await this.#write(session, { kind: "delete", ids: all });
     return all;
   }
 
@@ -301,17 +299,16 @@ class ContextManager {
 
   #setFields(session, fields, prompt, ifAbsent) {
     const body = prompt && { prompt: written(prompt), promptIfAbsent: ifAbsent };
-    const effect = (known) => known.set(fields, ifAbsent ? (known.prompt ?? prompt) : prompt);
-    return this.#write(session, { kind: "fields", fields, ...body }, effect);
+    return this.#write(session, { kind: "fields", fields, ...body });
   }
 
   #operation(session, change) {
     return { namespace: this.#options.namespace, key: session.key, ...change };
   }
 
-  /** Resolves with the outcome when the change is stored, and known to the session. */
-  #write(session, change, effect) {
-    return session.change(this.#queue.write(this.#operation(session, change)), effect);
+  /** Resolves with the outcome when the change is stored. */
+  #write(session, change, appended) {
+    return session.change(this.#queue.write(this.#operation(session, change)), appended);
   }
 
   /** Resolves when the store is open, and has answered to all changes asked for before. */
@@ -322,6 +319,7 @@ class ContextManager {
   }
 
   async #isOver(session) {
+    if (!session.isCurrent) await this.#sessions.refresh(session);
     const { maxMessages, maxTokens } = this.#options;
     return session.count > maxMessages || (maxTokens !== undefined && (await session.tokens()) > maxTokens);
   }
@@ -339,16 +337,17 @@ class ContextManager {
     try {
       const made = await compressionOf(session, summarize, this.#options, this.#closing.signal);
       if (made === undefined) return none();
-      const { by, change, effect, tokensSaved, failure } = made;
+      const { by, change, failure } = made;
       if (failure !== undefined)
         this.#notices.failed("summarizeFailed", failure, { sessionId: session.id, by: "rules" });
       const forget = this.#store.forgets === true;
-      const { applied } = await this.#write(session, { ...change, forget }, effect);
+      const { applied } = await this.#write(session, { ...change, forget });
       if (!applied) {
         if (!this.#closing.signal.aborted) await this.#sessions.refresh(session);
         return none();
       }
-      const result = { before, after: session.count, by };
+      const result = { before, after: before - change.letGo.length + 1, by };
+      const { tokensSaved } = change;
       this.#notices.emit({ type: "compressed", sessionId: session.id, ...result, tokensSaved });
       return result;
     } catch (error) {

@@ -61,10 +61,10 @@ class Session {
     return { sessionId: this.id, messages: this.messages, metadata };
   }
 
-  /** Waits for a change that the store was asked for, and does `effect` here once it has done it. */
-  async change(asked, effect) {
+  /** Waits for a change that the store was asked for. A message that it `appended` is known here then; all else is loaded. */
+  async change(asked, appended) {
     this.underWay += 1;
-    const acknowledged = this.#acknowledge(asked, effect);
+    const acknowledged = this.#acknowledge(asked, appended);
     const done = () => {
       this.underWay -= 1;
     };
@@ -72,10 +72,10 @@ class Session {
     return acknowledged;
   }
 
-  async #acknowledge(asked, effect) {
+  async #acknowledge(asked, appended) {
     try {
       const outcome = await asked;
-      this.#take(outcome, effect);
+      this.#take(outcome.stamp, appended);
       return outcome;
     } catch (error) {
       // Some stores cannot say whether a change was made that failed.
@@ -84,19 +84,24 @@ class Session {
     }
   }
 
-  #take({ applied, stamp }, effect) {
+  #take(stamp, appended) {
     this.answers += 1;
     const { session, version } = this.stamp ?? { session: stamp?.session, version: 0 };
     if (stamp === undefined) {
       this.reset();
-    } else if (stamp.session === session && stamp.version === version + 1 && applied) {
-      // The change that made a session is all there is to know of it.
+    } else if (appended !== undefined && stamp.session === session && stamp.version === version + 1) {
+      // The message that made a session is all there is to know of it.
       this.isCurrent ||= version === 0;
       this.stamp = stamp;
-      effect(this);
+      this.#add(appended);
     } else if (stamp.session !== session || stamp.version > version) {
       this.isCurrent = false;
     }
+  }
+
+  #add({ message, isNew }) {
+    const isKnown = !isNew && this.rows.some((row) => row.message.id === message.id);
+    if (!isKnown) this.rows.push({ message, isSummary: false });
   }
 
   /** Takes what the store has. */
@@ -113,38 +118,6 @@ class Session {
   reset() {
     const nothing = { prompt: undefined, rows: [], fields: {}, digest: "", compressions: 0, tokensSaved: 0 };
     Object.assign(this, { stamp: undefined, isCurrent: true, ...nothing });
-  }
-
-  /** `isNew`: no other message has its id. */
-  add(message, isNew) {
-    const isKnown = !isNew && this.rows.some((row) => row.message.id === message.id);
-    if (!isKnown) this.rows.push({ message, isSummary: false });
-  }
-
-  remove(ids) {
-    const gone = new Set(ids);
-    this.rows = this.rows.filter(({ message }) => !gone.has(message.id));
-  }
-
-  set(fields, prompt) {
-    if (prompt !== undefined) this.prompt = prompt;
-    for (const [name, value] of Object.entries(fields)) {
-      if (value === null) delete this.fields[name];
-      else this.fields[name] = value;
-    }
-  }
-
-  /** The summary where the last of the messages it replaces was. */
-  compress(ids, summary, { digest, tokensSaved }) {
-    const gone = new Set(ids);
-    const last = this.rows.findLastIndex(({ message }) => gone.has(message.id));
-    this.rows = this.rows.flatMap((row, index) => {
-      if (index === last) return [{ message: summary, isSummary: true }];
-      return gone.has(row.message.id) ? [] : [row];
-    });
-    this.digest = digest;
-    this.compressions += 1;
-    this.tokensSaved += tokensSaved;
   }
 }
 
