@@ -7,26 +7,23 @@ const { withContent } = require("../hook/plan.js");
 const { Batch } = require("../hook/snapshot.js");
 
 function validate(messages, api) {
-  const { numbers, strings } = describe("validate", messages, api);
-  return native().problems(numbers, strings, api);
+  return ask("validate", messages, api, "problems");
 }
 
 /** `validate` with the judging off the main thread: what is left on it is the copying of the texts. */
 async function validateAsync(messages, api) {
-  const { numbers, strings } = describe("validateAsync", messages, api);
-  return native().problemsAsync(numbers, strings, api);
+  return ask("validateAsync", messages, api, "problemsAsync");
 }
 
 function repair(messages, api) {
-  const { numbers, strings } = describe("repair", messages, api);
-  return apply(messages, native().mends(numbers, strings, api));
+  return apply(messages, ask("repair", messages, api, "mends"));
 }
 
 /** `repair`, likewise. The array is that of the moment of the call, whatever the host does to it meanwhile. */
 async function repairAsync(messages, api) {
-  const { numbers, strings } = describe("repairAsync", messages, api);
+  const mending = ask("repairAsync", messages, api, "mendsAsync");
   const list = messages.slice();
-  const mends = await native().mendsAsync(numbers, strings, api);
+  const mends = await mending;
   return mends.length === 0 ? messages : apply(list, mends);
 }
 
@@ -40,12 +37,12 @@ function apply(messages, mends) {
   });
 }
 
-function describe(name, messages, api) {
+function ask(name, messages, api, question) {
   if (!Array.isArray(messages)) throw new TypeError(`${name}: messages must be an array`);
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
   const batch = new Batch();
   for (let index = 0; index < messages.length; index += 1) batch.addReadable(messages[index]);
-  return batch;
+  return native()[question](batch.numbers, batch.strings, api);
 }
 
 function mended(message, { blocks, isRewritten }) {

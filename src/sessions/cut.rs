@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::message::{Said, Texts};
+use super::message::{Said, tokens, transcript};
 use crate::context::transcript::{Link, Transcript};
 
 /// Fewer messages are not worth a summary: one alone, or the summary of the last time.
@@ -26,11 +26,10 @@ pub struct Keep {
 /// A call that waits for its results stays, as long as nobody has spoken since: the core's linking says who does.
 #[must_use]
 pub fn let_go(messages: &[Said], keep: &Keep) -> Vec<usize> {
-    let texts = Texts::of(messages);
-    let transcript = texts.transcript();
+    let transcript = transcript(messages);
     let mut start = messages.len().saturating_sub(keep.messages);
     if let Some(limit) = keep.tokens {
-        start = start.max(newest_within(&texts.tokens(), limit));
+        start = start.max(newest_within(&tokens(messages), limit));
         start = start.min(messages.len().saturating_sub(1));
     }
     start = with_calls(&transcript, start);
@@ -45,7 +44,7 @@ pub fn let_go(messages: &[Said], keep: &Keep) -> Vec<usize> {
 /// Indices of the messages that go when those at `indices` are deleted: each with its whole group.
 #[must_use]
 pub fn with_groups(messages: &[Said], indices: &[usize]) -> Vec<usize> {
-    let transcript = Texts::of(messages).transcript();
+    let transcript = transcript(messages);
     let mut all: Vec<_> = indices
         .iter()
         .filter(|&&index| index < messages.len())
@@ -159,7 +158,7 @@ mod tests {
         #[test]
         fn what_is_linked_goes_together(messages in prop::collection::vec(any_message(), 0..40), kept in 0usize..12) {
             let gone = let_go(&messages, &keep(kept));
-            let transcript = Texts::of(&messages).transcript();
+            let transcript = transcript(&messages);
             for index in 0..messages.len() {
                 let call = transcript.group_start(index);
                 prop_assert_eq!(gone.contains(&index), gone.contains(&call));

@@ -124,13 +124,11 @@ impl Digest {
     fn note_result(&mut self, tool: &str, target: &str, result: &Said) {
         let (tool, target) = (quote(tool), quote(target));
         self.errors.retain(|error| error.tool != tool || error.target != target);
-        let reported = result.content.lines().find(|line| reports_error(line));
-        let has_failed = result.is_error.unwrap_or_else(|| {
-            result.content.lines().find(|line| !line.trim().is_empty()).is_some_and(reports_error)
-        });
-        if has_failed {
-            let line = reported.or_else(|| result.content.lines().find(|line| !line.trim().is_empty()));
-            self.errors.push(OpenError { tool, target, line: quote(line.unwrap_or_default()) });
+        let first = result.content.lines().find(|line| !line.trim().is_empty());
+        if result.is_error.unwrap_or_else(|| first.is_some_and(reports_error)) {
+            let reported = result.content.lines().find(|line| reports_error(line));
+            let line = quote(reported.or(first).unwrap_or_default());
+            self.errors.push(OpenError { tool, target, line });
             keep_newest(&mut self.errors, ERRORS);
         }
     }

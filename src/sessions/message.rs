@@ -50,49 +50,39 @@ pub fn read<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
         .or_else(|_| serde_json::from_str(&mend_json(json.as_bytes()).unwrap_or_default()))
 }
 
-/// Messages with their texts as the core reads them.
-pub(super) struct Texts(Vec<Units>);
+/// The conversation with each result linked to its call by the core's own rule.
+pub(super) fn transcript(messages: &[Said]) -> Transcript {
+    Transcript::new(messages.iter().map(|said| Arc::new(outline(&Units::of(said).raw()))).collect())
+}
 
-struct Units {
-    role: String,
+/// Tokens of each message.
+pub(super) fn tokens(messages: &[Said]) -> Vec<usize> {
+    let rules = Rules::default();
+    messages.iter().map(|said| count(&Units::of(said).raw(), &rules)).collect()
+}
+
+/// A message with its texts as the core reads them.
+struct Units<'a> {
+    said: &'a Said,
     text: Vec<u16>,
     call_id: Vec<u16>,
     calls: Vec<[Vec<u16>; 3]>,
-    images: usize,
 }
 
-impl Texts {
-    pub(super) fn of(messages: &[Said]) -> Self {
+impl<'a> Units<'a> {
+    fn of(said: &'a Said) -> Self {
         let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
-        let read = |message: &Said| Units {
-            role: message.role.clone(),
-            text: units(&message.content),
-            call_id: units(message.tool_call_id.as_deref().unwrap_or_default()),
-            calls: message
-                .tool_calls
-                .iter()
-                .map(|call| [units(&call.id), units(&call.name), units(&call.arguments)])
-                .collect(),
-            images: message.images,
-        };
-        Self(messages.iter().map(read).collect())
+        let calls = said.tool_calls.iter();
+        Self {
+            said,
+            text: units(&said.content),
+            call_id: units(said.tool_call_id.as_deref().unwrap_or_default()),
+            calls: calls.map(|call| [units(&call.id), units(&call.name), units(&call.arguments)]).collect(),
+        }
     }
 
-    /// The conversation with each result linked to its call by the core's own rule.
-    pub(super) fn transcript(&self) -> Transcript {
-        Transcript::new(self.0.iter().map(|units| Arc::new(outline(&units.raw()))).collect())
-    }
-
-    /// Tokens of each message.
-    pub(super) fn tokens(&self) -> Vec<usize> {
-        let rules = Rules::default();
-        self.0.iter().map(|units| count(&units.raw(), &rules)).collect()
-    }
-}
-
-impl Units {
     fn raw(&self) -> Raw<'_> {
-        let role = match self.role.as_str() {
+        let role = match self.said.role.as_str() {
             "system" => RawRole::System,
             "user" | "summary" => RawRole::User,
             "assistant" => RawRole::Assistant {
@@ -111,7 +101,7 @@ impl Units {
             arguments,
             is_signed: false,
         });
-        let images = std::iter::repeat_n(Part::Image { len: 0 }, self.images);
+        let images = std::iter::repeat_n(Part::Image { len: 0 }, self.said.images);
         let parts = std::iter::once(Part::Text(&self.text)).chain(calls).chain(images).collect();
         Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
     }
@@ -138,6 +128,6 @@ mod tests {
                 ..Said::default()
             },
         ];
-        assert_eq!(Texts::of(&messages).tokens(), [2 + 1200, 2]);
+        assert_eq!(tokens(&messages), [2 + 1200, 2]);
     }
 }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::cut::with_calls;
-use super::message::{Said, Texts};
+use super::message::{Said, transcript};
 use crate::context::transcript::Link;
 
 /// A question and its answer, by the places of their messages.
@@ -43,7 +43,7 @@ pub fn split(messages: &[Said], keep: usize) -> Split {
 }
 
 fn tail_start(messages: &[Said], keep: usize) -> usize {
-    let transcript = Texts::of(messages).transcript();
+    let transcript = transcript(messages);
     let start = with_calls(&transcript, messages.len().saturating_sub(keep));
     (start..messages.len()).find(|&index| transcript.link(index) != Link::Orphan).unwrap_or(messages.len())
 }
@@ -137,7 +137,7 @@ mod tests {
         #[test]
         fn no_result_is_parted_from_its_call(messages in prop::collection::vec(any_message(), 0..30), keep in 0usize..10) {
             let Split { start, rounds, .. } = split(&messages, keep);
-            let transcript = Texts::of(&messages).transcript();
+            let transcript = transcript(&messages);
             for index in start..messages.len() {
                 prop_assert!(transcript.group_start(index) >= start);
             }

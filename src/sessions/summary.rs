@@ -5,11 +5,12 @@ use serde::Serialize;
 
 use super::digest::Digest;
 use super::language::Language;
-use super::message::{Said, Texts};
+use super::message::{Said, tokens};
+use crate::text::clip_chars;
 
 /// The opening of a summary in a session.
 pub const SUMMARY_LABEL: &str = "[上下文总结]";
-/// Longest summary taken from a summariser, in characters; 500 tokens were asked for.
+/// Longest summary taken from a summariser, in characters before the ellipsis; 500 tokens were asked for.
 const SUMMARY_CHARS: usize = 8000;
 
 /// The outcome of a compression.
@@ -38,8 +39,8 @@ pub fn summarise(digest: &str, answer: Option<&str>, messages: &[Said], language
     let is_from_host = answer.is_some();
     let text = format!("{SUMMARY_LABEL} {}", answer.unwrap_or_else(|| digest.render(language)));
     let own = Said { role: "assistant".to_owned(), content: text.clone(), ..Said::default() };
-    let tokens = |messages: &[Said]| Texts::of(messages).tokens().iter().sum::<usize>();
-    let tokens_saved = tokens(messages).saturating_sub(tokens(&[own]));
+    let [before, after] = [messages, &[own]].map(|messages| tokens(messages).iter().sum::<usize>());
+    let tokens_saved = before.saturating_sub(after);
     Summary { text, is_from_host, digest: digest.to_json(), tokens_saved }
 }
 
@@ -48,10 +49,7 @@ fn without_label(answer: &str) -> String {
     while let Some(rest) = text.strip_prefix(SUMMARY_LABEL) {
         text = rest.trim_start();
     }
-    match text.char_indices().nth(SUMMARY_CHARS) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
+    clip_chars(text, SUMMARY_CHARS + 1)
 }
 
 #[cfg(test)]
