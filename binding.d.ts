@@ -34,13 +34,11 @@ export declare class DatabaseFile {
   constructor(path: string, tables: string)
   /**
    * Runs statements, the JSON of `[sql, values][]`, in one transaction that waits at most `busy_ms` for other
-   * processes; the JSON of the rows of each.
+   * processes. The JSON of `{ rows, setAside }`: the rows of each, and the new place of a damaged file, told once.
    */
   run(statements: string, writes: boolean, busyMs?: number | undefined | null): Promise<string>
   /** Closes the file; whatever is asked afterwards fails. */
   close(): Promise<void>
-  /** The new place of a damaged file, told once. */
-  takeSetAside(): string | null
 }
 
 /** The calls of one conversation. */
@@ -68,7 +66,7 @@ export declare class SessionStore {
   /** Commits operations, as JSON, on a worker thread. */
   apply(operations: string): Promise<string>
   /** Commits operations here, after all that is on its way, for a process that is about to end. Waits as long as it takes. */
-  applyLast(operations: string): string
+  applyLast(operations: string): void
 }
 
 /** The plan for a request, and its reasons. */

@@ -84,19 +84,14 @@ class SqliteDatabase {
   }
 
   async #run(statements, writes, busyMs) {
-    const file = this.#opened();
-    try {
-      return JSON.parse(await withCode(file.run(JSON.stringify(statements), writes, busyMs)));
-    } finally {
-      const setAside = file.takeSetAside();
-      if (setAside) this.#reportSetAside(setAside);
+    const done = await withCode(this.#opened().run(JSON.stringify(statements), writes, busyMs));
+    const { rows, setAside } = JSON.parse(done);
+    if (setAside !== null) {
+      const message = `The damaged database ${this.#path} was moved to ${setAside}; a new one is in its place.`;
+      const event = { type: "database_set_aside", message, path: this.#path, setAside };
+      this.#tell(event, "DATABASE_SET_ASIDE");
     }
-  }
-
-  #reportSetAside(setAside) {
-    const message = `The damaged database ${this.#path} was moved to ${setAside}; a new one is in its place.`;
-    const event = { type: "database_set_aside", message, path: this.#path, setAside };
-    this.#tell(event, "DATABASE_SET_ASIDE");
+    return rows;
   }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
-use super::sessions::{json, parsed};
+use super::sessions::{json, parsed, promised};
 use crate::sessions::sqlite::{self, BUSY_TIMEOUT, Connection, Schema, Statement};
 
 /// A database in a file or in memory.
@@ -45,19 +45,18 @@ impl DatabaseFile {
     }
 
     /// Runs statements, the JSON of `[sql, values][]`, in one transaction that waits at most `busy_ms` for other
-    /// processes; the JSON of the rows of each.
+    /// processes. The JSON of `{ rows, setAside }`: the rows of each, and the new place of a damaged file, told once.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn run(&self, statements: String, writes: bool, busy_ms: Option<u32>) -> Result<Promise<String>> {
-        guarded(|| {
-            let state = self.0.clone();
-            Ok(blocking(None, move |_| {
-                let statements: Vec<Statement> = parsed(&statements)?;
-                let mut state = state.lock();
-                let connection = state.opened()?;
-                let busy = busy_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
-                connection.busy_timeout(busy.unwrap_or(BUSY_TIMEOUT)).map_err(sqlite::Error::from)?;
-                json(&sqlite::run(connection, &statements, writes)?)
-            }))
+        let state = self.0.clone();
+        promised(move || {
+            let statements: Vec<Statement> = parsed(&statements)?;
+            let mut state = state.lock();
+            let connection = state.opened()?;
+            let busy = busy_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
+            connection.busy_timeout(busy.unwrap_or(BUSY_TIMEOUT)).map_err(sqlite::Error::from)?;
+            let rows = sqlite::run(connection, &statements, writes)?;
+            json(&serde_json::json!({ "rows": rows, "setAside": state.set_aside.take() }))
         })
     }
 
@@ -73,12 +72,6 @@ impl DatabaseFile {
                 Ok(())
             }))
         })
-    }
-
-    /// The new place of a damaged file, told once.
-    #[napi]
-    pub fn take_set_aside(&self) -> Result<Option<String>> {
-        guarded(|| Ok(self.0.lock().set_aside.take()))
     }
 }
 

@@ -3,10 +3,10 @@
 
 use napi_derive::napi;
 
-use super::blocking::{Promise, blocking};
+use super::blocking::Promise;
 use super::failure::Result;
 use super::guarded::guarded;
-use super::sessions::{json, parsed};
+use super::sessions::{json, parsed, promised};
 use crate::sessions::message::Said;
 use crate::sessions::prompt::{self, Pair};
 use crate::sessions::rounds;
@@ -23,10 +23,8 @@ pub fn split_rounds(request: String) -> Result<String> {
 /// The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn pairs_prompt(request: String) -> Result<Promise<String>> {
-    guarded(|| {
-        Ok(blocking(None, move |_| {
-            let (rounds, max_pairs, max_tokens, answer_tokens): (Vec<Pair>, _, _, _) = parsed(&request)?;
-            Ok(prompt::pairs_prompt(&rounds, max_pairs, max_tokens, answer_tokens))
-        }))
+    promised(move || {
+        let (rounds, max_pairs, max_tokens, answer_tokens): (Vec<Pair>, _, _, _) = parsed(&request)?;
+        Ok(prompt::pairs_prompt(&rounds, max_pairs, max_tokens, answer_tokens))
     })
 }

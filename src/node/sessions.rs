@@ -75,10 +75,8 @@ impl SessionStore {
     /// Answers a request, as JSON, on a worker thread.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn ask(&self, request: String) -> Result<Promise<String>> {
-        guarded(|| {
-            let store = self.store.clone();
-            Ok(task(move || answer(&store, parsed(&request)?)))
-        })
+        let store = self.store.clone();
+        promised(move || answer(&store, parsed(&request)?))
     }
 
     /// Commits operations, as JSON, on a worker thread.
@@ -88,17 +86,17 @@ impl SessionStore {
             let (store, batches) = (self.store.clone(), self.batches.clone());
             let batch = Arc::new(Batch { operations, outcome: OnceLock::new() });
             batches.lock().push_back(batch.clone());
-            Ok(task(move || {
+            promised(move || {
                 let outcome = batch.run(&store);
                 batches.lock().retain(|other| !Arc::ptr_eq(other, &batch));
                 outcome
-            }))
+            })
         })
     }
 
     /// Commits operations here, after all that is on its way, for a process that is about to end. Waits as long as it takes.
     #[napi]
-    pub fn apply_last(&self, operations: String) -> Result<String> {
+    pub fn apply_last(&self, operations: String) -> Result<()> {
         guarded(|| {
             self.store.open()?;
             let batches: Vec<_> = self.batches.lock().iter().cloned().collect();
@@ -106,9 +104,9 @@ impl SessionStore {
                 // Who asked for it is not told any more.
                 let _ = batch.run(&self.store);
             }
-            let outcomes = apply(&self.store, &operations)?;
+            apply(&self.store, &operations)?;
             self.store.erase()?;
-            Ok(outcomes)
+            Ok(())
         })
     }
 }
@@ -169,37 +167,30 @@ fn refused(error: &serde_json::Error) -> Failure {
 /// indices and, where its tokens are given, the prompt for the host's summariser.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn plan_compression(request: String) -> Result<Promise<String>> {
-    guarded(|| {
-        Ok(task(move || {
-            let (messages, keep, prompt_tokens, answer_tokens): (Vec<Said>, _, Option<_>, _) =
-                parsed(&request)?;
-            let indices = let_go(&messages, &keep);
-            let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
-            let prompt = prompt_tokens.map(|tokens| summary_prompt(&gone, tokens, answer_tokens));
-            json(&serde_json::json!({ "letGo": indices, "prompt": prompt }))
-        }))
+    promised(move || {
+        let (messages, keep, prompt_tokens, answer_tokens): (Vec<Said>, _, Option<_>, _) = parsed(&request)?;
+        let indices = let_go(&messages, &keep);
+        let gone: Vec<_> = indices.iter().filter_map(|&index| messages.get(index).cloned()).collect();
+        let prompt = prompt_tokens.map(|tokens| summary_prompt(&gone, tokens, answer_tokens));
+        json(&serde_json::json!({ "letGo": indices, "prompt": prompt }))
     })
 }
 
 /// The summary of messages that are let go, by the host's answer or by rules: of `[messages, digest, answer, language]`.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn summarise_session(request: String) -> Result<Promise<String>> {
-    guarded(|| {
-        Ok(task(move || {
-            let (messages, digest, answer, language): (Vec<_>, String, Option<String>, _) = parsed(&request)?;
-            json(&summarise(&digest, answer.as_deref(), &messages, language))
-        }))
+    promised(move || {
+        let (messages, digest, answer, language): (Vec<_>, String, Option<String>, _) = parsed(&request)?;
+        json(&summarise(&digest, answer.as_deref(), &messages, language))
     })
 }
 
 /// Indices of the messages that go with those at `indices`, calls and their results together: of `[messages, indices]`.
 #[napi(ts_return_type = "Promise<string>")]
 pub fn groups_of(request: String) -> Result<Promise<String>> {
-    guarded(|| {
-        Ok(task(move || {
-            let (messages, indices): (Vec<_>, Vec<_>) = parsed(&request)?;
-            json(&with_groups(&messages, &indices))
-        }))
+    promised(move || {
+        let (messages, indices): (Vec<_>, Vec<_>) = parsed(&request)?;
+        json(&with_groups(&messages, &indices))
     })
 }
 
@@ -215,6 +206,7 @@ pub fn search_phrases(query: String) -> Result<Vec<String>> {
     guarded(|| Ok(search::search_phrases(&query)))
 }
 
-fn task(work: impl FnOnce() -> Result<String> + Send + 'static) -> Promise<String> {
-    blocking(None, move |_| work())
+/// Does `work` on a worker thread.
+pub(super) fn promised(work: impl FnOnce() -> Result<String> + Send + 'static) -> Result<Promise<String>> {
+    guarded(|| Ok(blocking(None, move |_| work())))
 }

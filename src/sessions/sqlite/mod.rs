@@ -111,12 +111,7 @@ fn read_only_if_readable(error: Error, path: &Path) -> Error {
 /// # Errors
 /// As [`open`].
 pub fn open_reader(location: &str, schema: &Schema<'_>) -> Result<Connection, Error> {
-    let path = file::absolute(location)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut reader = Connection::open_with_flags(&path, flags)?;
-    if reader.is_readonly("main")? && !can_read(&reader)? {
-        reader = open_immutable(&path)?;
-    }
+    let reader = connect(&file::absolute(location)?)?;
     reader.busy_timeout(BUSY_TIMEOUT)?;
     reader.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     (schema.set_up)(&reader)?;
@@ -126,13 +121,18 @@ pub fn open_reader(location: &str, schema: &Schema<'_>) -> Result<Connection, Er
 
 fn attempt(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Connection, Error> {
     file::create_private(path)?;
+    let connection = connect(path)?;
+    prepare(&connection, schema, busy_timeout)?;
+    Ok(connection)
+}
+
+fn connect(path: &Path) -> Result<Connection, Error> {
     // The path is absolute, so it can never be taken for a `file:` URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
+    let connection = Connection::open_with_flags(path, flags)?;
     if connection.is_readonly("main")? && !can_read(&connection)? {
-        connection = open_immutable(path)?;
+        return open_immutable(path);
     }
-    prepare(&connection, schema, busy_timeout)?;
     Ok(connection)
 }
 
