@@ -1,5 +1,5 @@
 // Tool calls and their results in a pipeline's history: where a history can be cut, and what of it a provider of models
-// would refuse.
+// would refuse. A host's own messages hold nothing else to repair, and no more than that may go.
 "use strict";
 
 const { callsOf } = require("../sessions/openai_calls.js");
@@ -18,40 +18,34 @@ function tailStart(messages, count) {
  * array where there are none.
  */
 function withWholeCalls(messages) {
-  const kept = [];
-  for (let i = 0; i < messages.length; ) {
-    let end = i + 1;
-    while (end < messages.length && isResult(messages[end])) end += 1;
-    kept.push(...wholeGroup(messages.slice(i, end)));
-    i = end;
+  const groups = [];
+  for (const message of messages) {
+    if (isResult(message) && groups.length > 0) groups.at(-1).push(message);
+    else groups.push([message]);
   }
-  return kept.length === messages.length && kept.every((message, i) => message === messages[i])
-    ? messages
-    : kept;
+  const kept = groups.flatMap(wholeGroup);
+  const isWhole = kept.length === messages.length && kept.every((message, i) => message === messages[i]);
+  return isWhole ? messages : kept;
 }
 
-/** A message with the answers that follow it. */
-function wholeGroup(group) {
-  const [first, ...rest] = group;
-  const results = isResult(first) ? [] : rest;
+/** A message with those of the answers after it that are its own. */
+function wholeGroup([first, ...results]) {
+  if (isResult(first)) return [];
   const open = new Set(callsOf(first).map(({ id }) => id));
   const answers = results.filter(({ toolCallId }) => open.delete(toolCallId));
-  if (isResult(first)) return [];
-  if (open.size === 0) return [first, ...answers];
-  const whole = withoutCalls(first, open);
-  return whole === undefined ? answers : [whole, ...answers];
+  const whole = open.size === 0 ? first : withoutCalls(first, open);
+  return whole === undefined ? [] : [whole, ...answers];
 }
 
 /** A message without the calls of these ids; undefined if nothing of it is left. */
-function withoutCalls({ original: _, ...message }, ids) {
-  const { content, toolCalls } = message;
+function withoutCalls({ original: _, toolCalls = [], ...message }, ids) {
+  const { content } = message;
   const blocks = Array.isArray(content)
     ? content.filter((block) => block?.type !== "toolCall" || !ids.has(block.id))
     : content;
-  const calls = toolCalls?.filter(({ id }) => !ids.has(id)) ?? [];
-  const { toolCalls: __, ...rest } = message;
+  const calls = toolCalls.filter(({ id }) => !ids.has(id));
   if (blocks.length === 0 && calls.length === 0) return undefined;
-  return { ...rest, content: blocks, ...(calls.length > 0 && { toolCalls: calls }) };
+  return { ...message, content: blocks, ...(calls.length > 0 && { toolCalls: calls }) };
 }
 
 module.exports = { tailStart, withWholeCalls };

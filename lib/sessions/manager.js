@@ -270,7 +270,6 @@ class ContextManager {
     await this.#queue.drained();
     await this.#opening.settled();
     await this.#store.close();
-    this.#sessions.clear();
   }
 
   #assertOpen() {

@@ -56,10 +56,6 @@ class Sessions {
     for (const session of this.#known.values()) session.isCurrent = false;
   }
 
-  clear() {
-    this.#known.clear();
-  }
-
   /** The one known longest that nothing is under way in; all of them are in the store. */
   #forgetOne(except) {
     for (const [id, other] of this.#known) {

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::language::{Language, Phrases};
-use super::message::Said;
-use super::names::{Subject, files_in};
+use super::message::{Said, ToolCall};
+use super::names::files_in;
+use crate::context::traits::target::Named;
 use crate::fault;
 use crate::text::clip_chars;
 
@@ -71,7 +72,7 @@ impl Digest {
 
     /// Takes in the messages let go next, calls and their results together; summaries are in it already.
     pub fn add(&mut self, messages: &[Said]) {
-        let mut open: Vec<(&str, &str, Subject)> = Vec::new();
+        let mut open: Vec<(&ToolCall, String)> = Vec::new();
         for message in messages.iter().filter(|message| !message.is_summary) {
             fault::step();
             self.messages += 1;
@@ -90,14 +91,12 @@ impl Digest {
                 files_in(&message.content).for_each(|file| push_newest(&mut self.files, file, FILES));
             }
             for call in &message.tool_calls {
-                let target = Subject::of(&call.arguments);
-                self.note_call(&call.name, &target);
-                open.push((&call.id, &call.name, target));
+                open.push((call, self.note_call(call)));
             }
             if let Some(id) = &message.tool_call_id
-                && let Some((_, tool, target)) = open.iter().rfind(|(open_id, ..)| open_id == id)
+                && let Some((call, target)) = open.iter().rfind(|(call, _)| call.id == *id)
             {
-                self.note_result(tool, target.as_str(), message);
+                self.note_result(&call.name, target, message);
             }
         }
     }
@@ -107,28 +106,32 @@ impl Digest {
         self.earlier = clip_chars(summary.trim(), EARLIER_CHARS);
     }
 
-    fn note_call(&mut self, tool: &str, target: &Subject) {
-        let tool = quote(tool);
+    /// The file or command that the call is about; empty where it names none.
+    fn note_call(&mut self, call: &ToolCall) -> String {
+        let tool = quote(&call.name);
         if let Some((_, times)) = self.used.iter_mut().find(|(name, _)| *name == tool) {
             *times += 1;
         } else if self.used.len() < TOOLS {
             self.used.push((tool, 1));
         }
-        match target {
-            Subject::File(file) => push_newest(&mut self.files, &quote(file), FILES),
-            Subject::Command(command) => push_newest(&mut self.commands, &quote(command), COMMANDS),
-            Subject::Unknown => {}
-        }
+        let fields = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let (listed, name, max) = match Named::by(&fields) {
+            Named::File(file) => (&mut self.files, quote(file), FILES),
+            Named::Command(command) => (&mut self.commands, quote(command), COMMANDS),
+            Named::Nothing => return String::new(),
+        };
+        push_newest(listed, &name, max);
+        name
     }
 
     fn note_result(&mut self, tool: &str, target: &str, result: &Said) {
-        let (tool, target) = (quote(tool), quote(target));
+        let tool = quote(tool);
         self.errors.retain(|error| error.tool != tool || error.target != target);
         let first = result.content.lines().find(|line| !line.trim().is_empty());
         if result.is_error.unwrap_or_else(|| first.is_some_and(reports_error)) {
             let reported = result.content.lines().find(|line| reports_error(line));
             let line = quote(reported.or(first).unwrap_or_default());
-            self.errors.push(OpenError { tool, target, line });
+            self.errors.push(OpenError { tool, target: target.to_owned(), line });
             keep_newest(&mut self.errors, ERRORS);
         }
     }
@@ -184,7 +187,6 @@ fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sessions::message::ToolCall;
     use proptest::prelude::*;
 
     fn said(role: &str, text: &str) -> Said {
@@ -251,6 +253,24 @@ mod tests {
         digest.add(&[call("9", "bash", r#"{"command":"cargo build"}"#), result("9", "Finished", None)]);
         let text = digest.render(Language::Zh);
         assert!(!text.contains("E0308") && text.contains("no such target"), "{text}");
+    }
+
+    #[test]
+    fn a_call_is_about_a_file_or_else_a_command() {
+        let cases = [
+            (r#"{"path":"a.rs","limit":3}"#, "a.rs"),
+            (r#"{"command":" ls ","path":" "}"#, "ls"),
+            (r#"{"command":"view","path":"x"}"#, "x"),
+            (r#"{"path":7}"#, ""),
+            (r#"["path"]"#, ""),
+            ("", ""),
+        ];
+        for (arguments, name) in cases {
+            let said = call("1", "t", arguments);
+            assert_eq!(Digest::default().note_call(&said.tool_calls[0]), name, "{arguments}");
+        }
+        let nested = call("1", "t", &"[".repeat(100_000));
+        assert_eq!(Digest::default().note_call(&nested.tool_calls[0]), "");
     }
 
     #[test]

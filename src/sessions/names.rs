@@ -1,8 +1,4 @@
-//! Finds the names of files in prose, and the file or command a tool call is about.
-
-use serde_json::Value;
-
-use crate::context::traits::target::Named;
+//! Finds the names of files in prose.
 
 /// Endings of names that are taken for files when they stand in prose. Without them `console.log` or `e.g.` would be.
 const EXTENSIONS: &[&str] = &[
@@ -14,34 +10,6 @@ const EXTENSIONS: &[&str] = &[
 ];
 /// Longest name of a file worth keeping, in characters.
 const FILE_CHARS: usize = 200;
-
-/// The subject of a tool call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
-    File(String),
-    Command(String),
-    Unknown,
-}
-
-impl Subject {
-    /// Reads the arguments of a call, given as JSON.
-    pub(super) fn of(arguments: &str) -> Self {
-        let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return Self::Unknown };
-        match Named::by(&fields) {
-            Named::File(path) => Self::File(path.trim().to_owned()),
-            Named::Command(command) => Self::Command(command.trim().to_owned()),
-            Named::Nothing => Self::Unknown,
-        }
-    }
-
-    /// The file or command as text; empty where there is none.
-    pub(super) fn as_str(&self) -> &str {
-        match self {
-            Self::File(name) | Self::Command(name) => name,
-            Self::Unknown => "",
-        }
-    }
-}
 
 /// Names of files in prose, in order. What follows a colon, such as a line number, is left out.
 pub(super) fn files_in(text: &str) -> impl Iterator<Item = &str> {
@@ -90,22 +58,6 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(files_in(text).collect::<Vec<_>>(), *expected, "{text}");
         }
-    }
-
-    #[test]
-    fn reads_what_a_call_is_about() {
-        let cases = [
-            (r#"{"path":"a.rs","limit":3}"#, Subject::File("a.rs".into())),
-            (r#"{"command":" ls ","path":" "}"#, Subject::Command("ls".into())),
-            (r#"{"command":"view","path":"x"}"#, Subject::File("x".into())),
-            (r#"{"path":7}"#, Subject::Unknown),
-            (r#"["path"]"#, Subject::Unknown),
-            ("", Subject::Unknown),
-        ];
-        for (arguments, expected) in cases {
-            assert_eq!(Subject::of(arguments), expected, "{arguments}");
-        }
-        assert_eq!(Subject::of(&"[".repeat(100_000)), Subject::Unknown);
     }
 
     proptest! {

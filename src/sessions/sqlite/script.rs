@@ -1,16 +1,18 @@
 //! Statements of a caller's own, each with its values in JSON.
 
+use std::borrow::Cow;
+
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Error, Kind};
 use crate::fault;
 
-/// A statement and the values of its parameters.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Statement(String, Vec<Value>);
+/// A statement and its values: texts, an array in JSON among them, whole numbers, and null.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Statement(pub Cow<'static, str>, pub Vec<Value>);
 
 /// The rows that a statement answers, by the names of its columns.
 pub type Rows = Vec<Map<String, Value>>;
@@ -24,8 +26,8 @@ pub fn run(connection: &Connection, statements: &[Statement], writes: bool) -> R
     // Waiting for the lock later could fail half-way.
     let behavior = if writes { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
     let transaction = Transaction::new_unchecked(connection, behavior)?;
-    let rows = |Statement(sql, values): &Statement| {
-        query(&transaction, sql, values, |row| {
+    let rows = |statement| {
+        query(&transaction, statement, |row| {
             let names = row.as_ref().column_names().enumerate();
             names.map(|(at, name)| Ok((name.to_owned(), column(row.get_ref(at)?)))).collect()
         })
@@ -41,8 +43,7 @@ pub fn run(connection: &Connection, statements: &[Statement], writes: bool) -> R
 /// As the database and `read` fail; [`Kind::Other`] for values that no column can hold.
 pub fn query<T>(
     connection: &Connection,
-    sql: &str,
-    values: &[Value],
+    Statement(sql, values): &Statement,
     read: impl Fn(&Row<'_>) -> Result<T, Error>,
 ) -> Result<Vec<T>, Error> {
     fault::step();

@@ -20,12 +20,12 @@ pub use self::rows::{
     AnswerRow, Change, ImportedMessage, ImportedState, ListQuery, NewMessage, Operation, Order, Outcome,
     Page, Pruned, Question, SearchQuery, Stamp,
 };
-pub use self::script::{Step, asked, outcomes, script, words_of};
+pub use self::script::{asked, outcomes, script, words_of};
 use crate::fault;
 use crate::sessions::sqlite::rusqlite::functions::FunctionFlags;
 use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior};
 use crate::sessions::sqlite::{
-    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, query,
+    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, Statement, query,
 };
 
 const TABLES: &[(&str, &[&str])] = &[
@@ -177,8 +177,8 @@ impl Store {
 }
 
 /// The rows of a statement; none of one that gives none.
-fn answers(connection: &Connection, Step(sql, values): &Step) -> Result<Vec<AnswerRow>, Error> {
-    query(connection, sql, values, |row| {
+fn answers(connection: &Connection, statement: &Statement) -> Result<Vec<AnswerRow>, Error> {
+    query(connection, statement, |row| {
         // A damaged row may hold anything.
         let json = row.get_ref(0)?.as_str().map_err(|_| Kind::Corrupt)?.to_owned();
         Ok(AnswerRow(RawValue::from_string(json).map_err(|_| Kind::Corrupt)?))

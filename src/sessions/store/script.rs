@@ -1,10 +1,9 @@
 //! Changes and questions as statements with their values, and the answers back as what became of each. Whoever runs the
 //! statements of one script does so in one transaction, in this order.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
@@ -13,11 +12,7 @@ use super::rows::{
 };
 use crate::sessions::message::read;
 use crate::sessions::search::{match_query, search_form};
-use crate::sessions::sqlite::{Error, Kind};
-
-/// A statement and its values: texts, an array in JSON among them, numbers that JavaScript can hold, and null.
-#[derive(Clone, Debug, Serialize)]
-pub struct Step(pub Cow<'static, str>, pub Vec<Value>);
+use crate::sessions::sqlite::{Error, Kind, Statement};
 
 /// The greatest number that JavaScript can hold.
 const MAX_NUMBER: i64 = (1 << 53) - 1;
@@ -35,10 +30,10 @@ fn groups(operations: &[Operation]) -> impl Iterator<Item = &[Operation]> {
 
 /// The statements that commit all operations, in the order given; those of a group together.
 #[must_use]
-pub fn script(dialect: Dialect, operations: &[Operation]) -> Vec<Vec<Step>> {
+pub fn script(dialect: Dialect, operations: &[Operation]) -> Vec<Vec<Statement>> {
     // One statement that takes its locks in order needs no other.
     let lock = dialect.find("lock").filter(|_| groups(operations).nth(1).is_some());
-    let lock = lock.map(|lock| vec![Step(lock.into(), values![Sessions::of(operations).json()])]);
+    let lock = lock.map(|lock| vec![Statement(lock.into(), values![Sessions::of(operations).json()])]);
     let steps = groups(operations).map(|group| match group {
         [(namespace, key, change)] if !matches!(change, Change::Append { .. }) => {
             one(dialect, (namespace, key), change)
@@ -78,7 +73,7 @@ impl<'a> Sessions<'a> {
     }
 }
 
-fn append(dialect: Dialect, group: &[Operation]) -> Vec<Step> {
+fn append(dialect: Dialect, group: &[Operation]) -> Vec<Statement> {
     let sessions = Sessions::of(group);
     let mut said = Vec::new();
     for (namespace, key, change) in group {
@@ -91,7 +86,7 @@ fn append(dialect: Dialect, group: &[Operation]) -> Vec<Step> {
         }
     }
     let sessions = sessions.json();
-    let step = |name, values| Step(dialect.statement(name).into(), values);
+    let step = |name, values| Statement(dialect.statement(name).into(), values);
     vec![
         step("append_sessions", values![sessions.as_str()]),
         step("append_messages", values![sessions.as_str(), Value::from(said).to_string()]),
@@ -113,9 +108,9 @@ pub fn words_of(body: &str) -> String {
 }
 
 /// The statements of one change: the first row that any of them answers says what the session is now.
-fn one(dialect: Dialect, (namespace, key): (&str, &str), change: &Change) -> Vec<Step> {
+fn one(dialect: Dialect, (namespace, key): (&str, &str), change: &Change) -> Vec<Statement> {
     let step = |name: &str, more: Vec<Value>| {
-        Step(dialect.statement(name).into(), [values![namespace, key], more].concat())
+        Statement(dialect.statement(name).into(), [values![namespace, key], more].concat())
     };
     match change {
         Change::Append { .. } => Vec::new(),
@@ -210,8 +205,8 @@ fn appended(group: &[Operation], stamps: &[AnswerRow], outcomes: &mut Vec<Outcom
 ///
 /// # Errors
 /// [`Kind::BadCursor`].
-pub fn asked(dialect: Dialect, question: &Question) -> Result<Option<Step>, Error> {
-    let of = |name, values| Some(Step(dialect.statement(name).into(), values));
+pub fn asked(dialect: Dialect, question: &Question) -> Result<Option<Statement>, Error> {
+    let of = |name, values| Some(Statement(dialect.statement(name).into(), values));
     Ok(match question {
         Question::Load(namespace, key) => of("load", values![namespace.as_str(), key.as_str()]),
         Question::Stamp(namespace, key) => of("stamp_of", values![namespace.as_str(), key.as_str()]),
@@ -243,7 +238,7 @@ pub fn asked(dialect: Dialect, question: &Question) -> Result<Option<Step>, Erro
             } else {
                 values.extend(phrases.iter().map(pattern));
             }
-            Some(Step(dialect.search(phrases.len(), query.key.is_some()).into(), values))
+            Some(Statement(dialect.search(phrases.len(), query.key.is_some()).into(), values))
         }
         Question::PruneSessions(namespace, before, limit) => {
             of("prune_sessions", values![namespace.as_str(), *before, *limit])
