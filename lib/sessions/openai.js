@@ -1,5 +1,5 @@
 // Between messages of any of this package's shapes and OpenAI's chat format, tool calls and images included. What goes
-// there and back comes back as it was; lib/pipeline/openai_calls.js says how that is kept for arguments.
+// there and back comes back as it was; openai_calls.js says how that is kept for arguments.
 "use strict";
 
 const { isDeepStrictEqual } = require("node:util");

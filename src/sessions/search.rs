@@ -46,16 +46,6 @@ pub fn search_phrases(query: &str) -> Vec<String> {
     query.split_whitespace().map(search_form).filter(|phrase| !phrase.is_empty()).collect()
 }
 
-/// Phrases as FTS5 wants them: letters and digits alone, so nothing in them is an operator.
-pub(super) fn match_query(phrases: &[String]) -> Option<String> {
-    let quoted: Vec<_> = phrases
-        .iter()
-        .filter(|phrase| phrase.chars().any(char::is_alphanumeric))
-        .map(|phrase| format!("\"{}\"*", phrase.replace(['"', '\0'], " ")))
-        .collect();
-    (!quoted.is_empty()).then(|| quoted.join(" "))
-}
-
 /// In lower case first: some letters beyond those that may be accented are capitals of one that is.
 fn push_folded(form: &mut String, character: char) {
     for lower in character.to_lowercase().filter(|lower| !ACCENTS.contains(lower)) {
@@ -92,8 +82,6 @@ mod tests {
     fn a_query_is_phrases() {
         assert_eq!(search_phrases("Time 数据 a\"b"), ["time", "数 据", "a b"]);
         assert!(search_phrases(" ... \" * ").is_empty());
-        assert_eq!(match_query(&search_phrases("a\"b OR*")).as_deref(), Some("\"a b\"* \"or\"*"));
-        assert_eq!(match_query(&[]), None);
     }
 
     #[test]

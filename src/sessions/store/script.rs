@@ -7,11 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use super::rows::{
-    AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Question, Stamp, Stamped,
-};
+use super::rows::{AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Question, Stamped};
 use crate::sessions::message::read;
-use crate::sessions::search::{match_query, search_form};
+use crate::sessions::search::search_form;
 use crate::sessions::sqlite::{Error, Kind, Statement};
 
 /// The greatest number that JavaScript can hold.
@@ -185,19 +183,15 @@ pub fn outcomes(operations: &[Operation], rows: &[Vec<Vec<AnswerRow>>]) -> Resul
 fn appended(group: &[Operation], stamps: &[AnswerRow], outcomes: &mut Vec<Outcome>) -> Result<(), Error> {
     let named =
         |row: &AnswerRow| row.read().map(|NamedStamp { namespace, key, stamp }| ((namespace, key), stamp));
-    let stamps = stamps.iter().map(named).collect::<Result<HashMap<_, _>, _>>()?;
+    let mut stamps = stamps.iter().map(named).collect::<Result<HashMap<_, _>, _>>()?;
     // The stamps are those after the last operation on each session.
-    let Sessions { numbers, named: mut later } = Sessions::of(group);
-    for (namespace, key, _) in group {
-        let number = numbers.get(&(namespace.as_str(), key.as_str())).copied().unwrap_or_default();
-        let left = later.get_mut(number).map_or(0, |(_, _, count)| {
-            *count -= 1;
-            *count
-        });
-        let stamp = stamps.get(&(namespace.clone(), key.clone())).ok_or(Kind::Other)?;
-        let stamp = Stamp { version: stamp.version - i64::try_from(left).unwrap_or(0), ..*stamp };
-        outcomes.push(Outcome { applied: true, stamp: Some(stamp), prompt: None });
+    let mut newest_first = Vec::with_capacity(group.len());
+    for (namespace, key, _) in group.iter().rev() {
+        let stamp = stamps.get_mut(&(namespace.clone(), key.clone())).ok_or(Kind::Other)?;
+        newest_first.push(Outcome { applied: true, stamp: Some(*stamp), prompt: None });
+        stamp.version -= 1;
     }
+    outcomes.extend(newest_first.into_iter().rev());
     Ok(())
 }
 
@@ -226,17 +220,22 @@ pub fn asked(dialect: Dialect, question: &Question) -> Result<Option<Statement>,
             of(name, values![query.namespace.as_str(), time, number, query.limit])
         }
         Question::Search(query) => {
-            let phrases: Vec<_> = query.phrases.iter().map(|phrase| search_form(phrase)).collect();
-            let Some(wanted) = match_query(&phrases) else { return Ok(None) };
+            let phrases = query.phrases.iter().map(|phrase| search_form(phrase));
+            let phrases: Vec<_> = phrases.filter(|phrase| !phrase.is_empty()).collect();
+            if phrases.is_empty() {
+                return Ok(None);
+            }
             let mut values = values![query.namespace.as_str(), query.key.as_deref(), query.limit];
-            let pattern = |phrase: &String| match dialect {
-                Dialect::Postgres => format!("% {phrase}%").into(),
-                _ => format!(" {phrase}").into(),
+            let [before, after] = match dialect {
+                // Letters, digits and spaces alone: nothing in a phrase is an operator of FTS5.
+                Dialect::File => ["\"", "\"*"],
+                Dialect::Memory => [" ", ""],
+                Dialect::Postgres => ["% ", "%"],
             };
-            if dialect == Dialect::File {
-                values.push(wanted.into());
-            } else {
-                values.extend(phrases.iter().map(pattern));
+            let patterns: Vec<_> = phrases.iter().map(|phrase| format!("{before}{phrase}{after}")).collect();
+            match dialect {
+                Dialect::File => values.push(patterns.join(" ").into()),
+                Dialect::Memory | Dialect::Postgres => values.extend(patterns.into_iter().map(Value::from)),
             }
             Some(Statement(dialect.search(phrases.len(), query.key.is_some()).into(), values))
         }
