@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { RollingMemory } from "pi-strata/sessions";
 import strata from "../index.js";
 import { keywordsOf } from "../lib/sessions/keywords.js";
+import { clippedPairs, mergePairs, readPairs } from "../lib/sessions/pairs.js";
 
 const { countTokens, validate } = strata;
 
@@ -458,6 +459,54 @@ test("a window that cannot be told is said, with the cause", async () => {
   const { messages } = await memory.beforePrompt([], "Hello?");
   assert.equal(textOf(messages.at(-1)), "Hello?");
   assert.deepEqual([events[0].type, events[0].message, events[0].cause], ["failed", "no model yet", cause]);
+});
+
+describe("pairs", () => {
+  const whole = [
+    { q: 'Why {it} "is"?', a: "a" },
+    { q: "And?", a: "b" },
+  ];
+  const json = '[{"q":"Why {it} \\"is\\"?","a":"a"},{"question":"And?","answer":"b"}]';
+
+  test("are found in whatever surrounds them, and the whole ones of half an answer", () => {
+    for (const text of [json, `Here: {"pairs":${json}} done`, `\`\`\`json\n${json}\n\`\`\``])
+      assert.deepEqual(readPairs(text), { pairs: whole, isCut: false }, text);
+    assert.deepEqual(readPairs(json.slice(0, -9)), { pairs: whole.slice(0, 1), isCut: true });
+    for (const none of ["", "prose", '{"q":1,"a":"b"}', '{"q":" ","a":"b"}', "}{", '{"q":"a"}', "{null}"])
+      assert.deepEqual(readPairs(none).pairs, [], none);
+    assert.deepEqual(readPairs('{"q":"a\\ud800","a":"b"}').pairs, [{ q: "a\ufffd", a: "b" }]);
+  });
+
+  test("that were written are read, and any text can be", () => {
+    const text = fc.string({ maxLength: 40, unit: "grapheme" }).map((said) => said.trim());
+    const list = fc.array(
+      fc
+        .tuple(
+          text.filter((said) => said !== ""),
+          text,
+        )
+        .map(([q, a]) => ({ q, a })),
+      { maxLength: 6 },
+    );
+    const around = fc.string({ maxLength: 20 }).map((said) => said.replaceAll(/[{}"]/g, ""));
+    fc.assert(
+      fc.property(list, around, (pairs, prose) => {
+        const answer = `${prose}${JSON.stringify(pairs)}${prose}`;
+        assert.deepEqual(readPairs(answer), { pairs, isCut: false });
+      }),
+    );
+    const marks = fc.constantFrom(...'[]{}":,qa\\ -');
+    fc.assert(fc.property(fc.array(marks, { maxLength: 200 }), (parts) => void readPairs(parts.join(""))));
+  });
+
+  test("are trimmed, clipped by characters, cumulative and bounded", () => {
+    const [long, short] = clippedPairs([{ q: `  ${"😀".repeat(400)}`, a: "b" }]).flat();
+    assert.deepEqual([Array.from(long.q).length, Array.from(short.q).length, long.a], [120, 80, "b"]);
+    assert.ok(long.q.endsWith("😀…"));
+    const [a, b, c] = ["a", "b", "c"].map((q) => ({ q, a: "" }));
+    assert.deepEqual(mergePairs([a, b], [a, c], 9), [b, a, c]);
+    assert.deepEqual(mergePairs([a, b], [a, c], 1), [c]);
+  });
 });
 
 test("keywords are the words a session is about, in English and Chinese", async () => {

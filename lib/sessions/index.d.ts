@@ -181,7 +181,7 @@ export interface SearchHit {
  * `clearContext` does; several processes may use one store and see what the others do. Any string is a session id.
  *
  * Methods that read or write return a promise, on every store alike, and works on another thread. What is asked for shows in
- * every later call of this manager, stored or not.
+ * every later call of this manager, which waits for it.
  * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
  *   store that cannot be used, and `ERR_CLOSED` after `close()`.
  * @example const manager = new ContextManager({ store: "sessions.db" });
@@ -217,7 +217,7 @@ export class ContextManager {
     summarize?: Summarize,
   ): Promise<{ before: number; after: number; by: "ai" | "rules" | "none" }>;
   /**
-   * Forgets a session and all it ever had, words and bytes, for good. Holds at once for every later call; resolves when
+   * Forgets a session and all it ever had, words and bytes, for good. Holds for every later call; resolves when
    * no byte of it is left in the store. Other sessions go on meanwhile.
    */
   clearContext(sessionId: string): Promise<void>;
@@ -241,7 +241,7 @@ export class ContextManager {
   getStats(
     sessionId: string,
   ): Promise<{ messages: number; tokens: number; compressions: number; tokensSaved: number } | undefined>;
-  /** Sets each field by itself, null removes it. Shows at once; resolves when it is stored. */
+  /** Sets each field by itself, null removes it. Resolves when it is stored. */
   setMetadata(sessionId: string, metadata: { goal?: string | null; planId?: string | null }): Promise<void>;
   /** @throws TypeError where that leaves no room above `maxCompressedMessages`: lower that first. */
   setMaxMessages(n: number): void;
