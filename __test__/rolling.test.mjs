@@ -397,6 +397,16 @@ describe("one conversation", () => {
     assert.equal(events.filter(({ type }) => type === "context_summarized").length, 1);
   });
 
+  test("goes on from what was made of it, whatever the host does to the array it got", async () => {
+    const { memory } = memoryOf({ contextWindow: 400 });
+    const messages = rounds(10);
+    const answered = await memory.afterReply(messages);
+    const made = answered.messages.slice();
+    answered.messages.push(user("the host's own"));
+    const asked = await memory.beforePrompt(messages, "And now?");
+    assert.deepEqual(asked.messages.slice(0, -1), made);
+  });
+
   test("can be forgotten, even while it is being summarised, and begun from what was stored", async () => {
     let answer;
     const isAsked = new Promise((resolve) => {

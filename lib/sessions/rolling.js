@@ -133,7 +133,9 @@ class RollingMemory {
       const { needed } = this.#verdict(await this.#tokens(list), question);
       const rolled = needed && !signal?.aborted ? await this.#roll(messages, question, signal) : undefined;
       if (rolled !== undefined) {
-        this.#last = { given: withoutQuestion(given, question), made: withoutQuestion(rolled, question) };
+        // The array that is handed out is the host's own from now on.
+        const made = withoutQuestion(rolled, question).slice();
+        this.#last = { given: withoutQuestion(given, question), made };
         return { messages: rolled, rolledOver: true, history: this.history };
       }
     } catch (error) {
@@ -207,7 +209,11 @@ class RollingMemory {
     const pairs = await this.#summarise(rounds, signal);
     if (signal?.aborted || this.#resets !== resets) return undefined;
     this.#remember(pairs);
-    if (dropped > 0) this.#reportSummary(dropped, hadHistory);
+    if (dropped > 0) {
+      const summary = JSON.stringify(this.#history);
+      const event = { type: "context_summarized", summary, summarizedCount: dropped };
+      this.#notices.emit({ ...event, ...(hadHistory && { hasHistorySummary: true }) });
+    }
     const others = withQuestion([...system, ...tail], question);
     const memory = await this.#fitMemory(await countTokensAsync(others));
     if (dropped === 0 && memory === "whole") return undefined;
@@ -221,15 +227,6 @@ class RollingMemory {
     const kept = tail.map(withoutReport);
     if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
     return withQuestion([...system, memoryMessage(this.#history), ...kept], question);
-  }
-
-  #reportSummary(summarizedCount, hasHistorySummary) {
-    this.#notices.emit({
-      type: "context_summarized",
-      summary: JSON.stringify(this.#history),
-      summarizedCount,
-      ...(hasHistorySummary && { hasHistorySummary }),
-    });
   }
 
   /** Keeps as much of the newest messages as leaves room: whole, or without their tool traffic, or not at all. */
@@ -247,9 +244,7 @@ class RollingMemory {
 
   /** System messages, the newest messages, and the rounds whose question is not among those. */
   #split(messages, keep) {
-    const list = Array.from(messages ?? []).filter(
-      (message) => typeof message === "object" && message !== null,
-    );
+    const list = messages.filter((message) => typeof message === "object" && message !== null);
     const system = list.filter((message) => message.role === "system");
     const others = list.filter((message) => message.role !== "system");
     const memory = readMemory(others[0]);
@@ -320,13 +315,12 @@ function noPairs() {
 
 /** `messages` with the question at the end, where it is not already. */
 function withQuestion(messages, question) {
-  const list = Array.from(messages ?? []);
-  return question === undefined || asks(list.at(-1), question) ? list : [...list, userMessage(question)];
+  const isThere = question === undefined || asks(messages.at(-1), question);
+  return isThere ? messages : [...messages, userMessage(question)];
 }
 
 function withoutQuestion(messages, question) {
-  const list = Array.from(messages ?? []);
-  return question !== undefined && asks(list.at(-1), question) ? list.slice(0, -1) : list;
+  return question !== undefined && asks(messages.at(-1), question) ? messages.slice(0, -1) : messages;
 }
 
 function asks(message, question) {
