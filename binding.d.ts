@@ -102,9 +102,6 @@ export interface CallTerms {
 /** True if a text is Chinese; nothing where it has no letter. */
 export declare function chinese(text: string): boolean | null
 
-/** Pairs with their texts clipped, from the longest form to the shortest. */
-export declare function clippedPairs(given: string): string
-
 /** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
 export declare function clipText(text: string, max: number): string
 
@@ -215,7 +212,7 @@ export interface Found {
   matches?: number
 }
 
-/** Indices of the rows that go with those at `indices`: calls and their results together. */
+/** Indices of the messages that go with those at `indices`, calls and their results together: of `[messages, indices]`. */
 export declare function groupsOf(request: string): Promise<string>
 
 /** The guard's options, already checked by `lib/tools/guard.js`. */
@@ -268,16 +265,16 @@ export declare function mends(numbers: Float64Array, strings: unknown[], api?: s
 /** `mends` off the main thread. */
 export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
 
-/** The pairs remembered, with the new ones: `[history, pairs, max]`. */
-export declare function mergePairs(request: string): string
-
 /** Opens a recorded session and finds its messages, on a worker thread. */
 export declare function openSession(path: string): Promise<SessionFile>
 
 /** The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`. */
 export declare function pairsPrompt(request: string): Promise<string>
 
-/** The messages that a session may let go: indices into the rows, and the prompt for the host's summariser or the summary by rules. */
+/**
+ * The messages that a session may let go, of `[messages, keep, promptTokens, answerTokens]`: `{ letGo, prompt }`, their
+ * indices and, where its tokens are given, the prompt for the host's summariser.
+ */
 export declare function planCompression(request: string): Promise<string>
 
 /** A message that breaks a rule. */
@@ -295,9 +292,6 @@ export declare function problems(numbers: Float64Array, strings: unknown[], api?
 
 /** `problems` off the main thread. */
 export declare function problemsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<Problem>>
-
-/** The pairs in a summariser's answer. */
-export declare function readPairs(answer: string): string
 
 /** Looks a handle, or the id of the call itself, up among tool results. */
 export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery, flag?: CancelFlag | undefined | null): Promise<Recalled>
@@ -358,7 +352,7 @@ export declare function storeQuestion(question: string): string
 /** The statements that commit operations in Postgres, as JSON: lists of `[statement, values]`. */
 export declare function storeScript(operations: string): string
 
-/** The summary of rows that are let go, by the host's answer or by rules. */
+/** The summary of messages that are let go, by the host's answer or by rules: of `[messages, digest, answer, language]`. */
 export declare function summariseSession(request: string): Promise<string>
 
 /** Writes the tokens that did not fit when `encode` was called last. */

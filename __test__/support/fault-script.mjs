@@ -146,14 +146,9 @@ async function questionsAt(seed) {
     { role: "user", content: "text" },
     { handle: "none", offset: 0, limit: 9 },
   ];
-  const rows = [1, 2, 3].map((n) => ({ body: JSON.stringify({ role: "user", content: `fix src/${n}.rs` }) }));
-  const plan = JSON.stringify({
-    rows,
-    keep: { messages: 0, hasPrompt: true },
-    promptTokens: 900,
-    answerTokens: 500,
-  });
-  const summary = JSON.stringify({ digest: "", answer: "earlier", rows, language: "auto" });
+  const messages = [1, 2, 3].map((n) => ({ role: "user", content: `fix src/${n}.rs` }));
+  const plan = JSON.stringify([messages, { messages: 0, hasPrompt: true }, 900, 500]);
+  const summary = JSON.stringify([messages, "", "earlier", "auto"]);
   const recorded = newFile();
   writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));
   const questions = [
@@ -179,7 +174,7 @@ async function questionsAt(seed) {
     () => new binding.CancelFlag().cancel(),
     () => binding.planCompression(plan),
     () => binding.summariseSession(summary),
-    () => binding.groupsOf(JSON.stringify({ rows, indices: [0] })),
+    () => binding.groupsOf(JSON.stringify([messages, [0]])),
     () => binding.searchForm("Café"),
     () => binding.searchPhrases("Café"),
     amidCollection(seed, () => strata.countTokens("text")),
@@ -211,7 +206,7 @@ async function sessionFileAt() {
     () => ids(),
     () => ask({ list: { namespace: "", order: "created", limit: 5 } }),
     () => ask({ search: { namespace: "", phrases: ["a1"], limit: 5 } }),
-    () => ask({ read: ["", "s", { limit: 5, newest: true }] }),
+    () => ask({ read: ["", "s", { limit: 5 }] }),
     () => ask({ stamp: ["", "s"] }),
     () => ask({ prune: ["", 1] }),
     () => store.applyLast(JSON.stringify([["", "none", { clear: {} }]])),
@@ -236,8 +231,8 @@ async function databaseAt() {
   const run = (...statements) => store.run(JSON.stringify(statements), true);
   const insertion = (text) => ["INSERT INTO t (text) VALUES ($1)", [text]];
   const texts = async () => {
-    const [rows] = JSON.parse(await run(["SELECT text FROM t ORDER BY id DESC", []]));
-    return rows.map(({ text }) => text);
+    const { rows } = JSON.parse(await run(["SELECT text FROM t ORDER BY id DESC", []]));
+    return rows[0].map(({ text }) => text);
   };
   await atEveryStep(
     (step) => run(insertion(`a${step}`), insertion(`b${step}`)),
@@ -248,7 +243,7 @@ async function databaseAt() {
       assert.equal((await texts())[0], `d${step}`);
     },
   );
-  const jobs = [texts, () => store.takeSetAside(), () => open().run("[]", false)];
+  const jobs = [texts, () => open().run("[]", false)];
   for (const job of jobs) await atEveryStep(job, assertPlainError);
   await atEveryStep(() => store.close(), assertPlainError);
 }
