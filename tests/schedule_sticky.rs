@@ -10,9 +10,8 @@ use pi_strata::context::layers::{Limits, Overflow, window};
 use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::plan::{Action, Edit};
 use pi_strata::context::schedule::economy::Policy;
-use pi_strata::context::schedule::sticky::Sticky;
 use pi_strata::context::schedule::verdict::{Arithmetic, Verdict};
-use pi_strata::context::schedule::{Conversation, Mode, Terms, decide};
+use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms, decide};
 use pi_strata::context::transcript::{Body, Link, Message, Transcript, Usage};
 use pi_strata::contract::{ECONOMY_BALANCED, ECONOMY_THRIFTY};
 use proptest::prelude::*;
@@ -183,10 +182,26 @@ fn policy(economy: f64) -> Policy {
     Policy { economy, ..Policy::default() }
 }
 
+/// A conversation under the sticky schedule, and the terms of all its calls.
+struct Sticky(Conversation, Terms);
+
+impl Sticky {
+    fn new(policy: Policy, limits: Limits) -> Self {
+        Self(Conversation::new(Mode::Sticky), Terms { policy, limits, overhead_tokens: None })
+    }
+
+    fn decide(&mut self, messages: &[Arc<Message>]) -> (Decision, Arithmetic) {
+        let known = self.0.transcript().len();
+        self.0.splice(known, 0, 0, messages[known..].to_vec());
+        let decision = self.0.decide(&self.1);
+        let Some(arithmetic) = decision.arithmetic else { unreachable!("the schedule weighs") };
+        (decision, arithmetic)
+    }
+}
+
 fn plan(sticky: &mut Sticky, messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
-    let transcript = Transcript::new(messages.to_vec());
-    let (plan, _, arithmetic, _) = sticky.plan(&transcript);
-    (plan.by_message(&transcript), arithmetic)
+    let (decision, arithmetic) = sticky.decide(messages);
+    (decision.plan.by_message(sticky.0.transcript()), arithmetic)
 }
 
 fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
@@ -402,11 +417,10 @@ fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
     let (mut moves, mut carried) = (0, 0);
     let calls = calls(&messages);
     for &at in &calls {
-        let transcript = Transcript::new(messages[..at].to_vec());
-        let (plan, _, account, _) = sticky.plan(&transcript);
+        let (Decision { plan, estimate, .. }, account) = sticky.decide(&messages[..at]);
         moves += usize::from(account.verdict != Verdict::Wait);
         carried += usize::from(account.verdict == Verdict::Carried);
-        assert!(sticky.estimate().tokens(plan.after) <= limits.threshold());
+        assert!(estimate.tokens(plan.after) <= limits.threshold());
     }
     assert!(carried > 0, "no batch was due to what carrying had cost");
     assert!(moves > 1 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());

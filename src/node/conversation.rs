@@ -22,7 +22,6 @@ use super::wire::{Answer, answer};
 use crate::cancel::Cancel;
 use crate::context::guard::guard;
 use crate::context::layers::Limits;
-use crate::context::ledger;
 use crate::context::measure::Rules;
 use crate::context::plan::Edit;
 use crate::context::schedule::economy::{Policy, Prices};
@@ -243,9 +242,9 @@ impl Conversation {
                 };
                 let mut state = state.lock();
                 state.take_in(&set, &terms)?;
-                let (limits, overhead_tokens) = (&set.limits(&terms), terms.overhead_tokens);
-                let options = ledger::Options { mode: *mode, policy, limits, overhead_tokens };
-                book.lock().enter(state.conversation.transcript(), from as usize, options);
+                let (limits, overhead_tokens) = (set.limits(&terms), terms.overhead_tokens);
+                let terms = Terms { policy: *policy, limits, overhead_tokens };
+                book.lock().enter(state.conversation.transcript(), from as usize, *mode, &terms);
                 Ok(())
             }))
         })

@@ -39,19 +39,15 @@ impl Account {
 
     /// Brings a whole group out of the request.
     pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
-        let mut member = Some(start);
-        while let Some(index) = member {
+        for index in self.group(start).collect::<Vec<_>>() {
             self.set(index, Form::Gone, layer, reason);
-            member = self.rows.get(index).and_then(|row| row.next_in_group);
         }
     }
 
     /// Lets the window pass a group by, or takes that back.
     pub fn slide_group(&mut self, start: usize, is_slid: bool) {
-        let mut member = Some(start);
-        while let Some(index) = member {
+        for index in self.group(start).collect::<Vec<_>>() {
             self.change(index, |row| row.is_slid = is_slid);
-            member = self.rows.get(index).and_then(|row| row.next_in_group);
         }
     }
 

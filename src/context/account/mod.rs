@@ -256,12 +256,6 @@ impl Account {
         std::iter::successors(Some(start), |&index| self.rows.get(index)?.next_in_group)
     }
 
-    /// Index after the last message that is not whole.
-    pub fn frontier(&self) -> usize {
-        let is_edited = |row: &Row| row.form() != Form::Whole || row.images_out > 0;
-        self.rows.newest_first().find(|(_, row)| is_edited(row)).map_or(0, |(last, _)| last + 1)
-    }
-
     /// The first message that `before`, which holds the same ones, sends in another form.
     pub(super) fn first_change(&self, before: &Self) -> Option<usize> {
         let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();

@@ -11,17 +11,11 @@ mod report;
 pub use moves::Move;
 pub use report::{Missed, Quantiles, Report};
 
-use crate::context::layers::Limits;
-use crate::context::schedule::Mode;
-use crate::context::schedule::cache_watch::{CacheWatch, Sight};
-use crate::context::schedule::economy::Policy;
-use crate::context::schedule::every_call::EveryCall;
-use crate::context::schedule::reports::{Played, Reports, Request};
-use crate::context::schedule::sticky::Sticky;
+use crate::context::schedule::cache_watch::CacheWatch;
+use crate::context::schedule::play::{Fold, Played};
 use crate::context::schedule::tariff::Tariff;
-use crate::context::schedule::verdict::Verdict;
+use crate::context::schedule::{Mode, Terms};
 use crate::context::transcript::{Source, Transcript, Usage};
-use crate::tokens::estimate::{Estimate, Size};
 
 /// The calls of one conversation, list after list where it was compacted or went back.
 #[derive(Clone, Debug, Default)]
@@ -31,79 +25,43 @@ pub struct Book {
     watch: Option<CacheWatch>,
 }
 
-/// By what a list was sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    /// The schedule.
-    pub mode: Mode,
-    /// The weights of the schedule.
-    pub policy: &'a Policy,
-    /// Limits of the layers.
-    pub limits: &'a Limits,
-    /// Tokens that the host says it sends beside the messages.
-    pub overhead_tokens: Option<f64>,
-}
-
 /// One call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// Position of the answer in its list.
-    pub(crate) index: usize,
     /// The source that answered, by its position.
     pub(crate) source: usize,
     pub(crate) usage: Usage,
-    pub(crate) raw: Size,
-    pub(crate) sent: Size,
-    pub(crate) estimate: Estimate,
-    pub(crate) verdict: Option<Verdict>,
-    pub(crate) sight: Sight,
+    pub(crate) played: Played,
     /// Calls of the same list before it.
     pub(crate) nth: usize,
-    pub(crate) context_window: f64,
 }
 
 impl Call {
     /// The prices of its tokens, of those of all sources.
     fn tariff(&self, tariffs: &[Option<Tariff>]) -> Option<Tariff> {
         let listed = tariffs.get(self.source).copied().flatten();
-        listed.map(|tariff| tariff.at(self.sight.prompt.unwrap_or(0.0)))
+        listed.map(|tariff| tariff.at(self.played.sight.prompt.unwrap_or(0.0)))
     }
 
     /// Returns `true` if its report can be set against what stands before it.
     pub(crate) fn is_comparable(&self) -> bool {
-        self.sight.prompt.is_some() && !self.sight.is_stale
+        self.played.sight.prompt.is_some() && !self.played.sight.is_stale
     }
 }
 
 impl Book {
-    /// Takes in a list. Its calls before `from` are those of the list before.
-    pub fn enter(&mut self, transcript: &Transcript, from: usize, options: Options<'_>) {
-        let Options { mode, policy, limits, overhead_tokens } = options;
+    /// Takes in a list that was sent by this schedule. Its calls before `from` are those of the list before.
+    pub fn enter(&mut self, transcript: &Transcript, from: usize, mode: Mode, terms: &Terms) {
+        let mut fold = Fold::new(mode, terms);
+        let schedule = fold.schedule();
+        schedule.parts().1.calibration.set_overhead(terms.overhead_tokens);
+        schedule.play(transcript, from, &mut |_| {});
+        self.go_on(&mut schedule.parts().1.watch, from);
         let mut played: Vec<Played> = Vec::new();
-        let observe = |call| played.push(call);
-        let watch = match mode {
-            Mode::EveryCall => {
-                let mut reports = Reports::new(policy.calibrate);
-                reports.calibration.set_overhead(overhead_tokens);
-                let mut fold = EveryCall::new(limits.clone(), reports, policy.fixed_ttl());
-                fold.play(transcript, from, |_| {});
-                self.go_on(&mut fold.reports().watch, from);
-                fold.play(transcript, transcript.len(), observe);
-                std::mem::take(&mut fold.reports().watch)
-            }
-            Mode::Sticky => {
-                let mut fold = Sticky::new(*policy, limits.clone());
-                fold.reports().calibration.set_overhead(overhead_tokens);
-                fold.play(transcript, from, |_| {});
-                self.go_on(&mut fold.reports().watch, from);
-                fold.play(transcript, transcript.len(), observe);
-                std::mem::take(&mut fold.reports().watch)
-            }
-        };
-        self.watch = Some(watch);
-        let calls = played.into_iter().filter(|call| call.index > 0);
-        for (nth, call) in calls.enumerate() {
-            self.note(transcript, nth, call, limits.context_window);
+        schedule.play(transcript, transcript.len(), &mut |call| played.push(call));
+        self.watch = Some(std::mem::take(&mut schedule.parts().1.watch));
+        for (nth, call) in played.into_iter().filter(|call| call.index > 0).enumerate() {
+            self.note(transcript, nth, call);
         }
     }
 
@@ -115,7 +73,7 @@ impl Book {
         }
     }
 
-    fn note(&mut self, transcript: &Transcript, nth: usize, played: Played, context_window: f64) {
+    fn note(&mut self, transcript: &Transcript, nth: usize, played: Played) {
         let Some(assistant) = transcript.get(played.index).and_then(|message| message.assistant()) else {
             return;
         };
@@ -124,20 +82,7 @@ impl Book {
         if found.is_none() {
             self.sources.push(assistant.source.clone());
         }
-        let Played { index, raw, request: Request { sent, estimate, verdict, .. }, sight } = played;
-        let usage = assistant.usage;
-        self.calls.push(Call {
-            index,
-            source,
-            usage,
-            raw,
-            sent,
-            estimate,
-            verdict,
-            sight,
-            nth,
-            context_window,
-        });
+        self.calls.push(Call { source, usage: assistant.usage, played, nth });
     }
 
     /// The report of all calls. `prices` are the host's, for every model; without them those that were billed count, then
@@ -158,7 +103,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::context::layers::Limits;
     use crate::context::measure::{Part, Raw, RawRole, Rules, measure};
+    use crate::context::schedule::economy::Policy;
     use crate::context::transcript::Message;
 
     const MINUTE_MS: f64 = 60_000.0;
@@ -192,17 +139,23 @@ mod tests {
 
     #[test]
     fn the_calls_of_a_list_that_goes_on_are_decided_as_those_of_the_list_alone() {
-        let (whole, limits, policy) = (transcript(30), Limits::default(), Policy::default());
+        let whole = transcript(30);
+        let terms = Terms { policy: Policy::default(), limits: Limits::default(), overhead_tokens: None };
         for mode in [Mode::Sticky, Mode::EveryCall] {
-            let options = Options { mode, policy: &policy, limits: &limits, overhead_tokens: None };
             let from = whole.len() / 2 + 1;
             let mut alone = Book::default();
-            alone.enter(&whole, 0, options);
+            alone.enter(&whole, 0, mode, &terms);
             let mut both = Book::default();
-            both.enter(&Transcript::new(whole.messages().iter().take(from).cloned().collect()), 0, options);
-            both.enter(&whole, from, options);
+            both.enter(
+                &Transcript::new(whole.messages().iter().take(from).cloned().collect()),
+                0,
+                mode,
+                &terms,
+            );
+            both.enter(&whole, from, mode, &terms);
             let sent = |book: &Book| {
-                book.calls.iter().map(|call| (call.index, call.sent, call.verdict)).collect::<Vec<_>>()
+                let told = |Played { index, request: of, .. }: Played| (index, of.sent, of.verdict);
+                book.calls.iter().map(|call| told(call.played)).collect::<Vec<_>>()
             };
             assert_eq!(sent(&both), sent(&alone), "{mode:?}");
         }

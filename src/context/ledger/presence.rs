@@ -33,13 +33,14 @@ pub(super) fn presence(calls: &[Call]) -> Vec<bool> {
 
 /// Compares the step from one report to the next with what the hook would have done; `was` is what is known of the first.
 fn compare(last: &Call, was: Option<bool>, call: &Call) -> Option<bool> {
-    let (before, now) = (last.sight.prompt?, call.sight.prompt?);
-    let size_of = |call: &Call, is_edited: bool| if is_edited { call.sent } else { call.raw };
+    let (before, now) = (last.played.sight.prompt?, call.played.sight.prompt?);
+    let size_of =
+        |call: &Call, is_edited: bool| if is_edited { call.played.request.sent } else { call.played.raw };
     let miss = |is_edited: bool| {
         let from = size_of(last, was.unwrap_or(is_edited));
-        (before + step(&call.estimate, from, size_of(call, is_edited)) - now).abs()
+        (before + step(&call.played.request.estimate, from, size_of(call, is_edited)) - now).abs()
     };
-    let apart = step(&call.estimate, call.sent, call.raw).abs();
+    let apart = step(&call.played.request.estimate, call.played.request.sent, call.played.raw).abs();
     if apart < TELLING_TOKENS.max(TELLING_SHARE * now) {
         return None;
     }

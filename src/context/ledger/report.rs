@@ -91,9 +91,9 @@ pub(super) fn report(calls: &[Call], tariffs: &[Option<Tariff>]) -> Report {
     let mut report = Report { calls: calls.len(), ..Report::default() };
     let mut causes = Vec::with_capacity(calls.len());
     for (at, (call, &is_present)) in calls.iter().zip(&presence).enumerate() {
-        let found = call.sight.miss.map(|miss| Missed {
+        let found = call.played.sight.miss.map(|miss| Missed {
             call: at,
-            index: call.index,
+            index: call.played.index,
             cause: if is_present { miss.cause } else { miss.cause_unedited },
             tokens: miss.tokens,
             dollars: tariff_of(call).map(|tariff| miss.tokens * cache_watch::extra(tariff, &call.usage)),
@@ -112,18 +112,19 @@ pub(super) fn report(calls: &[Call], tariffs: &[Option<Tariff>]) -> Report {
 
 impl Report {
     fn add(&mut self, call: &Call, is_present: bool, effect: Effect, tariff: Option<Tariff>) {
-        let Some(prompt) = call.sight.prompt else {
+        let Some(prompt) = call.played.sight.prompt else {
             self.unreported += 1;
             return;
         };
         self.prompt += prompt;
-        self.cache_read += call.sight.read;
+        self.cache_read += call.played.sight.read;
         self.cache_write += call.usage.cache_write.unwrap_or(0.0);
         self.output += call.usage.output.unwrap_or(0.0);
         if is_present && call.is_comparable() {
-            let taken = call.estimate.tokens(call.raw) - call.estimate.tokens(call.sent);
+            let taken = call.played.request.estimate.tokens(call.played.raw)
+                - call.played.request.estimate.tokens(call.played.request.sent);
             self.edited += usize::from(taken > 0.0);
-            self.over_window += usize::from(prompt + taken > call.context_window);
+            self.over_window += usize::from(prompt + taken > call.played.request.context_window);
         }
         let reckoned = tariff.map(|tariff| reckoned(&call.usage, prompt, tariff));
         match (billed(&call.usage, prompt), reckoned) {
@@ -162,17 +163,22 @@ fn errors(calls: &[Call], presence: &[bool]) -> (Quantiles, Quantiles) {
     let (mut prompts, mut reads) = (Vec::new(), Vec::new());
     let mut reports = 0;
     for (call, &is_present) in calls.iter().zip(presence) {
-        let Some(prompt) = call.sight.prompt.filter(|_| !call.sight.is_stale) else { continue };
+        let Some(prompt) = call.played.sight.prompt.filter(|_| !call.played.sight.is_stale) else { continue };
         reports = if call.nth == 0 { 0 } else { reports + 1 };
-        let predicted = call.estimate.tokens(if is_present { call.sent } else { call.raw });
+        let predicted = call.played.request.estimate.tokens(if is_present {
+            call.played.request.sent
+        } else {
+            call.played.raw
+        });
         if reports >= REPORTS_TO_TEACH {
             prompts.push((predicted - prompt).abs() / prompt);
         }
-        let expected = if is_present { call.sight.expected } else { call.sight.expected_unedited };
+        let expected =
+            if is_present { call.played.sight.expected } else { call.played.sight.expected_unedited };
         // A miss stands in a list of its own; here it would hide how well the other reads were foreseen.
-        if let Some(expected) = expected.filter(|_| call.sight.miss.is_none()) {
-            let most = expected.max(call.sight.read).max(1.0);
-            reads.push((expected - call.sight.read).abs() / most);
+        if let Some(expected) = expected.filter(|_| call.played.sight.miss.is_none()) {
+            let most = expected.max(call.played.sight.read).max(1.0);
+            reads.push((expected - call.played.sight.read).abs() / most);
         }
     }
     (Quantiles::of(prompts), Quantiles::of(reads))

@@ -120,59 +120,64 @@ impl EditBatch<'_> {
             let result = self.account.message(index).and_then(|message| message.tool_result());
             result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
         };
-        let old_results: Vec<usize> = self.account.live_before(end).filter(is_shortenable).collect();
-        let results = old_results.iter().copied();
         let has_lines = |&index: &usize| {
             self.account.message(index).is_some_and(|message| message.traits.layout.is_some())
         };
-        let edits =
-            results.clone().filter(|index| !has_lines(index)).chain(self.thinking()).map(Removal::Edit);
-        let edits = edits.chain(results.clone().map(Removal::Lines)).chain(results.map(Removal::Marker));
-        let edits = edits.chain(self.account.live_before(end).map(Removal::Inputs));
-        let groups = self.account.live_before(self.tail).skip_while(|&index| index == 0).map(Removal::Group);
-        edits.chain(groups).filter_map(|removal| self.weigh(removal)).collect()
+        let (by_line, whole): (Vec<usize>, Vec<usize>) =
+            self.account.live_before(end).filter(is_shortenable).partition(has_lines);
+        let groups = self.account.live_before(self.tail).filter(|&index| index > 0);
+        let rungs = [
+            (Rung::Edit, [whole, self.thinking()].concat()),
+            (Rung::Lines, by_line.clone()),
+            (Rung::Marker, by_line),
+            (Rung::Inputs, self.account.live_before(end).collect()),
+            (Rung::Group, groups.collect()),
+        ];
+        let removals = rungs
+            .into_iter()
+            .flat_map(|(rung, indices)| indices.into_iter().map(move |index| Removal { rung, index }));
+        removals.filter_map(|removal| self.weigh(removal)).collect()
     }
 
     /// The loss of a removal for each token it saves; `None` if it is not to be made at all.
     fn weigh(&self, removal: Removal) -> Option<Candidate> {
-        let (loss, saved) = match removal {
-            Removal::Edit(index) => {
-                let (row, held) = self.at(index).filter(|(row, _)| row.form() == Form::Whole)?;
-                let saved = saved(row, row.tokens_as(Form::Edited))?;
-                (self.loss_between((row, held), held.kept.as_deref()?), saved)
-            }
-            Removal::Lines(index) | Removal::Marker(index) => {
-                let (row, held) = self.at(index).filter(|(row, _)| is_cuttable(row))?;
-                let kept = self.cut(removal, row, held)?;
-                let saved = saved(row, kept.tokens as usize)?;
-                (self.loss_between((row, held), &kept.numbers), saved)
-            }
-            Removal::Inputs(index) => {
-                let (row, held) = self.at(index).filter(|(row, _)| may_clear_inputs(row))?;
-                let saved = saved(row, row.tokens_as(Form::Cleared))?;
-                (self.loss_between((row, held), held.cleared.as_deref()?), saved)
-            }
-            Removal::Group(start) => self.weigh_group(start)?,
+        let (loss, saved) = if removal.rung == Rung::Group {
+            self.weigh_group(removal.index)?
+        } else {
+            let (row, held) = self.at(removal.index)?;
+            let rest = self.rest(removal.rung, row, held)?;
+            let saved = row.tokens().checked_sub(rest.tokens).filter(|&saved| saved > 0)?;
+            (self.loss_between(held.shown(row), rest.shows), saved as f64)
         };
         let price = loss / (saved * self.estimate.scale).max(1.0);
         Some(Candidate { price, removal })
     }
 
-    /// The part of a tool result that a removal leaves; `None` where nothing goes.
-    fn cut(&self, removal: Removal, row: &Row, held: &Held) -> Option<KeptLines> {
-        if let Removal::Marker(_) = removal {
-            return line_cuts::marker_alone(row);
-        }
-        let scale = scale_of(self.limits.context_window);
-        let price = self.policy.price(LINE_CONTEXT * scale, scale);
-        line_cuts::choose(row, held, self.shown, price * self.estimate.scale)
+    /// What a rung leaves of a message; `None` where it takes nothing.
+    fn rest(&self, rung: Rung, row: &Row, held: &Held) -> Option<Rest> {
+        let (form, shows) = match rung {
+            Rung::Edit if row.form() == Form::Whole => (Form::Edited, held.kept.as_deref()?),
+            Rung::Inputs if may_clear_inputs(row) => (Form::Cleared, held.cleared.as_deref()?),
+            Rung::Lines | Rung::Marker if is_cuttable(row) => {
+                let lines = if rung == Rung::Marker {
+                    line_cuts::marker_alone(row)?
+                } else {
+                    let scale = scale_of(self.limits.context_window);
+                    let price = self.policy.price(LINE_CONTEXT * scale, scale);
+                    line_cuts::choose(row, held, self.shown, price * self.estimate.scale)?
+                };
+                let (tokens, shows) = (lines.tokens as usize, lines.numbers.to_vec());
+                return Some(Rest { form: Form::Lines(lines.tokens), lines: Some(lines), tokens, shows });
+            }
+            _ => return None,
+        };
+        Some(Rest { form, lines: None, tokens: row.tokens_as(form), shows: shows.to_vec() })
     }
 
-    /// The loss if a message goes on to show only these.
-    fn loss_between(&self, (row, held): (&Row, &Held), kept: &[u32]) -> f64 {
-        let mut kept = kept.to_vec();
+    /// The loss if a message that shows `all` goes on to show only `kept`.
+    fn loss_between(&self, all: &[u32], mut kept: Vec<u32>) -> f64 {
         kept.sort_unstable();
-        let gone = held.shown(row).iter().filter(|number| kept.binary_search(number).is_err());
+        let gone = all.iter().filter(|number| kept.binary_search(number).is_err());
         gone.map(|&number| self.shown.loss(number, 1)).sum()
     }
 
@@ -211,43 +216,35 @@ impl EditBatch<'_> {
             })
     }
 
-    fn make(&mut self, removal: Removal, queue: &mut BinaryHeap<Candidate>) {
-        match removal {
-            Removal::Edit(index) => {
-                let Some((row, held)) = self.at(index) else { return };
-                let (layer, reason) = if row.message.assistant().is_some() {
-                    (Layer::Thinking, Reason::OldThinking)
-                } else {
-                    (Layer::ToolResults, held.why())
-                };
-                self.set(index, Form::Edited, layer, reason);
-                queue.extend(self.weigh(Removal::Inputs(index)));
-                self.weigh_anew(index, queue);
-            }
-            Removal::Lines(index) | Removal::Marker(index) => {
-                let Some((row, held)) = self.at(index) else { return };
-                let reason = held.why();
-                let Some(kept) = self.cut(removal, row, held) else { return };
-                self.show_anew(index, |account| {
-                    account.keep_lines(index, kept, Layer::ToolResults, reason);
-                });
-                if let Removal::Lines(_) = removal {
-                    queue.extend(self.weigh(Removal::Marker(index)));
-                }
-                self.weigh_anew(index, queue);
-            }
-            Removal::Inputs(index) => {
-                self.set(index, Form::Cleared, Layer::ToolResults, Reason::LeastUseful);
-                self.weigh_anew(index, queue);
-            }
-            Removal::Group(start) => self.drop_group(start, self.group_reason(start)),
+    fn make(&mut self, Removal { rung, index }: Removal, queue: &mut BinaryHeap<Candidate>) {
+        if rung == Rung::Group {
+            self.drop_group(index, self.group_reason(index));
+            return;
         }
+        let Some((row, held)) = self.at(index) else { return };
+        let Some(rest) = self.rest(rung, row, held) else { return };
+        let (layer, reason) = match rung {
+            Rung::Inputs => (Layer::ToolResults, Reason::LeastUseful),
+            Rung::Edit if row.message.assistant().is_some() => (Layer::Thinking, Reason::OldThinking),
+            _ => (Layer::ToolResults, held.why()),
+        };
+        self.show_anew(&[index], |account| match rest.lines {
+            Some(lines) => account.keep_lines(index, lines, layer, reason),
+            None => account.set(index, rest.form, layer, reason),
+        });
+        let next = match rung {
+            Rung::Edit => Some(Rung::Inputs),
+            Rung::Lines => Some(Rung::Marker),
+            _ => None,
+        };
+        queue.extend(next.and_then(|rung| self.weigh(Removal { rung, index })));
+        self.weigh_anew(index, queue);
     }
 
     /// The rest of a group saves less now, but may lose nothing more: it gets a new price.
     fn weigh_anew(&self, index: usize, queue: &mut BinaryHeap<Candidate>) {
         let group = self.account.row(index).map(|row| row.group).filter(|&group| group < self.tail);
-        queue.extend(group.and_then(|group| self.weigh(Removal::Group(group))));
+        queue.extend(group.and_then(|index| self.weigh(Removal { rung: Rung::Group, index })));
     }
 
     /// A group goes by the rule its results share, else as the least useful.
@@ -258,9 +255,8 @@ impl EditBatch<'_> {
     }
 
     fn drop_group(&mut self, start: usize, reason: Reason) {
-        for index in self.account.group(start).collect::<Vec<_>>() {
-            self.set(index, Form::Gone, Layer::Window, reason);
-        }
+        let group: Vec<usize> = self.account.group(start).collect();
+        self.show_anew(&group, |account| account.drop_group(start, Layer::Window, reason));
     }
 
     /// The user's own text goes only when all else did not help.
@@ -280,19 +276,12 @@ impl EditBatch<'_> {
     }
 
     fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
-        self.show_anew(index, |account| {
-            account.set(index, form, layer, reason);
-        });
+        self.show_anew(&[index], |account| account.set(index, form, layer, reason));
     }
 
-    fn show_anew(&mut self, index: usize, change: impl FnOnce(&mut Account)) {
-        show_anew(self.account, self.held, self.shown, &[index], change);
+    fn show_anew(&mut self, changed: &[usize], change: impl FnOnce(&mut Account)) {
+        show_anew(self.account, self.held, self.shown, changed, change);
     }
-}
-
-/// Tokens saved where so many are left; `None` for none.
-fn saved(row: &Row, left: usize) -> Option<f64> {
-    row.tokens().checked_sub(left).filter(|&saved| saved > 0).map(|saved| saved as f64)
 }
 
 /// True if a tool result can still be cut.
@@ -328,19 +317,36 @@ pub fn show_anew(
     }
 }
 
-/// Something a batch can do.
+/// The rungs of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Removal {
+enum Rung {
     /// Strip thinking, or shorten a tool result that no line can be cut from.
-    Edit(usize),
+    Edit,
     /// Keep only those lines of a tool result that are worth their tokens.
-    Lines(usize),
+    Lines,
     /// Keep nothing of a tool result but its marker line: what the agent did stays in view.
-    Marker(usize),
+    Marker,
     /// Clear the long arguments of an answer's calls: what the agent did stays in view, not all it wrote.
-    Inputs(usize),
-    /// Drop the group that opens here.
-    Group(usize),
+    Inputs,
+    /// Drop the group that opens there.
+    Group,
+}
+
+/// Something a batch can do: a step down from the message at `index`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Removal {
+    rung: Rung,
+    index: usize,
+}
+
+/// What is left of a message after a step down.
+struct Rest {
+    form: Form,
+    /// The lines, where it is cut by line.
+    lines: Option<KeptLines>,
+    tokens: usize,
+    /// The numbers of what it shows.
+    shows: Vec<u32>,
 }
 
 /// A removal with what it loses per token; the greatest candidate is the cheapest.

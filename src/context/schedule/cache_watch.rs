@@ -3,15 +3,18 @@
 //! It goes by what the calls report and by what was changed before them. What a request begins with that the last one to
 //! the same model held, and that nobody changed, should come from the cache.
 
+mod clock;
+
 use std::sync::Arc;
 
-use super::clock::{Clock, Request};
+use self::clock::Clock;
 use super::economy::Prices;
-use super::prices::{Bills, listed};
+use super::prices::{Bill, has_published_life};
 use super::tariff::Tariff;
 use crate::context::transcript::{Source, Usage};
 pub use crate::contract::Cause;
 
+const MS_PER_SECOND: f64 = 1000.0;
 /// Fewer tokens than this that were not read are no miss: caches work in blocks, and providers have a least size.
 const MIN_MISSED_TOKENS: f64 = 1024.0;
 /// Nor is less than this share of what could have been read.
@@ -88,11 +91,18 @@ pub struct Answered<'a> {
 /// The caches of all models of one conversation.
 #[derive(Clone, Debug, Default)]
 pub struct CacheWatch {
-    clock: Clock,
-    bills: Bills,
     models: Vec<ModelCache>,
+    /// The model of the latest answer, failed ones too: a failure may be all that tells of a switch.
+    in_use: Option<usize>,
     /// The model of the last report.
     latest: usize,
+    /// True if answers told of prompt tokens; true if of cached ones.
+    reports: bool,
+    shows_cache: bool,
+    /// When the last request to the model in use was sent again to keep its entry alive, in ms, oldest first.
+    warmed: Arc<[f64]>,
+    /// When the host gave the cache up, in ms, oldest first.
+    lost: Arc<[f64]>,
     /// True if the last report was of another list.
     was_stale: bool,
     /// Calls before this one were seen in another list already.
@@ -102,6 +112,8 @@ pub struct CacheWatch {
 #[derive(Clone, Debug)]
 struct ModelCache {
     source: Source,
+    bill: Bill,
+    clock: Clock,
     has_cache: bool,
     /// Its requests that nothing has changed since, each with its length in messages and in tokens, the longest last.
     requests: Vec<(usize, f64)>,
@@ -122,27 +134,32 @@ impl CacheWatch {
     }
 
     /// Takes in when the host kept the cache warm, and when it gave it up, in ms, oldest first.
-    pub fn set_times(&mut self, times: (&Arc<[f64]>, &Arc<[f64]>)) {
-        self.clock.set_times(times);
+    pub fn set_times(&mut self, (warmed, lost): (&Arc<[f64]>, &Arc<[f64]>)) {
+        (self.warmed, self.lost) = (Arc::clone(warmed), Arc::clone(lost));
     }
 
-    /// True if a request at `time_ms` finds nothing left in the cache of the model in use; `ttl_seconds` is how long entries live
-    /// where the transcript has not told.
+    /// True if a request at `time_ms` finds nothing left in the cache of the model in use; `fixed_ttl` is how long entries live
+    /// where the host sets it, in seconds.
     #[must_use]
-    pub fn is_cold(&self, time_ms: Option<f64>, ttl_seconds: f64, learns: bool) -> bool {
-        self.clock.is_cold(time_ms, ttl_seconds, learns)
+    pub fn is_cold(&self, time_ms: Option<f64>, fixed_ttl: Option<f64>) -> bool {
+        self.in_use.is_some_and(|at| self.is_cold_for(at, time_ms, fixed_ttl))
     }
 
     /// The cache prices of `source`, as far as they were billed, else as listed.
     #[must_use]
     pub fn prices(&self, source: &Source) -> Prices {
-        self.bills.prices(source)
+        self.bill(source).prices()
     }
 
     /// The price of a token of `source`, as far as it was billed, else as listed.
     #[must_use]
     pub fn tariff(&self, source: &Source) -> Option<Tariff> {
-        self.bills.tariff(source)
+        self.bill(source).tariff()
+    }
+
+    fn bill(&self, source: &Source) -> Bill {
+        let known = self.models.iter().find(|model| model.source == *source);
+        known.map_or_else(|| Bill::of(source), |model| model.bill)
     }
 
     /// Takes in a call.
@@ -150,43 +167,37 @@ impl CacheWatch {
         if call.index < self.seen_before {
             return Sight::default();
         }
-        self.notice_changes(&call);
-        let is_stale = call.is_stale;
-        if self.was_stale && !is_stale {
+        if let Some(touched) = call.touched {
+            for model in &mut self.models {
+                let older = model.touched.filter(|(oldest, _)| *oldest <= touched.0);
+                model.touched = older.or(Some(touched));
+            }
+        }
+        if self.was_stale && !call.is_stale {
             self.rewritten();
         }
-        self.was_stale = is_stale;
-        let listed = listed(call.source).ttl_seconds;
-        let ttl = call.fixed_ttl.unwrap_or(listed);
-        let is_cold = self.clock.is_cold_for(call.source, call.time_ms, ttl, call.fixed_ttl.is_none());
-        let least = call.fixed_ttl.unwrap_or(listed.min(LEAST_TTL_SECONDS));
-        let has_expired = self.clock.has_expired(call.source, call.time_ms, least);
-        self.bills.note(call.source, call.usage);
-        let Some(prompt) = call.prompt else {
-            self.tick(&call, false);
-            return Sight { is_stale, ..Sight::default() };
-        };
-        let read = call.usage.cache_read.unwrap_or(0.0).min(prompt);
-        let mut sight = Sight { prompt: Some(prompt), read, is_stale, ..Sight::default() };
+        self.was_stale = call.is_stale;
         let at = self.model(call.source);
-        let is_edited = self.models.get(at).is_some_and(ModelCache::is_edited);
-        self.look(&call, at, (is_cold, has_expired), &mut sight);
-        self.tick(&call, is_edited);
-        if let Some(model) = self.models.get_mut(at) {
+        let gap = self.gap_seconds(at, call.time_ms);
+        let is_cold = self.is_cold_for(at, call.time_ms, call.fixed_ttl);
+        let latest = self.models.get(self.latest).map(|model| (model.last, model.has_cache));
+        self.in_use = Some(at);
+        self.reports |= call.usage.prompt_tokens().is_some();
+        self.shows_cache |= call.usage.is_cached();
+        let Some(model) = self.models.get_mut(at) else { return Sight::default() };
+        model.bill.note(call.usage);
+        let is_edited = call.prompt.is_some() && model.is_edited();
+        let mut sight = Sight { is_stale: call.is_stale, ..Sight::default() };
+        if let Some(prompt) = call.prompt {
+            sight = model.look(&call, prompt, latest, is_cold);
+            let least = call.fixed_ttl.unwrap_or(model.bill.listed.ttl_seconds.min(LEAST_TTL_SECONDS));
+            let has_expired = gap.is_some_and(|gap| gap > model.clock.least_life(least));
+            sight.miss = model.miss(&call, sight, has_expired);
             model.took(call.index, prompt);
+            self.latest = at;
         }
-        self.latest = at;
+        model.clock.tick(&call, gap, is_edited);
         sight
-    }
-
-    fn notice_changes(&mut self, call: &Answered<'_>) {
-        let Some((index, before)) = call.touched else { return };
-        for model in &mut self.models {
-            model.touched = match model.touched {
-                Some((oldest, tokens)) if oldest <= index => Some((oldest, tokens)),
-                _ => Some((index, before)),
-            };
-        }
     }
 
     fn rewritten(&mut self) {
@@ -196,16 +207,13 @@ impl CacheWatch {
         }
     }
 
-    fn tick(&mut self, call: &Answered<'_>, is_changed: bool) {
-        let Answered { source, time_ms, reached, usage, .. } = *call;
-        self.clock.tick(Request { source, time_ms, reached, usage, is_changed });
-    }
-
     fn model(&mut self, source: &Source) -> usize {
         let found = self.models.iter().position(|model| model.source == *source);
         found.unwrap_or_else(|| {
             self.models.push(ModelCache {
                 source: source.clone(),
+                bill: Bill::of(source),
+                clock: Clock::default(),
                 has_cache: false,
                 requests: Vec::new(),
                 last: 0.0,
@@ -216,71 +224,110 @@ impl CacheWatch {
         })
     }
 
-    /// The tokens that the call could have read, that were to be expected, and that it missed.
-    fn look(
-        &mut self,
-        call: &Answered<'_>,
-        at: usize,
-        (is_cold, has_expired): (bool, bool),
-        sight: &mut Sight,
-    ) {
-        let latest = self.models.get(self.latest).map(|model| (model.last, model.has_cache));
-        let Some(model) = self.models.get_mut(at) else { return };
-        let uses_cache = sight.read > 0.0 || call.usage.cache_write.is_some_and(|tokens| tokens > 0.0);
-        let had_cache = model.has_cache;
-        model.has_cache |= uses_cache;
-        let (prompt, read) = (sight.prompt.unwrap_or(0.0), sight.read);
-        sight.has_cache = model.has_cache;
-        let is_first = model.last <= 0.0;
-        sight.last = model.last;
-        if is_first {
-            let (last, is_cached) = latest.unwrap_or((0.0, false));
-            sight.readable = if is_cached || model.has_cache { last.min(prompt) } else { 0.0 };
-        } else if had_cache {
-            sight.readable = model.last.min(prompt);
-        }
-        if !is_first && had_cache && !model.is_rewritten {
-            let whole = if is_cold { 0.0 } else { sight.readable };
-            sight.expected_unedited = Some(whole);
-            sight.expected = Some(if is_cold { 0.0 } else { model.unchanged(whole, call.base) });
-        }
-        let missed = sight.readable - read;
-        if missed < MIN_MISSED_TOKENS.max(MIN_MISSED_SHARE * sight.readable) {
-            return;
-        }
-        let is_unexplained = |estimate: f64| {
-            let off = (estimate - prompt).abs();
-            off > UNEXPLAINED_TOKENS && off > UNEXPLAINED_SHARE * prompt
+    fn is_cold_for(&self, at: usize, time_ms: Option<f64>, fixed_ttl: Option<f64>) -> bool {
+        let Some(model) = self.models.get(at).filter(|model| model.clock.is_started) else {
+            return self.models.iter().any(|model| model.clock.is_started);
         };
-        let known = if is_first {
-            Some(Cause::Model)
-        } else if has_expired {
-            Some(Cause::Expired)
-        } else {
-            model.is_rewritten.then_some(Cause::Host)
-        };
-        let is_stale = sight.is_stale;
-        let other =
-            |estimate| if !is_stale && is_unexplained(estimate) { Cause::Host } else { Cause::Provider };
-        let edited = if !is_stale && model.is_edited() { Cause::Hook } else { other(call.estimated.0) };
-        let dollars = self.bills.tariff(call.source).map(|tariff| missed * extra(tariff, call.usage));
-        sight.miss = Some(Miss {
-            cause: known.unwrap_or(edited),
-            cause_unedited: known.unwrap_or_else(|| other(call.estimated.1)),
-            tokens: missed,
-            dollars,
-        });
+        let given_up = time_ms.and_then(|now| newest(&self.lost, now));
+        if given_up.zip(model.clock.last_ms).is_some_and(|(lost, last)| lost > last) {
+            return true;
+        }
+        // Servers that count prompts but tell of no cache mostly have one for prefixes, without a time to live that is known.
+        let tells_nothing = self.reports && !self.shows_cache;
+        if fixed_ttl.is_none() && tells_nothing && !has_published_life(&model.source) {
+            return false;
+        }
+        let ttl = fixed_ttl.unwrap_or_else(|| model.clock.ttl_seconds(model.bill.listed.ttl_seconds));
+        self.gap_seconds(at, time_ms).is_some_and(|gap| gap > ttl)
     }
+
+    /// Seconds that the entry of a model is unread at `time_ms`. A warmer repeats the latest request, so it keeps that model's
+    /// entry only.
+    fn gap_seconds(&self, at: usize, time_ms: Option<f64>) -> Option<f64> {
+        let (last, now) = self.models.get(at)?.clock.last_ms.zip(time_ms)?;
+        let warmed = newest(&self.warmed, now).filter(|_| self.in_use == Some(at));
+        Some((now - warmed.map_or(last, |warmed| warmed.max(last))) / MS_PER_SECOND)
+    }
+}
+
+/// The newest of these times that is not after `now`.
+fn newest(times: &[f64], now: f64) -> Option<f64> {
+    times.get(..times.partition_point(|&time| time <= now))?.last().copied()
 }
 
 /// The extra cost of a token that was not read from the cache.
 #[must_use]
 pub fn extra(tariff: Tariff, usage: &Usage) -> f64 {
-    let is_written = usage.cache_write.is_some_and(|tokens| tokens > 0.0);
-    (if is_written { tariff.write } else { tariff.input } - tariff.read).max(0.0)
+    (if is_written(usage) { tariff.write } else { tariff.input } - tariff.read).max(0.0)
+}
+
+fn is_written(usage: &Usage) -> bool {
+    usage.cache_write.is_some_and(|tokens| tokens > 0.0)
 }
 
 impl ModelCache {
+    /// What the call could have read, and what was to be expected; `latest` is the last request to any model, with whether that one
+    /// caches.
+    fn look(
+        &mut self,
+        call: &Answered<'_>,
+        prompt: f64,
+        latest: Option<(f64, bool)>,
+        is_cold: bool,
+    ) -> Sight {
+        let read = call.usage.cache_read.unwrap_or(0.0).min(prompt);
+        let had_cache = self.has_cache;
+        self.has_cache |= read > 0.0 || is_written(call.usage);
+        let is_first = self.last <= 0.0;
+        let (last, is_cached) = match latest {
+            Some((last, is_cached)) if is_first => (last, is_cached || self.has_cache),
+            _ => (self.last, had_cache),
+        };
+        let readable = if is_cached { last.min(prompt) } else { 0.0 };
+        let whole = if is_cold { 0.0 } else { readable };
+        let is_known = !is_first && had_cache && !self.is_rewritten;
+        Sight {
+            prompt: Some(prompt),
+            read,
+            expected: is_known.then(|| if is_cold { 0.0 } else { self.unchanged(whole, call.base) }),
+            expected_unedited: is_known.then_some(whole),
+            last: self.last,
+            readable,
+            has_cache: self.has_cache,
+            is_stale: call.is_stale,
+            miss: None,
+        }
+    }
+
+    /// The tokens that the call missed, and why.
+    fn miss(&self, call: &Answered<'_>, sight: Sight, has_expired: bool) -> Option<Miss> {
+        let missed = sight.readable - sight.read;
+        if missed < MIN_MISSED_TOKENS.max(MIN_MISSED_SHARE * sight.readable) {
+            return None;
+        }
+        let known = if self.last <= 0.0 {
+            Some(Cause::Model)
+        } else if has_expired {
+            Some(Cause::Expired)
+        } else {
+            self.is_rewritten.then_some(Cause::Host)
+        };
+        let prompt = sight.prompt.unwrap_or(0.0);
+        let other = |estimate: f64| {
+            let off = (estimate - prompt).abs();
+            let is_unexplained = off > UNEXPLAINED_TOKENS && off > UNEXPLAINED_SHARE * prompt;
+            if is_unexplained && !call.is_stale { Cause::Host } else { Cause::Provider }
+        };
+        let (edited, raw) = (other(call.estimated.0), other(call.estimated.1));
+        let edited = if self.is_edited() && !call.is_stale { Cause::Hook } else { edited };
+        Some(Miss {
+            cause: known.unwrap_or(edited),
+            cause_unedited: known.unwrap_or(raw),
+            tokens: missed,
+            dollars: self.bill.tariff().map(|tariff| missed * extra(tariff, call.usage)),
+        })
+    }
+
     /// True if the hook changed something that the last request held.
     fn is_edited(&self) -> bool {
         let Some((touched, _)) = self.touched else { return false };

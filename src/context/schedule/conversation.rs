@@ -6,25 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::economy::Policy;
-use super::every_call::EveryCall;
-use super::reports::{Played, Reports};
-use super::sticky::Sticky;
+use super::play::{Fold, Terms};
 use super::{Decision, Mode};
-use crate::context::layers::Limits;
 use crate::context::transcript::{Message, Transcript};
 use crate::fault;
-
-/// The host's word at a call.
-#[derive(Clone, Debug)]
-pub struct Terms {
-    /// The prices and shares that are weighed.
-    pub policy: Policy,
-    /// The limits of the layers.
-    pub limits: Limits,
-    /// Tokens of its prompt and tools; `None` where it says nothing.
-    pub overhead_tokens: Option<f64>,
-}
 
 /// A conversation between two calls.
 #[derive(Clone, Debug)]
@@ -36,13 +21,6 @@ pub struct Conversation {
     has_lived: bool,
     /// The first message that is not the one the fold took in there, and the end of those that it took in and that are left.
     rewritten: Option<(usize, usize)>,
-}
-
-/// The schedule's own memory.
-#[derive(Clone, Debug)]
-enum Fold {
-    Sticky(Box<Sticky>),
-    EveryCall(Box<EveryCall>),
 }
 
 impl Conversation {
@@ -113,80 +91,40 @@ impl Conversation {
     }
 
     /// Number of messages that the fold took in.
-    fn known(&self) -> usize {
-        match &self.fold {
-            Some(Fold::Sticky(fold)) => fold.len(),
-            Some(Fold::EveryCall(fold)) => fold.len(),
-            None => 0,
-        }
+    fn known(&mut self) -> usize {
+        self.fold.as_mut().map_or(0, |fold| fold.schedule().parts().0.len())
     }
 
     /// Decides about the call that would follow its messages. A panic loses what the fold had learned, and nothing else.
     pub fn decide(&mut self, terms: &Terms) -> Decision {
+        let Self { mode, transcript, has_lived, .. } = self;
         let mut fold = self.fold.take();
-        self.has_lived &= fold.is_some();
+        *has_lived &= fold.is_some();
         if let (Some(before), Some((at, known))) = (&mut fold, self.rewritten.take()) {
-            let is_answered =
-                self.transcript.messages().iter().skip(known).any(|of| of.assistant().is_some());
-            if self.has_lived || is_answered {
-                before.rewrite(&self.transcript, at, known);
+            let is_answered = transcript.messages().iter().skip(known).any(|of| of.assistant().is_some());
+            if *has_lived || is_answered {
+                before.schedule().rewrite(transcript, at, known);
             } else {
                 // It knows no more than the list tells.
                 fold = None;
             }
         }
-        let mut fold = fold.unwrap_or_else(|| Fold::new(self.mode, terms));
-        let decision = fold.decide(&self.transcript, terms, &mut self.has_lived);
-        fault::step();
-        self.fold = Some(fold);
-        decision
-    }
-}
-
-impl Fold {
-    fn new(mode: Mode, terms: &Terms) -> Self {
-        let Terms { policy, limits, .. } = terms;
-        match mode {
-            Mode::Sticky => Self::Sticky(Box::new(Sticky::new(*policy, limits.clone()))),
-            Mode::EveryCall => {
-                let reports = Reports::new(policy.calibrate);
-                Self::EveryCall(Box::new(EveryCall::new(limits.clone(), reports, policy.fixed_ttl())))
-            }
-        }
-    }
-
-    fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
-        match self {
-            Self::Sticky(fold) => fold.rewrite(transcript, at, known),
-            Self::EveryCall(fold) => fold.rewrite(transcript, known),
-        }
-    }
-
-    /// The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
-    fn decide(&mut self, transcript: &Transcript, terms: &Terms, has_lived: &mut bool) -> Decision {
-        let Terms { policy, limits, overhead_tokens } = terms;
+        let mut fold = fold.unwrap_or_else(|| Fold::new(*mode, terms));
+        let schedule = fold.schedule();
         let mut miss = None;
-        let tell = |call: Played| {
+        schedule.parts().1.calibration.set_overhead(terms.overhead_tokens);
+        // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
+        schedule.play(transcript, transcript.len(), &mut |call| {
             miss = call.sight.miss;
             *has_lived |= call.request.is_lived;
-        };
-        match self {
-            Self::Sticky(fold) => {
-                fold.reports().calibration.set_overhead(*overhead_tokens);
-                fold.play(transcript, transcript.len(), tell);
-                fold.set_terms(*policy, limits);
-                let (plan, floor, arithmetic, _) = fold.plan(transcript);
-                let (estimate, is_refused) = (fold.estimate(), fold.reports().calibration.is_refused());
-                Decision { plan, floor, estimate, arithmetic: Some(arithmetic), miss, is_refused }
-            }
-            Self::EveryCall(fold) => {
-                fold.reports().calibration.set_overhead(*overhead_tokens);
-                fold.play(transcript, transcript.len(), tell);
-                fold.set_terms(transcript, policy, limits);
-                let (plan, floor, _) = fold.plan(transcript);
-                let (estimate, is_refused) = (fold.estimate(), fold.reports().calibration.is_refused());
-                Decision { plan, floor, estimate, arithmetic: None, miss, is_refused }
-            }
-        }
+        });
+        fault::step();
+        schedule.set_terms(transcript, terms.policy, &terms.limits);
+        let (plan, floor, arithmetic) = schedule.plan();
+        let calibration = &schedule.parts().1.calibration;
+        let (estimate, is_refused) = (calibration.estimate(), calibration.is_refused());
+        fault::step();
+        self.fold = Some(fold);
+        Decision { plan, floor, estimate, arithmetic, miss, is_refused }
     }
 }

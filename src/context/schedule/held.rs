@@ -18,12 +18,6 @@ pub struct Held {
 }
 
 impl Held {
-    /// Bytes it takes, and as many for its part of the index.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + 2 * size_of_val(&*self.numbers)
-    }
-
     /// Numbers of what it shows as `row` is sent.
     #[must_use]
     pub fn shown<'a>(&'a self, row: &'a Row) -> &'a [u32] {

@@ -6,7 +6,6 @@
 pub mod batch;
 pub mod cache_watch;
 pub mod calibration;
-pub mod clock;
 pub mod conversation;
 pub mod economy;
 pub mod every_call;
@@ -14,6 +13,7 @@ pub mod files;
 pub mod held;
 pub mod line_cuts;
 pub mod lines;
+pub mod play;
 pub mod prices;
 pub mod reports;
 pub mod rhythm;
@@ -24,7 +24,8 @@ pub mod value;
 pub mod verdict;
 pub mod weights;
 
-pub use conversation::{Conversation, Terms};
+pub use conversation::Conversation;
+pub use play::Terms;
 
 use self::cache_watch::Miss;
 use self::economy::Policy;

@@ -53,73 +53,71 @@ fn within(price: f64, (least, most): (f64, f64)) -> bool {
     (least..=most).contains(&price)
 }
 
-/// The bills so far, by model.
-#[derive(Clone, Debug, Default)]
-pub struct Bills(Vec<(Source, Bill)>);
-
-/// Tokens and dollars of one model.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bill {
+/// The bill of one model so far, beside what is listed for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bill {
+    /// The prices without any bill.
+    pub listed: Prices,
+    tariff: Option<Tariff>,
     input: Sum,
     read: Sum,
     write: Sum,
     output: Sum,
 }
 
+/// Tokens and dollars.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     tokens: f64,
     dollars: f64,
 }
 
-impl Bills {
-    /// Takes in what a call of `source` cost, as it would have cost below every price step.
-    pub fn note(&mut self, source: &Source, usage: &Usage) {
-        let at = self.0.iter().position(|(of, _)| of == source).unwrap_or(self.0.len());
-        if at == self.0.len() {
-            self.0.push((source.clone(), Bill::default()));
-        }
-        let Some((_, bill)) = self.0.get_mut(at) else { return };
-        let listed = tariff::listed(source).unwrap_or_default();
-        let (factor, answer) = listed.factors(usage.prompt_tokens().unwrap_or(0.0));
-        let base = |dollars: Option<f64>| dollars.map(|dollars| dollars / factor);
-        bill.input.add(usage.input, base(usage.cost_input));
-        bill.read.add(usage.cache_read, base(usage.cost_cache_read));
-        bill.write.add(usage.cache_write, base(usage.cost_cache_write));
-        bill.output.add(usage.output, usage.cost_output.map(|dollars| dollars / answer));
+impl Bill {
+    /// That of a model that nothing was billed of yet.
+    #[must_use]
+    pub fn of(source: &Source) -> Self {
+        let (listed, tariff, none) = (listed(source), tariff::listed(source), Sum::default());
+        Self { listed, tariff, input: none, read: none, write: none, output: none }
     }
 
-    /// The price of a token of `source` in dollars: as billed where that says it, else as listed; `None` where neither does.
+    /// Takes in what a call cost, as it would have cost below every price step.
+    pub fn note(&mut self, usage: &Usage) {
+        let tariff = self.tariff.unwrap_or_default();
+        let (factor, answer) = tariff.factors(usage.prompt_tokens().unwrap_or(0.0));
+        let base = |dollars: Option<f64>| dollars.map(|dollars| dollars / factor);
+        self.input.add(usage.input, base(usage.cost_input));
+        self.read.add(usage.cache_read, base(usage.cost_cache_read));
+        self.write.add(usage.cache_write, base(usage.cost_cache_write));
+        self.output.add(usage.output, usage.cost_output.map(|dollars| dollars / answer));
+    }
+
+    /// The price of a token in dollars: as billed where that says it, else as listed; `None` where neither does.
     #[must_use]
-    pub fn tariff(&self, source: &Source) -> Option<Tariff> {
-        let relative = self.prices(source);
-        let listed = tariff::listed(source);
-        let Some((_, bill)) = self.0.iter().find(|(of, _)| of == source) else { return listed };
+    pub fn tariff(&self) -> Option<Tariff> {
+        let (relative, listed) = (self.prices(), self.tariff);
         let believed = |sum: Sum| sum.price().filter(|price| *price <= tariff::MAX_PRICE);
-        let from_read = believed(bill.read).map(|price| price / relative.read);
-        let from_write = believed(bill.write).map(|price| price / relative.write);
-        let Some(input) = believed(bill.input).or(from_write).or(from_read) else { return listed };
+        let from_read = believed(self.read).map(|price| price / relative.read);
+        let from_write = believed(self.write).map(|price| price / relative.write);
+        let Some(input) = believed(self.input).or(from_write).or(from_read) else { return listed };
         Some(Tariff {
             input,
             read: input * relative.read,
             write: input * relative.write,
-            output: believed(bill.output).or(listed.map(|of| of.output)).unwrap_or(0.0),
+            output: believed(self.output).or(listed.map(|of| of.output)).unwrap_or(0.0),
             steps: listed.map(|of| of.steps).unwrap_or_default(),
         })
     }
 
-    /// The prices of `source`: as billed where that says it, else as listed.
+    /// Its prices relative to input: as billed where that says it, else as listed.
     #[must_use]
-    pub fn prices(&self, source: &Source) -> Prices {
-        let listed = listed(source);
-        let Some((_, bill)) = self.0.iter().find(|(of, _)| of == source) else { return listed };
-        let Some(input) = bill.input.price() else { return listed };
+    pub fn prices(&self) -> Prices {
+        let Some(input) = self.input.price() else { return self.listed };
         let relative =
             |sum: Sum, range| sum.price().map(|price| price / input).filter(|price| within(*price, range));
         Prices {
-            read: relative(bill.read, READ_RANGE).unwrap_or(listed.read),
-            write: relative(bill.write, WRITE_RANGE).unwrap_or(listed.write),
-            ttl_seconds: listed.ttl_seconds,
+            read: relative(self.read, READ_RANGE).unwrap_or(self.listed.read),
+            write: relative(self.write, WRITE_RANGE).unwrap_or(self.listed.write),
+            ttl_seconds: self.listed.ttl_seconds,
         }
     }
 }
@@ -165,7 +163,7 @@ mod tests {
 
     #[test]
     fn prices_are_listed_by_model_then_by_family() {
-        let of = |provider, model| Bills::default().prices(&source(provider, model));
+        let of = |provider, model| listed(&source(provider, model));
         let close_to = |prices: Prices, read, write| close(prices.read, read) && close(prices.write, write);
         assert!(close_to(of("openrouter", "claude-opus-4-5"), 0.1, 1.25));
         assert!(close_to(of("anthropic", "claude-fable-5-1"), 0.025, 1.25));
@@ -188,22 +186,22 @@ mod tests {
             cost_cache_read: Some(read * 1e-8 * factor),
             ..Usage::default()
         };
-        let mut bills = Bills::default();
-        bills.note(&haiku, &call(50_000.0, 1.0));
-        bills.note(&haiku, &call(150_000.0, 5.0));
-        let tariff = bills.tariff(&haiku).unwrap_or_default();
+        let mut bill = Bill::of(&haiku);
+        bill.note(&call(50_000.0, 1.0));
+        bill.note(&call(150_000.0, 5.0));
+        let tariff = bill.tariff().unwrap_or_default();
         assert!(close(tariff.input * 1e6, 0.1) && close(tariff.at(100_001.0).read * 1e6, 0.05));
     }
 
     #[test]
-    fn bills_teach_each_model_its_own_prices() {
-        let (one, other) = (source("anthropic", "claude-next"), source("anthropic", "claude-opus-4-5"));
-        let mut bills = Bills::default();
-        bills.note(&one, &billed(0.025, 1.25));
-        bills.note(&other, &billed(0.1, 2.0));
-        bills.note(&one, &billed(0.025, 1.25));
-        assert!(close(bills.prices(&one).read, 0.025));
-        assert!(close(bills.prices(&other).read, 0.1) && close(bills.prices(&other).write, 2.0));
+    fn bills_teach_more_than_a_list() {
+        let mut next = Bill::of(&source("anthropic", "claude-next"));
+        next.note(&billed(0.025, 1.25));
+        next.note(&billed(0.025, 1.25));
+        assert!(close(next.prices().read, 0.025));
+        let mut listed = Bill::of(&source("anthropic", "claude-opus-4-5"));
+        listed.note(&billed(0.1, 2.0));
+        assert!(close(listed.prices().read, 0.1) && close(listed.prices().write, 2.0));
     }
 
     #[test]
@@ -216,9 +214,9 @@ mod tests {
             billed(f64::INFINITY, 1e300),
             Usage::default(),
         ] {
-            let mut bills = Bills::default();
-            bills.note(&claude, &usage);
-            let prices = bills.prices(&claude);
+            let mut bill = Bill::of(&claude);
+            bill.note(&usage);
+            let prices = bill.prices();
             assert!(close(prices.read, 0.1) && close(prices.write, 1.25), "{usage:?}");
         }
     }

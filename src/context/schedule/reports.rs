@@ -1,44 +1,11 @@
 //! The part of a call that both schedules take in alike when its answer comes: what the provider counted, and what its cache
 //! gave.
 
-use super::cache_watch::{Answered, CacheWatch, Sight};
+use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Call, Sent};
-use super::verdict::Verdict;
+use super::play::{Played, Request};
 use crate::context::account::Account;
 use crate::context::transcript::{Assistant, Body, Message, Transcript};
-use crate::tokens::estimate::{Estimate, Size};
-
-/// A call of the past as a schedule saw it when it took in the answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Played {
-    /// Position of the answer.
-    pub index: usize,
-    /// The transcript as it was.
-    pub raw: Size,
-    /// The request.
-    pub request: Request,
-    /// The cache as this call showed it.
-    pub sight: Sight,
-}
-
-/// The request that an answer came to.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// The sent part of the transcript.
-    pub sent: Size,
-    /// The estimate of its prompt.
-    pub estimate: Estimate,
-    /// The decision of the sticky schedule; `None` where the layers were recomputed.
-    pub verdict: Option<Verdict>,
-    /// The oldest message that was sent otherwise than before, with the tokens before it.
-    pub touched: Option<(usize, f64)>,
-    /// True if this process planned it.
-    pub is_lived: bool,
-    /// Tokens of the window it was planned for.
-    pub context_window: f64,
-    /// Seconds a cache entry lives, where the host sets them.
-    pub fixed_ttl: Option<f64>,
-}
 
 /// The lessons of the reports so far.
 #[derive(Clone, Debug, Default)]
@@ -133,25 +100,9 @@ fn is_older(time_ms: Option<f64>, than: Option<f64>) -> bool {
     time_ms.zip(than).is_some_and(|(time, than)| time < than)
 }
 
-/// The oldest message that was brought into another form since that was last asked, with the tokens before it.
-pub fn take_touched(account: &mut Account, estimate: Estimate) -> Option<(usize, f64)> {
-    let oldest = account.take_oldest_touched()?;
-    Some((oldest, estimate.tokens(account.sent_before(oldest))))
-}
-
 /// When the newest message was made, in ms.
 pub fn newest_ms(account: &Account) -> Option<f64> {
     account.rows().last().and_then(|row| row.message.timestamp_ms)
-}
-
-/// The first answer of a rewritten list that was not known, if it can be to the call that `account` stood at: a message that
-/// is older does not answer it.
-pub fn answer_to_last(account: &Account, transcript: &Transcript, known: usize) -> Option<usize> {
-    let is_answer =
-        |&index: &usize| transcript.get(index).is_some_and(|message| message.assistant().is_some());
-    let index = (known..transcript.len()).find(is_answer)?;
-    let answered_ms = transcript.get(index)?.timestamp_ms;
-    (answered_ms.is_none() || answered_ms >= newest_ms(account)).then_some(index)
 }
 
 #[cfg(test)]
@@ -159,6 +110,7 @@ mod tests {
     use super::*;
     use crate::context::measure::{Raw, RawRole, outline};
     use crate::context::transcript::Usage;
+    use crate::tokens::estimate::Size;
 
     fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
         outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })

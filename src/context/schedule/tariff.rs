@@ -3,8 +3,6 @@
 //!
 //! A model that is not named there has no price: a wrong one is worse than none.
 
-use std::cmp::Ordering;
-
 use crate::context::transcript::Source;
 
 /// No provider charges this much for a token, in dollars: a bill above it is a mistake.
@@ -117,21 +115,11 @@ fn bare_name(model: &str) -> String {
     if name.starts_with("claude") { name.replace('.', "-") } else { name.to_owned() }
 }
 
-/// The cells after this very key, found by halving the list.
+/// The cells after this very key.
 fn row(key: &str) -> Option<&'static str> {
-    let mut rest = LIST;
-    while !rest.is_empty() {
-        let middle = rest.get(..rest.len() / 2)?.rfind('\n').map_or(0, |end| end + 1);
-        let (before, from) = rest.split_at_checked(middle)?;
-        let (line, after) = from.split_once('\n').unwrap_or((from, ""));
-        let (found, cells) = line.split_once('\t').unwrap_or((line, ""));
-        match key.cmp(found) {
-            Ordering::Equal => return Some(cells),
-            Ordering::Less => rest = before,
-            Ordering::Greater => rest = after,
-        }
-    }
-    None
+    LIST.lines()
+        .filter_map(|line| line.split_once('\t'))
+        .find_map(|(name, cells)| (name == key).then_some(cells))
 }
 
 fn parsed(cells: &str) -> Option<Tariff> {

@@ -36,35 +36,19 @@ impl Verdict {
     }
 }
 
-/// The savings and costs of a batch, in provider tokens.
-#[derive(Clone, Copy, Debug)]
-pub struct Payback {
-    /// Tokens that go.
-    pub removed: f64,
-    /// Tokens behind the first change: they are written anew.
-    pub rewritten: f64,
-    /// The prices of reading and writing.
-    pub prices: Prices,
-}
-
-impl Payback {
-    /// Calls, the one that moves among them, until what is no longer read has paid for what is written anew.
-    ///
-    /// ```
-    /// use pi_strata::context::schedule::economy::Prices;
-    /// use pi_strata::context::schedule::verdict::Payback;
-    /// let prices = Prices { read: 0.1, write: 1.25, ttl_seconds: 300.0 };
-    /// let batch = Payback { removed: 20_000.0, rewritten: 40_000.0, prices };
-    /// assert_eq!(batch.calls().round(), 23.0);
-    /// // A fourth of the read price: four times as long, and a little more.
-    /// let cheap = Payback { prices: Prices { read: 0.025, ..prices }, ..batch };
-    /// assert_eq!(cheap.calls().round(), 98.0);
-    /// ```
-    #[must_use]
-    pub fn calls(&self) -> f64 {
-        let Prices { read, write, .. } = self.prices;
-        let cost = (write - read).max(0.0) * self.rewritten.max(0.0);
-        let saved = read * self.removed.max(0.0);
-        if cost > 0.0 { cost / saved } else { 0.0 }
-    }
+/// Calls, the one that moves among them, until what a batch removes and is no longer read has paid for what is written anew
+/// behind the first change; both in provider tokens.
+///
+/// ```
+/// use pi_strata::context::schedule::economy::Prices;
+/// use pi_strata::context::schedule::verdict::payback_calls;
+/// let prices = Prices { read: 0.1, write: 1.25, ttl_seconds: 300.0 };
+/// assert_eq!(payback_calls(20_000.0, 40_000.0, prices).round(), 23.0);
+/// // A fourth of the read price: four times as long, and a little more.
+/// assert_eq!(payback_calls(20_000.0, 40_000.0, Prices { read: 0.025, ..prices }).round(), 98.0);
+/// ```
+#[must_use]
+pub fn payback_calls(removed: f64, rewritten: f64, Prices { read, write, .. }: Prices) -> f64 {
+    let cost = (write - read).max(0.0) * rewritten.max(0.0);
+    if cost > 0.0 { cost / (read * removed.max(0.0)) } else { 0.0 }
 }

@@ -34,9 +34,8 @@ impl Sticky {
         self.strip_unbound();
         self.carried = 0.0;
         self.refused = 0.0;
-        let context = self.context();
-        self.spent = if took_all || is_over { context } else { 0.0 };
-        self.settled = context.max(self.low_water());
+        self.left = self.context();
+        self.spent = if took_all || is_over { self.left } else { 0.0 };
     }
 
     /// Takes out the thinking that is bound to what is sent otherwise now.

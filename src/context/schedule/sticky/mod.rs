@@ -5,40 +5,42 @@
 //! with what was decided for it. The fold holds no clock and no text.
 
 mod act;
-mod goes_on;
 mod weigh;
 
 use std::sync::Arc;
 
-use super::economy::{Policy, scale_of};
+use super::batch::show_anew;
+use super::economy::Policy;
 use super::held::Held;
-use super::prices::listed;
-use super::reports::{Played, Reports, Request, newest_ms, take_touched};
+use super::play::{Request, Schedule, answer_to_last, take_touched};
+use super::reports::Reports;
 use super::rhythm::Rhythm;
 use super::shown::{Shown, Speaker};
 use super::verdict::{Arithmetic, Verdict};
 use super::weights::REFUSED_GROWTH;
 use crate::context::account::Account;
 use crate::context::layers::{Limits, Overflow, shrink};
-use crate::context::plan::Plan;
+use crate::context::plan::{Edit, Plan};
 use crate::context::traits::identifiers::Identifier;
 use crate::context::traits::lines::Line;
-use crate::context::transcript::{Assistant, Body, Link, Message, Transcript};
-use crate::fault;
+use crate::context::transcript::{Body, Link, Message, Source, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
-/// The decision for a call. The limits of then hold until its answer is taken in.
-#[derive(Clone, Copy, Debug)]
+/// A decision, and the fold after its batch where it moves.
+type Step = (Arithmetic, Option<Box<Sticky>>);
+
+/// The call that was planned last. The limits of then hold until its answer is taken in.
+#[derive(Clone, Debug)]
 struct Next {
     /// Number of messages before its answer.
     at: usize,
-    arithmetic: Arithmetic,
+    step: Step,
     sent: Size,
     estimate: Estimate,
 }
 
 /// The fold after some messages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sticky {
     /// As the host set it.
     asked: Policy,
@@ -53,8 +55,8 @@ pub struct Sticky {
     reports: Reports,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
-    /// Provider tokens the last batch left, or the low water if that is more.
-    settled: f64,
+    /// Provider tokens the last batch left.
+    left: f64,
     /// Provider tokens at which the last batch or layer 4 found no more to take.
     spent: f64,
     /// The call that was planned last: its answer tells that it was made.
@@ -63,162 +65,37 @@ pub struct Sticky {
     refused: f64,
 }
 
-impl Sticky {
-    /// The fold before any message.
-    #[must_use]
-    pub fn new(policy: Policy, limits: Limits) -> Self {
-        let settled = policy.low_water(scale_of(limits.context_window));
-        let reports = Reports::new(policy.calibrate);
-        Self {
-            asked: policy,
-            policy,
-            limits,
-            account: Account::default(),
-            held: Arc::default(),
-            shown: Shown::default(),
-            rhythm: Rhythm::default(),
-            reports,
-            carried: 0.0,
-            settled,
-            spent: 0.0,
-            next: None,
-            refused: 0.0,
+impl Schedule for Sticky {
+    fn parts(&mut self) -> (&mut Account, &mut Reports) {
+        (&mut self.account, &mut self.reports)
+    }
+
+    fn request(&mut self, index: usize, message: &Message) -> Request {
+        let lived = self.next.take().filter(|next| next.at == index);
+        let is_lived = lived.is_some();
+        let (step, sent, estimate) = match lived {
+            Some(Next { step, sent, estimate, .. }) => (Some(step), Some(sent), estimate),
+            // A call from before a compaction had another list: nothing was decided about this one.
+            None if self.reports.is_older_than_summary(message.timestamp_ms) => (None, None, self.estimate()),
+            None => (Some(self.next_step()), None, self.estimate()),
+        };
+        let verdict = step.map_or(Verdict::Wait, |step| self.take(step));
+        Request {
+            sent: sent.unwrap_or_else(|| self.account.sent()),
+            estimate,
+            verdict: Some(verdict),
+            touched: take_touched(&mut self.account, estimate),
+            is_lived,
+            context_window: self.limits.context_window,
+            fixed_ttl: self.policy.fixed_ttl(),
         }
     }
 
-    /// Number of messages it took in.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.held.len()
-    }
-
-    /// True before any message.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The lessons of the reports so far.
-    pub fn reports(&mut self) -> &mut Reports {
-        &mut self.reports
-    }
-
-    /// The account of the call that would follow `transcript`, the least that could be, and why; with the last of the
-    /// calls that were taken in.
-    pub fn plan(&mut self, transcript: &Transcript) -> (Plan, Size, Arithmetic, Option<Played>) {
-        let mut last = None;
-        self.play(transcript, transcript.len(), |played| last = Some(played));
-        fault::step();
-        self.next = None;
-        let (arithmetic, mut moved) = self.next_step();
-        let (at, estimate) = (self.held.len(), self.estimate());
-        let fold = moved.as_deref_mut().unwrap_or(self);
-        let plan = fold.account.plan();
-        let frontier = fold.account.frontier();
-        let floor = fold.floor();
-        self.next = Some(Next { at, arithmetic, sent: plan.after, estimate });
-        (plan, floor, Arithmetic { frontier, ..arithmetic }, last)
-    }
-
-    /// The tokens that layer 4 leaves, or would leave.
-    fn floor(&mut self) -> Size {
-        if self.limits.overflow == Overflow::Shrink {
-            return self.account.sent();
-        }
-        self.account.begin_trial();
-        if self.context() > self.limits.budget() {
-            let budget = self.shrunk_budget();
-            shrink::shrink(&mut self.account, &self.reports.calibration.estimate(), budget);
-        }
-        let floor = self.account.sent();
-        self.account.end_trial();
-        floor
-    }
-
-    /// The estimate of prompts now.
-    #[must_use]
-    pub fn estimate(&self) -> Estimate {
-        self.reports.calibration.estimate()
-    }
-
-    /// Takes in what is new in `transcript` before `end`, and tells of each call.
-    pub fn play(&mut self, transcript: &Transcript, end: usize, mut observe: impl FnMut(Played)) {
-        let mut is_caught_up = false;
-        self.reports.watch.set_times(transcript.cache_times());
-        let messages = transcript.messages().iter().enumerate().take(end);
-        for (index, message) in messages.skip(self.held.len()) {
-            if let Some(assistant) = message.assistant() {
-                let lived = self.next.take().filter(|next| next.at == index);
-                let estimate = lived.map_or_else(|| self.estimate(), |next| next.estimate);
-                let verdict = match lived {
-                    Some(next) => self.take_decided(next.arithmetic),
-                    None => self.decide(message),
-                };
-                // A late report was not known yet when this call was planned.
-                if !std::mem::replace(&mut is_caught_up, true) {
-                    self.reports.catch_up(&mut self.account, transcript);
-                }
-                let request = Request {
-                    sent: lived.map_or_else(|| self.account.sent(), |next| next.sent),
-                    estimate,
-                    verdict: Some(verdict),
-                    touched: take_touched(&mut self.account, estimate),
-                    is_lived: lived.is_some(),
-                    context_window: self.limits.context_window,
-                    fixed_ttl: self.policy.fixed_ttl(),
-                };
-                observe(self.reports.enter(&self.account, index, (message, assistant), request));
-                self.learn_prices(assistant);
-                self.shown.tick();
-            }
-            self.enter(index, message, transcript);
-        }
-        if !is_caught_up {
-            self.reports.catch_up(&mut self.account, transcript);
-        }
-    }
-
-    /// Decides about a call as was decided when it was made.
-    fn decide(&mut self, message: &Message) -> Verdict {
-        // A call from before a compaction had another list: nothing was decided about this one.
-        if self.reports.is_older_than_summary(message.timestamp_ms) {
-            return Verdict::Wait;
-        }
-        let arithmetic = self.weigh();
-        if arithmetic.verdict != Verdict::Carried {
-            return self.take_decided(arithmetic);
-        }
-        let (arithmetic, moved) = self.worked_out(arithmetic);
-        let Some(moved) = moved else { return self.take_decided(arithmetic) };
-        *self = *moved;
-        self.rhythm.tick(arithmetic.is_cold);
-        arithmetic.verdict
-    }
-
-    /// Does what was decided for the call that is answered now.
-    fn take_decided(&mut self, arithmetic: Arithmetic) -> Verdict {
-        if arithmetic.verdict.moves() {
-            self.act(arithmetic.verdict);
-        } else {
-            self.carried = arithmetic.carried;
-            if arithmetic.verdict == Verdict::Unpaid {
-                self.refused = REFUSED_GROWTH * arithmetic.carried;
-            }
-        }
-        self.rhythm.tick(arithmetic.is_cold);
-        arithmetic.verdict
-    }
-
-    fn learn_prices(&mut self, Assistant { source, .. }: &Assistant) {
+    fn answered(&mut self, source: &Source) {
         if self.policy.learns_prices {
             self.policy.prices = self.reports.watch.prices(source);
-        } else if self.policy.learns_ttl {
-            self.policy.prices.ttl_seconds = listed(source).ttl_seconds;
         }
-    }
-
-    fn time(&self) -> Option<f64> {
-        newest_ms(&self.account)
+        self.shown.tick();
     }
 
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
@@ -236,6 +113,104 @@ impl Sticky {
             self.take_up(index, message, &held);
         }
         Arc::make_mut(&mut self.held).push(held);
+    }
+
+    fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
+        self.next = None;
+        let mut step = self.next_step();
+        let (at, estimate) = (self.held.len(), self.estimate());
+        let fold = step.1.as_deref_mut().unwrap_or(self);
+        let (plan, floor) = (fold.account.plan(), fold.floor());
+        let frontier = plan.edits.last().map_or(0, Edit::end);
+        let arithmetic = Arithmetic { frontier, ..step.0 };
+        self.next = Some(Next { at, step, sent: plan.after, estimate });
+        (plan, floor, Some(arithmetic))
+    }
+
+    /// What is frozen stays as it is: only what is decided next goes by the new terms.
+    fn set_terms(&mut self, _transcript: &Transcript, policy: Policy, limits: &Limits) {
+        if self.asked != policy {
+            let prices = if policy.learns_prices { self.policy.prices } else { policy.prices };
+            (self.asked, self.policy) = (policy, Policy { prices, ..policy });
+        }
+        if self.limits != *limits {
+            // Under a narrower window the next batch need not wait for growth.
+            if limits.context_window <= self.limits.context_window {
+                self.left = 0.0;
+            }
+            (self.spent, self.refused) = (0.0, 0.0);
+            self.limits = limits.clone();
+        }
+    }
+
+    /// What stands before `at` is sent as it was; from there on nothing is decided yet.
+    fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
+        // The call that is still to be answered counts when its answer comes.
+        let rhythm = self.rhythm;
+        let lived = self.next.take().filter(|next| next.at == self.held.len());
+        let lived = lived.zip(answer_to_last(&self.account, transcript, known)).map(|(of, at)| {
+            let arithmetic = Arithmetic { verdict: Verdict::Wait, ..of.step.0 };
+            self.take(of.step);
+            Next { at, step: (arithmetic, None), ..of }
+        });
+        let mut next =
+            Self { policy: self.policy, next: lived, ..Self::new(self.asked, self.limits.clone()) };
+        (next.reports, next.rhythm) = (std::mem::take(&mut self.reports), rhythm);
+        next.reports.goes_on(known);
+        for (index, message) in transcript.messages().iter().enumerate().take(known) {
+            if message.assistant().is_some() {
+                next.shown.tick();
+            }
+            next.enter(index, message, transcript);
+        }
+        next.freeze(&self.account, at);
+        *self = next;
+    }
+}
+
+impl Sticky {
+    /// The fold before any message.
+    #[must_use]
+    pub fn new(policy: Policy, limits: Limits) -> Self {
+        let reports = Reports::new(policy.calibrate);
+        Self { asked: policy, policy, limits, reports, ..Self::default() }
+    }
+
+    /// The tokens that layer 4 leaves, or would leave.
+    fn floor(&self) -> Size {
+        if self.limits.overflow == Overflow::Shrink || self.context() <= self.limits.budget() {
+            return self.account.sent();
+        }
+        let mut least = self.account.clone();
+        shrink::shrink(&mut least, &self.estimate(), self.shrunk_budget());
+        least.sent()
+    }
+
+    fn estimate(&self) -> Estimate {
+        self.reports.calibration.estimate()
+    }
+
+    /// Sends the messages before `end` as `before` does.
+    fn freeze(&mut self, before: &Account, end: usize) {
+        let frozen: Vec<usize> = self.account.same_as(before, end).collect();
+        let Self { account, held, shown, .. } = self;
+        show_anew(account, held, shown, &frozen, |account| account.send_as(before, &frozen));
+        self.account.take_oldest_touched();
+        self.account.take_changed();
+    }
+
+    /// Goes on by a decision.
+    fn take(&mut self, (arithmetic, moved): Step) -> Verdict {
+        if let Some(moved) = moved {
+            *self = Self { reports: std::mem::take(&mut self.reports), ..*moved };
+        } else {
+            self.carried = arithmetic.carried;
+            if arithmetic.verdict == Verdict::Unpaid {
+                self.refused = REFUSED_GROWTH * arithmetic.carried;
+            }
+        }
+        self.rhythm.tick(arithmetic.is_cold);
+        arithmetic.verdict
     }
 
     /// Notes what a message shows, and what of the earlier ones it makes worth more or less.

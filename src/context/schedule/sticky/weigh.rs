@@ -1,9 +1,10 @@
 //! Decides if the frontier moves at the next call, by what that costs and saves.
 
-use super::Sticky;
+use super::{Step, Sticky};
 use crate::context::layers::{Overflow, images};
 use crate::context::schedule::economy::scale_of;
-use crate::context::schedule::verdict::{Arithmetic, Payback, Verdict};
+use crate::context::schedule::reports::newest_ms;
+use crate::context::schedule::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::schedule::weights::MIN_GROWTH;
 use crate::context::validity::holds_turn;
 
@@ -32,44 +33,39 @@ impl Sticky {
         self.policy.low_water(scale_of(self.limits.context_window))
     }
 
-    /// The decision of the next call, and the fold after it where it moves.
-    pub(super) fn next_step(&self) -> (Arithmetic, Option<Box<Self>>) {
-        let arithmetic = self.weigh();
-        if arithmetic.verdict.moves() { self.worked_out(arithmetic) } else { (arithmetic, None) }
+    /// Provider tokens the last batch left, or the low water if that is more.
+    fn settled(&self) -> f64 {
+        self.left.max(self.low_water())
     }
 
-    /// The batch that `arithmetic` asks for, on a copy: one that moves because carrying has cost enough is not made if it
-    /// cannot pay for itself.
-    pub(super) fn worked_out(&self, mut arithmetic: Arithmetic) -> (Arithmetic, Option<Box<Self>>) {
+    /// The decision of the next call. The batch is worked out on a copy: one that moves because carrying has cost enough is not
+    /// made if it cannot pay for itself.
+    pub(super) fn next_step(&self) -> Step {
+        let weighed = self.weigh();
+        if !weighed.verdict.moves() {
+            return (weighed, None);
+        }
         let mut moved = Box::new(self.clone());
-        moved.act(arithmetic.verdict);
-        arithmetic.payback_calls = self.payback(&moved).calls();
-        if arithmetic.verdict == Verdict::Carried && arithmetic.payback_calls > arithmetic.expected_calls {
+        moved.act(weighed.verdict);
+        let estimate = self.estimate();
+        let removed = self.context() - estimate.tokens(moved.account.sent());
+        let rewritten = estimate.scale * moved.account.size_after_change(&self.account).cl100k as f64;
+        let payback_calls = payback_calls(removed, rewritten, self.policy.prices);
+        let arithmetic = Arithmetic { payback_calls, ..weighed };
+        if weighed.verdict == Verdict::Carried && payback_calls > weighed.expected_calls {
             return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
         }
         (arithmetic, Some(moved))
     }
 
-    /// The arithmetic of the batch that led from here to `moved`.
-    fn payback(&self, moved: &Self) -> Payback {
-        let estimate = self.estimate();
-        let rewritten = moved.account.size_after_change(&self.account);
-        Payback {
-            removed: self.context() - estimate.tokens(moved.account.sent()),
-            rewritten: estimate.scale * rewritten.cl100k as f64,
-            prices: self.policy.prices,
-        }
-    }
-
     /// The arithmetic of the next call.
-    pub(super) fn weigh(&self) -> Arithmetic {
+    fn weigh(&self) -> Arithmetic {
         let scale = scale_of(self.limits.context_window);
-        let context = self.context();
-        let above = context - self.settled;
-        let learns = self.policy.fixed_ttl().is_none();
-        let is_cold = self.reports.watch.is_cold(self.time(), self.policy.prices.ttl_seconds, learns);
+        let (context, settled) = (self.context(), self.settled());
+        let above = context - settled;
+        let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.fixed_ttl());
         let carried = self.carried + self.policy.carry(above);
-        let rewrite = self.policy.rewrite(self.settled);
+        let rewrite = self.policy.rewrite(settled);
         let high_water = self.high_water();
         let has_grown = context > self.spent + MIN_GROWTH * scale;
         let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
@@ -80,7 +76,7 @@ impl Sticky {
             && holds_turn(&self.account)
         {
             Verdict::TurnOpen
-        } else if has_grown && is_cold && context > self.policy.cold_mark(self.settled, scale) {
+        } else if has_grown && is_cold && context > self.policy.cold_mark(settled, scale) {
             Verdict::Cold
         } else if context > high_water && has_grown {
             Verdict::HighWater
@@ -92,7 +88,6 @@ impl Sticky {
             Verdict::Wait
         };
         let removable = self.policy.removable(above);
-        let payback = Payback { removed: removable, rewritten: self.settled, prices: self.policy.prices };
         Arithmetic {
             verdict,
             is_cold,
@@ -100,7 +95,7 @@ impl Sticky {
             removable,
             carried,
             rewrite,
-            payback_calls: payback.calls(),
+            payback_calls: payback_calls(removable, settled, self.policy.prices),
             expected_calls: self.rhythm.expected_calls(),
             high_water,
             frontier: 0,

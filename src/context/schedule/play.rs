@@ -1,0 +1,152 @@
+//! Plays the calls of a transcript: what both schedules do alike with a message, and with an answer.
+//!
+//! A schedule is a fold: messages go in one by one, and before each answer stands a call that was decided then.
+
+use super::Mode;
+use super::cache_watch::Sight;
+use super::economy::Policy;
+use super::every_call::EveryCall;
+use super::reports::{Reports, newest_ms};
+use super::sticky::Sticky;
+use super::verdict::{Arithmetic, Verdict};
+use crate::context::account::Account;
+use crate::context::layers::Limits;
+use crate::context::plan::Plan;
+use crate::context::transcript::{Message, Source, Transcript};
+use crate::tokens::estimate::{Estimate, Size};
+
+/// The host's word at a call.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The prices and shares that are weighed.
+    pub policy: Policy,
+    /// The limits of the layers.
+    pub limits: Limits,
+    /// Tokens of its prompt and tools; `None` where it says nothing.
+    pub overhead_tokens: Option<f64>,
+}
+
+/// The request that an answer came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The sent part of the transcript.
+    pub sent: Size,
+    /// The estimate of its prompt.
+    pub estimate: Estimate,
+    /// The decision of the sticky schedule; `None` where the layers were recomputed.
+    pub verdict: Option<Verdict>,
+    /// The oldest message that was sent otherwise than before, with the tokens before it.
+    pub touched: Option<(usize, f64)>,
+    /// True if this process planned it.
+    pub is_lived: bool,
+    /// Tokens of the window it was planned for.
+    pub context_window: f64,
+    /// Seconds a cache entry lives, where the host sets them.
+    pub fixed_ttl: Option<f64>,
+}
+
+/// A call of the past as a schedule saw it when it took in the answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Played {
+    /// Position of the answer.
+    pub index: usize,
+    /// The transcript as it was.
+    pub raw: Size,
+    /// The request.
+    pub request: Request,
+    /// The cache as this call showed it.
+    pub sight: Sight,
+}
+
+/// The memory of a schedule.
+#[derive(Clone, Debug)]
+pub enum Fold {
+    /// That of [`Mode::Sticky`].
+    Sticky(Box<Sticky>),
+    /// That of [`Mode::EveryCall`].
+    EveryCall(Box<EveryCall>),
+}
+
+impl Fold {
+    /// The one before any message.
+    #[must_use]
+    pub fn new(mode: Mode, Terms { policy, limits, .. }: &Terms) -> Self {
+        match mode {
+            Mode::Sticky => Self::Sticky(Box::new(Sticky::new(*policy, limits.clone()))),
+            Mode::EveryCall => Self::EveryCall(Box::new(EveryCall::new(*policy, limits.clone()))),
+        }
+    }
+
+    /// Its schedule.
+    pub fn schedule(&mut self) -> &mut dyn Schedule {
+        match self {
+            Self::Sticky(fold) => &mut **fold,
+            Self::EveryCall(fold) => &mut **fold,
+        }
+    }
+}
+
+/// A schedule and its memory.
+pub trait Schedule {
+    /// What is sent of the messages taken in, and the lessons of their reports.
+    fn parts(&mut self) -> (&mut Account, &mut Reports);
+
+    /// Decides about the call that `message` answers, as was decided when it was made.
+    fn request(&mut self, index: usize, message: &Message) -> Request;
+
+    /// Goes on after an answer of `source`.
+    fn answered(&mut self, source: &Source);
+
+    /// Takes in the next message.
+    fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript);
+
+    /// The plan of the call that follows what was taken in, the size of the smallest request that could be sent, and why.
+    fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>);
+
+    /// Sets what the host says of its model now.
+    fn set_terms(&mut self, transcript: &Transcript, policy: Policy, limits: &Limits);
+
+    /// Goes on with a list that its host rewrote from `at` on. The calls answered before `known` were taken in already.
+    fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize);
+
+    /// Takes in what is new in `transcript` before `end`, and tells of each call.
+    fn play(&mut self, transcript: &Transcript, end: usize, observe: &mut dyn FnMut(Played)) {
+        let (account, reports) = self.parts();
+        reports.watch.set_times(transcript.cache_times());
+        let known = account.len();
+        let mut is_caught_up = false;
+        for (index, message) in transcript.messages().iter().enumerate().take(end).skip(known) {
+            if let Some(assistant) = message.assistant() {
+                let request = self.request(index, message);
+                let (account, reports) = self.parts();
+                // A late report was not known yet when this call was planned.
+                if !std::mem::replace(&mut is_caught_up, true) {
+                    reports.catch_up(account, transcript);
+                }
+                observe(reports.enter(account, index, (message, assistant), request));
+                self.answered(&assistant.source);
+            }
+            self.enter(index, message, transcript);
+        }
+        if !is_caught_up {
+            let (account, reports) = self.parts();
+            reports.catch_up(account, transcript);
+        }
+    }
+}
+
+/// The oldest message that was brought into another form since that was last asked, with the tokens before it.
+pub fn take_touched(account: &mut Account, estimate: Estimate) -> Option<(usize, f64)> {
+    let oldest = account.take_oldest_touched()?;
+    Some((oldest, estimate.tokens(account.sent_before(oldest))))
+}
+
+/// The first answer of a rewritten list that was not known, if it can be to the call that `account` stood at: a message that
+/// is older does not answer it.
+pub fn answer_to_last(account: &Account, transcript: &Transcript, known: usize) -> Option<usize> {
+    let is_answer =
+        |&index: &usize| transcript.get(index).is_some_and(|message| message.assistant().is_some());
+    let index = (known..transcript.len()).find(is_answer)?;
+    let answered_ms = transcript.get(index)?.timestamp_ms;
+    (answered_ms.is_none() || answered_ms >= newest_ms(account)).then_some(index)
+}
