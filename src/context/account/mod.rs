@@ -16,16 +16,6 @@ use crate::context::plan::{Edit, Layer, Plan, Reason};
 use crate::context::transcript::{Body, Link, Message, Transcript};
 use crate::tokens::estimate::Size;
 
-/// The opening of a conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Opening {
-    #[default]
-    Unknown,
-    /// The first turn is a reply: nothing keeps it.
-    Reply,
-    At(usize),
-}
-
 /// All messages of a transcript so far, and what is sent of them.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
@@ -39,7 +29,8 @@ pub struct Account {
     /// Tool results that came with images.
     pictured: Vec<usize>,
     thinkers: Vec<usize>,
-    opening: Opening,
+    /// The first message that a provider sees as a turn.
+    first_turn: Option<usize>,
     first_user: Option<usize>,
     last_user: Option<usize>,
     /// User messages that what the host protects follows: without them an answer would come right after another.
@@ -103,8 +94,8 @@ impl Account {
     }
 
     fn note(&mut self, index: usize, message: &Message) {
-        if self.opening == Opening::Unknown && self.rows.get(index).is_some_and(Row::is_turn) {
-            self.opening = if message.assistant().is_some() { Opening::Reply } else { Opening::At(index) };
+        if self.first_turn.is_none() && self.rows.get(index).is_some_and(Row::is_turn) {
+            self.first_turn = Some(index);
         }
         if message.is_protected {
             self.asked.extend(self.last_user);
@@ -206,7 +197,7 @@ impl Account {
 
     /// The opening of the conversation: the first of what a provider sees as turns, unless that is a reply.
     pub fn opening(&self) -> Option<usize> {
-        if let Opening::At(index) = self.opening { Some(index) } else { None }
+        self.first_turn.filter(|&index| self.message(index).is_some_and(|turn| turn.assistant().is_none()))
     }
 
     /// The first user message.

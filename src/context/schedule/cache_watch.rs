@@ -10,7 +10,7 @@ use std::sync::Arc;
 use self::clock::Clock;
 use super::economy::Prices;
 use super::prices::{Bill, has_published_life};
-use super::tariff::Tariff;
+use super::tariff::{self, Tariff};
 use crate::context::transcript::{Source, Usage};
 pub use crate::contract::Cause;
 
@@ -145,21 +145,17 @@ impl CacheWatch {
         self.in_use.is_some_and(|at| self.is_cold_for(at, time_ms, fixed_ttl))
     }
 
-    /// The cache prices of `source`, as far as they were billed, else as listed.
+    /// The cache prices of the model in use, as far as they were billed, else as listed; `None` before any answer.
     #[must_use]
-    pub fn prices(&self, source: &Source) -> Prices {
-        self.bill(source).prices()
+    pub fn prices(&self) -> Option<Prices> {
+        Some(self.models.get(self.in_use?)?.bill.prices())
     }
 
     /// The price of a token of `source`, as far as it was billed, else as listed.
     #[must_use]
     pub fn tariff(&self, source: &Source) -> Option<Tariff> {
-        self.bill(source).tariff()
-    }
-
-    fn bill(&self, source: &Source) -> Bill {
         let known = self.models.iter().find(|model| model.source == *source);
-        known.map_or_else(|| Bill::of(source), |model| model.bill)
+        known.map_or_else(|| tariff::listed(source), |model| model.bill.tariff())
     }
 
     /// Takes in a call.

@@ -11,7 +11,7 @@ use crate::context::account::{Account, Form};
 use crate::context::layers::window::Window;
 use crate::context::layers::{Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::context::plan::{Layer, Plan, Reason};
-use crate::context::transcript::{Message, Source, Transcript};
+use crate::context::transcript::{Message, Transcript};
 use crate::context::validity::unbound;
 use crate::tokens::estimate::Size;
 
@@ -48,8 +48,6 @@ impl Schedule for EveryCall {
             |(_, request)| Request { is_lived: true, ..request },
         )
     }
-
-    fn answered(&mut self, _source: &Source) {}
 
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
         self.reports.pass(message);

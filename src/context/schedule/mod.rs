@@ -3,7 +3,6 @@
 //! `every_call` recomputes the layers each time; `sticky` folds over the transcript and moves only when that pays. Over a
 //! transcript that only grows both are pure; a [`Conversation`] also knows what was really sent of one that was rewritten.
 
-pub mod batch;
 pub mod cache_watch;
 pub mod calibration;
 pub mod conversation;
@@ -16,7 +15,6 @@ pub mod lines;
 pub mod play;
 pub mod prices;
 pub mod reports;
-pub mod rhythm;
 pub mod shown;
 pub mod sticky;
 pub mod tariff;

@@ -12,7 +12,7 @@ use super::verdict::{Arithmetic, Verdict};
 use crate::context::account::Account;
 use crate::context::layers::Limits;
 use crate::context::plan::Plan;
-use crate::context::transcript::{Message, Source, Transcript};
+use crate::context::transcript::{Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// The host's word at a call.
@@ -94,9 +94,6 @@ pub trait Schedule {
     /// Decides about the call that `message` answers, as was decided when it was made.
     fn request(&mut self, index: usize, message: &Message) -> Request;
 
-    /// Goes on after an answer of `source`.
-    fn answered(&mut self, source: &Source);
-
     /// Takes in the next message.
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript);
 
@@ -124,7 +121,6 @@ pub trait Schedule {
                     reports.catch_up(account, transcript);
                 }
                 observe(reports.enter(account, index, (message, assistant), request));
-                self.answered(&assistant.source);
             }
             self.enter(index, message, transcript);
         }

@@ -2,7 +2,7 @@
 //! gave.
 
 use super::cache_watch::{Answered, CacheWatch};
-use super::calibration::{Calibration, Call, Sent};
+use super::calibration::{Calibration, Sent};
 use super::play::{Played, Request};
 use crate::context::account::Account;
 use crate::context::transcript::{Assistant, Body, Message, Transcript};
@@ -70,14 +70,10 @@ impl Reports {
             fixed_ttl: request.fixed_ttl,
         });
         if message.is_sent || assistant.usage.refused.is_some() {
-            self.calibration.observe(Call {
-                index,
-                assistant,
-                sent: Sent { raw, edited: sent },
-                // Of a list that was rewritten this process knows what it planned, whatever the times say.
-                is_stale: is_stale && !(is_lived && self.is_rewritten),
-                context_window: request.context_window,
-            });
+            // Of a list that was rewritten this process knows what it planned, whatever the times say.
+            let is_stale = is_stale && !(is_lived && self.is_rewritten);
+            let sent = Sent { raw, edited: sent };
+            self.calibration.observe(index, assistant, sent, is_stale, request.context_window);
         }
         Played { index, raw, request, sight }
     }

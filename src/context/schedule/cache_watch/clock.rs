@@ -197,14 +197,16 @@ mod tests {
 
     #[test]
     fn a_server_that_tells_of_no_cache_has_a_life_only_where_its_models_is_published() {
-        let is_cold = |model: &str| {
+        let is_cold = |model: &str, seconds: f64| {
             let mut clock = CacheWatch::default();
             let usage = Usage { input: Some(9000.0), ..Usage::default() };
             tick(&mut clock, model, Some(0.0), &usage, (true, false));
-            is_cold_after(&clock, 301.0)
+            is_cold_after(&clock, seconds)
         };
-        assert!(is_cold("claude-opus-5.5") && is_cold("gpt-6.1"));
-        assert!(!is_cold("qwen3.5-coder") && !is_cold("gpt-oss-120b"));
+        assert!(
+            is_cold("claude-opus-5.5", 301.0) && !is_cold("gpt-6.1", 301.0) && is_cold("gpt-6.1", 1801.0)
+        );
+        assert!(!is_cold("qwen3.5-coder", 9e9) && !is_cold("gpt-oss-120b", 9e9));
     }
 
     #[test]

@@ -21,21 +21,6 @@ const MODELS: usize = 8;
 /// though its model counts twice what was thought, at the second refusal.
 const REFUSED: f64 = 1.4;
 
-/// A call that was answered.
-#[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
-    /// Position of the answer.
-    pub index: usize,
-    /// The answer.
-    pub assistant: &'a Assistant,
-    /// The request that was sent.
-    pub sent: Sent,
-    /// True if its report is of another list than stands before it now: then it teaches nothing.
-    pub is_stale: bool,
-    /// Tokens of the window it was planned for.
-    pub context_window: f64,
-}
-
 /// The possible contents of a prompt, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
@@ -92,12 +77,19 @@ impl Calibration {
         self.is_refused
     }
 
-    /// Takes in what was reported of a call.
-    pub fn observe(&mut self, call: Call<'_>) {
+    /// Takes in what was reported of the call answered at `index`, planned for this window. A report of another list than stands
+    /// before it now teaches nothing.
+    pub fn observe(
+        &mut self,
+        index: usize,
+        Assistant { source, usage, .. }: &Assistant,
+        sent: Sent,
+        is_stale: bool,
+        context_window: f64,
+    ) {
         if !self.is_on {
             return;
         }
-        let Call { index, assistant: Assistant { source, usage, .. }, sent, context_window, .. } = call;
         let before = self.last.replace(sent);
         // A request foreseen to be over the window is no news: one that cannot be made smaller would be thought ever larger.
         let refused = usage.refused.map(|told| {
@@ -110,7 +102,7 @@ impl Calibration {
         if refused.is_none() && usage.prompt_tokens().is_none() {
             self.unreported.push((index, report));
             forget_all_but(REPORTS, &mut self.unreported);
-        } else if refused.is_some() || !call.is_stale {
+        } else if refused.is_some() || !is_stale {
             self.take(source, &report);
         }
     }

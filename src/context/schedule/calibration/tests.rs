@@ -31,7 +31,7 @@ fn size(cl100k: usize) -> Size {
 
 /// A call that was answered at no known time.
 fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: Sent) {
-    calibration.observe(Call { index: 0, assistant, sent, is_stale: false, context_window: 200_000.0 });
+    calibration.observe(0, assistant, sent, false, 200_000.0);
 }
 
 fn after(reports: &[(&str, f64, usize)]) -> Calibration {
@@ -299,7 +299,7 @@ fn a_report_of_another_list_teaches_nothing() {
     let mut call = |tokens: f64, counted: usize, is_stale: bool| {
         let assistant = &answer("a", tokens, 0.0);
         let context_window = 200_000.0;
-        calibration.observe(Call { index: 0, assistant, sent: both(counted), is_stale, context_window });
+        calibration.observe(0, assistant, both(counted), is_stale, context_window);
         calibration.estimate()
     };
     assert_eq!(call(110_000.0, 300, true), Estimate::PLAIN);
@@ -339,7 +339,7 @@ fn what_input_holds_already_is_counted_once_from_the_first_call_that_writes() {
 fn refuse(calibration: &mut Calibration, model: &str, told: f64, sent: Sent, context_window: f64) {
     let usage = Usage { refused: Some(told), ..Usage::default() };
     let refused = Assistant { usage, ..answer(model, 0.0, 0.0) };
-    calibration.observe(Call { index: 0, assistant: &refused, sent, is_stale: false, context_window });
+    calibration.observe(0, &refused, sent, false, context_window);
 }
 
 #[test]

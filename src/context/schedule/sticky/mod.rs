@@ -4,17 +4,15 @@
 //! restart, and an edited message keeps its bytes. Every assistant message marks a call: even a failed request was sent
 //! with what was decided for it. The fold holds no clock and no text.
 
-mod act;
+mod batch;
 mod weigh;
 
 use std::sync::Arc;
 
-use super::batch::show_anew;
 use super::economy::Policy;
 use super::held::Held;
 use super::play::{Request, Schedule, answer_to_last, take_touched};
 use super::reports::Reports;
-use super::rhythm::Rhythm;
 use super::shown::{Shown, Speaker};
 use super::verdict::{Arithmetic, Verdict};
 use super::weights::REFUSED_GROWTH;
@@ -23,10 +21,10 @@ use crate::context::layers::{Limits, Overflow, shrink};
 use crate::context::plan::{Edit, Plan};
 use crate::context::traits::identifiers::Identifier;
 use crate::context::traits::lines::Line;
-use crate::context::transcript::{Body, Link, Message, Source, Transcript};
+use crate::context::transcript::{Body, Link, Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
-/// A decision, and the fold after its batch where it moves.
+/// A decision, and the fold after its batch where that was worked out.
 type Step = (Arithmetic, Option<Box<Sticky>>);
 
 /// The call that was planned last. The limits of then hold until its answer is taken in.
@@ -42,16 +40,15 @@ struct Next {
 /// The fold after some messages.
 #[derive(Clone, Debug, Default)]
 pub struct Sticky {
-    /// As the host set it.
-    asked: Policy,
-    /// With what was learned of prices.
     policy: Policy,
     limits: Limits,
     account: Account,
     /// The parts that no batch changes stand in an [`Arc`]: a batch is tried out on a copy of the fold.
     held: Arc<Vec<Held>>,
     shown: Shown,
-    rhythm: Rhythm,
+    /// Calls so far, and those of them that found the cache cold.
+    calls: u32,
+    cold_calls: u32,
     reports: Reports,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
@@ -77,7 +74,12 @@ impl Schedule for Sticky {
             Some(Next { step, sent, estimate, .. }) => (Some(step), Some(sent), estimate),
             // A call from before a compaction had another list: nothing was decided about this one.
             None if self.reports.is_older_than_summary(message.timestamp_ms) => (None, None, self.estimate()),
-            None => (Some(self.next_step()), None, self.estimate()),
+            None => {
+                let weighed = self.weigh();
+                let may_be_unpaid = weighed.verdict == Verdict::Carried;
+                let step = if may_be_unpaid { self.worked_out(weighed) } else { (weighed, None) };
+                (Some(step), None, self.estimate())
+            }
         };
         let verdict = step.map_or(Verdict::Wait, |step| self.take(step));
         Request {
@@ -91,14 +93,10 @@ impl Schedule for Sticky {
         }
     }
 
-    fn answered(&mut self, source: &Source) {
-        if self.policy.learns_prices {
-            self.policy.prices = self.reports.watch.prices(source);
-        }
-        self.shown.tick();
-    }
-
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
+        if message.assistant().is_some() {
+            self.shown.tick();
+        }
         let traits = &message.traits;
         let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
         self.account.enter(transcript, index);
@@ -117,7 +115,8 @@ impl Schedule for Sticky {
 
     fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
         self.next = None;
-        let mut step = self.next_step();
+        let weighed = self.weigh();
+        let mut step = if weighed.verdict.moves() { self.worked_out(weighed) } else { (weighed, None) };
         let (at, estimate) = (self.held.len(), self.estimate());
         let fold = step.1.as_deref_mut().unwrap_or(self);
         let (plan, floor) = (fold.account.plan(), fold.floor());
@@ -129,10 +128,7 @@ impl Schedule for Sticky {
 
     /// What is frozen stays as it is: only what is decided next goes by the new terms.
     fn set_terms(&mut self, _transcript: &Transcript, policy: Policy, limits: &Limits) {
-        if self.asked != policy {
-            let prices = if policy.learns_prices { self.policy.prices } else { policy.prices };
-            (self.asked, self.policy) = (policy, Policy { prices, ..policy });
-        }
+        self.policy = policy;
         if self.limits != *limits {
             // Under a narrower window the next batch need not wait for growth.
             if limits.context_window <= self.limits.context_window {
@@ -146,21 +142,18 @@ impl Schedule for Sticky {
     /// What stands before `at` is sent as it was; from there on nothing is decided yet.
     fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
         // The call that is still to be answered counts when its answer comes.
-        let rhythm = self.rhythm;
+        let (calls, cold_calls) = (self.calls, self.cold_calls);
         let lived = self.next.take().filter(|next| next.at == self.held.len());
         let lived = lived.zip(answer_to_last(&self.account, transcript, known)).map(|(of, at)| {
             let arithmetic = Arithmetic { verdict: Verdict::Wait, ..of.step.0 };
             self.take(of.step);
             Next { at, step: (arithmetic, None), ..of }
         });
-        let mut next =
-            Self { policy: self.policy, next: lived, ..Self::new(self.asked, self.limits.clone()) };
-        (next.reports, next.rhythm) = (std::mem::take(&mut self.reports), rhythm);
+        let new = Self::new(self.policy, self.limits.clone());
+        let mut next = Self { next: lived, calls, cold_calls, ..new };
+        next.reports = std::mem::take(&mut self.reports);
         next.reports.goes_on(known);
         for (index, message) in transcript.messages().iter().enumerate().take(known) {
-            if message.assistant().is_some() {
-                next.shown.tick();
-            }
             next.enter(index, message, transcript);
         }
         next.freeze(&self.account, at);
@@ -173,7 +166,7 @@ impl Sticky {
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
         let reports = Reports::new(policy.calibrate);
-        Self { asked: policy, policy, limits, reports, ..Self::default() }
+        Self { policy, limits, reports, ..Self::default() }
     }
 
     /// The tokens that layer 4 leaves, or would leave.
@@ -193,8 +186,7 @@ impl Sticky {
     /// Sends the messages before `end` as `before` does.
     fn freeze(&mut self, before: &Account, end: usize) {
         let frozen: Vec<usize> = self.account.same_as(before, end).collect();
-        let Self { account, held, shown, .. } = self;
-        show_anew(account, held, shown, &frozen, |account| account.send_as(before, &frozen));
+        self.show_anew(&frozen, |account| account.send_as(before, &frozen));
         self.account.take_oldest_touched();
         self.account.take_changed();
     }
@@ -203,13 +195,16 @@ impl Sticky {
     fn take(&mut self, (arithmetic, moved): Step) -> Verdict {
         if let Some(moved) = moved {
             *self = Self { reports: std::mem::take(&mut self.reports), ..*moved };
+        } else if arithmetic.verdict.moves() {
+            self.act(arithmetic.verdict);
         } else {
             self.carried = arithmetic.carried;
             if arithmetic.verdict == Verdict::Unpaid {
                 self.refused = REFUSED_GROWTH * arithmetic.carried;
             }
         }
-        self.rhythm.tick(arithmetic.is_cold);
+        self.calls += 1;
+        self.cold_calls += u32::from(arithmetic.is_cold);
         arithmetic.verdict
     }
 

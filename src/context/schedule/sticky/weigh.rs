@@ -2,7 +2,7 @@
 
 use super::{Step, Sticky};
 use crate::context::layers::{Overflow, images};
-use crate::context::schedule::economy::scale_of;
+use crate::context::schedule::economy::{Policy, scale_of};
 use crate::context::schedule::reports::newest_ms;
 use crate::context::schedule::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::schedule::weights::MIN_GROWTH;
@@ -33,24 +33,34 @@ impl Sticky {
         self.policy.low_water(scale_of(self.limits.context_window))
     }
 
+    /// The host's policy, with the prices that were learned where it leaves them to be.
+    fn priced(&self) -> Policy {
+        let learned = self.reports.watch.prices().filter(|_| self.policy.learns_prices);
+        Policy { prices: learned.unwrap_or(self.policy.prices), ..self.policy }
+    }
+
+    /// Calls expected before the cache is lost or the session ends, the next one among them.
+    ///
+    /// A session that has lasted for so many calls lasts about as many more, and the stretches between losses are as long as they
+    /// were: both together are the mean stretch so far, this session's end counted as one loss.
+    fn expected_calls(&self) -> f64 {
+        f64::from(self.calls).max(1.0) / (1.0 + f64::from(self.cold_calls))
+    }
+
     /// Provider tokens the last batch left, or the low water if that is more.
     fn settled(&self) -> f64 {
         self.left.max(self.low_water())
     }
 
-    /// The decision of the next call. The batch is worked out on a copy: one that moves because carrying has cost enough is not
-    /// made if it cannot pay for itself.
-    pub(super) fn next_step(&self) -> Step {
-        let weighed = self.weigh();
-        if !weighed.verdict.moves() {
-            return (weighed, None);
-        }
+    /// The batch that was `weighed`, on a copy: one that moves because carrying has cost enough is not made if it cannot pay for
+    /// itself.
+    pub(super) fn worked_out(&self, weighed: Arithmetic) -> Step {
         let mut moved = Box::new(self.clone());
         moved.act(weighed.verdict);
         let estimate = self.estimate();
         let removed = self.context() - estimate.tokens(moved.account.sent());
         let rewritten = estimate.scale * moved.account.size_after_change(&self.account).cl100k as f64;
-        let payback_calls = payback_calls(removed, rewritten, self.policy.prices);
+        let payback_calls = payback_calls(removed, rewritten, self.priced().prices);
         let arithmetic = Arithmetic { payback_calls, ..weighed };
         if weighed.verdict == Verdict::Carried && payback_calls > weighed.expected_calls {
             return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
@@ -59,13 +69,13 @@ impl Sticky {
     }
 
     /// The arithmetic of the next call.
-    fn weigh(&self) -> Arithmetic {
+    pub(super) fn weigh(&self) -> Arithmetic {
         let scale = scale_of(self.limits.context_window);
-        let (context, settled) = (self.context(), self.settled());
+        let (policy, context, settled) = (self.priced(), self.context(), self.settled());
         let above = context - settled;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.fixed_ttl());
-        let carried = self.carried + self.policy.carry(above);
-        let rewrite = self.policy.rewrite(settled);
+        let carried = self.carried + policy.carry(above);
+        let rewrite = policy.rewrite(settled);
         let high_water = self.high_water();
         let has_grown = context > self.spent + MIN_GROWTH * scale;
         let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
@@ -76,7 +86,7 @@ impl Sticky {
             && holds_turn(&self.account)
         {
             Verdict::TurnOpen
-        } else if has_grown && is_cold && context > self.policy.cold_mark(settled, scale) {
+        } else if has_grown && is_cold && context > policy.cold_mark(settled, scale) {
             Verdict::Cold
         } else if context > high_water && has_grown {
             Verdict::HighWater
@@ -87,7 +97,7 @@ impl Sticky {
         } else {
             Verdict::Wait
         };
-        let removable = self.policy.removable(above);
+        let removable = policy.removable(above);
         Arithmetic {
             verdict,
             is_cold,
@@ -95,10 +105,45 @@ impl Sticky {
             removable,
             carried,
             rewrite,
-            payback_calls: payback_calls(removable, settled, self.policy.prices),
-            expected_calls: self.rhythm.expected_calls(),
+            payback_calls: payback_calls(removable, settled, policy.prices),
+            expected_calls: self.expected_calls(),
             high_water,
             frontier: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::measure::{Raw, RawRole, outline};
+    use crate::context::schedule::play::Schedule;
+    use crate::context::transcript::{Transcript, Usage};
+
+    #[test]
+    fn an_old_session_is_expected_to_last_and_a_patchy_one_not() {
+        let after = |calls, cold_calls| Sticky { calls, cold_calls, ..Sticky::default() }.expected_calls();
+        assert!(after(0, 0) >= 1.0);
+        assert!(after(400, 0) > after(40, 0));
+        assert!(after(400, 20) < after(400, 2));
+    }
+
+    #[test]
+    fn a_call_whose_list_was_rewritten_before_its_answer_came_is_one_call() {
+        let usage = Usage::default();
+        let answer = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+        let list = |roles: &[RawRole<'_>]| {
+            let of = |role: &RawRole<'_>| Arc::new(outline(&Raw::new(*role, Vec::new())));
+            Transcript::new(roles.iter().map(of).collect())
+        };
+        let mut fold = Sticky::default();
+        fold.play(&list(&[RawRole::User]), 1, &mut |_| {});
+        fold.plan();
+        let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
+        fold.rewrite(&rewritten, 0, 1);
+        fold.play(&rewritten, 2, &mut |call| lived += usize::from(call.request.is_lived));
+        assert_eq!((fold.calls, lived), (1, 1));
     }
 }

@@ -1,4 +1,5 @@
-//! One batch of edits: which of what may go goes, the least useful for its tokens first.
+//! Moves the frontier by one batch of edits: of what may go, the least useful for its tokens goes first. Layer 4 acts where that
+//! is not enough, and the thinking that is bound to both goes.
 //!
 //! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, where the
 //! host asked for it the call's long arguments are cleared, and last the call goes with its results. Useful means expected
@@ -9,52 +10,52 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::economy::{Policy, scale_of};
-use super::held::Held;
-use super::line_cuts;
-use super::shown::Shown;
-use super::weights::{LINE_CONTEXT, OWN_CALL, SHRUNK_SHARE};
+use super::Sticky;
 use crate::context::account::{Account, Form, Row};
-use crate::context::layers::{Limits, images, thinking, tool_results, window};
+use crate::context::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
+use crate::context::schedule::economy::scale_of;
+use crate::context::schedule::held::Held;
+use crate::context::schedule::line_cuts;
+use crate::context::schedule::verdict::Verdict;
+use crate::context::schedule::weights::{LINE_CONTEXT, OWN_CALL, SHRUNK_SHARE};
 use crate::context::transcript::Body;
-use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
+use crate::context::validity::unbound;
+use crate::tokens::estimate::MESSAGE_FRAME_TOKENS;
 
-/// The state of one batch.
-pub struct EditBatch<'a> {
-    /// The account of what is sent, and will be.
-    pub account: &'a mut Account,
-    /// The facts of each message.
-    pub held: &'a [Held],
-    /// The index of all that they show.
-    pub shown: &'a mut Shown,
-    /// From cl100k tokens to the provider's.
-    pub estimate: Estimate,
-    /// Prices and economy.
-    pub policy: &'a Policy,
-    /// The layers' limits.
-    pub limits: &'a Limits,
-    /// Nothing from here on is dropped.
-    pub tail: usize,
-    /// Tokens the context must come down to whatever that loses.
-    pub must: f64,
-}
-
-impl EditBatch<'_> {
-    /// Edits until what is left is worth its tokens. True if it took all there was to take.
-    #[must_use]
-    pub fn run(mut self) -> bool {
-        self.drop_unsent();
+impl Sticky {
+    /// Edits until what is left is worth its tokens, and fits.
+    pub(super) fn act(&mut self, verdict: Verdict) {
+        self.account.take_changed();
+        let tail = window::tail_start(&self.account, &self.limits);
+        self.drop_unsent(tail);
         self.strip_closed_turns();
-        images::omit_old(self.account, self.limits);
-        images::fit(self.account, self.limits);
-        let took_all = self.take_least_useful();
-        self.drop_users_if_nothing_else_helps();
-        took_all
+        images::omit_old(&mut self.account, &self.limits);
+        images::fit(&mut self.account, &self.limits);
+        let high = self.high_water();
+        // Past the high water a batch must gain room for many calls, or the next one is due at once.
+        let is_full = matches!(verdict, Verdict::HighWater | Verdict::OverWindow);
+        let must = if is_full { f64::midpoint(self.low_water().min(high), high) } else { high };
+        let took_all = self.take_least_useful(tail, must);
+        self.drop_users_if_nothing_else_helps(tail);
+        let is_over = self.context() > self.limits.budget() && self.limits.overflow == Overflow::Shrink;
+        if is_over {
+            let (estimate, budget) = (self.estimate(), self.shrunk_budget());
+            let live: Vec<usize> = self.account.live().collect();
+            self.show_anew(&live, |account| shrink::shrink(account, &estimate, budget));
+        }
+        if let Some(changed) = self.account.take_changed() {
+            for index in unbound(&self.account, changed) {
+                self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
+            }
+        }
+        (self.carried, self.refused, self.left) = (0.0, 0.0, self.context());
+        self.spent = if took_all || is_over { self.left } else { 0.0 };
     }
 
-    fn context(&self) -> f64 {
-        self.estimate.tokens(self.account.sent())
+    /// The size that layer 4 shrinks to.
+    pub(super) fn shrunk_budget(&self) -> f64 {
+        SHRUNK_SHARE.min(self.reports.calibration.caution()) * self.limits.budget()
     }
 
     fn at(&self, index: usize) -> Option<(&Row, &Held)> {
@@ -62,11 +63,11 @@ impl EditBatch<'_> {
     }
 
     /// A failed answer is never sent, so leaving it out changes nothing on the wire.
-    fn drop_unsent(&mut self) {
+    fn drop_unsent(&mut self, tail: usize) {
         let is_unsent = |row: &Row| {
             row.message.assistant().is_some() && !row.message.is_sent && !row.message.is_protected
         };
-        let live = self.account.live_before(self.tail);
+        let live = self.account.live_before(tail);
         for index in live.filter(|&index| self.account.row(index).is_some_and(is_unsent)).collect::<Vec<_>>()
         {
             self.set(index, Form::Gone, Layer::Window, Reason::NeverSent);
@@ -86,8 +87,8 @@ impl EditBatch<'_> {
 
     /// Messages that layer 2 lets lose their thinking and that still have it.
     fn thinking(&self) -> Vec<usize> {
-        let account = &*self.account;
-        let (end, step) = (thinking::old_before(account, self.limits), thinking::step_under_way(account));
+        let Self { account, limits, .. } = self;
+        let (end, step) = (thinking::old_before(account, limits), thinking::step_under_way(account));
         let still_has_it = |&index: &usize| {
             account.row(index).is_some_and(|row| row.form() == Form::Whole && row.message.is_sent)
                 && thinking::is_strippable(account, index, step)
@@ -95,27 +96,27 @@ impl EditBatch<'_> {
         account.live_before(end).filter(still_has_it).collect()
     }
 
-    /// True if nothing was left to take.
-    fn take_least_useful(&mut self) -> bool {
+    /// True if nothing was left to take. At most `must` tokens stay, whatever that loses; nothing from `tail` on is dropped.
+    fn take_least_useful(&mut self, tail: usize, must: f64) -> bool {
         let scale = scale_of(self.limits.context_window);
-        let mut queue = self.candidates();
+        let mut queue = self.candidates(tail);
         while let Some(candidate) = queue.pop() {
-            let Some(current) = self.weigh(candidate.removal) else { continue };
+            let Some(current) = self.candidate(candidate.removal) else { continue };
             if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price)
             {
                 queue.push(current);
                 continue;
             }
-            if current.price > self.policy.price(self.context(), scale) && self.context() <= self.must {
+            if current.price > self.policy.price(self.context(), scale) && self.context() <= must {
                 return false;
             }
-            self.make(candidate.removal, &mut queue);
+            queue.extend(self.make(candidate.removal, tail));
         }
         true
     }
 
-    fn candidates(&self) -> BinaryHeap<Candidate> {
-        let end = tool_results::old(self.account, self.limits).last().map_or(0, |newest| newest + 1);
+    fn candidates(&self, tail: usize) -> BinaryHeap<Candidate> {
+        let end = tool_results::old(&self.account, &self.limits).last().map_or(0, |newest| newest + 1);
         let is_shortenable = |&index: &usize| {
             let result = self.account.message(index).and_then(|message| message.tool_result());
             result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
@@ -123,24 +124,20 @@ impl EditBatch<'_> {
         let has_lines = |&index: &usize| {
             self.account.message(index).is_some_and(|message| message.traits.layout.is_some())
         };
-        let (by_line, whole): (Vec<usize>, Vec<usize>) =
-            self.account.live_before(end).filter(is_shortenable).partition(has_lines);
-        let groups = self.account.live_before(self.tail).filter(|&index| index > 0);
-        let rungs = [
-            (Rung::Edit, [whole, self.thinking()].concat()),
-            (Rung::Lines, by_line.clone()),
-            (Rung::Marker, by_line),
-            (Rung::Inputs, self.account.live_before(end).collect()),
-            (Rung::Group, groups.collect()),
-        ];
-        let removals = rungs
-            .into_iter()
-            .flat_map(|(rung, indices)| indices.into_iter().map(move |index| Removal { rung, index }));
-        removals.filter_map(|removal| self.weigh(removal)).collect()
+        let results = self.account.live_before(end).filter(is_shortenable);
+        let (by_line, whole): (Vec<usize>, Vec<usize>) = results.partition(has_lines);
+        let of = |rung| move |index| Removal { rung, index };
+        let edits = whole.into_iter().chain(self.thinking()).map(of(Rung::Edit));
+        let cuts = by_line.iter().copied().map(of(Rung::Lines));
+        let markers = by_line.iter().copied().map(of(Rung::Marker));
+        let inputs = self.account.live_before(end).map(of(Rung::Inputs));
+        let groups = self.account.live_before(tail).filter(|&index| index > 0).map(of(Rung::Group));
+        let all = edits.chain(cuts).chain(markers).chain(inputs).chain(groups);
+        all.filter_map(|removal| self.candidate(removal)).collect()
     }
 
     /// The loss of a removal for each token it saves; `None` if it is not to be made at all.
-    fn weigh(&self, removal: Removal) -> Option<Candidate> {
+    fn candidate(&self, removal: Removal) -> Option<Candidate> {
         let (loss, saved) = if removal.rung == Rung::Group {
             self.weigh_group(removal.index)?
         } else {
@@ -149,7 +146,7 @@ impl EditBatch<'_> {
             let saved = row.tokens().checked_sub(rest.tokens).filter(|&saved| saved > 0)?;
             (self.loss_between(held.shown(row), rest.shows), saved as f64)
         };
-        let price = loss / (saved * self.estimate.scale).max(1.0);
+        let price = loss / (saved * self.estimate().scale).max(1.0);
         Some(Candidate { price, removal })
     }
 
@@ -158,13 +155,13 @@ impl EditBatch<'_> {
         let (form, shows) = match rung {
             Rung::Edit if row.form() == Form::Whole => (Form::Edited, held.kept.as_deref()?),
             Rung::Inputs if may_clear_inputs(row) => (Form::Cleared, held.cleared.as_deref()?),
-            Rung::Lines | Rung::Marker if is_cuttable(row) => {
+            Rung::Lines | Rung::Marker if matches!(row.form(), Form::Whole | Form::Lines(_)) => {
                 let lines = if rung == Rung::Marker {
                     line_cuts::marker_alone(row)?
                 } else {
                     let scale = scale_of(self.limits.context_window);
                     let price = self.policy.price(LINE_CONTEXT * scale, scale);
-                    line_cuts::choose(row, held, self.shown, price * self.estimate.scale)?
+                    line_cuts::choose(row, held, &self.shown, price * self.estimate().scale)?
                 };
                 let (tokens, shows) = (lines.tokens as usize, lines.numbers.to_vec());
                 return Some(Rest { form: Form::Lines(lines.tokens), lines: Some(lines), tokens, shows });
@@ -209,20 +206,22 @@ impl EditBatch<'_> {
             _ => false,
         });
         is_of_kind
-            && window::is_droppable(self.account, start)
+            && window::is_droppable(&self.account, start)
             && !self.account.group(start).any(|index| {
                 let result = self.account.message(index).and_then(|message| message.tool_result());
                 result.is_some_and(|result| result.is_excluded)
             })
     }
 
-    fn make(&mut self, Removal { rung, index }: Removal, queue: &mut BinaryHeap<Candidate>) {
+    /// Takes a step, and gives back what can be done after it.
+    fn make(&mut self, Removal { rung, index }: Removal, tail: usize) -> Vec<Candidate> {
         if rung == Rung::Group {
             self.drop_group(index, self.group_reason(index));
-            return;
+            return Vec::new();
         }
-        let Some((row, held)) = self.at(index) else { return };
-        let Some(rest) = self.rest(rung, row, held) else { return };
+        let Some((row, held)) = self.at(index) else { return Vec::new() };
+        let Some(rest) = self.rest(rung, row, held) else { return Vec::new() };
+        let group = row.group;
         let (layer, reason) = match rung {
             Rung::Inputs => (Layer::ToolResults, Reason::LeastUseful),
             Rung::Edit if row.message.assistant().is_some() => (Layer::Thinking, Reason::OldThinking),
@@ -237,14 +236,10 @@ impl EditBatch<'_> {
             Rung::Lines => Some(Rung::Marker),
             _ => None,
         };
-        queue.extend(next.and_then(|rung| self.weigh(Removal { rung, index })));
-        self.weigh_anew(index, queue);
-    }
-
-    /// The rest of a group saves less now, but may lose nothing more: it gets a new price.
-    fn weigh_anew(&self, index: usize, queue: &mut BinaryHeap<Candidate>) {
-        let group = self.account.row(index).map(|row| row.group).filter(|&group| group < self.tail);
-        queue.extend(group.and_then(|index| self.weigh(Removal { rung: Rung::Group, index })));
+        // The rest of a group saves less now, but may lose nothing more: it gets a new price.
+        let group = (group < tail).then_some(Removal { rung: Rung::Group, index: group });
+        let next = next.map(|rung| Removal { rung, index }).into_iter().chain(group);
+        next.filter_map(|removal| self.candidate(removal)).collect()
     }
 
     /// A group goes by the rule its results share, else as the least useful.
@@ -260,16 +255,16 @@ impl EditBatch<'_> {
     }
 
     /// The user's own text goes only when all else did not help.
-    fn drop_users_if_nothing_else_helps(&mut self) {
+    fn drop_users_if_nothing_else_helps(&mut self, tail: usize) {
         if self.context() <= self.limits.threshold() {
             return;
         }
         let enough = SHRUNK_SHARE * self.limits.threshold();
-        for index in self.account.live_before(self.tail).collect::<Vec<_>>() {
+        for index in self.account.live_before(tail).collect::<Vec<_>>() {
             if self.context() <= enough {
                 return;
             }
-            if index > 0 && window::is_droppable(self.account, index) {
+            if index > 0 && window::is_droppable(&self.account, index) {
                 self.drop_group(index, Reason::OverThreshold);
             }
         }
@@ -279,14 +274,17 @@ impl EditBatch<'_> {
         self.show_anew(&[index], |account| account.set(index, form, layer, reason));
     }
 
-    fn show_anew(&mut self, changed: &[usize], change: impl FnOnce(&mut Account)) {
-        show_anew(self.account, self.held, self.shown, changed, change);
+    /// Changes how some messages are sent, and keeps the index of what the context shows in step.
+    pub(super) fn show_anew(&mut self, changed: &[usize], change: impl FnOnce(&mut Account)) {
+        let Self { account, held, shown, .. } = self;
+        for (row, held) in changed.iter().filter_map(|&at| account.row(at).zip(held.get(at))) {
+            shown.hide(held.shown(row));
+        }
+        change(account);
+        for (row, held) in changed.iter().filter_map(|&at| account.row(at).zip(held.get(at))) {
+            shown.show(held.shown(row));
+        }
     }
-}
-
-/// True if a tool result can still be cut.
-fn is_cuttable(row: &Row) -> bool {
-    matches!(row.form(), Form::Whole | Form::Lines(_))
 }
 
 /// True of an answer without thinking: what that is bound to may not change while it is there.
@@ -294,27 +292,6 @@ fn may_clear_inputs(row: &Row) -> bool {
     let thinking = row.message.assistant().and_then(|assistant| assistant.thinking);
     let has_none = row.form() == Form::Edited || (row.form() == Form::Whole && thinking.is_none());
     has_none && !row.message.is_protected
-}
-
-/// Changes how some messages are sent, and keeps the index of what the context shows in step.
-pub fn show_anew(
-    account: &mut Account,
-    held: &[Held],
-    index: &mut Shown,
-    changed: &[usize],
-    change: impl FnOnce(&mut Account),
-) {
-    let of = |account: &Account, at: usize| -> Vec<u32> {
-        let row = account.row(at).zip(held.get(at));
-        row.map(|(row, held)| held.shown(row).to_vec()).unwrap_or_default()
-    };
-    for &at in changed {
-        index.hide(&of(account, at));
-    }
-    change(account);
-    for &at in changed {
-        index.show(&of(account, at));
-    }
 }
 
 /// The rungs of the ladder.
