@@ -48,15 +48,17 @@ impl DatabaseFile {
     /// processes. The JSON of `{ rows, setAside }`: the rows of each, and the new place of a damaged file, told once.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn run(&self, statements: String, writes: bool, busy_ms: Option<u32>) -> Result<Promise<String>> {
-        let state = self.0.clone();
-        promised(move || {
-            let statements: Vec<Statement> = parsed(&statements)?;
-            let mut state = state.lock();
-            let connection = state.opened()?;
-            let busy = busy_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
-            connection.busy_timeout(busy.unwrap_or(BUSY_TIMEOUT)).map_err(sqlite::Error::from)?;
-            let rows = sqlite::run(connection, &statements, writes)?;
-            json(&serde_json::json!({ "rows": rows, "setAside": state.set_aside.take() }))
+        guarded(|| {
+            let state = self.0.clone();
+            promised(move || {
+                let statements: Vec<Statement> = parsed(&statements)?;
+                let mut state = state.lock();
+                let connection = state.opened()?;
+                let busy = busy_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
+                connection.busy_timeout(busy.unwrap_or(BUSY_TIMEOUT)).map_err(sqlite::Error::from)?;
+                let rows = sqlite::run(connection, &statements, writes)?;
+                json(&serde_json::json!({ "rows": rows, "setAside": state.set_aside.take() }))
+            })
         })
     }
 

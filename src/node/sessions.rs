@@ -75,8 +75,10 @@ impl SessionStore {
     /// Answers a request, as JSON, on a worker thread.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn ask(&self, request: String) -> Result<Promise<String>> {
-        let store = self.store.clone();
-        promised(move || answer(&store, parsed(&request)?))
+        guarded(|| {
+            let store = self.store.clone();
+            promised(move || answer(&store, parsed(&request)?))
+        })
     }
 
     /// Commits operations, as JSON, on a worker thread.
