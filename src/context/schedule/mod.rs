@@ -10,6 +10,7 @@ pub mod economy;
 pub mod every_call;
 pub mod files;
 pub mod held;
+mod learn;
 pub mod line_cuts;
 pub mod lines;
 pub mod play;

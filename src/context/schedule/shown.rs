@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::lines::{ShownLine, Work};
+use super::lines::{ShownLine, Speaker, Work};
 use super::value::{History, worth};
 use crate::context::plan::Keep;
 use crate::context::traits::identifiers::Identifier;
@@ -12,17 +12,6 @@ use crate::context::traits::lines::Line;
 
 /// The numbers of what a message shows, in the index, dense from 0: its identifiers in their order, then its lines in theirs.
 pub type Numbers = Arc<[u32]>;
-
-/// Who shows something to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaker {
-    /// The model: a use.
-    Assistant,
-    /// A tool.
-    Tool,
-    /// The user, the prompt or a summary mentions it.
-    Other,
-}
 
 /// All identifiers and lines seen so far.
 #[derive(Clone, Debug, Default)]

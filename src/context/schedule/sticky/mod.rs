@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use super::economy::Policy;
 use super::held::Held;
+use super::lines::Speaker;
 use super::play::{Request, Schedule, answer_to_last, take_touched};
 use super::reports::Reports;
-use super::shown::{Shown, Speaker};
+use super::shown::Shown;
 use super::verdict::{Arithmetic, Verdict};
 use super::weights::REFUSED_GROWTH;
 use crate::context::account::Account;
