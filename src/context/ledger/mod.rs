@@ -12,7 +12,8 @@ pub use moves::Move;
 pub use report::{Missed, Quantiles, Report};
 
 use crate::context::schedule::cache_watch::CacheWatch;
-use crate::context::schedule::play::{Fold, Played};
+use crate::context::schedule::fold::Fold;
+use crate::context::schedule::reports::Played;
 use crate::context::schedule::tariff::Tariff;
 use crate::context::schedule::{Mode, Terms};
 use crate::context::transcript::{Source, Transcript, Usage};

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::play::{Fold, Terms};
+use super::fold::{Fold, Terms};
 use super::{Decision, Mode};
 use crate::context::transcript::{Message, Transcript};
 use crate::fault;

@@ -4,8 +4,8 @@
 //! kept of the past, for the estimate to learn from.
 
 use super::economy::Policy;
-use super::play::{Request, Schedule, answer_to_last, take_touched};
-use super::reports::Reports;
+use super::play::{Schedule, answer_to_last, take_touched};
+use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::account::{Account, Form};
 use crate::context::layers::window::Window;

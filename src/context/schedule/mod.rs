@@ -9,6 +9,7 @@ pub mod conversation;
 pub mod economy;
 pub mod every_call;
 pub mod files;
+pub mod fold;
 pub mod held;
 mod learn;
 pub mod line_cuts;
@@ -24,7 +25,7 @@ pub mod verdict;
 pub mod weights;
 
 pub use conversation::Conversation;
-pub use play::Terms;
+pub use fold::Terms;
 
 use self::cache_watch::Miss;
 use self::economy::Policy;

@@ -2,89 +2,14 @@
 //!
 //! A schedule is a fold: messages go in one by one, and before each answer stands a call that was decided then.
 
-use super::Mode;
-use super::cache_watch::Sight;
 use super::economy::Policy;
-use super::every_call::EveryCall;
-use super::reports::{Reports, newest_ms};
-use super::sticky::Sticky;
-use super::verdict::{Arithmetic, Verdict};
+use super::reports::{Played, Reports, Request, newest_ms};
+use super::verdict::Arithmetic;
 use crate::context::account::Account;
 use crate::context::layers::Limits;
 use crate::context::plan::Plan;
 use crate::context::transcript::{Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
-
-/// The host's word at a call.
-#[derive(Clone, Debug)]
-pub struct Terms {
-    /// The prices and shares that are weighed.
-    pub policy: Policy,
-    /// The limits of the layers.
-    pub limits: Limits,
-    /// Tokens of its prompt and tools; `None` where it says nothing.
-    pub overhead_tokens: Option<f64>,
-}
-
-/// The request that an answer came to.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// The sent part of the transcript.
-    pub sent: Size,
-    /// The estimate of its prompt.
-    pub estimate: Estimate,
-    /// The decision of the sticky schedule; `None` where the layers were recomputed.
-    pub verdict: Option<Verdict>,
-    /// The oldest message that was sent otherwise than before, with the tokens before it.
-    pub touched: Option<(usize, f64)>,
-    /// True if this process planned it.
-    pub is_lived: bool,
-    /// Tokens of the window it was planned for.
-    pub context_window: f64,
-    /// Seconds a cache entry lives, where the host sets them.
-    pub fixed_ttl: Option<f64>,
-}
-
-/// A call of the past as a schedule saw it when it took in the answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Played {
-    /// Position of the answer.
-    pub index: usize,
-    /// The transcript as it was.
-    pub raw: Size,
-    /// The request.
-    pub request: Request,
-    /// The cache as this call showed it.
-    pub sight: Sight,
-}
-
-/// The memory of a schedule.
-#[derive(Clone, Debug)]
-pub enum Fold {
-    /// That of [`Mode::Sticky`].
-    Sticky(Box<Sticky>),
-    /// That of [`Mode::EveryCall`].
-    EveryCall(Box<EveryCall>),
-}
-
-impl Fold {
-    /// The one before any message.
-    #[must_use]
-    pub fn new(mode: Mode, Terms { policy, limits, .. }: &Terms) -> Self {
-        match mode {
-            Mode::Sticky => Self::Sticky(Box::new(Sticky::new(*policy, limits.clone()))),
-            Mode::EveryCall => Self::EveryCall(Box::new(EveryCall::new(*policy, limits.clone()))),
-        }
-    }
-
-    /// Its schedule.
-    pub fn schedule(&mut self) -> &mut dyn Schedule {
-        match self {
-            Self::Sticky(fold) => &mut **fold,
-            Self::EveryCall(fold) => &mut **fold,
-        }
-    }
-}
 
 /// A schedule and its memory.
 pub trait Schedule {

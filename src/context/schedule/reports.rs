@@ -1,11 +1,44 @@
 //! The part of a call that both schedules take in alike when its answer comes: what the provider counted, and what its cache
 //! gave.
 
-use super::cache_watch::{Answered, CacheWatch};
+use super::cache_watch::{Answered, CacheWatch, Sight};
 use super::calibration::{Calibration, Sent};
-use super::play::{Played, Request};
+use super::verdict::Verdict;
 use crate::context::account::Account;
 use crate::context::transcript::{Assistant, Body, Message, Transcript};
+use crate::tokens::estimate::{Estimate, Size};
+
+/// The request that an answer came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The sent part of the transcript.
+    pub sent: Size,
+    /// The estimate of its prompt.
+    pub estimate: Estimate,
+    /// The decision of the sticky schedule; `None` where the layers were recomputed.
+    pub verdict: Option<Verdict>,
+    /// The oldest message that was sent otherwise than before, with the tokens before it.
+    pub touched: Option<(usize, f64)>,
+    /// True if this process planned it.
+    pub is_lived: bool,
+    /// Tokens of the window it was planned for.
+    pub context_window: f64,
+    /// Seconds a cache entry lives, where the host sets them.
+    pub fixed_ttl: Option<f64>,
+}
+
+/// A call of the past as a schedule saw it when it took in the answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Played {
+    /// Position of the answer.
+    pub index: usize,
+    /// The transcript as it was.
+    pub raw: Size,
+    /// The request.
+    pub request: Request,
+    /// The cache as this call showed it.
+    pub sight: Sight,
+}
 
 /// The lessons of the reports so far.
 #[derive(Clone, Debug, Default)]
