@@ -32,9 +32,10 @@ class Conversation {
   /** The list of the last call, and the values that each message of it was read from. */
   #list = [];
   #values = [];
-  /** The edited messages by position, and the last answer: what it was asked by, its plan and the edited list. */
+  /** The edited messages by position, and the last answer: its plan and the edited list. */
   #made = [];
   #last;
+  /** The terms that the native side was told last. */
   #terms;
   #isTold = false;
   #watchFrom = 0;
@@ -90,7 +91,7 @@ class Conversation {
     const last = this.#last;
     // The same messages in another array: the next call is compared with that one already.
     if (change === undefined && !this.isCloned) this.#list = list;
-    if (change === undefined && last !== undefined && isEqual(terms, last.terms)) {
+    if (change === undefined && last !== undefined && isEqual(terms, this.#terms)) {
       return { plan: last.plan, isNew: false };
     }
     const answer = await this.#takeIn(list, change, call, (...splice) => {
@@ -101,7 +102,7 @@ class Conversation {
     });
     if (answer === undefined) return undefined;
     const plan = new Plan(answer);
-    this.#last = { terms, plan, edited: undefined };
+    this.#last = { plan, edited: undefined };
     return { plan, isNew: true };
   }
 

@@ -46,7 +46,7 @@ class Plan {
   constructor({ numbers, texts }) {
     this.#numbers = numbers;
     this.texts = texts;
-    for (const [at, name] of SIZES.entries()) this[name] = numbers[at];
+    Object.assign(this, this.#named(SIZES, 0));
   }
 
   /** The arithmetic of the sticky schedule, if that decided. */

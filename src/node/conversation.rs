@@ -121,14 +121,14 @@ impl Conversation {
         Self { set: Arc::new(set), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Takes new terms in, and a splice, which is read when the next plan begins. The terms that hold.
+    /// Takes new terms in, and a splice, which is read when the next plan begins.
     fn change(
         &self,
         terms: Option<CallTerms>,
         splice: Option<Splice>,
         numbers: Option<Float64ArraySlice<'_>>,
         strings: Option<Array<'_>>,
-    ) -> Result<CallTerms> {
+    ) -> Result<()> {
         let mut state = self.state.lock();
         if let (Some(splice), Some(numbers), Some(strings)) = (splice, numbers, strings) {
             let batch = Arc::new(Batch::take(&numbers, &strings)?);
@@ -138,7 +138,7 @@ impl Conversation {
         if let Some(terms) = terms {
             state.terms = terms;
         }
-        Ok(state.terms.clone())
+        Ok(())
     }
 }
 
@@ -203,14 +203,14 @@ impl Conversation {
         strings: Option<Array<'_>>,
     ) -> Result<Promise<Answer>> {
         guarded(|| {
-            let terms = self.change(terms, splice, numbers, strings)?;
+            self.change(terms, splice, numbers, strings)?;
             let (set, state) = (self.set.clone(), self.state.clone());
             Ok(blocking(flag, move |_| {
                 let mut state = state.lock();
                 if !is_told {
                     state.told.clear();
                 }
-                state.take_in(&set, &terms)?;
+                let terms = state.take_in(&set)?;
                 let limits = set.limits(&terms);
                 let decision = set.planner.decide(&mut state.conversation, &terms, limits.clone());
                 let told = take(&mut state.told);
@@ -234,14 +234,14 @@ impl Conversation {
         strings: Option<Array<'_>>,
     ) -> Result<Promise<()>> {
         guarded(|| {
-            let terms = self.change(terms, splice, numbers, strings)?;
+            self.change(terms, splice, numbers, strings)?;
             let (set, state, book) = (self.set.clone(), self.state.clone(), book.0.clone());
             Ok(blocking(None, move |_| {
                 let Planner::Layers(mode, policy) = &set.planner else {
                     return Err(Failure::invalid("the guard keeps no ledger"));
                 };
                 let mut state = state.lock();
-                state.take_in(&set, &terms)?;
+                let terms = state.take_in(&set)?;
                 let (limits, overhead_tokens) = (set.limits(&terms), terms.overhead_tokens);
                 let terms = Terms { policy: *policy, limits, overhead_tokens };
                 book.lock().enter(state.conversation.transcript(), from as usize, *mode, &terms);
@@ -259,8 +259,8 @@ impl Set {
 }
 
 impl State {
-    /// Takes in what changed since the last plan, and the host's word on its cache.
-    fn take_in(&mut self, set: &Set, terms: &CallTerms) -> Result<()> {
+    /// Takes in what changed since the last plan, and the host's word on its cache. The terms that hold.
+    fn take_in(&mut self, set: &Set) -> Result<CallTerms> {
         for Change(Splice { at, removed, inserted, added }, mut newer, batch) in take(&mut self.splices) {
             let read = facts_of(&batch, &set.rules, &Cancel::default())?;
             let count = (inserted + added) as usize;
@@ -273,9 +273,10 @@ impl State {
             }
             self.conversation.splice(at as usize, removed as usize, inserted as usize, newer);
         }
+        let terms = self.terms.clone();
         let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
         self.conversation.set_cache_times(times(&terms.warmed_at), times(&terms.cold_at));
-        Ok(())
+        Ok(terms)
     }
 }
 

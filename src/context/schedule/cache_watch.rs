@@ -262,7 +262,7 @@ fn is_written(usage: &Usage) -> bool {
 }
 
 impl ModelCache {
-    /// What the call could have read, and what was to be expected; `latest` is the last request to any model, with whether that one
+    /// Tokens that the call could have read, and what was to be expected; `latest` is the last request to any model, with whether that one
     /// caches.
     fn look(
         &mut self,

@@ -13,7 +13,7 @@ use crate::tokens::estimate::{Estimate, Size};
 
 /// A schedule and its memory.
 pub trait Schedule {
-    /// What is sent of the messages taken in, and the lessons of their reports.
+    /// The account of the messages taken in, and the lessons of their reports.
     fn parts(&mut self) -> (&mut Account, &mut Reports);
 
     /// Decides about the call that `message` answers, as was decided when it was made.

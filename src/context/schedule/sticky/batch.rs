@@ -150,7 +150,7 @@ impl Sticky {
         Some(Candidate { price, removal })
     }
 
-    /// What a rung leaves of a message; `None` where it takes nothing.
+    /// The rest that a rung leaves of a message; `None` where it takes nothing.
     fn rest(&self, rung: Rung, row: &Row, held: &Held) -> Option<Rest> {
         let (form, shows) = match rung {
             Rung::Edit if row.form() == Form::Whole => (Form::Edited, held.kept.as_deref()?),
@@ -316,7 +316,7 @@ struct Removal {
     index: usize,
 }
 
-/// What is left of a message after a step down.
+/// The rest of a message after a step down.
 struct Rest {
     form: Form,
     /// The lines, where it is cut by line.

@@ -127,7 +127,7 @@ impl Schedule for Sticky {
         (plan, floor, Some(arithmetic))
     }
 
-    /// What is frozen stays as it is: only what is decided next goes by the new terms.
+    /// Frozen messages stay as they are: only what is decided next goes by the new terms.
     fn set_terms(&mut self, _transcript: &Transcript, policy: Policy, limits: &Limits) {
         self.policy = policy;
         if self.limits != *limits {
@@ -140,7 +140,7 @@ impl Schedule for Sticky {
         }
     }
 
-    /// What stands before `at` is sent as it was; from there on nothing is decided yet.
+    /// Messages before `at` are sent as they were; from there on nothing is decided yet.
     fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
         // The call that is still to be answered counts when its answer comes.
         let (calls, cold_calls) = (self.calls, self.cold_calls);
