@@ -49,14 +49,6 @@ export declare class LedgerBook {
   report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<string>
 }
 
-/** A recorded session. */
-export declare class SessionFile {
-  /** Everything but the messages, as JSON: `lib/cli/recording.mjs` has the names. */
-  index(): string
-  /** Message number `number` as JSON, in pi's shape. */
-  message(number: number): string
-}
-
 /** Sessions in a file or in memory. */
 export declare class SessionStore {
   /** Opens nothing yet; refuses a path that cannot be one. */
@@ -265,9 +257,6 @@ export declare function mends(numbers: Float64Array, strings: unknown[], api?: s
 /** `mends` off the main thread. */
 export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
 
-/** Opens a recorded session and finds its messages, on a worker thread. */
-export declare function openSession(path: string): Promise<SessionFile>
-
 /** The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`. */
 export declare function pairsPrompt(request: string): Promise<string>
 
@@ -292,6 +281,9 @@ export declare function problems(numbers: Float64Array, strings: unknown[], api?
 
 /** `problems` off the main thread. */
 export declare function problemsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<Problem>>
+
+/** Reads a recorded session's file: JSON, in the names of `lib/cli/recording.mjs`. */
+export declare function readSession(file: Uint8Array): Promise<string>
 
 /** Looks a handle, or the id of the call itself, up among tool results. */
 export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery, flag?: CancelFlag | undefined | null): Promise<Recalled>

@@ -3,7 +3,7 @@
 // sees, and prints how many panics that were. If the process dies, so has the product.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -149,8 +149,7 @@ async function questionsAt(seed) {
   const messages = [1, 2, 3].map((n) => ({ role: "user", content: `fix src/${n}.rs` }));
   const plan = JSON.stringify([messages, { messages: 0, hasPrompt: true }, 900, 500]);
   const summary = JSON.stringify([messages, "", "earlier", "auto"]);
-  const recorded = newFile();
-  writeFileSync(recorded, JSON.stringify({ role: "user", content: "go" }));
+  const recorded = Buffer.from(JSON.stringify({ role: "user", content: "go" }));
   const questions = [
     () => strata.countTokens("text"),
     () => strata.countTokens([texts]),
@@ -168,7 +167,7 @@ async function questionsAt(seed) {
     () => guard.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
     () => binding.clipText("text", 2),
     () => binding.estimateMessages(...batch, 1200),
-    async () => (await binding.openSession(recorded)).message(0),
+    () => binding.readSession(recorded),
     () => binding.recall(...batch, told),
     () => binding.countTextAsync("text", undefined, new binding.CancelFlag()),
     () => new binding.CancelFlag().cancel(),

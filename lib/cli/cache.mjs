@@ -19,7 +19,6 @@ const CAUSES = {
 export async function ledgerOf(recording, options) {
   const book = new Book("cache", options);
   for (const [stretch, { opening }] of recording.stretches.entries()) {
-    recording.leaveBefore(stretch);
     await book.enter(recording.messagesIn(stretch), opening.length);
   }
   const { misses, moves, ...ledger } = await book.report();

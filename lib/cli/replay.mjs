@@ -19,10 +19,7 @@ export function callsOf(messages) {
 export async function* replay(recording, options) {
   const played = Recording.of(recording);
   const hook = new Hook(new Layers(checkHookOptions("replay", options)));
-  let stretch = 0;
   for (const call of played.calls) {
-    if (call.stretch !== stretch) played.leaveBefore(call.stretch);
-    stretch = call.stretch;
     const contextWindow = hook.contextWindow();
     const timed = new Call();
     const messages = played.messagesBefore(call);

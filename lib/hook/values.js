@@ -2,9 +2,6 @@
 // whether one message is a copy of another.
 "use strict";
 
-/** A property by which our recordings say that a message never changes: no value of it is kept to compare it with. */
-const SETTLED = Symbol("settled");
-
 /** Fields that are read of a message beside its content, by role. */
 const FIELDS = {
   __proto__: null,
@@ -50,11 +47,10 @@ function lookAtFields(message, role, see) {
   return see(usage?.input) && see(usage?.cacheRead) && see(usage?.cacheWrite);
 }
 
-/** The values of a message, side by side: they are looked at on every call. Nothing of one that never changes. */
+/** The values of a message, side by side: they are looked at on every call. */
 function valuesOf(message) {
   const values = [];
-  const keep = (value) => values.push(value) > 0;
-  if (message[SETTLED] !== true) look(message, keep);
+  look(message, (value) => values.push(value) > 0);
   return values.slice();
 }
 
@@ -68,7 +64,6 @@ function isNext(value) {
 
 /** True if the host changed a message in place since these values were read from it. */
 function isStale(values, message) {
-  if (values.length === 0) return false;
   [known, at] = [values, 0];
   return !look(message, isNext);
 }
@@ -114,4 +109,4 @@ function isPlain(value) {
   return prototype === Object.prototype || prototype === null;
 }
 
-module.exports = { SETTLED, isCopy, isStale, valuesOf };
+module.exports = { isCopy, isStale, valuesOf };

@@ -5,15 +5,14 @@ use serde::de::{Deserializer as _, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
-use std::io::{BufRead, Result};
 
 const NO_ROLE: &str = "This is not a message: it has no role.";
 
 /// One message per line.
-pub(super) fn in_lines(file: impl BufRead) -> Result<Recording> {
+pub(super) fn in_lines(file: &[u8]) -> Recording {
     let mut timeline = Timeline::default();
-    let problems = lines::for_each_object(file, |object| add(&mut timeline, &Value::Object(object)))?;
-    Ok(recording(timeline, problems))
+    let problems = lines::for_each_object(file, |object| add(&mut timeline, &Value::Object(object)));
+    recording(timeline, problems)
 }
 
 /// One array. The elements before the end of a cut one are kept.
@@ -41,7 +40,7 @@ impl<'a> Visitor<'a> for &mut Elements<'a> {
         formatter.write_str("an array of messages")
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> std::result::Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<(), A::Error> {
         while let Some(element) = elements.next_element::<&'a RawValue>()? {
             let read = json::read(element.get().as_bytes());
             if let Err(message) = read.and_then(|value| add(&mut self.timeline, &value)) {
@@ -54,7 +53,7 @@ impl<'a> Visitor<'a> for &mut Elements<'a> {
     }
 }
 
-fn add(timeline: &mut Timeline, value: &Value) -> std::result::Result<(), String> {
+fn add(timeline: &mut Timeline, value: &Value) -> Result<(), String> {
     let role = value.as_object().and_then(|object| str_of(object, "role")).ok_or(NO_ROLE)?;
     timeline.push(value.to_string().into(), role == "assistant");
     Ok(())

@@ -10,10 +10,9 @@ use super::claude_stretches::timeline;
 use super::tree::{Parent, path, places};
 use super::{Format, Id, Recording, Unplayed, lines};
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, Result};
 
 /// Reads the transcript and follows the path to its last line.
-pub(super) fn read(file: impl BufRead) -> Result<Recording> {
+pub(super) fn read(file: &[u8]) -> Recording {
     let mut nodes: Vec<Node> = Vec::new();
     let mut known = HashSet::new();
     let mut tools = HashMap::new();
@@ -25,7 +24,7 @@ pub(super) fn read(file: impl BufRead) -> Result<Recording> {
         // A resumed session repeats lines it already has.
         nodes.extend(node.filter(|node| node.uuid.is_none_or(|uuid| known.insert(uuid))));
         Ok(())
-    })?;
+    });
     let mut unplayed = Unplayed::default();
     // A sub-agent's own file has nothing but sidechain lines.
     if nodes.iter().any(|node| !node.is_sidechain && node.speaks()) {
@@ -36,7 +35,7 @@ pub(super) fn read(file: impl BufRead) -> Result<Recording> {
     let left = nodes.iter().zip(&selected).filter(|(_, is_selected)| !**is_selected).map(|(node, _)| node);
     unplayed.abandoned = responses(left);
     let timeline = timeline(&nodes, &selected, &tools);
-    Ok(Recording { format: Format::ClaudeCode, timeline, problems, unplayed })
+    Recording { format: Format::ClaudeCode, timeline, problems, unplayed }
 }
 
 /// Number of API responses in these lines.

@@ -65,7 +65,7 @@ impl Node {
 }
 
 /// `None` for a line that is no part of the conversation's tree (titles, file snapshots, queues).
-pub(super) fn node_of(line: Object) -> std::result::Result<Option<Node>, String> {
+pub(super) fn node_of(line: Object) -> Result<Option<Node>, String> {
     let parent = Parent::of(&line, "parentUuid");
     let uuid = str_of(&line, "uuid").map(Id::of);
     let after = str_of(&line, "logicalParentUuid").map(Id::of);

@@ -2,35 +2,24 @@
 
 use super::{Object, UnreadLine, json};
 use serde_json::Value;
-use std::io::{BufRead, Result};
 
 /// The byte order mark some recorders begin with.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 const NOT_AN_OBJECT: &str = "The line is JSON, but not an object.";
 
-/// A line without the blanks around it, and the first of a file without its mark.
-pub(super) fn text_of(line: &[u8], is_first: bool) -> &[u8] {
-    let marked = line.strip_prefix(BOM).filter(|_| is_first);
-    marked.unwrap_or(line).trim_ascii()
+/// The lines of a file without the blanks around them and the file's mark, each with its number as an editor counts.
+pub(super) fn lines(file: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let file = file.strip_prefix(BOM).unwrap_or(file);
+    (1..).zip(file.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii))
 }
 
-/// Hands every line that is a JSON object to `each`; what `each` objects to is reported by the line's number, as an
-/// editor counts.
+/// Hands every line that is a JSON object to `each`; what `each` objects to is reported by the line's number.
 pub(super) fn for_each_object(
-    mut file: impl BufRead,
-    mut each: impl FnMut(Object) -> std::result::Result<(), String>,
-) -> Result<Vec<UnreadLine>> {
+    file: &[u8],
+    mut each: impl FnMut(Object) -> Result<(), String>,
+) -> Vec<UnreadLine> {
     let mut problems = Vec::new();
-    let mut bytes = Vec::new();
-    for line in 1.. {
-        bytes.clear();
-        if file.read_until(b'\n', &mut bytes)? == 0 {
-            break;
-        }
-        let text = text_of(&bytes, line == 1);
-        if text.is_empty() {
-            continue;
-        }
+    for (line, text) in lines(file).filter(|(_, text)| !text.is_empty()) {
         let used = json::read(text).and_then(|value| match value {
             Value::Object(object) => each(object),
             // pi's version 4 writes several records of one transaction as one array.
@@ -44,7 +33,7 @@ pub(super) fn for_each_object(
             problems.push(UnreadLine { line, message });
         }
     }
-    Ok(problems)
+    problems
 }
 
 #[cfg(test)]
@@ -52,10 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_without_its_mark_and_blanks() {
-        assert_eq!(text_of(b"\xef\xbb\xbf a\r\n", true), b"a");
-        assert_eq!(text_of(b"\xef\xbb\xbf", false), b"\xef\xbb\xbf");
-        assert_eq!(text_of(b" \t\r\n", false), b"");
+    fn lines_come_without_the_files_mark_and_blanks() {
+        let read: Vec<_> = lines(b"\xef\xbb\xbf a\r\n\xef\xbb\xbf\n \t\r").collect();
+        assert_eq!(read, [(1, &b"a"[..]), (2, b"\xef\xbb\xbf"), (3, b"")]);
     }
 
     #[test]
@@ -65,8 +53,7 @@ mod tests {
         let problems = for_each_object(&file[..], |object| {
             seen += 1;
             if object.contains_key("x") { Err("no".to_owned()) } else { Ok(()) }
-        })
-        .expect("memory can be read");
+        });
         let numbers: Vec<_> = problems.iter().map(|problem| problem.line).collect();
         assert_eq!((seen, numbers), (4, vec![2, 3, 5, 6]));
     }

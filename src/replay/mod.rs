@@ -19,7 +19,6 @@ mod tree;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::io::{BufRead, Read as _, Result};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -63,9 +62,6 @@ pub struct Unplayed {
     pub sub_agents: usize,
 }
 
-/// Largest file that is read: a recorded session has some tens of MB at most.
-pub const MAX_BYTES: u64 = 1 << 30;
-
 /// A recorded session: its messages, and which of them the model had before it when.
 #[derive(Debug)]
 pub struct Recording {
@@ -77,22 +73,14 @@ pub struct Recording {
 
 impl Recording {
     /// Reads a whole file. One without messages is no error: `problems` says what is in it.
-    ///
-    /// # Errors
-    /// As the reading of `file` fails.
-    pub fn read(mut file: impl BufRead) -> Result<Self> {
+    #[must_use]
+    pub fn read(file: &[u8]) -> Self {
         fault::step();
-        let mut head = Vec::new();
-        let shape = detect(&mut file, &mut head)?;
-        if matches!(shape, Shape::Array) {
-            file.read_to_end(&mut head)?;
-            return Ok(bare::in_array(&String::from_utf8_lossy(&head)));
-        }
-        let file = head.chain(file);
-        match shape {
+        match shape_of(file) {
+            Shape::Array => bare::in_array(&String::from_utf8_lossy(file)),
+            Shape::Lines => bare::in_lines(file),
             Shape::Pi => pi::read(file),
             Shape::Claude => claude::read(file),
-            Shape::Array | Shape::Lines => bare::in_lines(file),
         }
     }
 
@@ -158,8 +146,7 @@ pub struct Session {
 /// ```
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Session {
-    // Memory can always be read.
-    let Ok(recording) = Recording::read(bytes) else { return Session::default() };
+    let recording = Recording::read(bytes);
     let last = recording.stretches().last().map(Stretch::all).unwrap_or_default();
     let messages = last.into_iter().filter_map(|number| recording.messages().get(number));
     let messages = messages.filter_map(|json| serde_json::from_str(json).ok()).collect();
@@ -173,24 +160,14 @@ enum Shape {
     Claude,
 }
 
-/// Reads lines into `head` up to the first that can only come from one recorder; a file without one holds bare messages.
-fn detect(file: &mut impl BufRead, head: &mut Vec<u8>) -> Result<Shape> {
-    let mut is_blank = true;
-    loop {
-        let start = head.len();
-        if file.read_until(b'\n', head)? == 0 {
-            return Ok(Shape::Lines);
-        }
-        let line = lines::text_of(head.get(start..).unwrap_or_default(), start == 0);
-        if is_blank && line.first() == Some(&b'[') {
-            return Ok(Shape::Array);
-        }
-        is_blank &= line.is_empty();
-        let read = json::read(line);
-        if let Some(shape) = read.as_ref().ok().and_then(Value::as_object).and_then(shape_of_line) {
-            return Ok(shape);
-        }
+/// By the first line that can only come from one recorder; a file without one holds bare messages.
+fn shape_of(file: &[u8]) -> Shape {
+    let mut lines = lines::lines(file).filter(|(_, line)| !line.is_empty()).peekable();
+    if lines.peek().is_some_and(|(_, line)| line.starts_with(b"[")) {
+        return Shape::Array;
     }
+    let shape = |line| json::read(line).ok()?.as_object().and_then(shape_of_line);
+    lines.find_map(|(_, line)| shape(line)).unwrap_or(Shape::Lines)
 }
 
 fn shape_of_line(line: &Object) -> Option<Shape> {

@@ -9,7 +9,6 @@ use super::tree::{Parent, path, places};
 use super::{Format, Id, Message, Object, Recording, Unplayed, lines, str_of};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::io::{BufRead, Result};
 
 /// The last version without `id` and `parentId`; its entries form one list.
 const LINEAR_VERSION: u32 = 1;
@@ -39,9 +38,9 @@ enum Leaf {
 }
 
 /// Reads the file and follows the path to its leaf.
-pub(super) fn read(file: impl BufRead) -> Result<Recording> {
+pub(super) fn read(file: &[u8]) -> Recording {
     let mut tree = Tree::default();
-    let problems = lines::for_each_object(file, |line| tree.add(line))?;
+    let problems = lines::for_each_object(file, |line| tree.add(line));
     let version = tree.version.unwrap_or(LINEAR_VERSION);
     let path = tree.path(version);
     let is_answer = |node: &Node| matches!(node.entry, Entry::Message { is_answer: true, .. });
@@ -50,11 +49,11 @@ pub(super) fn read(file: impl BufRead) -> Result<Recording> {
     let abandoned = tree.nodes.iter().filter(|node| is_answer(node)).count() - on_path;
     let timeline = tree.timeline(&path);
     let unplayed = Unplayed { abandoned, sub_agents: 0 };
-    Ok(Recording { format: Format::Pi { version }, timeline, problems, unplayed })
+    Recording { format: Format::Pi { version }, timeline, problems, unplayed }
 }
 
 impl Tree {
-    fn add(&mut self, line: Object) -> std::result::Result<(), String> {
+    fn add(&mut self, line: Object) -> Result<(), String> {
         if str_of(&line, "type") == Some("session") || str_of(&line, "kind") == Some("header") {
             let version = line.get("version").or_else(|| line.get("v")).and_then(Value::as_u64);
             let version = version.and_then(|version| u32::try_from(version).ok()).unwrap_or(LINEAR_VERSION);

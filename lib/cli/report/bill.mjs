@@ -25,7 +25,7 @@ export async function billOf(
   const ttlMs = 1000 * prices.ttlSeconds;
   const played = new Map();
   const playedAs = (number) => {
-    if (!played.has(number)) played.set(number, usedAs(recording.message(number), undefined));
+    if (!played.has(number)) played.set(number, { ...recording.message(number), usage: undefined });
     return played.get(number);
   };
   const bill = emptyBill();
@@ -69,13 +69,6 @@ export function hitRate({ readTokens, tokens }) {
   return tokens > 0 ? readTokens.prefix / tokens : 1;
 }
 
-/** `message` with another usage; what it reads from the recording when it is asked for stays there. */
-function usedAs(message, usage) {
-  const own = Object.getOwnPropertyDescriptors(message);
-  own.usage = { value: usage, enumerable: true };
-  return Object.create(Object.getPrototypeOf(message), own);
-}
-
 /** `message` as if the provider had counted and charged the request that was really made. */
 function withUsage(message, tokens, read, prices) {
   const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
@@ -85,5 +78,5 @@ function withUsage(message, tokens, read, prices) {
     cacheWrite: PER_MILLION * cacheWrite * prices.write,
   };
   const output = message.usage?.output ?? 0;
-  return usedAs(message, { input: 0, output, cacheRead, cacheWrite, cost });
+  return { ...message, usage: { input: 0, output, cacheRead, cacheWrite, cost } };
 }
