@@ -121,11 +121,12 @@ class Conversations {
       const at = target.findIndex(isAnswer);
       return at >= 0 && target.slice(0, at + 1).every((message, i) => isCopied(message, list[i]));
     };
-    const isLeftOf = ({ target }) => isTelling(target.at(-1)) && isHeld(target, target.length - 1, list);
+    const newest = new Newest(list);
+    const isLeftOf = ({ target }) => isTelling(target.at(-1)) && newest.hold(target, target.length - 1);
     // The host may have changed the newest ones: then others tell, if nobody else can have written them.
     const isHeldBy = ({ target }) => {
       for (let i = Math.max(0, target.length - NEWEST); i < target.length; i += 1)
-        if (isSaid(target[i]) && isHeld(target, i, list)) return true;
+        if (isSaid(target[i]) && newest.hold(target, i)) return true;
       return false;
     };
     const left = alive.findLast(isLeftOf);
@@ -139,14 +140,35 @@ class Conversations {
   }
 }
 
-/** True if the end of `list` has a copy of the message at `index` of `target`, behind one of that before or a compaction's summary. */
-function isHeld(target, index, list) {
-  const [before, known] = [target[index - 1], target[index]];
-  const isBehind = (message) =>
-    before === undefined || message?.role === "compactionSummary" || isCopied(before, message);
-  for (let at = Math.max(0, list.length - NEW_MESSAGES); at < list.length; at += 1)
-    if (isCopied(known, list[at]) && isBehind(list[at - 1])) return true;
-  return false;
+/** The newest messages of a list, among which copies are found by what they have in common at a glance. */
+class Newest {
+  #list;
+  #places = new Map();
+
+  constructor(list) {
+    this.#list = list;
+    for (let at = Math.max(0, list.length - NEW_MESSAGES); at < list.length; at += 1) {
+      const key = glanceAt(list[at]);
+      const places = this.#places.get(key);
+      if (places === undefined) this.#places.set(key, [at]);
+      else places.push(at);
+    }
+  }
+
+  /** True if they have a copy of the message at `index` of `target`, behind one of that before or a compaction's summary. */
+  hold(target, index) {
+    const [before, known] = [target[index - 1], target[index]];
+    const isBehind = (message) =>
+      before === undefined || message?.role === "compactionSummary" || isCopied(before, message);
+    const places = this.#places.get(glanceAt(known)) ?? [];
+    return places.some((at) => isCopied(known, this.#list[at]) && isBehind(this.#list[at - 1]));
+  }
+}
+
+/** A value that copies share, and others seldom. */
+function glanceAt(message) {
+  const timestamp = message?.timestamp;
+  return typeof timestamp === "number" ? timestamp : (message?.toolCallId ?? message?.role);
 }
 
 /** True if `list` shares a message itself, or a copy of an answer: two users may begin with the same words. */
