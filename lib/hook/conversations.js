@@ -5,7 +5,7 @@ const { isCopy } = require("./values.js");
 
 /** Conversations that are looked through, the latest. */
 const MOST = 256;
-/** Messages of a list of copies among which the newest of a conversation is looked for. */
+/** Newest messages of a list among which one of a conversation's is looked for: a host that cuts or copies leaves these. */
 const NEW_MESSAGES = 64;
 /** The newest of its own messages that tell a conversation where a host hands in copies and changed the last of them. */
 const NEWEST = 8;
@@ -108,10 +108,11 @@ class Conversations {
     return list.includes(conversation.target.at(-1), best.shared) ? { conversation } : best;
   }
 
-  /** The latest of which messages are left that are no system's. */
+  /** The latest of whose newest messages some are left that are no system's. */
   #thatIsLeft(list, alive) {
     const members = new Set(list.filter(isTurn));
-    const conversation = alive.findLast(({ target }) => target.some((message) => members.has(message)));
+    const isLeft = ({ target }) => target.slice(-NEW_MESSAGES).some((message) => members.has(message));
+    const conversation = alive.findLast(isLeft);
     return conversation && { conversation };
   }
 
