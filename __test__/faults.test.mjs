@@ -1,4 +1,4 @@
-// A panic at every step of every task, in an addon built for that alone: the process lives, the hook resolves with its
+// A panic at every step of every task, in the addon that `cargo test` builds: the process lives, the hook resolves with its
 // input, counting fails with a plain error, and the next call works again.
 
 import assert from "node:assert/strict";
@@ -15,10 +15,10 @@ const LIBRARY = { linux: "libpi_strata.so", darwin: "libpi_strata.dylib", win32:
 const PANICS = 1000;
 
 before(() => {
-  // In the folder and the profile of `cargo test`, which has built the dependencies already.
-  const flags = ["build", "--quiet", "--lib", "--features", "fault-injection", "--target-dir", "target"];
+  // Where `cargo test` has built it already: with debug assertions it can be made to panic.
+  const flags = ["test", "--no-run", "--quiet", "--target-dir", "target"];
   execFileSync("cargo", flags, { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
-  copyFileSync(path.join(ROOT, "target", "debug", LIBRARY[process.platform]), FAULTY);
+  copyFileSync(path.join(ROOT, "target", "debug", "deps", LIBRARY[process.platform]), FAULTY);
 });
 
 const SCRIPT = path.join(ROOT, "__test__", "support", "fault-script.mjs");

@@ -1,4 +1,4 @@
-//! The switch of `crate::fault` for JavaScript, in builds with the feature `fault-injection` only.
+//! The switch of `crate::fault` for JavaScript, in the addon that `cargo test` builds.
 
 use napi_derive::napi;
 

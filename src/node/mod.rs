@@ -15,7 +15,7 @@ pub mod count;
 pub mod database;
 pub mod encode;
 pub mod failure;
-#[cfg(feature = "fault-injection")]
+#[cfg(all(debug_assertions, not(test)))]
 mod fault;
 pub mod guard;
 mod guarded;
