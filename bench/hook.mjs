@@ -132,5 +132,7 @@ for (const count of COUNTS) {
   rows.push(row(`${count} short`, "sticky", "warm", warm), row(`${count} short`, "sticky", "grown", grown));
 }
 const { count, messages } = CONVERSATIONS;
-rows.push(row(`${messages} short, beside ${count} others`, "sticky", "first", await newcomers(CONVERSATIONS)));
+rows.push(
+  row(`${messages} short, beside ${count} others`, "sticky", "first", await newcomers(CONVERSATIONS)),
+);
 console.table(rows);

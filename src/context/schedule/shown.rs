@@ -43,7 +43,6 @@ struct ShownName {
     identifier: Identifier,
     uses: u32,
     last_use: u32,
-    is_mentioned: bool,
     /// The message that showed it first.
     origin: u32,
 }
@@ -70,8 +69,7 @@ impl Shown {
         let mut numbers = Vec::with_capacity(identifiers.len() + lines.len());
         let known = Arc::make_mut(&mut self.names);
         for &identifier in identifiers {
-            let name =
-                ShownName { identifier, uses: 0, last_use: 0, is_mentioned: false, origin: index as u32 };
+            let name = ShownName { identifier, uses: 0, last_use: 0, origin: index as u32 };
             numbers.push(*known.entry(identifier).or_insert_with(|| new(Thing::Name(name))));
         }
         let known = Arc::make_mut(&mut self.lines);
@@ -172,7 +170,6 @@ impl Shown {
 impl ShownName {
     /// A message shows it. Returns the one that brought it, where it is used.
     fn enter(&mut self, speaker: Speaker, calls: u32) -> Option<u32> {
-        self.is_mentioned |= speaker == Speaker::Other;
         if speaker != Speaker::Assistant {
             return None;
         }
@@ -185,7 +182,6 @@ impl ShownName {
             uses: self.uses,
             calls_since_use: calls.saturating_sub(self.last_use),
             calls_since_seen,
-            is_mentioned: self.is_mentioned,
         }
     }
 }

@@ -18,16 +18,13 @@ pub struct History {
     pub calls_since_use: u32,
     /// Calls since any message showed it.
     pub calls_since_seen: u32,
-    /// True if anything but a tool result ever showed it.
-    pub is_mentioned: bool,
 }
 
 /// Expected uses that are lost with the last message that shows it.
 #[must_use]
 pub fn worth(identifier: Identifier, history: History) -> f64 {
     if history.uses == 0 {
-        let weight = if history.is_mentioned { 1.0 } else { FIRST_USE_WEIGHT };
-        return weight * unused(identifier.kind()).after(f64::from(history.calls_since_seen));
+        return FIRST_USE_WEIGHT * unused(identifier.kind()).after(f64::from(history.calls_since_seen));
     }
     let once = used(identifier.kind());
     // Swept from the exponent 0.27 to 0.72 the bill hardly changes; a square root is the same on every machine.
@@ -109,7 +106,7 @@ mod tests {
             age in 0u32..500,
         ) {
             let id = identifier(name);
-            let history = History { uses, calls_since_use: age, calls_since_seen: age, is_mentioned: true };
+            let history = History { uses, calls_since_use: age, calls_since_seen: age };
             let now = worth(id, history);
             prop_assert!(now > 0.0);
             let used_more = worth(id, History { uses: uses + 1, ..history });
@@ -152,14 +149,6 @@ mod tests {
         assert!(
             copy_worth(Origin::Read, CopyHistory { from_memory: 0.2, ..line })
                 > copy_worth(Origin::Read, line)
-        );
-    }
-
-    #[test]
-    fn what_only_a_tool_showed_weighs_more_than_what_was_told() {
-        let told = History { is_mentioned: true, ..History::default() };
-        assert!(
-            worth(identifier("parseHeader"), History::default()) > worth(identifier("parseHeader"), told)
         );
     }
 }

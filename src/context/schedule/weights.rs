@@ -43,7 +43,7 @@ impl Usual {
 
 // The chances that what is shown is needed again.
 
-/// Weight of a first use of something only tools have shown: nothing else could bring it back. Swept from 3 to 6
+/// Weight of a first use: where only tools have shown a name, nothing else could bring it back. Swept from 3 to 6
 /// together with the weight of lines and the low waters: what tools brought is kept better, the rest a little worse.
 pub const FIRST_USE_WEIGHT: f64 = 5.0;
 /// Worth of the agent's still seeing one of its own calls: what it did, and in which order. Without it the newest
