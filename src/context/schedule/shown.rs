@@ -178,11 +178,7 @@ impl ShownName {
     }
 
     fn history(&self, calls_since_seen: u32, calls: u32) -> History {
-        History {
-            uses: self.uses,
-            calls_since_use: calls.saturating_sub(self.last_use),
-            calls_since_seen,
-        }
+        History { uses: self.uses, calls_since_use: calls.saturating_sub(self.last_use), calls_since_seen }
     }
 }
 
