@@ -1,7 +1,9 @@
-//! Every Unicode scalar value in seven surroundings, by every vocabulary, against tiktoken-rs.
+//! Every Unicode scalar value in seven surroundings, by every vocabulary, against tiktoken-rs; of the planes where nothing
+//! is assigned or ever was, one in seven.
 
 mod oracles;
 
+use std::ops::RangeInclusive;
 use std::thread;
 
 use pi_strata_tokens::{Scanner, Tokenizer};
@@ -11,16 +13,23 @@ use tiktoken_rs::CoreBPE;
 const SURROUNDINGS: [(&str, &str); 7] =
     [("", ""), ("a", "b"), (" ", ""), ("  ", "x"), ("", "\n"), ("'", "s"), ("1", "2")];
 
+/// Planes 4 to 13: half of all scalar values.
+const UNASSIGNED: RangeInclusive<u32> = 0x4_0000..=0xD_FFFF;
+
+fn scalars() -> impl Iterator<Item = char> {
+    let is_tested = |&scalar: &char| !UNASSIGNED.contains(&u32::from(scalar)) || u32::from(scalar) % 7 == 0;
+    ('\0'..=char::MAX).filter(is_tested)
+}
+
 #[test]
 fn every_scalar_value_counts_as_tiktoken_counts_it() {
-    let scalars = ('\0'..=char::MAX).count();
-    assert_eq!(scalars, 1_112_064);
+    assert_eq!(scalars().count(), 1_112_064 - 655_360 + 655_360 / 7);
     thread::scope(|scope| {
         for half in 0..2 {
             scope.spawn(move || {
                 for tokenizer in oracles::vocabularies().skip(half).step_by(2) {
                     let oracle = oracles::oracle(tokenizer);
-                    ('\0'..=char::MAX).for_each(|scalar| check(tokenizer, oracle, scalar));
+                    scalars().for_each(|scalar| check(tokenizer, oracle, scalar));
                 }
             });
         }
