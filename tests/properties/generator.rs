@@ -283,7 +283,7 @@ impl Maker {
         let mut text = String::from("-");
         for _ in 0..=self.dice.below(max_lines) {
             text.push_str(self.dice.pick(&LINES));
-            if self.dice.one_in(12) {
+            if self.dice.one_in(36) {
                 text.push_str(&"long 😀".repeat(100 + self.dice.below(400)));
             }
             text.push('\n');
