@@ -7,29 +7,25 @@
     reason = "a test or bench fails where its own input is not what it must be"
 )]
 
+mod checks;
 mod generator;
 mod model;
 mod oracle;
 
+use checks::{Case, OF_EVERY_PLAN, OF_SOUND_ONES};
 use generator::{Conversation, Dice, conversation};
-use model::{
-    Block, Message, Role, mended, most_miscounted, plan, problems, run, tokens, transcript, transcript_by,
-};
+use model::{Block, Message, mended, plan, problems, run, transcript, transcript_by};
 use oracle::Fate;
-use pi_strata::context::account::Account;
-use pi_strata::context::cuts::{MIN_CUT_TOKENS, cut_marker};
 use pi_strata::context::guard::guard;
 use pi_strata::context::layers::{Limits, Overflow};
 use pi_strata::context::measure::Rules;
-use pi_strata::context::plan::{Action, Layer, Plan, Reason};
+use pi_strata::context::plan::{Action, Plan};
 use pi_strata::context::schedule::Mode;
 use pi_strata::context::shorten::{Cap, Shortening};
 use pi_strata::context::transcript::Transcript;
 use pi_strata::context::validity::{Family, Mend, Rule, repair};
-use pi_strata::text::{Utf16Len, has_lone_surrogate, is_blank};
-use pi_strata::tokens;
+use pi_strata::text::Utf16Len;
 use proptest::prelude::*;
-use proptest::test_runner::TestCaseResult;
 
 /// Most messages of a generated conversation.
 const MAX_MESSAGES: usize = 400;
@@ -41,10 +37,6 @@ fn limits(seed: u64) -> Limits {
 /// Either schedule: what must hold holds under both.
 fn mode(seed: u64) -> Mode {
     generator::mode(&mut Dice::new(seed ^ 0x5851_F42D_4C95_7F2D))
-}
-
-fn is_thinking(block: &Block) -> bool {
-    matches!(block, Block::Thinking { .. })
 }
 
 /// A plan in the words of the oracle.
@@ -83,207 +75,6 @@ fn sound(seed: u64, len: usize) -> Conversation {
 
 fn broken(seed: u64, len: usize, noise: usize) -> Conversation {
     conversation(Dice::new(seed), len, Some(noise))
-}
-
-/// A conversation and what became of it.
-struct Case {
-    api: &'static str,
-    messages: Vec<Message>,
-    limits: Limits,
-    mode: Mode,
-    plan: Plan,
-    output: Vec<(usize, Message)>,
-}
-
-impl Case {
-    fn of(Conversation { api, messages }: Conversation, seed: u64) -> Self {
-        let (limits, mode) = (limits(seed), mode(seed));
-        let (plan, output) = run(&messages, &limits, mode);
-        Self { api, messages, limits, mode, plan, output }
-    }
-}
-
-const OF_EVERY_PLAN: [fn(&Case) -> TestCaseResult; 8] = [
-    no_orphan_leaves_whatever_came_in,
-    nothing_new_breaks_in_a_broken_transcript,
-    the_output_is_a_subsequence_with_the_allowed_edits_only,
-    system_messages_and_the_first_and_the_last_user_stay,
-    the_tokens_said_are_the_tokens_there,
-    it_fits_or_nothing_is_left_to_take,
-    the_same_input_gives_the_same_plan,
-    edits_name_their_layer,
-];
-
-const OF_SOUND_ONES: [fn(&Case) -> TestCaseResult; 4] = [
-    generated_conversations_are_sound_without_noise,
-    a_valid_transcript_stays_valid,
-    no_text_is_emptied_and_no_surrogate_pair_split,
-    bound_thinking_stays,
-];
-
-fn no_orphan_leaves_whatever_came_in(case: &Case) -> TestCaseResult {
-    let Case { output, .. } = case;
-    let left = problems(&without_origins(output), Family::Any);
-    let is_orphan = |rule| matches!(rule, Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult);
-    prop_assert!(!left.iter().any(|problem| is_orphan(problem.rule)), "{left:?}");
-    Ok(())
-}
-
-fn nothing_new_breaks_in_a_broken_transcript(case: &Case) -> TestCaseResult {
-    let Case { api, messages, output, .. } = case;
-    let family = Family::of(api);
-    let before: Vec<_> = problems(messages, family).iter().map(|problem| problem.rule).collect();
-    let after: Vec<_> = problems(&without_origins(output), family).iter().map(|p| p.rule).collect();
-    // A transcript that opens with orphans opens with something else once they are gone.
-    let opens_broken = |rule: &Rule| *rule == Rule::StartsWithReply || *rule == Rule::CallAfterReply;
-    let is_new = |rule: &Rule| !before.contains(rule) && (!opens_broken(rule) || before.is_empty());
-    prop_assert_eq!(after.into_iter().filter(is_new).collect::<Vec<_>>(), []);
-    Ok(())
-}
-
-fn the_output_is_a_subsequence_with_the_allowed_edits_only(case: &Case) -> TestCaseResult {
-    let Case { messages, limits, plan, output, .. } = case;
-    prop_assert!(output.is_sorted_by(|a, b| a.0 < b.0));
-    for (index, message) in output {
-        let original = &messages[*index];
-        prop_assert_eq!(&message.role, &original.role);
-        if message == original {
-            continue;
-        }
-        let is_cut =
-            plan.edits.iter().any(|edit| edit.index == *index && matches!(edit.action, Action::Truncate(_)));
-        prop_assert!(!is_cut || limits.overflow == Overflow::Shrink);
-        let same_but = |ignored: fn(&Block) -> bool| {
-            let rest = |message: &Message| -> Vec<Block> {
-                message.blocks.iter().filter(|block| !ignored(block)).cloned().collect()
-            };
-            rest(message) == rest(original)
-        };
-        match original.role {
-            Role::ToolResult { .. } => {
-                prop_assert!(same_but(|block| matches!(block, Block::Text(_) | Block::Image)));
-            }
-            Role::Assistant { .. } => {
-                prop_assert!(same_but(is_thinking));
-                prop_assert!(!message.blocks.iter().any(is_thinking));
-            }
-            Role::User | Role::Other => {
-                prop_assert!(is_cut && same_but(|block| matches!(block, Block::Text(_))));
-            }
-            Role::System | Role::Summary => prop_assert!(false, "edited a system message or a summary"),
-        }
-    }
-    Ok(())
-}
-
-fn system_messages_and_the_first_and_the_last_user_stay(case: &Case) -> TestCaseResult {
-    let Case { messages, output, .. } = case;
-    let is_kept = |index: usize| output.iter().any(|(at, _)| *at == index);
-    let users: Vec<usize> = (0..messages.len()).filter(|&at| messages[at].role == Role::User).collect();
-    for index in (0..messages.len()).filter(|&at| messages[at].role == Role::System) {
-        prop_assert!(is_kept(index));
-    }
-    prop_assert!(users.first().is_none_or(|&at| is_kept(at)) && users.last().is_none_or(|&at| is_kept(at)));
-    Ok(())
-}
-
-fn the_tokens_said_are_the_tokens_there(case: &Case) -> TestCaseResult {
-    let Case { messages, plan, output, .. } = case;
-    prop_assert_eq!(plan.before.cl100k, tokens(messages));
-    prop_assert!(plan.after.cl100k.abs_diff(tokens(&without_origins(output))) <= most_miscounted(plan));
-    prop_assert!(plan.after.cl100k <= plan.before.cl100k);
-    let saved: usize = plan.edits.iter().map(|edit| edit.tokens_saved).sum();
-    prop_assert_eq!(plan.before.cl100k - saved, plan.after.cl100k);
-    Ok(())
-}
-
-fn it_fits_or_nothing_is_left_to_take(case: &Case) -> TestCaseResult {
-    let Case { messages, limits, plan, output, .. } = case;
-    if plan.after.cl100k as f64 <= limits.budget() || limits.overflow == Overflow::Keep {
-        return Ok(());
-    }
-    let account = Account::of(&transcript(messages));
-    let floor = MIN_CUT_TOKENS.max(tokens::count_utf16(&cut_marker(Utf16Len(1_000_000))));
-    for (index, message) in output {
-        let group = account.row(*index).map_or(0, |row| row.group);
-        let is_irreducible = account.is_protected(*index) || group >= account.last_group();
-        prop_assert!(is_irreducible, "message {index} could go");
-        let may_be_cut = message.is_result() || matches!(message.role, Role::User | Role::Other);
-        if !message.is_sent || !may_be_cut {
-            continue;
-        }
-        // A summary may be shorter than each block cut by itself, and a cut may not make a text longer.
-        let blocks = messages[*index].texts().count();
-        let long = message.texts().filter(|text| text.0.len() > MIN_CUT_TOKENS);
-        let words: usize = long.map(|text| tokens::count_utf16(&text.0)).sum();
-        prop_assert!(words <= floor * blocks, "the texts of message {index} could be cut");
-    }
-    Ok(())
-}
-
-fn the_same_input_gives_the_same_plan(case: &Case) -> TestCaseResult {
-    let again = plan(&case.messages, &case.limits, case.mode);
-    prop_assert_eq!(&again.edits, &case.plan.edits);
-    Ok(())
-}
-
-fn edits_name_their_layer(case: &Case) -> TestCaseResult {
-    let Case { plan, .. } = case;
-    prop_assert!(plan.edits.is_sorted_by(|a, b| a.index < b.index));
-    for edit in &plan.edits {
-        let allowed = match edit.layer {
-            Layer::Repair | Layer::Window => edit.action == Action::Drop,
-            Layer::ToolResults => {
-                matches!(edit.action, Action::Summarize | Action::KeepLines(_) | Action::OmitImages)
-            }
-            Layer::Thinking => edit.action == Action::StripThinking,
-            Layer::Shrink => edit.action != Action::StripThinking,
-        };
-        prop_assert!(allowed && Reason::ALL.contains(&edit.reason), "{edit:?}");
-    }
-    Ok(())
-}
-
-fn generated_conversations_are_sound_without_noise(case: &Case) -> TestCaseResult {
-    let Case { api, messages, .. } = case;
-    prop_assert_eq!(problems(messages, Family::of(api)), []);
-    Ok(())
-}
-
-fn a_valid_transcript_stays_valid(case: &Case) -> TestCaseResult {
-    let Case { api, output, .. } = case;
-    prop_assert_eq!(problems(&without_origins(output), Family::of(api)), []);
-    Ok(())
-}
-
-fn no_text_is_emptied_and_no_surrogate_pair_split(case: &Case) -> TestCaseResult {
-    let Case { messages, output, .. } = case;
-    for (index, message) in output.iter().filter(|(index, message)| *message != messages[*index]) {
-        prop_assert!(!message.blocks.is_empty());
-        for text in message.texts() {
-            prop_assert!(!is_blank(&text.0) && !has_lone_surrogate(&text.0), "message {index}");
-        }
-    }
-    Ok(())
-}
-
-fn bound_thinking_stays(case: &Case) -> TestCaseResult {
-    let Case { api, messages, output, .. } = case;
-    let thinks = |message: &Message| message.blocks.iter().any(is_thinking);
-    let calls = |message: &Message| message.blocks.iter().any(|block| matches!(block, Block::Call { .. }));
-    let names_field = |message: &Message| {
-        message.blocks.iter().any(
-        |block| matches!(block, Block::Thinking { signature, .. } if *signature == "reasoning_content".into()),
-    )
-    };
-    for (index, message) in output {
-        let original = &messages[*index];
-        let is_bound = *api == "openai-responses" || (*api == "openai-completions" && names_field(original));
-        if is_bound && calls(original) && thinks(original) {
-            prop_assert_eq!(message, original);
-        }
-    }
-    Ok(())
 }
 
 proptest! {
