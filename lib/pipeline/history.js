@@ -1,18 +1,14 @@
-// The history of a host's chats in two tables of a database, the host's own or new ones. Jobs run one after the other, and
-// messages that arrive while one is being stored are stored together in the next transaction. A database runs the
-// statements, and has the words that SQLite and Postgres do not share.
+// The history of a host's chats in two tables of a database, the host's own or new ones. A database runs the statements,
+// and has the words that SQLite and Postgres do not share.
 "use strict";
 
 const { DatabaseError } = require("../native/database-error.js");
 const { Reporter } = require("../hook/events.js");
+const { Lane } = require("../sessions/store/lane.js");
 const { checkChatId, checkCompression, checkLimit, fromRow, toRow } = require("./rows.js");
 
-/** Five parameters each at the most; Postgres takes 65 535, SQLite 32 766. */
-const ROWS_PER_STATEMENT = 1_000;
 /** The columns that a table must have. Without one of events, messages can be read all the same. */
 const COLUMNS = { history: ["id", "chat_id", "role", "text"], events: [] };
-/** Failures of one message rather than of the database. */
-const UNFIT = new Set(["ERR_DATABASE_FOREIGN", "ERR_DATABASE_VALUE"]);
 
 /** The class of `SqliteProvider` and `PostgresProvider`; `name` is theirs. */
 class StoredHistory {
@@ -20,13 +16,9 @@ class StoredHistory {
   #names;
   #database;
   #reporter;
-  #isClosed = false;
-  /** The appends that the newest job will store, as long as more may join them. */
-  #batch;
-  /** Settles when the newest job has; never rejects. */
-  #last = Promise.resolve();
-  /** Jobs that nobody after them waits for, but closing. */
-  #beside = new Set();
+  #lane = new Lane((rows) => this.#store(rows));
+  /** Resolves when the database is closed; undefined as long as nobody asked for that. */
+  #closed;
   #saysUnreadable = true;
   /** Names of the columns of each table, once they are known. */
   #columns = new Map();
@@ -46,21 +38,16 @@ class StoredHistory {
     const method = `${this.#name}.getHistory`;
     const chat = checkChatId(method, chatId);
     checkLimit(method, limit);
+    const read = () => this.#newest(chat, limit);
     // Reading need not keep the next write waiting where a server does both.
-    return this.#run(() => this.#newest(chat, limit), this.#database.isServer);
+    return this.#database.isServer ? this.#runBeside(read) : this.#open().run(read);
   }
 
   /** Resolves with the row's id once the message is stored. */
   async append(chatId, message) {
     const method = `${this.#name}.append`;
     const row = { chatId: checkChatId(method, chatId), ...toRow(method, message) };
-    this.#checkOpen();
-    if (this.#batch === undefined) {
-      const batch = [];
-      this.#run(() => this.#storeBatch(batch)).catch((error) => this.#abandon(batch, error));
-      this.#batch = batch;
-    }
-    return new Promise((resolve, reject) => this.#batch.push({ row, resolve, reject }));
+    return this.#open().write(row);
   }
 
   /** One `context.compressed` row in the table of events. */
@@ -68,51 +55,22 @@ class StoredHistory {
     const method = `${this.#name}.recordCompression`;
     const payload = JSON.stringify(checkCompression(method, fields));
     const chat = chatId === undefined ? undefined : checkChatId(method, chatId);
-    await this.#run(() => this.#record("context.compressed", chat, payload), true);
+    await this.#runBeside(() => this.#record(chat, payload));
   }
 
   /** Closes the database when what was asked so far is done; resolves then. */
   close() {
-    if (this.#isClosed) return this.#last;
-    this.#run(async () => {
-      await Promise.all(this.#beside);
-      await this.#database.close();
-    }).catch(() => {});
-    this.#isClosed = true;
-    return this.#last;
+    this.#closed ??= this.#lane
+      .drained()
+      .then(() => this.#database.close())
+      .catch(() => {});
+    return this.#closed;
   }
 
-  async #storeBatch(batch) {
-    if (this.#batch === batch) this.#batch = undefined;
-    try {
-      const ids = await this.#store(batch.map(({ row }) => row));
-      for (const [i, { resolve }] of batch.entries()) resolve(ids[i]);
-    } catch (error) {
-      // A message that the table cannot take must not take the others with it.
-      if (batch.length === 1 || !UNFIT.has(error?.code)) throw error;
-      for (const one of batch) await this.#storeBatch([one]).catch((reason) => one.reject(reason));
-    }
-  }
-
-  /** Nothing more may join a batch that failed, even if it never got as far as the store. */
-  #abandon(batch, error) {
-    if (this.#batch === batch) this.#batch = undefined;
-    for (const { reject } of batch) reject(error);
-  }
-
-  /** Runs a job after all earlier ones; one `isBeside` others lets later ones begin. */
-  async #run(job, isBeside = false) {
-    this.#checkOpen();
-    // Messages appended from now on come after this job.
-    this.#batch = undefined;
-    const outcome = this.#last.then(job);
-    const done = () => {
-      this.#beside.delete(settled);
-    };
-    const settled = outcome.then(done, done);
-    if (isBeside) this.#beside.add(settled);
-    else this.#last = settled;
-    return outcome;
+  /** Runs a job after all earlier ones, and lets later ones begin meanwhile. */
+  #runBeside(job) {
+    const lane = this.#open();
+    return lane.beside(lane.settled.then(job));
   }
 
   /** Ids of the rows, all stored or none. */
@@ -126,19 +84,18 @@ class StoredHistory {
       );
     }
     const names = ["chat_id", "role", "text", ...(columns.has("extra") ? ["extra"] : [])];
-    const statements = [];
-    for (let from = 0; from < stored.length; from += ROWS_PER_STATEMENT) {
-      const values = stored.slice(from, from + ROWS_PER_STATEMENT).map(({ chatId, role, text, extra }) => {
-        return [this.#database.chatId(chatId), role, text, extra ?? null].slice(0, names.length);
-      });
-      statements.push(this.#insertion(table, columns, names, values, "CAST(id AS float8) AS id"));
-    }
-    const answers = await this.#database.change(statements, async (made, read) => {
-      const ids = made.flat().map(({ id }) => id);
-      const [{ found }] = await read(`SELECT count(*)::int AS found FROM ${table} WHERE id = ANY($1)`, [ids]);
-      return found === ids.length;
+    const values = stored.map(({ chatId, role, text, extra }) => {
+      return [this.#database.chatId(chatId), role, text, extra ?? null].slice(0, names.length);
     });
-    return answers.flat().map(({ id }) => id);
+    const insertion = this.#insertion(table, columns, names, values, "CAST(id AS float8) AS id");
+    const idsOf = (made) => made.map(({ id }) => id);
+    const made = await this.#database.change(insertion, async (made, read) => {
+      const [{ found }] = await read(`SELECT count(*)::int AS found FROM ${table} WHERE id = ANY($1)`, [
+        idsOf(made),
+      ]);
+      return found === made.length;
+    });
+    return idsOf(made);
   }
 
   /** The newest messages, oldest first; rows among them that are none are passed over. */
@@ -162,7 +119,7 @@ class StoredHistory {
     return messages.filter(isMessage);
   }
 
-  async #record(kind, chatId, payload) {
+  async #record(chatId, payload) {
     const table = this.#names.events;
     const columns = await this.#columnsOf("events");
     const type = ["event_type", "type"].find((column) => columns.has(column));
@@ -171,9 +128,9 @@ class StoredHistory {
     }
     const hasChat = columns.has("chat_id") && chatId !== undefined;
     const names = [type, "payload", ...(hasChat ? ["chat_id"] : [])];
-    const values = [kind, payload, ...(hasChat ? [this.#database.chatId(chatId)] : [])];
+    const values = ["context.compressed", payload, ...(hasChat ? [this.#database.chatId(chatId)] : [])];
     const statement = this.#insertion(table, columns, names, [values], "1 AS stored");
-    await this.#database.change([statement], () => true, this.#database.recordMs);
+    await this.#database.change(statement, () => true, this.#database.recordMs);
   }
 
   /** A parameter for each value: so each takes the type of the host's column, whatever that is. */
@@ -212,13 +169,13 @@ class StoredHistory {
     else if (code !== undefined) process.emitWarning(event.message, { code });
   }
 
-  #checkOpen() {
-    if (this.#isClosed) {
-      throw new DatabaseError(
-        "ERR_DATABASE_CLOSED",
-        `the database was closed; make a new ${this.#name} to go on`,
-      );
-    }
+  /** The lane of work; throws once this was closed. */
+  #open() {
+    if (this.#closed === undefined) return this.#lane;
+    throw new DatabaseError(
+      "ERR_DATABASE_CLOSED",
+      `the database was closed; make a new ${this.#name} to go on`,
+    );
   }
 }
 

@@ -53,7 +53,7 @@ export type HistoryEvent =
  * `id`, `chat_id`, `role`, `text` to be read, and `extra` for tool calls and images; those of events are used if they fit.
  * The file is made readable by its owner alone, uses a write-ahead log, and may be shared by processes. All work runs off
  * the main thread, in the order asked for; the file is opened by the first call. What is appended without waiting is
- * stored in one transaction.
+ * stored together, up to 1 000 messages in one transaction.
  * Failures reject with a `code`: ERR_DATABASE_LOCKED, _READ_ONLY, _FULL, _FOREIGN (a table of another shape),
  * _CORRUPT, _CANNOT_OPEN, _BAD_PATH, _DISK, _CLOSED. A damaged file is renamed to `*.corrupt-N` when it is opened,
  * and a new one takes its place: `onEvent` hears of it, or a process warning does.

@@ -48,15 +48,11 @@ class PostgresDatabase {
     return rows;
   }
 
-  /** The rows of each statement; `isStored(rows, read)` looks whether they are there where only they can tell. */
-  change(statements, isStored) {
+  /** The rows of a statement; `isStored(rows, read)` looks whether they are there where only they can tell. */
+  change([statement, values], isStored) {
     return this.#connection.transaction(
-      async (query) => {
-        const answers = [];
-        for (const [statement, values] of statements) answers.push((await query(statement, values)).rows);
-        return answers;
-      },
-      (answers, read) => isStored(answers, async (...asked) => (await read(...asked)).rows),
+      async (query) => (await query(statement, values)).rows,
+      (rows, read) => isStored(rows, async (...asked) => (await read(...asked)).rows),
     );
   }
 

@@ -61,13 +61,11 @@ class SqliteDatabase {
   exact = (row) => ({ ...row, text: row.text.toWellFormed() });
 
   async read(statement, values) {
-    const [rows] = await this.#run([[statement, values]], false);
-    return rows;
+    return this.#run([statement, values], false);
   }
 
-  /** The rows of each statement. */
-  change(statements, _isStored, busyMs) {
-    return this.#run(statements, true, busyMs);
+  async change(statement, _isStored, busyMs) {
+    return this.#run(statement, true, busyMs);
   }
 
   columnsOf(table) {
@@ -83,15 +81,15 @@ class SqliteDatabase {
     return this.#file;
   }
 
-  async #run(statements, writes, busyMs) {
-    const done = await withCode(this.#opened().run(JSON.stringify(statements), writes, busyMs));
+  async #run(statement, writes, busyMs) {
+    const done = await withCode(this.#opened().run(JSON.stringify([statement]), writes, busyMs));
     const { rows, setAside } = JSON.parse(done);
     if (setAside !== null) {
       const message = `The damaged database ${this.#path} was moved to ${setAside}; a new one is in its place.`;
       const event = { type: "database_set_aside", message, path: this.#path, setAside };
       this.#tell(event, "DATABASE_SET_ASIDE");
     }
-    return rows;
+    return rows[0];
   }
 }
 

@@ -1,42 +1,28 @@
-// Writes on their way to a store: in the order they came, what waits is committed together, and each is acknowledged
-// when its transaction is. Where a store takes several transactions at once, those of one session stay in one lane.
+// Writes on their way to a store of sessions. Where it takes several transactions at once, those of one session stay in
+// one lane, so that they are stored in the order they came.
 "use strict";
 
-/** Writes committed in one transaction: enough to spread its cost, few enough to answer soon. */
-const BATCH = 1000;
-/** Failures that may be one operation's own: the others of its batch are tried by themselves. */
-const MAY_BE_ONES_OWN = new Set([
-  "ERR_DATABASE",
-  "ERR_DATABASE_FULL",
-  "ERR_DATABASE_VALUE",
-  "ERR_INVALID_INPUT",
-]);
+const { Lane } = require("./lane.js");
 
 class WriteQueue {
   #store;
-  #opening;
   #lanes;
-  /** Clears that are committed, and whose messages are being erased. */
-  #erasing = new Set();
   /** Writes under way that hold even if the process ends now. */
   #last = 0;
 
   constructor(store, opening) {
     this.#store = store;
-    this.#opening = opening;
-    this.#lanes = Array.from({ length: store.parallel ?? 1 }, () => ({
-      waiting: [],
-      isRunning: false,
-      newest: undefined,
-    }));
+    const newLane = () =>
+      new Lane(
+        (operations) => this.#apply(operations),
+        () => opening.ready(),
+      );
+    this.#lanes = Array.from({ length: store.parallel ?? 1 }, newLane);
   }
 
   /** Resolves with the outcome once it is stored. */
   write(operation) {
-    const lane = this.#lanes[laneOf(operation.key, this.#lanes.length)];
-    lane.newest = new Promise((resolve, reject) => lane.waiting.push({ operation, resolve, reject }));
-    if (!lane.isRunning) this.#run(lane);
-    return lane.newest;
+    return this.#lanes[laneOf(operation.key, this.#lanes.length)].write(operation);
   }
 
   /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
@@ -54,9 +40,8 @@ class WriteQueue {
   }
 
   #finish = () => {
-    const [lane] = this.#lanes;
     try {
-      this.#store.applyLast(lane.waiting.map((write) => write.operation));
+      this.#store.applyLast(this.#lanes[0].waiting);
     } catch {
       // Nobody is left to be told.
     }
@@ -64,48 +49,22 @@ class WriteQueue {
 
   /** Resolves when all that was written so far is stored, or was refused. */
   async settled() {
-    await Promise.allSettled(this.#lanes.map((lane) => lane.newest));
+    await Promise.all(this.#lanes.map((lane) => lane.settled));
   }
 
   /** The same, and what was cleared is erased. */
   async drained() {
-    await this.settled();
-    await Promise.allSettled(this.#erasing);
+    await Promise.all(this.#lanes.map((lane) => lane.drained()));
   }
 
-  async #run(lane) {
-    lane.isRunning = true;
-    await this.#opening.ready().catch(() => {});
-    while (lane.waiting.length > 0) {
-      await this.#commit(lane.waiting.splice(0, BATCH));
-    }
-    lane.isRunning = false;
-  }
-
-  async #commit(batch) {
-    try {
-      await this.#opening.ready();
-      const outcomes = await this.#store.apply(batch.map(({ operation }) => operation));
-      for (const [index, { operation, resolve }] of batch.entries()) {
-        const outcome = outcomes[index];
-        const isCleared = operation.kind === "clear" && outcome.applied;
-        resolve(isCleared ? { ...outcome, erased: this.#erase() } : outcome);
-      }
-    } catch (error) {
-      if (batch.length > 1 && MAY_BE_ONES_OWN.has(error?.code)) {
-        for (const write of batch) await this.#commit([write]);
-      } else {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-  }
-
-  /** Resolves once nothing is left of what was cleared; no write waits for it, nor does what is acknowledged. */
-  #erase() {
-    if (this.#store.erase === undefined) return undefined;
-    const erasing = this.#store.erase().finally(() => this.#erasing.delete(erasing));
-    this.#erasing.add(erasing);
-    return erasing;
+  /** A clear is acknowledged before nothing is left of what it took: `erased` resolves then, and no write waits for it. */
+  async #apply(operations) {
+    const outcomes = await this.#store.apply(operations);
+    return outcomes.map((outcome, index) => {
+      if (operations[index].kind !== "clear" || !outcome.applied) return outcome;
+      const erasing = this.#store.erase?.();
+      return { ...outcome, erased: erasing && this.#lanes[0].beside(erasing) };
+    });
   }
 }
 
