@@ -3,7 +3,7 @@
 "use strict";
 
 const { DatabaseError } = require("../native/database-error.js");
-const { Reporter } = require("../hook/events.js");
+const { Notices } = require("../sessions/notices.js");
 const { Lane } = require("../sessions/store/lane.js");
 const { checkChatId, checkCompression, checkLimit, fromRow, toRow } = require("./rows.js");
 
@@ -15,23 +15,22 @@ class StoredHistory {
   #name;
   #names;
   #database;
-  #reporter;
+  #notices;
   #lane = new Lane((rows) => this.#store(rows));
   /** Resolves when the database is closed; undefined as long as nobody asked for that. */
   #closed;
-  #saysUnreadable = true;
   /** Names of the columns of each table, once they are known. */
   #columns = new Map();
 
   /**
    * @param names those of the tables, quoted
-   * @param open makes what `SqliteDatabase` is, with `tell(event, code)`
+   * @param open makes what `SqliteDatabase` is, with `tell(event)`
    */
   constructor(name, names, onEvent, open) {
     this.#name = name;
     this.#names = names;
-    this.#reporter = new Reporter(onEvent);
-    this.#database = open((event, code) => this.#tell(event, code));
+    this.#notices = new Notices(name, onEvent);
+    this.#database = open((event) => this.#notices.warn(event));
   }
 
   async getHistory(chatId, limit) {
@@ -114,7 +113,9 @@ class StoredHistory {
     const isMessage = (message) => message !== undefined;
     let messages = await select("");
     if (messages.every(isMessage)) return messages;
-    this.#reportSkipped(chatId, messages.length - messages.filter(isMessage).length);
+    const rows = messages.length - messages.filter(isMessage).length;
+    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
+    this.#notices.warn({ type: "rows_skipped", message, chatId, rows });
     messages = await select(`AND ${isText("role")} AND ${isText("text")}`);
     return messages.filter(isMessage);
   }
@@ -154,19 +155,6 @@ class StoredHistory {
       this.#columns.set(part, columns);
     }
     return columns;
-  }
-
-  #reportSkipped(chatId, rows) {
-    if (!this.#reporter.isListening && !this.#saysUnreadable) return;
-    this.#saysUnreadable = false;
-    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
-    this.#tell({ type: "rows_skipped", message, chatId, rows }, "ROWS_SKIPPED");
-  }
-
-  /** Tells what went wrong, by a process warning where nobody listens. */
-  #tell(event, code) {
-    if (this.#reporter.isListening) this.#reporter.emit(event);
-    else if (code !== undefined) process.emitWarning(event.message, { code });
   }
 
   /** The lane of work; throws once this was closed. */

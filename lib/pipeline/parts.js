@@ -3,9 +3,9 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { Reporter } = require("../hook/events.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../hook/options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
+const { Notices } = require("../sessions/notices.js");
 const { isMedia } = require("../sessions/openai_content.js");
 
 const MAX_MESSAGES = 12;
@@ -68,7 +68,7 @@ class Pipeline {
   #compressor;
   #assembler;
   #historyLimit;
-  #reporter;
+  #notices;
   /** The newest cut that was recorded of each chat. */
   #cuts = new Map();
 
@@ -87,7 +87,7 @@ class Pipeline {
     const { maxMessages } = this.#compressor;
     this.#historyLimit =
       historyLimit ?? (count.accepts(maxMessages) ? maxMessages : MAX_MESSAGES) + HISTORY_MARGIN;
-    this.#reporter = new Reporter(onEvent);
+    this.#notices = new Notices("Pipeline", onEvent);
   }
 
   /** The request for the newest message of a chat. */
@@ -119,8 +119,7 @@ class Pipeline {
     } catch (error) {
       const code = typeof error?.code === "string" ? error.code : "ERR_INTERNAL";
       const message = `The event of a compression was not recorded: ${error?.message}`;
-      if (this.#reporter.isListening) this.#reporter.emit({ type: "recordFailed", code, message });
-      else process.emitWarning(message, { code });
+      this.#notices.warn({ type: "recordFailed", code, message });
     }
   }
 }

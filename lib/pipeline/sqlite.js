@@ -86,8 +86,7 @@ class SqliteDatabase {
     const { rows, setAside } = JSON.parse(done);
     if (setAside !== null) {
       const message = `The damaged database ${this.#path} was moved to ${setAside}; a new one is in its place.`;
-      const event = { type: "database_set_aside", message, path: this.#path, setAside };
-      this.#tell(event, "DATABASE_SET_ASIDE");
+      this.#tell({ type: "database_set_aside", message, path: this.#path, setAside });
     }
     return rows[0];
   }
