@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { fromOpenAIMessages, toOpenAIMessages } from "pi-strata/sessions";
+import { fromOpenAIMessages, toAgentMessages, toOpenAIMessages } from "pi-strata/sessions";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
@@ -222,6 +222,8 @@ describe("OpenAI's shapes", () => {
       '"a string"',
       { spaced: [1, 2] },
     ]);
+    const texts = messages.slice(0, 4);
+    assert.deepEqual(toOpenAIMessages(toAgentMessages(fromOpenAIMessages(texts))), texts, "through pi, too");
     // What a host changes since is what is sent, with everything else as it was.
     const [changed] = fromOpenAIMessages([{ ...openAICall("c", '{ "a": 1 }'), name: "planner" }]);
     changed.toolCalls[0].arguments = { a: 2 };

@@ -2,7 +2,7 @@
 // would refuse. A host's own messages hold nothing else to repair, and no more than that may go.
 "use strict";
 
-const { callsOf } = require("../sessions/openai_calls.js");
+const { callsIn } = require("../sessions/text.js");
 
 const isResult = ({ role }) => role === "tool" || role === "toolResult";
 
@@ -31,7 +31,7 @@ function withWholeCalls(messages) {
 /** A message with those of the answers after it that are its own. */
 function wholeGroup([first, ...results]) {
   if (isResult(first)) return [];
-  const open = new Set(callsOf(first).map(({ id }) => id));
+  const open = new Set(callsIn(first).map(({ id }) => id));
   const answers = results.filter(({ toolCallId }) => open.delete(toolCallId));
   const whole = open.size === 0 ? first : withoutCalls(first, open);
   return whole === undefined ? [] : [whole, ...answers];

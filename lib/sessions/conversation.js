@@ -145,11 +145,11 @@ function answerOf(answer) {
   return checkMessage(message);
 }
 
-/** A tool call in pi's form or OpenAI's: its id, its name and its arguments as JSON. */
+/** A tool call in pi's form, ours or OpenAI's: its id, its name and its arguments as JSON. */
 function readCall(call) {
   const named = call?.function ?? call;
-  const given = named?.arguments;
-  const text = typeof given === "string" ? given : argumentsText(given ?? {});
+  const given = named?.argumentsText ?? named?.arguments;
+  const text = typeof given === "string" ? given : argumentsText(given === undefined ? {} : given);
   return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
 }
 
@@ -259,7 +259,7 @@ function resultMessage({ toolCallId, isError = false }, content, timestamp, tool
 function callBlock({ id, name, arguments: text }) {
   let value;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text) ?? {};
   } catch {
     value = text;
   }

@@ -5,8 +5,9 @@
 const { isDeepStrictEqual } = require("node:util");
 const { checkMessages, show } = require("../hook/options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { callsOf, fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
+const { fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
+const { callsIn } = require("./text.js");
 
 /** OpenAI's roles: ours, and another name of the first. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
@@ -26,7 +27,7 @@ function toOpenAIMessages(messages) {
   };
   for (const message of messages) {
     if (isUnsent(message)) {
-      for (const call of callsOf(message)) unsentCalls.add(call.id);
+      for (const call of callsIn(message)) unsentCalls.add(call.id);
       continue;
     }
     if (isResult(message) && unsentCalls.has(message.toolCallId)) continue;
@@ -73,7 +74,7 @@ function toOpenAI(message, isLeading) {
 }
 
 function assistant(message) {
-  const calls = callsOf(message);
+  const calls = callsIn(message);
   const content = sentContent(message);
   if (calls.length === 0) return { role: "assistant", content };
   return {

@@ -3,26 +3,17 @@
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
-const { callsIn } = require("./text.js");
+const { readCall } = require("./conversation.js");
 
 /** Digits that a number of JavaScript always keeps (IEEE 754, Number.MAX_SAFE_INTEGER has 16). */
 const SAFE_DIGITS = 15;
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** The calls of a pi message (blocks) or of a neutral one (`toolCalls`), each with id, name and arguments. */
-function callsOf(message) {
-  return callsIn(message).map(fromOpenAICall);
-}
-
 function toOpenAICall(call) {
   if (isForeign(call)) return call;
-  const { id, name, arguments: args } = call;
-  return {
-    id,
-    type: "function",
-    function: { name, arguments: typeof args === "string" ? args : json(args === undefined ? {} : args) },
-  };
+  const { id, name, arguments: text } = readCall(call);
+  return { id, type: "function", function: { name, arguments: text } };
 }
 
 /** A call in our shape; one that has it already, or that is of a kind we do not know, is left as it is. */
@@ -61,4 +52,4 @@ function keepsNumbers(text) {
   });
 }
 
-module.exports = { callsOf, fromOpenAICall, toOpenAICall };
+module.exports = { fromOpenAICall, toOpenAICall };

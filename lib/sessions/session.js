@@ -132,12 +132,7 @@ function metadataOf({ fields, createdAt = Date.now(), updatedAt = createdAt }) {
 
 /** A message as the counting knows it. */
 function countable({ role, content, blocks, toolCalls = [] }) {
-  const calls = toolCalls.map(readCall).map(({ id, name, arguments: text }) => ({
-    type: "toolCall",
-    id,
-    name,
-    arguments: text,
-  }));
+  const calls = toolCalls.map((call) => ({ type: "toolCall", ...readCall(call) }));
   const said = blocks ?? [{ type: "text", text: content }];
   return { role: role === "tool" ? "toolResult" : role, content: [...said, ...calls] };
 }
