@@ -5,16 +5,12 @@
 
 const { STOP_WORDS } = require("./stop_words.js");
 
-/** Units segmented at once: V8's segmenter takes quadratic time in the length of its string. */
-const CHUNK_UNITS = 256;
-/** Units after which the event loop gets its turn: about 2 ms of segmenting. */
-const TURN_UNITS = 4096;
-/** Units looked at of each text: enough to know what it is about. */
+/** Units looked at of each text: enough to know what it is about, and segmented in some ms. */
 const TEXT_UNITS = 4096;
+/** Parts segmented at once, cut behind no word if that can be: V8's segmenter takes quadratic time in the length of its string. */
+const PARTS = /.{1,256}(?:[ \n，。、]|$)|.{1,256}/gsu;
 /** Longest keyword, units. */
 const WORD_UNITS = 40;
-/** The end of a chunk that cuts no word. */
-const BREAKS = [" ", "\n", "，", "。", "、"];
 
 /** Keywords that stand for an answer, and how many of them may be facts. */
 const KEYWORDS = 12;
@@ -82,21 +78,12 @@ const MANY_TEXTS = 4;
 async function keywordsOf(texts, count) {
   const wordSets = [];
   const frequency = new Map();
-  let units = 0;
   for (const text of texts) {
-    const words = new Set();
-    for (const chunk of chunksOf(text.slice(0, TEXT_UNITS))) {
-      for (const word of wordsOf(chunk)) {
-        words.add(word);
-        frequency.set(word, (frequency.get(word) ?? 0) + 1);
-      }
-      units += chunk.length;
-      if (units >= TURN_UNITS) {
-        units = 0;
-        await new Promise(setImmediate);
-      }
-    }
-    wordSets.push(words);
+    const words = (text.slice(0, TEXT_UNITS).match(PARTS) ?? []).flatMap(wordsOf);
+    for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+    wordSets.push(new Set(words));
+    // The event loop gets its turn.
+    await new Promise(setImmediate);
   }
   const isShared = (word) =>
     texts.length >= MANY_TEXTS && wordSets.filter((words) => words.has(word)).length > texts.length / 2;
@@ -106,24 +93,12 @@ async function keywordsOf(texts, count) {
   return wordSets.map((words) => [...words].sort(order).slice(0, count));
 }
 
-function wordsOf(chunk) {
+function wordsOf(part) {
   segmenter ??= new Intl.Segmenter("zh", { granularity: "word" });
-  return Array.from(segmenter.segment(chunk))
-    .filter((part) => part.isWordLike)
-    .map((part) => part.segment.toLowerCase())
+  return Array.from(segmenter.segment(part))
+    .filter(({ isWordLike }) => isWordLike)
+    .map(({ segment }) => segment.toLowerCase())
     .filter(isTelling);
-}
-
-function* chunksOf(text) {
-  for (let at = 0; at < text.length; ) {
-    let end = Math.min(at + CHUNK_UNITS, text.length);
-    if (end < text.length) {
-      const lastBreak = Math.max(...BREAKS.map((mark) => text.lastIndexOf(mark, end - 1)));
-      if (lastBreak > at) end = lastBreak + 1;
-    }
-    yield text.slice(at, end);
-    at = end;
-  }
 }
 
 /** One letter, one Chinese character or a number alone tells nothing. */
