@@ -1,11 +1,10 @@
 // The history of a host's chats in Postgres, in tables of the host's or in new ones.
 "use strict";
 
-const { isPlain } = require("../sessions/conversation.js");
 const { PostgresConnection, checkConnection } = require("../sessions/store/postgres_connection.js");
 const { makeTable } = require("../sessions/store/postgres_schema.js");
+const { isPlain, storable } = require("../sessions/text.js");
 const { StoredHistory, created } = require("./history.js");
-const { storable } = require("./rows.js");
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const TABLE = new RegExp(`^(?:${NAME}\\.)?${NAME}$`);

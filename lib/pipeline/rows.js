@@ -3,7 +3,7 @@
 "use strict";
 
 const { count, show } = require("../hook/options.js");
-const { isPlain } = require("../sessions/conversation.js");
+const { isPlain } = require("../sessions/text.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
@@ -88,17 +88,11 @@ function checkCompression(method, fields) {
   return row;
 }
 
-/** `text` as any database takes it. */
-function storable(text) {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
-}
-
 module.exports = {
   checkChatId,
   checkCompression,
   checkLimit,
   fromRow,
-  storable,
   tableName,
   toRow,
 };

@@ -7,7 +7,7 @@ const { checkMessages } = require("../hook/options.js");
 const { json } = require("../hook/snapshot.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { systemText } = require("./openai_content.js");
-const { callsIn, plainText } = require("./text.js");
+const { callsIn, isPlain, plainText } = require("./text.js");
 
 /** The opening of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";
@@ -120,16 +120,6 @@ function frozen(value) {
     open.push(...Object.values(next).filter((inner) => typeof inner === "object" && inner !== null));
   }
   return value;
-}
-
-/** The text as every database can hold it. */
-function storable(text) {
-  return isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " ");
-}
-
-/** True of text that every database can hold. */
-function isPlain(text) {
-  return text.isWellFormed() && !text.includes("\0");
 }
 
 function show(value) {
@@ -280,9 +270,7 @@ module.exports = {
   answerOf,
   checkMessage,
   frozen,
-  isPlain,
   newId,
-  storable,
   written,
   readCall,
   fromAgentMessage,

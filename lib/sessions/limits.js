@@ -3,7 +3,7 @@
 
 const { atLeastOne, checkOptions, count, handler, oneOf, positive } = require("../hook/options.js");
 const { storeOption } = require("./store/index.js");
-const { isPlain } = require("./conversation.js");
+const { isPlain } = require("./text.js");
 
 const MAX_MESSAGES = 50;
 const MAX_COMPRESSED_MESSAGES = 20;

@@ -8,10 +8,11 @@ const { storeOf } = require("./store/index.js");
 const { Opening } = require("./store/opening.js");
 const { WriteQueue } = require("./store/queue.js");
 const { askAbout, compressionOf } = require("./compression.js");
-const { answerOf, checkMessage, fromAgentMessage, isPlain, storable, written } = require("./conversation.js");
+const { answerOf, checkMessage, fromAgentMessage, written } = require("./conversation.js");
 const { check, checkLimits, checkManagerOptions, name } = require("./limits.js");
 const { Notices } = require("./notices.js");
 const { Sessions, keyOf } = require("./sessions.js");
+const { isPlain, storable } = require("./text.js");
 const { exportSessions, hitsOf, importSessions, listed } = require("./transfer.js");
 
 /** Messages a search finds, sessions on a page of a list, where no limit is asked for. */

@@ -2,6 +2,8 @@
 // something else than text. The request it gets is complete: a prompt, the sampling settings and a signal.
 "use strict";
 
+const { storable } = require("./text.js");
+
 /** Sampling temperature asked for: close to the facts. */
 const TEMPERATURE = 0.3;
 /** Longest summary asked for, tokens. */
@@ -28,8 +30,8 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     if (answer === controller) return failed(`the summariser did not answer within ${timeoutMs} ms`);
     if (typeof answer !== "string") return failed(`the summariser returned ${typeof answer}, not a string`);
     if (answer.trim() === "") return failed("the summariser returned an empty text");
-    // Half a surrogate pair, as a cut at a length leaves it, and NUL are no text to every database.
-    return { text: answer.toWellFormed().replaceAll("\0", " ") };
+    // A cut at a length may have left half a surrogate pair.
+    return { text: storable(answer) };
   } catch (cause) {
     if (signal?.aborted) return {};
     return failed(`the summariser failed: ${cause?.message ?? cause}`, cause);

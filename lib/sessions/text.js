@@ -27,4 +27,14 @@ function taggable(value) {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }
 
-module.exports = { callsIn, plainText, taggable };
+/** The text as every database can hold it. */
+function storable(text) {
+  return isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " ");
+}
+
+/** True of text that every database can hold. */
+function isPlain(text) {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+module.exports = { callsIn, isPlain, plainText, storable, taggable };

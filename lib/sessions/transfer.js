@@ -2,8 +2,9 @@
 // too. Whole sessions are imported, or not at all.
 "use strict";
 
-const { frozen, storable, written } = require("./conversation.js");
+const { frozen, written } = require("./conversation.js");
 const { metadataOf } = require("./session.js");
+const { storable } = require("./text.js");
 
 const FORMAT = "pi-strata-session";
 const VERSION = 1;
