@@ -4,7 +4,7 @@
 
 const { DatabaseError } = require("../../native/database-error.js");
 const { amount, atLeastOne, checkOptions, handler, positive } = require("../../hook/options.js");
-const { isConflict, isReadTimeout, isState, isUnavailable, publicError } = require("./postgres_errors.js");
+const { isConflict, isState, isUnavailable, publicError } = require("./postgres_errors.js");
 
 /** Connections; Postgres itself allows 100 in all unless told otherwise. */
 const POOL_SIZE = 10;
@@ -194,7 +194,7 @@ class PostgresConnection {
       try {
         return await work();
       } catch (error) {
-        const isAway = !(error instanceof DatabaseError) && isUnavailable(error) && !isReadTimeout(error);
+        const isAway = !(error instanceof DatabaseError) && isUnavailable(error);
         const mayRepeat = isAway || (isConflict(error) && attempt < MAX_CONFLICTS);
         const wait = pauseMs(attempt);
         if (!mayRepeat || performance.now() + wait > deadline) throw publicError(error);

@@ -4,7 +4,7 @@
 
 const { DatabaseError } = require("../../native/database-error.js");
 
-/** Codes of SQLSTATE (Postgres, appendix A), or their first two characters, and Node's; the first that fits. */
+/** Codes of SQLSTATE (Postgres, appendix A), or their first two characters, Node's and those of WORDS; the first that fits. */
 const KINDS = [
   [
     ["ERR_INVALID_URL"],
@@ -41,6 +41,7 @@ const KINDS = [
     "the server's disk failed; nothing of this write was stored",
   ],
   [["54", "22"], "ERR_DATABASE_VALUE", "the server cannot hold this value; nothing of this write was stored"],
+  [[""], "ERR_DATABASE", "the server failed"],
 ];
 /** Classes whose own message names tables, columns and users, never values. */
 const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
@@ -56,9 +57,20 @@ const NETWORK = /^E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL|NOEN
 const BROKEN =
   /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|timeout (?:exceeded|expired)|unexpected message|SSL/i;
 
+/** Codes for the driver's other words without one: a password that is missing or no text, a server that says nothing. */
+const WORDS = [
+  [/^SASL|password must be/, "EAUTH"],
+  [/^Query read timeout/, "ETIMEOUT"],
+];
+
 const begins = (code, prefixes) => prefixes.some((prefix) => code.startsWith(prefix));
-const codeOf = (error) => (typeof error?.code === "string" ? error.code : "");
 const textOf = (error) => String(error?.message ?? "");
+
+function codeOf(error) {
+  if (typeof error?.code === "string") return error.code;
+  const [, code = ""] = WORDS.find(([words]) => words.test(textOf(error))) ?? [];
+  return code;
+}
 
 /** True if the server is out of reach or about to be, so that the connection is of no more use. */
 function isUnavailable(error) {
@@ -80,29 +92,16 @@ function isConflict(error) {
 /** The error as a host gets it. Its cause stays here: the driver's errors carry values and addresses. */
 function publicError(error) {
   if (error instanceof DatabaseError) return error;
-  const code = authentication(error) ? "EAUTH" : isReadTimeout(error) ? "ETIMEOUT" : codeOf(error);
-  if (code !== "EAUTH" && code !== "ETIMEOUT" && isUnavailable(error)) {
+  const code = codeOf(error);
+  if (isUnavailable(error)) {
     return new DatabaseError(
       "ERR_DATABASE_UNAVAILABLE",
       `the server cannot be reached (${code || "the connection broke"}); nothing of this write was stored`,
     );
   }
-  const [, kind, sentence] = KINDS.find(([codes]) => begins(code, codes)) ?? [
-    [],
-    "ERR_DATABASE",
-    "the server failed",
-  ];
+  const [, kind, sentence] = KINDS.find(([codes]) => begins(code, codes));
   const detail = SAFE_MESSAGE.test(code) ? `${code}: ${textOf(error)}` : code;
   return new DatabaseError(kind, detail === "" ? sentence : `${sentence} (${detail})`);
 }
 
-/** The driver's own complaint about a password that is missing or no text. */
-function authentication(error) {
-  return codeOf(error) === "" && /^SASL|password must be/.test(textOf(error));
-}
-
-function isReadTimeout(error) {
-  return codeOf(error) === "" && /^Query read timeout/.test(textOf(error));
-}
-
-module.exports = { isConflict, isReadTimeout, isState, isUnavailable, publicError };
+module.exports = { isConflict, isState, isUnavailable, publicError };
