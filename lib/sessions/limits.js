@@ -57,10 +57,6 @@ function checkManagerOptions(given) {
   return options;
 }
 
-function check(owner, name, value, rule) {
-  if (!rule.accepts(value)) throw new TypeError(`${owner}: ${name} must be ${rule.allowed}`);
-}
-
 /** Limits under which a compression would leave no room are none: every message would set off the next. */
 function checkLimits(owner, { maxMessages, maxCompressedMessages, maxTokens, maxCompressedTokens }) {
   if (maxMessages < maxCompressedMessages + ROOM) {
@@ -76,4 +72,4 @@ function checkLimits(owner, { maxMessages, maxCompressedMessages, maxTokens, max
   }
 }
 
-module.exports = { check, checkLimits, checkManagerOptions, name };
+module.exports = { checkLimits, checkManagerOptions, name };

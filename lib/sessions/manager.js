@@ -9,7 +9,7 @@ const { Opening } = require("./store/opening.js");
 const { WriteQueue } = require("./store/queue.js");
 const { askAbout, compressionOf } = require("./compression.js");
 const { answerOf, checkMessage, fromAgentMessage, written } = require("./conversation.js");
-const { check, checkLimits, checkManagerOptions, name } = require("./limits.js");
+const { checkLimits, checkManagerOptions, name } = require("./limits.js");
 const { Notices } = require("./notices.js");
 const { Sessions, keyOf } = require("./sessions.js");
 const { isPlain, storable } = require("./text.js");
@@ -130,10 +130,8 @@ class ContextManager {
   }
 
   clearContext(sessionId) {
-    const session = this.#touch(sessionId);
-    // It holds even if the process ends with this very call.
-    const cleared = this.#queue.writeAtLast(this.#operation(session, { kind: "clear" }));
-    return this.#report(session.change(cleared).then(({ erased }) => erased));
+    const cleared = this.#write(this.#touch(sessionId), { kind: "clear" });
+    return this.#report(cleared.then(({ erased }) => erased));
   }
 
   async setSystemPrompt(sessionId, systemPrompt) {
@@ -281,7 +279,8 @@ class ContextManager {
   }
 
   #setLimit(name, n) {
-    check("ContextManager", name, n, name === "maxMessages" ? atLeastOne : count);
+    const rule = name === "maxMessages" ? atLeastOne : count;
+    if (!rule.accepts(n)) throw new TypeError(`ContextManager: ${name} must be ${rule.allowed}`);
     checkLimits("ContextManager", { ...this.#options, [name]: n });
     this.#options[name] = n;
   }
@@ -302,13 +301,10 @@ class ContextManager {
     return this.#write(session, { kind: "fields", fields, ...body });
   }
 
-  #operation(session, change) {
-    return { namespace: this.#options.namespace, key: session.key, ...change };
-  }
-
   /** Resolves with the outcome when the change is stored. */
   #write(session, change, appended) {
-    return session.change(this.#queue.write(this.#operation(session, change)), appended);
+    const operation = { namespace: this.#options.namespace, key: session.key, ...change };
+    return session.change(this.#queue.write(operation), appended);
   }
 
   /** Resolves when the store is open, and has answered to all changes asked for before. */

@@ -171,11 +171,15 @@ class RollingMemory {
 
   /** Tokens beside the messages: as the host says or as reports told, whichever is more. */
   #overhead(beside = this.#beside) {
-    const { overheadTokens } = this.#options;
-    const tokens = typeof overheadTokens === "function" ? overheadTokens() : overheadTokens;
-    if (!amount.accepts(tokens))
-      throw new TypeError("overheadTokens() must return a finite number from 0 on");
-    return Math.max(tokens, beside);
+    return Math.max(this.#number("overheadTokens", amount), beside);
+  }
+
+  /** An option that may be a function, which is asked at each call. */
+  #number(name, rule) {
+    const option = this.#options[name];
+    const value = typeof option === "function" ? option() : option;
+    if (!rule.accepts(value)) throw new TypeError(`${name}() must return ${rule.allowed}`);
+    return value;
   }
 
   #verdict(tokens, pendingUserMessage) {
@@ -186,10 +190,7 @@ class RollingMemory {
   }
 
   #window() {
-    const { contextWindow } = this.#options;
-    const tokens = typeof contextWindow === "function" ? contextWindow() : contextWindow;
-    if (!positive.accepts(tokens)) throw new TypeError("contextWindow() must return a finite number above 0");
-    return tokens;
+    return this.#number("contextWindow", positive);
   }
 
   /** Tokens of the window beside what is always sent. */

@@ -7,8 +7,8 @@ const { Lane } = require("./lane.js");
 class WriteQueue {
   #store;
   #lanes;
-  /** Writes under way that hold even if the process ends now. */
-  #last = 0;
+  /** Clears under way: they hold even if the process ends now. */
+  #clears = 0;
 
   constructor(store, opening) {
     this.#store = store;
@@ -22,21 +22,21 @@ class WriteQueue {
 
   /** Resolves with the outcome once it is stored. */
   write(operation) {
-    return this.#lanes[laneOf(operation.key, this.#lanes.length)].write(operation);
+    const written = this.#lanes[laneOf(operation.key, this.#lanes.length)].write(operation);
+    const canFinish = this.#store.applyLast !== undefined && !this.#store.forgets;
+    if (operation.kind === "clear" && canFinish) this.#finishAtExit(written);
+    return written;
   }
 
-  /** `write`; should the process end before, it is written then, after all that waits, where the store can do that. */
-  writeAtLast(operation) {
-    const written = this.write(operation);
-    if (this.#store.applyLast === undefined || this.#store.forgets) return written;
-    this.#last += 1;
-    if (this.#last === 1) process.once("exit", this.#finish);
-    const isWritten = () => {
-      this.#last -= 1;
-      if (this.#last === 0) process.removeListener("exit", this.#finish);
+  /** Should the process end before `clearing` is done, all that waits is written then. */
+  #finishAtExit(clearing) {
+    this.#clears += 1;
+    if (this.#clears === 1) process.once("exit", this.#finish);
+    const isDone = () => {
+      this.#clears -= 1;
+      if (this.#clears === 0) process.removeListener("exit", this.#finish);
     };
-    written.then(isWritten, isWritten);
-    return written;
+    clearing.then(isDone, isDone);
   }
 
   #finish = () => {
