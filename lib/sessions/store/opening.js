@@ -9,10 +9,9 @@ const LONGEST_PAUSE_MS = 30_000;
 class Opening {
   #open;
   #report;
+  /** The newest try; undefined when it is time for another. */
   #trying;
   #failures = 0;
-  #failure;
-  #notBefore = 0;
 
   /** `open` opens the store; `report(error, { attempt, retryInMs })` hears why that failed. */
   constructor(open, report) {
@@ -22,8 +21,6 @@ class Opening {
 
   /** Resolves when the store is open; rejects with the reason why it is not. */
   ready() {
-    if (this.#trying === undefined && performance.now() < this.#notBefore)
-      return Promise.reject(this.#failure);
     this.#trying ??= this.#try();
     return this.#trying;
   }
@@ -39,9 +36,9 @@ class Opening {
     } catch (error) {
       const retryInMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
       this.#failures += 1;
-      this.#failure = error;
-      this.#notBefore = performance.now() + retryInMs;
-      this.#trying = undefined;
+      setTimeout(() => {
+        this.#trying = undefined;
+      }, retryInMs).unref();
       this.#report(error, { attempt: this.#failures, retryInMs });
       throw error;
     }
