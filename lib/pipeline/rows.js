@@ -43,17 +43,14 @@ function toRow(method, message) {
     );
   }
   const extra = {
-    ...(Array.isArray(blocks) && { blocks }),
-    ...(Array.isArray(toolCalls) && toolCalls.length > 0 && { toolCalls }),
-    ...(toolCallId !== undefined && { toolCallId }),
-    ...(isError === true && { isError }),
-    ...(original !== undefined && { original }),
+    blocks: Array.isArray(blocks) ? blocks : undefined,
+    toolCalls: Array.isArray(toolCalls) && toolCalls.length > 0 ? toolCalls : undefined,
+    toolCallId,
+    isError: isError === true || undefined,
+    original,
   };
-  return {
-    role,
-    text: content,
-    extra: Object.keys(extra).length > 0 ? written(method, extra) : undefined,
-  };
+  const json = written(method, extra);
+  return { role, text: content, extra: json === "{}" ? undefined : json };
 }
 
 function written(method, extra) {
