@@ -106,4 +106,4 @@ function isTelling(word) {
   return word.length > 1 && word.length <= WORD_UNITS && !STOP_WORDS.has(word) && !/^[\d.,]+$/.test(word);
 }
 
-module.exports = { factsOf, keywordPairs, keywordsOf };
+module.exports = { keywordPairs, keywordsOf };

@@ -16,7 +16,7 @@ const {
   ratio,
 } = require("../hook/options.js");
 const { keywordPairs } = require("./keywords.js");
-const { memoryMessage, memoryText, readMemory, userMessage } = require("./memory_text.js");
+const { memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");
 const { clippedPairs, mergePairs, readPairs } = require("./pairs.js");
 const { partedByReport, withoutReport } = require("./reports.js");
@@ -227,7 +227,7 @@ class RollingMemory {
     });
     const kept = tail.map(withoutReport);
     if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
-    return withQuestion([...system, memoryMessage(this.#history), ...kept], question);
+    return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
   }
 
   /** Keeps as much of the newest messages as leaves room: whole, or without their tool traffic, or not at all. */

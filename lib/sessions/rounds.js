@@ -49,12 +49,8 @@ function roundOf(question, answer) {
 
 /** Asks for at most `maxPairs` pairs in a prompt of at most `maxTokens` tokens. */
 function pairsPrompt(rounds, maxPairs, maxTokens) {
-  const request = [rounds.map(crossing), maxPairs, maxTokens, MAX_TOKENS];
-  return withCode(native().pairsPrompt(JSON.stringify(request)));
-}
-
-function crossing({ q, a }) {
-  return { q: q.slice(0, TEXT_UNITS), a: a.slice(0, TEXT_UNITS) };
+  const crossing = rounds.map(({ q, a }) => ({ q: q.slice(0, TEXT_UNITS), a: a.slice(0, TEXT_UNITS) }));
+  return withCode(native().pairsPrompt(JSON.stringify([crossing, maxPairs, maxTokens, MAX_TOKENS])));
 }
 
 module.exports = { pairsPrompt, splitRounds };

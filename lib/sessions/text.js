@@ -22,11 +22,6 @@ function callsIn({ content, toolCalls, tool_calls: others }) {
   return [blocks, toolCalls, others].filter(Array.isArray).flat();
 }
 
-/** JSON that cannot close a tag it stands in: every `<` is written as an escape. */
-function taggable(value) {
-  return JSON.stringify(value).replaceAll("<", "\\u003c");
-}
-
 /** The text as every database can hold it. */
 function storable(text) {
   return isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " ");
@@ -37,4 +32,4 @@ function isPlain(text) {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-module.exports = { callsIn, isPlain, plainText, storable, taggable };
+module.exports = { callsIn, isPlain, plainText, storable };
