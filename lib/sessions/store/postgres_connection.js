@@ -2,9 +2,10 @@
 // outcome is known even where the connection broke while they were committed. Knows nothing of what is stored.
 "use strict";
 
+const { setTimeout: pause } = require("node:timers/promises");
 const { DatabaseError } = require("../../native/database-error.js");
-const { amount, atLeastOne, checkOptions, handler, positive } = require("../../hook/options.js");
-const { isConflict, isState, isUnavailable, publicError } = require("./postgres_errors.js");
+const { amount, atLeastOne, checkOptions, handler, positive, text } = require("../../hook/options.js");
+const { isConflict, isRefused, isUnavailable, publicError } = require("./postgres_errors.js");
 
 /** Connections; Postgres itself allows 100 in all unless told otherwise. */
 const POOL_SIZE = 10;
@@ -24,9 +25,6 @@ const MAX_CONFLICTS = 20;
 /** ms between two looks at a transaction that is still being committed. */
 const COMMIT_PAUSE_MS = 50;
 
-const INSTALL = "Postgres needs the package pg, which is not installed; run: npm install pg";
-
-const text = { allowed: "a connection string", accepts: (value) => typeof value === "string" };
 const pool = {
   allowed: "a Pool of the package pg",
   accepts: (value) => typeof value?.connect === "function" && typeof value?.query === "function",
@@ -56,7 +54,8 @@ class PostgresConnection {
   #retryMs;
   #report;
   #prepared = new WeakSet();
-  #isClosed = false;
+  /** Resolves when all is closed; undefined as long as nobody asked for that. */
+  #closed;
   /** Calls under way. */
   #pending = new Set();
 
@@ -87,7 +86,7 @@ class PostgresConnection {
         try {
           await this.#withClient((client) => this.#attempt(client, work, attempt, timeoutMs));
         } catch (error) {
-          const isKnown = !attempt.isCommitting || (isState(error) && !isUnavailable(error));
+          const isKnown = !attempt.isCommitting || isRefused(error);
           if (isKnown || !(await this.#wasCommitted(attempt, isStored))) throw error;
         }
         return attempt.result;
@@ -96,16 +95,15 @@ class PostgresConnection {
   }
 
   /** Closes when all calls have ended; a pool of the host's stays open. */
-  async close() {
-    this.#isClosed = true;
-    await Promise.allSettled(this.#pending);
-    if (!this.#owns) return;
-    this.#owns = false;
-    await this.#pool.end();
+  close() {
+    this.#closed ??= Promise.allSettled(this.#pending).then(() => {
+      if (this.#owns) return this.#pool.end();
+    });
+    return this.#closed;
   }
 
   async #tracked(call) {
-    if (this.#isClosed) {
+    if (this.#closed !== undefined) {
       throw new DatabaseError("ERR_DATABASE_CLOSED", "the database was closed; make a new object to go on");
     }
     const work = call();
@@ -126,7 +124,7 @@ class PostgresConnection {
       attempt.isCommitting = true;
       await this.#query(client, "COMMIT");
     } catch (error) {
-      if (isState(error) && !isUnavailable(error)) await this.#query(client, "ROLLBACK");
+      if (isRefused(error)) await this.#query(client, "ROLLBACK");
       throw error;
     }
   }
@@ -163,16 +161,16 @@ class PostgresConnection {
     // Without a listener, a connection that breaks between two statements would end the process.
     const ignore = () => {};
     client.on("error", ignore);
-    let failure;
+    let isBroken = false;
     try {
       await this.#prepare(client);
       return await work(client);
     } catch (error) {
-      failure = error;
+      isBroken = !isRefused(error);
       throw error;
     } finally {
       client.removeListener("error", ignore);
-      client.release(failure !== undefined && !(isState(failure) && !isUnavailable(failure)));
+      client.release(isBroken);
     }
   }
 
@@ -213,14 +211,12 @@ function pauseMs(attempt) {
   return longest * (1 - Math.random() / 2);
 }
 
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 /** Options of a store or provider, `given` as an object or as the connection string alone. */
 function checkConnection(owner, given, more = {}) {
   const object = typeof given === "string" ? { connectionString: given } : given;
-  if (isSecretMisplaced(object)) {
+  const secret = object?.connectionString;
+  // A text meant as a connection string may hold a password: an error never shows it.
+  if (secret !== undefined && !(typeof secret === "string" && /^postgres(?:ql)?:\/\//.test(secret))) {
     throw new TypeError(
       `${owner}: option connectionString must be a string that begins with postgres:// or postgresql://`,
     );
@@ -230,12 +226,6 @@ function checkConnection(owner, given, more = {}) {
     throw new TypeError(`${owner}: give either connectionString or pool`);
   }
   return options;
-}
-
-/** A text meant as a connection string may hold a password: an error never shows it. */
-function isSecretMisplaced(given) {
-  const value = given?.connectionString;
-  return value !== undefined && !(typeof value === "string" && /^postgres(?:ql)?:\/\//.test(value));
 }
 
 function newPool({ connectionString, poolSize }) {
@@ -256,7 +246,10 @@ function driver() {
     return require("pg");
   } catch (error) {
     if (error?.code !== "MODULE_NOT_FOUND") throw error;
-    throw new DatabaseError("ERR_DATABASE_DRIVER", INSTALL);
+    throw new DatabaseError(
+      "ERR_DATABASE_DRIVER",
+      "Postgres needs the package pg, which is not installed; run: npm install pg",
+    );
   }
 }
 

@@ -85,6 +85,11 @@ function isState(error) {
   return /^[0-9A-Z]{5}$/.test(codeOf(error)) && typeof error.severity === "string";
 }
 
+/** True if the server said no, and the connection goes on. */
+function isRefused(error) {
+  return isState(error) && !isUnavailable(error);
+}
+
 function isConflict(error) {
   return CONFLICTS.includes(codeOf(error));
 }
@@ -104,4 +109,4 @@ function publicError(error) {
   return new DatabaseError(kind, detail === "" ? sentence : `${sentence} (${detail})`);
 }
 
-module.exports = { isConflict, isState, isUnavailable, publicError };
+module.exports = { isConflict, isRefused, isUnavailable, publicError };
