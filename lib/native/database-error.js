@@ -21,6 +21,15 @@ async function withCode(work) {
   }
 }
 
+/** The same of work that is done at once. */
+function withCodeNow(work) {
+  try {
+    return work();
+  } catch (error) {
+    throw coded(error);
+  }
+}
+
 /** A failure as a `DatabaseError`, if its code says that it is one. */
 function coded(error) {
   if (error instanceof DatabaseError || !isDatabaseCode(error?.code)) return error;
@@ -31,4 +40,4 @@ function isDatabaseCode(code) {
   return typeof code === "string" && (code.startsWith("ERR_DATABASE") || OF_REQUESTS.includes(code));
 }
 
-module.exports = { DatabaseError, coded, withCode };
+module.exports = { DatabaseError, withCode, withCodeNow };

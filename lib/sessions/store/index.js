@@ -1,6 +1,7 @@
 // Finds the store a host asked for: in memory, a file, a server, or one of its own.
 "use strict";
 
+const { PostgresStore } = require("./postgres.js");
 const { SqliteStore } = require("./sqlite.js");
 
 const SERVER = /^postgres(?:ql)?:\/\//i;
@@ -19,9 +20,7 @@ const storeOption = {
 function storeOf(store) {
   if (store === undefined) return new SqliteStore();
   if (typeof store !== "string") return store;
-  if (!SERVER.test(store)) return new SqliteStore(store);
-  const { PostgresStore } = require("./postgres.js");
-  return new PostgresStore(store);
+  return SERVER.test(store) ? new PostgresStore(store) : new SqliteStore(store);
 }
 
 module.exports = { storeOf, storeOption };

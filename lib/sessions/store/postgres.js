@@ -2,7 +2,7 @@
 // session's row; the statements are the core's, and this file runs them with the driver of the host's.
 "use strict";
 
-const { coded } = require("../../native/database-error.js");
+const { withCodeNow } = require("../../native/database-error.js");
 const { Reporter } = require("../../hook/events.js");
 const { native } = require("../../native/native.js");
 const { PostgresConnection, checkConnection } = require("./postgres_connection.js");
@@ -87,11 +87,7 @@ class PostgresStore extends SqlStore {
   }
 
   #asked(question) {
-    try {
-      return JSON.parse(native().storeQuestion(JSON.stringify(question)));
-    } catch (error) {
-      throw coded(error);
-    }
+    return JSON.parse(withCodeNow(() => native().storeQuestion(JSON.stringify(question))));
   }
 }
 

@@ -68,12 +68,11 @@ class WriteQueue {
   }
 }
 
+/** The number of the lane for a key, by its end: a key may be megabytes long. */
 function laneOf(key, lanes) {
   if (lanes === 1) return 0;
   let hash = 0;
-  for (let at = Math.max(0, key.length - 64); at < key.length; at += 1) {
-    hash = (Math.imul(hash, 31) + key.charCodeAt(at)) >>> 0;
-  }
+  for (const char of key.slice(-64)) hash = (hash * 31 + char.codePointAt(0)) % 0xffff;
   return hash % lanes;
 }
 

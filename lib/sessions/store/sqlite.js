@@ -1,7 +1,7 @@
 // The SQLite store, in memory or in a file. All of it is native and on a worker.
 "use strict";
 
-const { coded, withCode } = require("../../native/database-error.js");
+const { withCode, withCodeNow } = require("../../native/database-error.js");
 const { native } = require("../../native/native.js");
 const { SqlStore, written } = require("./sql.js");
 
@@ -16,7 +16,7 @@ class SqliteStore extends SqlStore {
     super();
     this.#location = location;
     const { SessionStore } = native();
-    this.#native = here(() => new SessionStore(location));
+    this.#native = withCodeNow(() => new SessionStore(location));
     this.forgets = location === IN_MEMORY;
   }
 
@@ -42,19 +42,11 @@ class SqliteStore extends SqlStore {
   }
 
   applyLast(operations) {
-    here(() => this.#native.applyLast(written(operations)));
+    withCodeNow(() => this.#native.applyLast(written(operations)));
   }
 
   async ask(request) {
     return JSON.parse(await withCode(this.#native.ask(JSON.stringify(request))));
-  }
-}
-
-function here(work) {
-  try {
-    return work();
-  } catch (error) {
-    throw coded(error);
   }
 }
 
