@@ -188,13 +188,8 @@ function neutralForm(message) {
 
 /** The words, and the blocks where there are images among them. */
 function saidOf(content) {
-  const text = plainText(content);
-  if (!Array.isArray(content) || !content.some((block) => block?.type === "image")) return { content: text };
-  const blocks = content.flatMap((block) => {
-    if (block?.type === "image") return [{ type: "image", data: block.data, mimeType: block.mimeType }];
-    return block?.type === "text" ? [{ type: "text", text: block.text }] : [];
-  });
-  return { content: text, blocks };
+  const hasImages = Array.isArray(content) && content.some((block) => block?.type === "image");
+  return { content: plainText(content), ...(hasImages && { blocks: content.filter(isBlock) }) };
 }
 
 /** The fields that pi needs to get its own system message back. */
