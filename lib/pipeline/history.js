@@ -3,12 +3,10 @@
 "use strict";
 
 const { DatabaseError } = require("../native/database-error.js");
+const { count, show } = require("../hook/options.js");
 const { Notices } = require("../sessions/notices.js");
 const { Lane } = require("../sessions/store/lane.js");
-const { checkChatId, checkCompression, checkLimit, fromRow, toRow } = require("./rows.js");
-
-/** The columns that a table must have. Without one of events, messages can be read all the same. */
-const COLUMNS = { history: ["id", "chat_id", "role", "text"], events: [] };
+const { checkChatId, checkCompression, fromRow, toRow } = require("./rows.js");
 
 /** The class of `SqliteProvider` and `PostgresProvider`; `name` is theirs. */
 class StoredHistory {
@@ -36,7 +34,8 @@ class StoredHistory {
   async getHistory(chatId, limit) {
     const method = `${this.#name}.getHistory`;
     const chat = checkChatId(method, chatId);
-    checkLimit(method, limit);
+    if (!count.accepts(limit))
+      throw new TypeError(`${method}: limit is ${show(limit)}; it must be ${count.allowed}`);
     const read = () => this.#newest(chat, limit);
     // Reading need not keep the next write waiting where a server does both.
     return this.#database.isServer ? this.#runBeside(read) : this.#open().run(read);
@@ -182,4 +181,4 @@ function foreign(what) {
   return new DatabaseError("ERR_DATABASE_FOREIGN", `the table ${what}`);
 }
 
-module.exports = { COLUMNS, StoredHistory, created };
+module.exports = { StoredHistory, created };

@@ -29,12 +29,7 @@ function checkChatId(method, chatId) {
   return Number.isSafeInteger(number) && String(number) === chatId ? number : chatId;
 }
 
-function checkLimit(method, limit) {
-  if (count.accepts(limit)) return;
-  throw new TypeError(`${method}: limit is ${show(limit)}; it must be ${count.allowed}`);
-}
-
-/** A message as `{ role, text, extra }`; `extra` is null where the text says it all. */
+/** A message as `{ role, text, extra }`; `extra` is undefined where the text says it all. */
 function toRow(method, message) {
   const { role, content, blocks, toolCalls, toolCallId, isError, original } = message ?? {};
   if (!ROLES.includes(role) || typeof content !== "string") {
@@ -88,7 +83,6 @@ function checkCompression(method, fields) {
 module.exports = {
   checkChatId,
   checkCompression,
-  checkLimit,
   fromRow,
   tableName,
   toRow,

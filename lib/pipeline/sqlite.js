@@ -4,7 +4,7 @@
 const { withCode } = require("../native/database-error.js");
 const { native } = require("../native/native.js");
 const { checkOptions, handler } = require("../hook/options.js");
-const { COLUMNS, StoredHistory, created } = require("./history.js");
+const { StoredHistory, created } = require("./history.js");
 const { tableName } = require("./rows.js");
 
 /** ms for which the row of an event waits for another process: nobody's task is to wait for bookkeeping. */
@@ -25,13 +25,13 @@ class SqliteProvider extends StoredHistory {
     const { historyTable, eventsTable, onEvent } = checkOptions("SqliteProvider", options, OPTIONS);
     const names = { history: `"${historyTable}"`, events: `"${eventsTable}"` };
     const tables = {
-      create: `${Object.keys(names)
-        .map((part) => created(part, names[part], TYPES))
-        .join("")}
+      create: `${created("history", names.history, TYPES)}
+        ${created("events", names.events, TYPES)}
         CREATE INDEX IF NOT EXISTS "${historyTable}_by_chat" ON ${names.history} (chat_id, id);`,
+      // Without a column of events, messages can be read all the same.
       columns: [
-        [historyTable, COLUMNS.history],
-        [eventsTable, COLUMNS.events],
+        [historyTable, ["id", "chat_id", "role", "text"]],
+        [eventsTable, []],
       ],
     };
     super("SqliteProvider", names, onEvent, (tell) => new SqliteDatabase(path, tables, tell));
