@@ -16,8 +16,7 @@ const {
   thrownBy,
   times,
 } = require("./options.js");
-const { numberOf } = require("../tokens/ids.js");
-const { encodingOfTranscript } = require("../tokens/transcript.js");
+const { encodingOfTranscript, numberOf } = require("../tokens/models.js");
 const { hookOptions } = require("../contract.js");
 const { Reporter, scheduleOf } = require("./events.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");

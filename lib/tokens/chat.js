@@ -3,8 +3,8 @@
 
 const { native } = require("../native/native.js");
 const { TABLE } = require("./encodings.js");
-const { encodeText, numberOf } = require("./ids.js");
-const { encodingForName, encodingIn, shown } = require("./models.js");
+const { encodeText } = require("./ids.js");
+const { encodingForName, encodingIn, numberOf, shown } = require("./models.js");
 
 /** Tokens around each message, for a name, and of the answer's beginning, as OpenAI's cookbook publishes them. */
 const RULES = { perMessage: 3, perName: 1, answer: 3 };

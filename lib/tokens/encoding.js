@@ -4,8 +4,8 @@
 
 const { native } = require("../native/native.js");
 const { decodeAll, encodeAll, decodeAllLater } = require("./generators.js");
-const { checked, decodeIds, decodeShort, encodeText, keepTexts, numberOf } = require("./ids.js");
-const { checkEncoding, encodingForName, loaded, shown } = require("./models.js");
+const { checked, decodeIds, decodeShort, encodeText, keepTexts } = require("./ids.js");
+const { ENCODINGS, checkEncoding, encodingForName, numberOf, shown } = require("./models.js");
 
 const NONE = Object.freeze([]);
 
@@ -28,7 +28,7 @@ class Encoding {
     this.#own = special;
     this.#extended = checkSpecial(extended);
     this.#isStrict = isStrict;
-    this.#isLoaded = loaded.has(name);
+    this.#isLoaded = !ENCODINGS.includes(name);
     const given = Object.keys({ ...special, ...extended });
     this.#isUsual = !this.#isLoaded && given.every((text) => text.startsWith("<|"));
   }
@@ -238,7 +238,6 @@ const encodings = new Map();
 function getEncoding(encoding, extendedSpecialTokens) {
   const name = checkEncoding(encoding);
   if (extendedSpecialTokens !== undefined) return new Encoding(name, { extended: extendedSpecialTokens });
-  if (loaded.has(name)) return loaded.get(name).encoding;
   if (!encodings.has(name)) encodings.set(name, new Encoding(name));
   return encodings.get(name);
 }

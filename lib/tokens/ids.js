@@ -3,7 +3,7 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { loaded, shown } = require("./models.js");
+const { numberOf, shown } = require("./models.js");
 
 /** Tokens for which room is kept: 256 kB. */
 const ROOM = 1 << 16;
@@ -11,16 +11,6 @@ const ROOM = 1 << 16;
 const SHORT = 64;
 
 let kept;
-const numbers = new Map();
-
-/** The number by which the native side knows an encoding. */
-function numberOf(encoding) {
-  const known = numbers.get(encoding) ?? loaded.get(encoding)?.number;
-  if (known !== undefined) return known;
-  const number = native().encodingNumber(encoding);
-  numbers.set(encoding, number);
-  return number;
-}
 
 function room(count) {
   if (count > ROOM) return new Uint32Array(count);
@@ -138,4 +128,4 @@ function bytesOf({ ids, count }, encoding) {
   return Buffer.from(native().decodeBytes(ids, count, numberOf(encoding)), "latin1");
 }
 
-module.exports = { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts, numberOf };
+module.exports = { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts };

@@ -4,8 +4,8 @@
 const { basename, extname } = require("node:path");
 const { fileURLToPath } = require("node:url");
 const { native } = require("../native/native.js");
-const { Encoding } = require("./encoding.js");
-const { ENCODINGS, loaded, shown } = require("./models.js");
+const { getEncoding } = require("./encoding.js");
+const { ENCODINGS, numbers, shown } = require("./models.js");
 
 const OPTIONS = ["name", "pattern", "specialTokens"];
 
@@ -19,16 +19,13 @@ async function loadEncoding(source, options = {}) {
     specialTexts: special.map(([text]) => text),
     specialIds: special.map(([, id]) => id),
   });
-  const known = loaded.get(name);
-  if (known === undefined) {
-    loaded.set(name, { number, encoding: undefined });
-    loaded.get(name).encoding = new Encoding(name);
-  } else if (known.number !== number) {
+  if ((numbers.get(name) ?? number) !== number) {
     throw new RangeError(
       `loadEncoding: the name ${shown(name)} is taken by another vocabulary; give another`,
     );
   }
-  return loaded.get(name).encoding;
+  numbers.set(name, number);
+  return getEncoding(name);
 }
 
 /** A path or bytes, as the native side takes them. */

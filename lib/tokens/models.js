@@ -1,20 +1,25 @@
-// Finds the encoding of a model or of a name, and says what is near to a name that is none.
+// Finds the encoding of a model, of a transcript or of a name, and says what is near to a name that is none.
 "use strict";
 
+const { UNSENT_STOP_REASONS } = require("../contract.js");
+const { native } = require("../native/native.js");
 const { TABLE } = require("./encodings.js");
 
 const ENCODINGS = Object.keys(TABLE);
-/** Encodings that were loaded from files, by name: their numbers on the native side, and what `getEncoding` gives. */
-const loaded = new Map();
+/** By name, loaded ones too: the number by which the native side knows an encoding, once it was asked. */
+const numbers = new Map(ENCODINGS.map((name) => [name, undefined]));
 
 const ENCODING_OF = new Map(
   Object.entries(TABLE).flatMap(([encoding, { models }]) => models.map((model) => [model, encoding])),
 );
 
+/** Of two families that a name belongs to, the longer one stands first. */
+const FAMILIES = [...ENCODING_OF.keys()].sort((a, b) => b.length - a.length);
+
 /** The encoding of a model, or undefined: `gpt-4o`, `gpt-4o-2024-08-06`, `openai/gpt-4o`, `ft:gpt-4o:us::id`. */
 function encodingOf(model) {
-  const family = familyOf(bare(String(model)));
-  return family === undefined ? undefined : ENCODING_OF.get(family);
+  const name = bare(String(model));
+  return ENCODING_OF.get(FAMILIES.find((family) => belongs(name, family)));
 }
 
 /** Without the vendor before it and what fine-tuning adds around it. */
@@ -24,15 +29,11 @@ function bare(model) {
   return own.startsWith("ft:") ? own.split(":")[1] : own.split(":")[0];
 }
 
-/** The longest family a name belongs to. GPT-5 and its successors also go on with a dot: `gpt-5.1-codex`. */
-function familyOf(name) {
-  let best;
-  for (const family of ENCODING_OF.keys()) {
-    const rest = name.startsWith(family) ? name.slice(family.length) : undefined;
-    const belongs = rest === "" || rest?.[0] === "-" || (family === "gpt-5" && rest?.[0] === ".");
-    if (belongs && !(best?.length > family.length)) best = family;
-  }
-  return best;
+/** GPT-5 and its successors also go on with a dot: `gpt-5.1-codex`. */
+function belongs(name, family) {
+  return (
+    name === family || name.startsWith(`${family}-`) || (family === "gpt-5" && name.startsWith("gpt-5."))
+  );
 }
 
 /** The encoding of a model. */
@@ -48,8 +49,7 @@ function encodingForName(model) {
 
 /** True if an option names an encoding, or is one. */
 function isEncoding(value) {
-  const name = nameOfEncoding(value);
-  return ENCODINGS.includes(name) || loaded.has(name);
+  return numbers.has(nameOfEncoding(value));
 }
 
 /** The name of an encoding that is given by name or as `getEncoding` or `loadEncoding` gave it. */
@@ -68,7 +68,16 @@ function checkEncoding(value) {
 }
 
 function knownNames() {
-  return [...ENCODINGS, ...loaded.keys()];
+  return [...numbers.keys()];
+}
+
+/** The number by which the native side knows an encoding. */
+function numberOf(encoding) {
+  const known = numbers.get(encoding);
+  if (known !== undefined) return known;
+  const number = native().encodingNumber(encoding);
+  numbers.set(encoding, number);
+  return number;
 }
 
 /** A value as errors show it. */
@@ -101,15 +110,39 @@ function encodingIn({ encoding, model } = {}) {
   return model === undefined ? "cl100k_base" : encodingForName(model);
 }
 
+/**
+ * The encoding asked for; for "auto" that of the model which answered first: what was counted stays so when another one
+ * goes on, and what that one counts otherwise is learned. Undefined is cl100k_base: for models that are not OpenAI's, before
+ * the first answer, and where no one asks.
+ */
+function encodingOfTranscript(wanted, messages) {
+  if (wanted !== "auto") return nameOfEncoding(wanted);
+  for (const message of messages) {
+    const model = modelOf(message);
+    if (model !== undefined) return encodingOf(model);
+  }
+  return undefined;
+}
+
+/** The model of an answer; nothing of one that failed, or of what cannot be looked at. */
+function modelOf(message) {
+  try {
+    if (message?.role !== "assistant" || UNSENT_STOP_REASONS.has(message.stopReason)) return undefined;
+    return typeof message.model === "string" ? message.model : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 module.exports = {
   ENCODINGS,
   checkEncoding,
   encodingForName,
   encodingIn,
-  encodingOf,
+  encodingOfTranscript,
   isEncoding,
   knownNames,
-  loaded,
-  nameOfEncoding,
+  numberOf,
+  numbers,
   shown,
 };

@@ -25,8 +25,8 @@ function count(input, options, ofText, ofMessages) {
 /** The native side's number of the encoding options ask for; undefined is cl100k_base. */
 function numberIn(options) {
   if (options?.encoding === undefined && options?.model === undefined) return undefined;
-  const { numberOf } = require("../tokens/ids.js");
-  return numberOf(require("../tokens/models.js").encodingIn(options));
+  const { encodingIn, numberOf } = require("../tokens/models.js");
+  return numberOf(encodingIn(options));
 }
 
 /** Tokens by a conservative three UTF-16 units each, or exact ones. */

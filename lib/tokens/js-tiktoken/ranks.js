@@ -4,7 +4,8 @@
 
 const { createHash } = require("node:crypto");
 const { TABLE } = require("../encodings.js");
-const { bytesOf, checked, numberOf } = require("../ids.js");
+const { bytesOf, checked } = require("../ids.js");
+const { numberOf } = require("../models.js");
 const { native } = require("../../native/native.js");
 
 const objects = new Map();
