@@ -2,8 +2,8 @@
 "use strict";
 
 const { native } = require("../native/native.js");
+const { getEncoding } = require("./encoding.js");
 const { TABLE } = require("./encodings.js");
-const { encodeText } = require("./ids.js");
 const { encodingForName, encodingIn, numberOf, shown } = require("./models.js");
 
 /** Tokens around each message, for a name, and of the answer's beginning, as OpenAI's cookbook publishes them. */
@@ -27,30 +27,14 @@ function encodeChat(messages, options) {
   const encoding = chatEncoding(options);
   const { chat: marks } = TABLE[encoding] ?? {};
   if (marks === undefined) {
-    throw new RangeError(
-      `encodeChat: ${encoding} has no chats; those that have are ${withChats().join(", ")}`,
-    );
+    const withChats = Object.keys(TABLE).filter((name) => TABLE[name].chat !== undefined);
+    throw new RangeError(`encodeChat: ${encoding} has no chats; those that have are ${withChats.join(", ")}`);
   }
-  const tokens = [];
-  const add = (text) => {
-    const { ids, count } = encodeText(text, encoding);
-    for (let at = 0; at < count; at += 1) tokens.push(ids[at]);
-  };
-  for (const { role, content, name } of checkedChat("encodeChat", messages)) {
-    tokens.push(marks.start);
-    add(name ?? role);
-    tokens.push(marks.separator);
-    add(content);
-    tokens.push(marks.end);
-  }
-  tokens.push(marks.start);
-  add("assistant");
-  tokens.push(marks.separator);
-  return tokens;
-}
-
-function withChats() {
-  return Object.keys(TABLE).filter((name) => TABLE[name].chat !== undefined);
+  const encode = (text) => getEncoding(encoding).encode(text);
+  const head = (who) => [marks.start, ...encode(who), marks.separator];
+  const chat = checkedChat("encodeChat", messages);
+  const said = chat.map(({ role, content, name }) => [...head(name ?? role), ...encode(content), marks.end]);
+  return [...said, head("assistant")].flat();
 }
 
 /** By default that of gpt-4o, which most chats are for. */

@@ -39,26 +39,26 @@ class Encoding {
   }
 
   encode(text, allowedSpecial, disallowedSpecial) {
-    if (this.#findsAll(allowedSpecial)) {
-      return numbersOf(encodeText(checkText("encode", text), this.name, true));
-    }
+    const encoded = this.#encoded(text, allowedSpecial, disallowedSpecial);
+    return Array.isArray(encoded) ? encoded : numbersOf(encoded);
+  }
+
+  encodeTyped(text, allowedSpecial, disallowedSpecial) {
+    const encoded = this.#encoded(text, allowedSpecial, disallowedSpecial);
+    return Array.isArray(encoded) ? Uint32Array.from(encoded) : encoded.ids.slice(0, encoded.count);
+  }
+
+  /** A text's tokens as `encodeText` has them; a list of them where it is cut around special tokens. */
+  #encoded(text, allowedSpecial, disallowedSpecial) {
+    if (this.#findsAll(allowedSpecial)) return encodeText(checkText("encode", text), this.name, true);
     const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
-    if (parts.length === 1 && typeof parts[0] === "string") return numbersOf(encodeText(parts[0], this.name));
+    if (parts.length === 1 && typeof parts[0] === "string") return encodeText(parts[0], this.name);
     const tokens = [];
     for (const part of parts) {
       if (typeof part === "number") tokens.push(part);
       else for (const token of numbersOf(encodeText(part, this.name))) tokens.push(token);
     }
     return tokens;
-  }
-
-  encodeTyped(text, allowedSpecial, disallowedSpecial) {
-    const parts = this.#findsAll(allowedSpecial) ? [] : this.#parts(text, allowedSpecial, disallowedSpecial);
-    if (parts.length !== 1 || typeof parts[0] !== "string") {
-      return Uint32Array.from(this.encode(text, allowedSpecial, disallowedSpecial));
-    }
-    const { ids, count } = encodeText(parts[0], this.name);
-    return ids.slice(0, count);
   }
 
   decode(tokens) {
