@@ -4,7 +4,7 @@
 const { countChatTokens, encodeChat } = require("./chat.js");
 const { encodingForModel, getEncoding, getEncodingNameForModel } = require("./encoding.js");
 const { loadEncoding } = require("./load.js");
-const { Tiktoken } = require("./js-tiktoken/tiktoken.js");
+const { Tiktoken } = require("./js-tiktoken/index.js");
 
 module.exports = {
   Tiktoken,

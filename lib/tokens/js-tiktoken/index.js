@@ -1,9 +1,23 @@
 // The exports of js-tiktoken, under its names and with its behaviour, for `"js-tiktoken"` to be an alias of this file.
 "use strict";
 
-const { checkEncoding, encodingForName } = require("../models.js");
-const { ranksOf } = require("./ranks.js");
-const { Tiktoken } = require("./tiktoken.js");
+const { Encoding } = require("../encoding.js");
+const { checkEncoding, encodingForName, shown } = require("../models.js");
+const { encodingOfRanks, isOurs, ranksOf } = require("./ranks.js");
+
+/** js-tiktoken's class, with its signature and its defaults: special-token text throws unless it is allowed. */
+class Tiktoken extends Encoding {
+  constructor(ranks, extendedSpecialTokens) {
+    if (typeof ranks !== "object" || ranks === null) {
+      throw new TypeError(`Tiktoken: ranks is ${shown(ranks)}; import one of js-tiktoken/ranks/*`);
+    }
+    super(encodingOfRanks(ranks), {
+      special: isOurs(ranks) ? undefined : ranks.special_tokens,
+      extended: extendedSpecialTokens,
+      isStrict: true,
+    });
+  }
+}
 
 function getEncoding(encoding, extendSpecialTokens) {
   return new Tiktoken(ranksOf(checkEncoding(encoding)), extendSpecialTokens);
@@ -13,8 +27,4 @@ function encodingForModel(model, extendSpecialTokens) {
   return getEncoding(encodingForName(model), extendSpecialTokens);
 }
 
-function getEncodingNameForModel(model) {
-  return encodingForName(model);
-}
-
-module.exports = { Tiktoken, encodingForModel, getEncoding, getEncodingNameForModel };
+module.exports = { Tiktoken, encodingForModel, getEncoding, getEncodingNameForModel: encodingForName };
