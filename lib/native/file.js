@@ -4,12 +4,9 @@
 "use strict";
 
 const { HERE, copied, createRequire, fs, path } = require("./here.js");
-const { platformKeys } = require("./platform.js");
+const { HEADER_BYTES, bytesAt, platformKeys } = require("./platform.js");
 
-const { closeSync, existsSync, fstatSync, openSync, readSync } = fs;
-
-/** Bytes of the ELF64 header, and where it says what stands at the file's end: the table of sections. */
-const HEADER_BYTES = 64;
+/** An ELF64 header, and where it says what stands at the file's end: the table of sections. */
 const MAGIC = 0x7f454c46;
 const CLASS_64 = 2;
 const TABLE_OFFSET_AT = 0x28;
@@ -31,7 +28,7 @@ function candidates() {
   const packaged = path.join(`pi-strata-${key}`, name);
   const folders = module.paths ?? [];
   const places = [path.join(HERE, "..", "..", name), ...folders.map((folder) => path.join(folder, packaged))];
-  const found = [...places.filter((file) => existsSync(file)), ...copied(`pi-strata.${key}`)];
+  const found = [...places.filter((file) => fs.existsSync(file)), ...copied(`pi-strata.${key}`)];
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) found.push(...resolved(chosen));
   // Only an unusual installer puts them elsewhere, and asking Node where takes longer than loading the file.
@@ -47,17 +44,10 @@ function resolved(request) {
 }
 
 function isCut(file) {
-  let descriptor;
   try {
-    descriptor = openSync(file, "r");
-    const header = Buffer.alloc(HEADER_BYTES);
-    const { size } = fstatSync(descriptor);
-    if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false;
-    return size < lengthByHeader(header);
+    return fs.statSync(file).size < lengthByHeader(bytesAt(file, 0, HEADER_BYTES));
   } catch {
     return false;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 

@@ -29,34 +29,37 @@ const SEGMENT_COUNT_AT = 0x38;
 const INTERPRETER_SEGMENT = 3;
 const NAME_OFFSET_AT = 0x08;
 const NAME_BYTES_AT = 0x20;
+/** Bytes of the header of such a file. */
 const HEADER_BYTES = 64;
 
 /** The loader that an ELF64 program asks for; undefined if it asks for none or cannot be read. */
 function interpreterOf(program) {
-  let descriptor;
   try {
-    descriptor = openSync(program, "r");
-    const header = bytesAt(descriptor, 0, HEADER_BYTES);
+    const header = bytesAt(program, 0, HEADER_BYTES);
     const segmentBytes = header.readUInt16LE(SEGMENT_BYTES_AT);
     const tableBytes = segmentBytes * header.readUInt16LE(SEGMENT_COUNT_AT);
-    const table = bytesAt(descriptor, Number(header.readBigUInt64LE(SEGMENTS_OFFSET_AT)), tableBytes);
+    const table = bytesAt(program, Number(header.readBigUInt64LE(SEGMENTS_OFFSET_AT)), tableBytes);
     for (let at = 0; at < tableBytes; at += segmentBytes) {
       if (table.readUInt32LE(at) !== INTERPRETER_SEGMENT) continue;
       const from = Number(table.readBigUInt64LE(at + NAME_OFFSET_AT));
-      return bytesAt(descriptor, from, Number(table.readBigUInt64LE(at + NAME_BYTES_AT))).toString("latin1");
+      return bytesAt(program, from, Number(table.readBigUInt64LE(at + NAME_BYTES_AT))).toString("latin1");
     }
   } catch {
     // Not an ELF64 file, or not readable: the libraries that are loaded tell it, too.
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
   return undefined;
 }
 
-function bytesAt(descriptor, position, length) {
-  const bytes = Buffer.alloc(length);
-  readSync(descriptor, bytes, 0, length, position);
-  return bytes;
+/** `length` bytes of a file, zeros behind its end. */
+function bytesAt(file, position, length) {
+  const descriptor = openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(length);
+    readSync(descriptor, bytes, 0, length, position);
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function hasMuslLoaded() {
@@ -70,4 +73,4 @@ function hasMuslLoaded() {
   return header?.glibcVersionRuntime === undefined && sharedObjects.some((file) => file.includes("ld-musl"));
 }
 
-module.exports = { platformKeys };
+module.exports = { HEADER_BYTES, bytesAt, platformKeys };
