@@ -55,7 +55,7 @@ export async function lossesOf(session, settings, setting) {
 
 /** `[number, { action, why }]` of every message a plan edits, messages dropped side by side too. */
 function* whole(plan, numbers) {
-  for (const { index, count, action, why } of editsIn(plan, numbers)) {
+  for (const { index, count, action, reason: why } of editsIn(plan, numbers)) {
     for (let at = index; at < index + count; at += 1) yield [numbers[at], { action, why }];
   }
 }

@@ -2,7 +2,7 @@
 // call is played, with the transcript and the usage it had. Tokens are the provider's, estimated. Measures, prints nothing.
 
 import contract from "../contract.js";
-import { keptOf, reasonOf, scheduleOf } from "../hook/events.js";
+import { keptOf, scheduleOf } from "../hook/events.js";
 import { Call, Hook, Layers } from "../hook/hook.js";
 import { checkHookOptions } from "../hook/options.js";
 import { shared } from "./numbers.mjs";
@@ -33,12 +33,11 @@ export async function* replay(recording, options) {
   }
 }
 
-/** The edits of a plan by message, each with its message's number in the recording and its reason in words. */
+/** The edits of a plan by message, each with its message's number in the recording. */
 export function editsIn({ edits }, numbers) {
   return edits.map((edit) => ({
     ...edit,
     message: numbers[edit.index],
-    why: reasonOf(edit),
     kept: keptOf(edit),
   }));
 }

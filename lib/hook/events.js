@@ -130,7 +130,7 @@ function editEvent(message, edit, charsAfter) {
     };
   }
   if (edit.action === "clearInputs") return { type: "toolInputsCleared", index, tokensSaved };
-  return { type: "repaired", index, rule: reasonOf(edit) };
+  return { type: "repaired", index, rule: edit.reason };
 }
 
 function imagesEvent({ toolCallId, toolName }, { index, images, tokensSaved }) {
@@ -138,10 +138,6 @@ function imagesEvent({ toolCallId, toolName }, { index, images, tokensSaved }) {
 }
 
 const LAYERS = contract.positions(contract.LAYERS);
-
-function reasonOf(edit) {
-  return contract.REASONS[edit.reason];
-}
 
 /** Of a result cut by line, how many lines stay for which reason, the most first; undefined for other edits. */
 function keptOf({ ranges, keeps }) {
@@ -160,4 +156,4 @@ function scheduleOf({ arithmetic }) {
   return { mode: "sticky", why: arithmetic.verdict };
 }
 
-module.exports = { Reporter, keptOf, reasonOf, scheduleOf, LAYERS };
+module.exports = { Reporter, keptOf, scheduleOf, LAYERS };

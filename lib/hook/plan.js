@@ -5,6 +5,7 @@
 const { gapMarkers, keptLines } = require("./markers.js");
 const { joinedText, json } = require("./snapshot.js");
 const {
+  REASONS,
   VERDICTS,
   actions: ACTIONS,
   arithmetic: ARITHMETIC,
@@ -17,14 +18,7 @@ const {
   sizes: SIZES,
 } = require("../contract.js");
 
-const {
-  summarize: SUMMARIZE,
-  stripThinking: STRIP_THINKING,
-  drop: DROP,
-  truncate: TRUNCATE,
-  keepLines: KEEP_LINES,
-  clearInputs: CLEAR_INPUTS,
-} = positions(ACTIONS);
+const DROP = ACTIONS.indexOf("drop");
 const AT = positions(EDIT);
 /** Numbers before the first edit. */
 const HEAD = SIZES.length + ARITHMETIC.length + MISS.length;
@@ -92,20 +86,24 @@ class Plan {
     return { saved, dropped };
   }
 
+  #actionAt(at) {
+    return ACTIONS[whole(this.#numbers[at + AT.action])];
+  }
+
   *#places() {
     for (let i = 0, at = HEAD; i < this.editCount; i += 1, at = endOf(this.#numbers, at)) yield at;
   }
 
   #readEdit(at) {
     const numbers = this.#numbers;
-    const action = numbers[at + AT.action];
+    const action = this.#actionAt(at);
     const images = numbers[at + AT.images];
-    const ranges = action === KEEP_LINES ? rangesOf(numbers, at) : undefined;
+    const ranges = action === "keepLines" ? rangesOf(numbers, at) : undefined;
     return {
       index: numbers[at + AT.index],
-      action: ACTIONS[action],
+      action,
       layer: numbers[at + AT.layer],
-      reason: numbers[at + AT.reason],
+      reason: REASONS[numbers[at + AT.reason]],
       tokensSaved: numbers[at + AT.tokensSaved],
       /** Messages from `index` on that are dropped by one rule; 1 for every other edit. */
       count: numbers[at + AT.count],
@@ -162,22 +160,37 @@ class Plan {
 
   /** The message as the edit at `at` leaves it, with the text that was put in. */
   #make(message, at, known, own, writer) {
-    const numbers = this.#numbers;
     const text = known ?? this.#textOf(message, at, own, writer);
-    const images = whole(numbers[at + AT.images]);
-    const content = contentOf(message, numbers, at, { text, writer });
+    const images = whole(this.#numbers[at + AT.images]);
+    const content = this.#contentOf(message, at, text, writer);
     const left =
       images > 0 ? withoutImages(content, images, MARKERS[writer.language].image.join("")) : content;
     return { of: message, copy: left === message.content ? message : withContent(message, left), text };
   }
 
   #textOf({ content }, at, own, writer) {
-    const action = whole(this.#numbers[at + AT.action]);
-    if (action === SUMMARIZE) return own;
-    if (action !== KEEP_LINES) return undefined;
+    const action = this.#actionAt(at);
+    if (action === "summarize") return own;
+    if (action !== "keepLines") return undefined;
     const text = joinedText(content);
     const ranges = rangesOf(this.#numbers, at);
     return keptLines(text, ranges, (gaps, chars) => gapMarkers(gaps, chars, { ...writer, handle: own }));
+  }
+
+  #contentOf({ content }, at, text, writer) {
+    switch (this.#actionAt(at)) {
+      case "summarize":
+      case "keepLines":
+        return withText(content, text);
+      case "stripThinking":
+        return withoutThinking(content);
+      case "clearInputs":
+        return withoutInputs(content, writer);
+      case "truncate":
+        return withCuts(content, rangesOf(this.#numbers, at));
+      default:
+        return content;
+    }
   }
 }
 
@@ -198,22 +211,6 @@ function rangesOf(numbers, at) {
   });
 }
 
-function contentOf({ content }, numbers, at, { text, writer }) {
-  switch (whole(numbers[at + AT.action])) {
-    case SUMMARIZE:
-    case KEEP_LINES:
-      return withText(content, text);
-    case STRIP_THINKING:
-      return withoutThinking(content);
-    case CLEAR_INPUTS:
-      return withoutInputs(content, writer);
-    case TRUNCATE:
-      return withCuts(content, rangesOf(numbers, at));
-    default:
-      return content;
-  }
-}
-
 /** A shallow copy that differs in `content` alone, of the same prototype. */
 function withContent(message, content) {
   const copy = { ...message, content };
@@ -224,16 +221,10 @@ function withContent(message, content) {
 /** `text` in place of all text blocks, where the first one stood; everything else stays. */
 function withText(content, text) {
   if (typeof content === "string") return text;
-  const blocks = [];
-  let isPlaced = false;
-  for (const block of content) {
-    if (block?.type !== "text") blocks.push(block);
-    else if (!isPlaced) {
-      blocks.push({ ...block, text });
-      isPlaced = true;
-    }
-  }
-  return blocks;
+  const isText = (block) => block?.type === "text";
+  const first = content.findIndex(isText);
+  const kept = content.filter((block, at) => at === first || !isText(block));
+  return kept.map((block) => (isText(block) ? { ...block, text } : block));
 }
 
 function withoutThinking(content) {

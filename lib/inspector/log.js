@@ -5,7 +5,7 @@
 const { countTokensAsync, estimateTokens } = require("../tools/count.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { Bill } = require("./bill.js");
-const { keptOf, reasonOf, scheduleOf } = require("../hook/events.js");
+const { keptOf, scheduleOf } = require("../hook/events.js");
 const { joinedText } = require("../hook/snapshot.js");
 const { Past } = require("./past.js");
 
@@ -116,13 +116,13 @@ class CallLog {
   /** A message that was edited or left out at this call, as at the last one or anew. */
   #note(call, message, edit, sent) {
     if (sent !== undefined) this.#sent.set(message, sent);
-    const { action, tokensSaved } = edit;
+    const { action, tokensSaved, reason } = edit;
     const text = SHORTENING.has(action) ? joinedText(sent.content).length : undefined;
     const open = this.#open.get(message);
     if (open?.action === action && open.text === text) return;
     this.#close(message, call);
     const kept = (keptOf(edit) ?? []).map(({ lines, why }) => [lines, why]);
-    const change = [message, action, call, STILL, Math.round(tokensSaved), reasonOf(edit), kept];
+    const change = [message, action, call, STILL, Math.round(tokensSaved), reason, kept];
     const position = this.changes.push(change) - 1;
     this.#open.set(message, { change, position, action, text });
   }

@@ -1,7 +1,7 @@
 // A dry run of the hook: what it would do now, and why. Edits nothing.
 "use strict";
 
-const { LAYERS, keptOf, reasonOf, scheduleOf } = require("../hook/events.js");
+const { LAYERS, keptOf, scheduleOf } = require("../hook/events.js");
 const { Call, Hook, Layers } = require("../hook/hook.js");
 const { checkHookOptions } = require("../hook/options.js");
 
@@ -23,7 +23,7 @@ async function explain(messages, options) {
       action: edit.action,
       ...(edit.ranges && { ranges: edit.ranges, kept: keptOf(edit) }),
       ...(edit.images && { images: edit.images }),
-      reason: reasonOf(edit),
+      reason: edit.reason,
       tokensSaved: edit.tokensSaved,
     })),
   };

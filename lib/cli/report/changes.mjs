@@ -11,13 +11,13 @@ export class ChangeLog {
     for (const edit of edits) this.#note(call, edit);
   };
 
-  #note(call, { message, action, tokensSaved, why, kept }) {
+  #note(call, { message, action, tokensSaved, reason, kept }) {
     const open = this.#open.get(message);
     if (open?.action === action && open.to === call - 1) {
       open.to = call;
       return;
     }
-    const change = { message, action, reason: why, from: call, to: call, tokensSaved, kept };
+    const change = { message, action, reason, from: call, to: call, tokensSaved, kept };
     this.#open.set(message, change);
     this.changes.push(change);
   }
