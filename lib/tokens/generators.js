@@ -3,7 +3,7 @@
 
 const { bytesOf, checked } = require("./ids.js");
 
-/** Characters encoded at once. */
+/** Characters encoded at once, and as many more as there are to the next place to cut at. */
 const CHARACTERS = 1 << 15;
 /** Tokens decoded at once. */
 const TOKENS = 1 << 10;
@@ -28,33 +28,13 @@ function* encodeAll(parts, encode) {
   return total;
 }
 
+/** Between something solid and a space, or after a line break between two solid characters, the second no slash. */
+const SAFE_END = /[!-~](?= )|[!-~]\n(?=[!-.0-~])/g;
+
 /** A place some way on where every pattern ends a piece, whatever stands around it; the end of the text if none does. */
 function safeEnd(text, start) {
-  let from = start;
-  for (let size = CHARACTERS; start + size < text.length; size *= 2) {
-    const found = lastSafe(text, from, start + size);
-    if (found > start) return found;
-    from = start + size - 1;
-  }
-  return text.length;
-}
-
-/** Between something solid and a space, or after a line break between two solid characters, of which none is a slash. */
-function lastSafe(text, from, to) {
-  for (let at = to; at > from; at -= 1) {
-    const after = text.charCodeAt(at);
-    if (after === 0x20 ? isSolid(text.charCodeAt(at - 1)) : isLineEnd(text, at, after)) return at;
-  }
-  return -1;
-}
-
-function isLineEnd(text, at, after) {
-  if (text.charCodeAt(at - 1) !== 0x0a || !isSolid(after) || after === 0x2f) return false;
-  return at > 1 && isSolid(text.charCodeAt(at - 2));
-}
-
-function isSolid(unit) {
-  return unit > 0x20 && unit < 0x7f;
+  SAFE_END.lastIndex = start + CHARACTERS;
+  return SAFE_END.test(text) ? SAFE_END.lastIndex : text.length;
 }
 
 /** The text of tokens, a part at a time, never half a character. `texts`: those of special tokens of the caller's. */
