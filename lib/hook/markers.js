@@ -5,6 +5,7 @@
 const { markers: MARKERS } = require("../contract.js");
 const { native } = require("../native/native.js");
 const { kindOf, thrownBy } = require("./options.js");
+const { joinedText } = require("./snapshot.js");
 
 /** Beginning of the message that is looked at, in UTF-16 code units: more would not change what it is written in. */
 const LOOKED_AT_CHARS = 4000;
@@ -22,15 +23,8 @@ function languageOf(marker, messages) {
 
 function openingText(messages) {
   try {
-    const opening = messages.find((message) => OPENINGS.has(message?.role));
-    const { content, summary } = opening ?? {};
-    if (typeof summary === "string") return summary.slice(0, LOOKED_AT_CHARS);
-    if (typeof content === "string") return content.slice(0, LOOKED_AT_CHARS);
-    const texts = Array.isArray(content) ? content.filter((block) => typeof block?.text === "string") : [];
-    return texts
-      .map(({ text }) => text.slice(0, LOOKED_AT_CHARS))
-      .join("\n")
-      .slice(0, LOOKED_AT_CHARS);
+    const { content, summary } = messages.find((message) => OPENINGS.has(message?.role)) ?? {};
+    return (typeof summary === "string" ? summary : joinedText(content)).slice(0, LOOKED_AT_CHARS);
   } catch {
     // A getter of the host's that throws: reading the messages will say so.
     return "";
@@ -74,8 +68,10 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
  */
 function keptLines(text, ranges, markersFor) {
   const lines = text.split("\n");
+  // The rest after the last line break is a line only if it is not empty.
+  if (text.endsWith("\n")) lines.pop();
   const starts = [0, ...ranges.map(([, end]) => end)];
-  const ends = [...ranges.map(([start]) => start), lineCount(text, lines)];
+  const ends = [...ranges.map(([start]) => start), lines.length];
   const omitted = starts.map((start, i) => ends[i] - start);
   const markers = markersFor(
     omitted.filter((count) => count > 0),
@@ -105,11 +101,6 @@ function gapMarkers(gaps, chars, { own, language, handle }) {
 /** The parts of a marker around what it says. */
 function filled(parts, ...said) {
   return parts.map((part, i) => part + (said[i] ?? "")).join("");
-}
-
-/** The rest after the last line break is a line only if it is not empty. */
-function lineCount(text, lines) {
-  return text.endsWith("\n") ? lines.length - 1 : lines.length;
 }
 
 module.exports = { checkedMarker, gapMarkers, keptLines, languageOf, markerLine };

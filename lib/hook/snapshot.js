@@ -21,14 +21,7 @@ const ROLES = {
   compactionSummary: summary,
 };
 
-const {
-  text: TEXT,
-  thinking: THINKING,
-  toolCall: CALL,
-  image: IMAGE,
-  counted: COUNTED,
-  unknown: UNKNOWN,
-} = positions(contract.blocks);
+const BLOCKS = positions(contract.blocks);
 
 /** An assistant's usage by the names of the wire: tokens, and dollars as `costTotal` of `cost.total`. */
 const isCost = (name) => name.startsWith("cost");
@@ -125,7 +118,7 @@ class Batch {
   }
 
   #addContent(content) {
-    if (typeof content === "string") return this.#addPart(TEXT, content);
+    if (typeof content === "string") return this.#addPart(BLOCKS.text, content);
     if (!Array.isArray(content)) return 0;
     for (const block of content) this.#addBlock(block);
     return content.length;
@@ -134,35 +127,37 @@ class Batch {
   #addBlock(block) {
     switch (block?.type) {
       case "text":
-        return this.#addPart(TEXT, block.text);
+        return this.#addPart(BLOCKS.text, block.text);
       case "thinking": {
         const signature = string(block.thinkingSignature);
-        return this.#addPart(THINKING, block.thinking, signature.length <= WIRE_FIELD_CHARS ? signature : "");
+        const wireField = signature.length <= WIRE_FIELD_CHARS ? signature : "";
+        return this.#addPart(BLOCKS.thinking, block.thinking, wireField);
       }
       case "redacted_thinking":
-        return this.#addPart(THINKING, "", "");
+        return this.#addPart(BLOCKS.thinking, "", "");
       case "toolCall":
-        this.#rows.push(CALL, block.thoughtSignature ? 1 : 0);
+        this.#rows.push(BLOCKS.toolCall, block.thoughtSignature ? 1 : 0);
         return this.#addStrings(block.id, block.name, json(block.arguments));
       case "image":
-        this.#rows.push(IMAGE, string(block.data).length);
+        this.#rows.push(BLOCKS.image, string(block.data).length);
         return 1;
       default:
-        return this.#addPart(UNKNOWN);
+        return this.#addPart(BLOCKS.unknown);
     }
   }
 
   /** Texts that count outside `content`: pi's system, bashExecution and summary messages. */
   #addFields({ role, sections, toolsAdded, command, output, summary }) {
     if (role === "system") return this.#addJson(sections) + this.#addJson(toolsAdded);
-    if (role === "bashExecution") return this.#addPart(COUNTED, command) + this.#addPart(COUNTED, output);
-    if (ROLES[role] === ROLES.branchSummary) return this.#addPart(COUNTED, summary);
+    if (role === "bashExecution")
+      return this.#addPart(BLOCKS.counted, command) + this.#addPart(BLOCKS.counted, output);
+    if (ROLES[role] === ROLES.branchSummary) return this.#addPart(BLOCKS.counted, summary);
     return 0;
   }
 
   #addJson(value) {
     if (value === undefined) return 0;
-    return this.#addPart(COUNTED, typeof value === "string" ? value : json(value));
+    return this.#addPart(BLOCKS.counted, typeof value === "string" ? value : json(value));
   }
 
   #addPart(kind, ...strings) {
