@@ -44,7 +44,7 @@ function* decodeAll(tokens, encoding, texts) {
     const text = stream.push(token);
     if (text !== "") yield text;
   }
-  const rest = stream.end();
+  const rest = stream.flush();
   if (rest !== "") yield rest;
 }
 
@@ -57,7 +57,7 @@ async function* decodeAllLater(tokens, encoding, texts) {
       if (text !== "") yield text;
     }
   }
-  const rest = stream.end();
+  const rest = stream.flush();
   if (rest !== "") yield rest;
 }
 
@@ -79,16 +79,13 @@ class Stream {
     const special = this.#texts?.get(token);
     if (special === undefined) {
       this.#waiting.push(token);
-      return this.#waiting.length < this.#batch ? "" : this.#flush({ stream: true });
+      return this.#waiting.length < this.#batch ? "" : this.flush({ stream: true });
     }
-    return this.#flush() + special;
+    return this.flush() + special;
   }
 
-  end() {
-    return this.#flush();
-  }
-
-  #flush(options) {
+  /** The text of what waits. */
+  flush(options) {
     const bytes = bytesOf(checked(this.#waiting), this.#encoding);
     this.#waiting = [];
     return this.#decoder.decode(bytes, options);
