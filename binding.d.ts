@@ -45,7 +45,7 @@ export declare class DatabaseFile {
 export declare class LedgerBook {
   /** A book without calls. */
   constructor()
-  /** The report of all calls, as JSON; `lib/tools/ledger_book.js` has the names. */
+  /** The report of all calls, as JSON. */
   report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<string>
 }
 

@@ -4,7 +4,7 @@
 
 const { Call, Hook, Layers } = require("../hook/hook.js");
 const { native } = require("../native/native.js");
-const { amount, checkHookOptions, checkOptions, positive, show } = require("../hook/options.js");
+const { amount, checkHookOptions, checkOptions, positive, record, show } = require("../hook/options.js");
 
 /** Dollars per million tokens; the cache's prices follow that of the input, and so does the answer's. */
 const PRICE_OPTIONS = {
@@ -22,9 +22,9 @@ class Book {
   #book;
 
   constructor(owner, options) {
-    const { prices, ...rest } = isObject(options) ? options : { rest: options };
+    const { prices, ...ofHook } = record.accepts(options) ? options : {};
     this.#prices = pricesOf(owner, prices);
-    this.#hook = new Hook(new Layers(checkHookOptions(owner, isObject(options) ? rest : options)));
+    this.#hook = new Hook(new Layers(checkHookOptions(owner, record.accepts(options) ? ofHook : options)));
     this.#book = new (native().LedgerBook)();
   }
 
@@ -39,26 +39,8 @@ class Book {
   }
 
   async report() {
-    const report = JSON.parse(await this.#book.report(this.#prices));
-    const { prompt, cacheRead, cacheWrite, output, billed, estimated, saved } = report;
-    return {
-      calls: report.calls,
-      unreportedCalls: report.unreported,
-      unpricedCalls: report.unpriced,
-      editedCalls: report.edited,
-      callsOverWindow: report.overWindow,
-      tokens: { prompt, cacheRead, cacheWrite, output },
-      hitRate: prompt > 0 ? cacheRead / prompt : 0,
-      dollars: { billed, estimated, withoutHook: billed + saved, saved },
-      misses: report.misses.map((miss) => ({ ...miss, dollars: miss.dollars ?? undefined })),
-      moves: report.moves,
-      predicted: { prompt: report.promptError, cacheRead: report.readError },
-    };
+    return JSON.parse(await this.#book.report(this.#prices));
   }
-}
-
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function pricesOf(owner, given) {

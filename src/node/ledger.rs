@@ -40,7 +40,7 @@ impl LedgerBook {
         guarded(|| Ok(Self::default()))
     }
 
-    /// The report of all calls, as JSON; `lib/tools/ledger_book.js` has the names.
+    /// The report of all calls, as JSON.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn report(&self, prices: Option<LedgerPrices>, flag: Option<&CancelFlag>) -> Result<Promise<String>> {
         guarded(|| {
@@ -57,6 +57,7 @@ impl LedgerBook {
     }
 }
 
+/// As the package's `Ledger` has it.
 fn json_of(report: &Report) -> Value {
     let miss = |of: &Missed| {
         let Missed { call, index, cause, tokens, dollars } = of;
@@ -70,13 +71,17 @@ fn json_of(report: &Report) -> Value {
         })
     };
     let errors = |of: Quantiles| json!({ "count": of.count, "median": of.median, "p95": of.p95 });
+    let Report { prompt, cache_read, cache_write, output, billed, estimated, saved, .. } = *report;
     json!({
-        "calls": report.calls, "unreported": report.unreported, "unpriced": report.unpriced, "edited": report.edited,
-        "overWindow": report.over_window, "prompt": report.prompt, "cacheRead": report.cache_read,
-        "cacheWrite": report.cache_write, "output": report.output, "billed": report.billed,
-        "estimated": report.estimated, "saved": report.saved,
+        "calls": report.calls, "unreportedCalls": report.unreported, "unpricedCalls": report.unpriced,
+        "editedCalls": report.edited, "callsOverWindow": report.over_window,
+        "tokens": { "prompt": prompt, "cacheRead": cache_read, "cacheWrite": cache_write, "output": output },
+        "hitRate": if prompt > 0.0 { cache_read / prompt } else { 0.0 },
+        "dollars": {
+            "billed": billed, "estimated": estimated, "withoutHook": billed + saved, "saved": saved,
+        },
         "misses": report.misses.iter().map(miss).collect::<Vec<_>>(),
         "moves": report.moves.iter().map(moved).collect::<Vec<_>>(),
-        "promptError": errors(report.prompt_error), "readError": errors(report.read_error),
+        "predicted": { "prompt": errors(report.prompt_error), "cacheRead": errors(report.read_error) },
     })
 }
