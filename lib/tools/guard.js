@@ -89,15 +89,8 @@ class Guard {
   }
 
   createConversation() {
-    const { maxToolResultChars, truncateHeadChars, truncateTailChars, reserveTokens, counting } =
-      this.options;
-    return native().Conversation.forGuard({
-      maxToolResultChars,
-      truncateHeadChars,
-      truncateTailChars,
-      reserveTokens,
-      countsChars: counting === "chars",
-    });
+    const countsChars = this.options.counting === "chars";
+    return native().Conversation.forGuard({ ...this.options, countsChars });
   }
 
   report(outcome) {
