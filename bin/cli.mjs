@@ -21,25 +21,16 @@ import native from "../lib/native/native.js";
 /** Exit code for what the user can mend: a missing file, an empty one, a wrong option. */
 const EXIT_USAGE = 2;
 
-function positiveInteger(text) {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number <= 0)
-    throw new InvalidArgumentError("It must be a whole number above 0.");
-  return number;
-}
+/** A parser of the numbers that `accepts` takes. */
+const number = (accepts, allowed) => (text) => {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (!Number.isFinite(value) || !accepts(value)) throw new InvalidArgumentError(`It must be ${allowed}.`);
+  return value;
+};
 
-function factor(text) {
-  const number = Number(text);
-  if (!Number.isFinite(number) || number <= 0) throw new InvalidArgumentError("It must be a number above 0.");
-  return number;
-}
-
-function price(text) {
-  const number = Number(text);
-  if (text.trim() === "" || !Number.isFinite(number) || number < 0)
-    throw new InvalidArgumentError("It must be a number from 0 on.");
-  return number;
-}
+const positiveInteger = number((value) => Number.isInteger(value) && value > 0, "a whole number above 0");
+const factor = number((value) => value > 0, "a number above 0");
+const price = number((value) => value >= 0, "a number from 0 on");
 
 /** The prices asked for. Cache prices not named follow the input price as the defaults do. */
 function pricesOf({ priceInput: input, priceRead, priceWrite, ttl }) {
