@@ -1,9 +1,12 @@
 // A recorded session as the command-line tool plays it: every recorded call with the messages the model had before it.
 
+import counting from "../tools/count.js";
+
 export class Recording {
   /** Every recorded call, in order: `{ number, at, stretch }`, its number from 1, its answer's, and where it stands. */
   calls;
   #messages;
+  #tokens = [];
 
   /** All messages, and of the file what the native reader says of it: `of` makes one of a list. */
   constructor({ messages, format, problems, stretches, answers, unplayed }) {
@@ -40,6 +43,12 @@ export class Recording {
 
   message(number) {
     return this.#messages[number];
+  }
+
+  /** cl100k tokens of a message, counted once. */
+  tokens(number) {
+    this.#tokens[number] ??= counting.countTokens(this.message(number));
+    return this.#tokens[number];
   }
 
   /** The messages that the model would have before it next. */

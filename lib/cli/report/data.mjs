@@ -5,7 +5,6 @@
 import contract from "../../contract.js";
 import { highWaterOf } from "../../hook/options.js";
 import { runs } from "../../inspector/past.js";
-import counting from "../../tools/count.js";
 import { hitRate } from "./bill.mjs";
 import { NONE, POLICIES } from "./policies.mjs";
 import { pricedCalls } from "./run.mjs";
@@ -75,6 +74,6 @@ function messageColumns(session, scale) {
   return {
     role: messages.map((message) => message.role),
     tool: messages.map((message) => (message.role === "toolResult" ? String(message.toolName ?? "?") : "")),
-    tokens: messages.map((message) => Math.round(scale * counting.countTokens(message))),
+    tokens: messages.map((_, number) => Math.round(scale * session.tokens(number))),
   };
 }

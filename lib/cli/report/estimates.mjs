@@ -1,8 +1,6 @@
 // Estimates the tokens of any request at a recorded call as the provider would have counted them: one linear estimate per
-// call, learned from
-// the recorded usage as the hook learns it.
+// call, learned from the recorded usage as the hook learns it.
 
-import counting from "../../tools/count.js";
 import { replay } from "../replay.mjs";
 
 /**
@@ -11,7 +9,8 @@ import { replay } from "../replay.mjs";
  * given, the provider counts so many tokens for one of cl100k_base and nothing beside the messages.
  */
 export async function estimatesOf(recording, { contextWindow, scale: given }) {
-  const counted = counter(recording);
+  const counted = (call) =>
+    recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
   if (given !== undefined) {
     return recording.calls.map((call) => ({
       tokensBefore: Math.round(given * counted(call)),
@@ -24,16 +23,6 @@ export async function estimatesOf(recording, { contextWindow, scale: given }) {
     estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * raw, scale } });
   }
   return estimates;
-}
-
-/** Counts what stands before a call, each message once. */
-function counter(recording) {
-  const counts = new Map();
-  const counted = (number) => {
-    if (!counts.has(number)) counts.set(number, counting.countTokens(recording.message(number)));
-    return counts.get(number);
-  };
-  return (call) => recording.numbersBefore(call).reduce((sum, number) => sum + counted(number), 0);
 }
 
 /** Tokens of a request whose versions these are, in whole tokens, as a provider counts. */
