@@ -214,7 +214,7 @@ test("it does not keep the process alive, not even with a page open", async () =
   const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   const [line] = await once(child.stdout, "data");
-  const { status, body } = await fetch(new URL("events", String(line).trim()));
+  const { status, body } = await fetch(new URL("state", String(line).trim()));
   assert.equal(status, 200);
   const read = body
     .getReader()

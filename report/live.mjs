@@ -1,6 +1,5 @@
-// Keeps what the host told so far in step with the host: asks for what is new when it says there is something.
+// Keeps what the host told so far in step with the host: asks it now and then for what is new.
 
-/** Asked at most this often. */
 const PAUSE_MS = 200;
 
 export class Live {
@@ -10,19 +9,13 @@ export class Live {
   stretches = [];
   changes = [];
   #generation = 0;
+  /** The last answer: while nothing is new the next one is the same. */
+  #last;
   #onChange;
-  #isAsking = false;
-  #isStale = false;
 
   constructor(onChange) {
     this.#onChange = onChange;
-    const events = new EventSource("events");
-    events.onopen = () => this.#ask();
-    events.onmessage = () => this.#ask();
-    events.onerror = () => {
-      this.isConnected = false;
-      this.#onChange();
-    };
+    this.#ask();
   }
 
   /** `{ role, name, text, sent }` of a message; null where the host holds it no more. */
@@ -32,30 +25,25 @@ export class Live {
   }
 
   async #ask() {
-    this.#isStale = true;
-    if (this.#isAsking) return;
-    this.#isAsking = true;
+    const wasConnected = this.isConnected;
     try {
-      while (this.#isStale) {
-        this.#isStale = false;
-        const seen = new URLSearchParams({
-          generation: this.#generation,
-          calls: this.calls.length,
-          messages: this.messages.role.length,
-          changes: this.changes.length,
-        });
-        const response = await fetch(`state?${seen}`);
-        this.#take(await response.json());
-        this.isConnected = true;
-        this.#onChange();
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      }
+      const seen = new URLSearchParams({
+        generation: this.#generation,
+        calls: this.calls.length,
+        messages: this.messages.role.length,
+        changes: this.changes.length,
+      });
+      const response = await fetch(`state?${seen}`);
+      const answer = await response.text();
+      this.isConnected = true;
+      if (answer !== this.#last) this.#take(JSON.parse(answer));
+      if (answer !== this.#last || !wasConnected) this.#onChange();
+      this.#last = answer;
     } catch {
       this.isConnected = false;
-      this.#onChange();
-    } finally {
-      this.#isAsking = false;
+      if (wasConnected) this.#onChange();
     }
+    setTimeout(() => this.#ask(), PAUSE_MS);
   }
 
   #take({ generation, firstCall, calls, firstMessage, messages, stretches, firstChange, changes, updated }) {

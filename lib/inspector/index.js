@@ -42,7 +42,7 @@ class Inspector {
 
   constructor({ title, prices, maxCalls }) {
     this.#title = title;
-    this.#log = new CallLog({ prices, maxCalls, onChange: () => this.#server?.changed() });
+    this.#log = new CallLog({ prices, maxCalls });
     // Handed on by themselves: `createTransformContext` is what a host exchanges for the package's own.
     this.createTransformContext = this.createTransformContext.bind(this);
     this.answered = this.answered.bind(this);

@@ -23,7 +23,6 @@ const SHORTENING = new Set(["summarize", "keepLines"]);
 
 class CallLog {
   #maxCalls;
-  #onChange;
   #prices;
   /** Changes that still hold, by message. */
   #open;
@@ -37,9 +36,8 @@ class CallLog {
   /** Messages whose tokens are still to be counted. */
   #uncounted = [];
 
-  constructor({ prices, maxCalls = MAX_CALLS, onChange }) {
+  constructor({ prices, maxCalls = MAX_CALLS }) {
     this.#maxCalls = maxCalls;
-    this.#onChange = onChange;
     this.#prices = prices;
     this.#beginAnew();
   }
@@ -93,7 +91,6 @@ class CallLog {
       time: row.time,
     };
     this.calls.push(row);
-    this.#onChange();
   }
 
   /** Notes the fate of each message at this call: changes begin, go on, or end. True if any began. */
@@ -143,7 +140,6 @@ class CallLog {
     const isSent = !UNSENT_STOP_REASONS.has(message.stopReason);
     const bill = this.#bill.of(pending, message);
     if (isSent && bill.reported > 0) Object.assign(pending.row, bill);
-    this.#onChange();
   }
 
   /** Without a host that tells of answers, the next call's transcript holds them. */
@@ -168,10 +164,7 @@ class CallLog {
   /** One after the other: a first call may bring thousands, and the workers are the host's too. */
   #countNext() {
     const next = this.#uncounted[0];
-    if (next === undefined) {
-      this.#onChange();
-      return;
-    }
+    if (next === undefined) return;
     const done = () => {
       this.#uncounted.shift();
       this.#countNext();

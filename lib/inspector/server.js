@@ -9,12 +9,6 @@ const { join } = require("node:path");
 
 const HOST = "127.0.0.1";
 const TOKEN_BYTES = 24;
-/** Pages that may be open at once. */
-const MAX_LISTENERS = 16;
-/** A page that has not read this much of what it was told is let go, and comes again. Bytes. */
-const MAX_UNREAD = 64 * 1024;
-/** A line now and then tells an idle connection from a dead one. */
-const HEARTBEAT_MS = 30_000;
 
 const HEADERS = {
   "Cache-Control": "no-store",
@@ -31,9 +25,6 @@ class PageServer {
   #messageText;
   #server;
   #opening;
-  #sockets = new Set();
-  #listeners = new Set();
-  #isTelling = false;
 
   constructor({ title, stateSince, messageText }) {
     this.#title = title;
@@ -61,11 +52,7 @@ class PageServer {
       }
     });
     this.#server = server;
-    server.on("connection", (socket) => {
-      socket.unref();
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-    });
+    server.on("connection", (socket) => socket.unref());
     return new Promise((resolve, reject) => {
       // Later ones, such as too many open files, end no host either.
       server.on("error", (error) => reject(inWords(error, port)));
@@ -77,19 +64,11 @@ class PageServer {
   }
 
   async close() {
-    for (const socket of this.#sockets) socket.destroy();
     const server = this.#server;
-    if (server?.listening) await new Promise((resolve) => server.close(resolve));
-  }
-
-  /** Tells the pages that there is something new; they ask for it. */
-  changed() {
-    if (this.#isTelling || this.#listeners.size === 0) return;
-    this.#isTelling = true;
-    setImmediate(() => {
-      this.#isTelling = false;
-      for (const response of this.#listeners) tell(response, "data: changed\n\n");
-    });
+    if (!server?.listening) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
   }
 
   #answer(request, response) {
@@ -110,8 +89,6 @@ class PageServer {
         return sendJson(response, this.#stateSince(seenOf(searchParams)));
       case "message":
         return sendJson(response, this.#messageText(Number(searchParams.get("number"))) ?? null);
-      case "events":
-        return this.#listenTo(response);
       default:
         return refuse(response, 404);
     }
@@ -140,34 +117,11 @@ class PageServer {
       .replace("<script>", () => `<script nonce="${nonce}">`);
     send(response, page, "text/html; charset=utf-8", { "Content-Security-Policy": policy.join("; ") });
   }
-
-  #listenTo(response) {
-    if (this.#listeners.size >= MAX_LISTENERS) return refuse(response, 503);
-    response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream" });
-    response.write("retry: 1000\n\n");
-    const heartbeat = setInterval(() => tell(response, ":\n\n"), HEARTBEAT_MS);
-    heartbeat.unref();
-    this.#listeners.add(response);
-    response.once("close", () => {
-      clearInterval(heartbeat);
-      this.#listeners.delete(response);
-    });
-    return undefined;
-  }
 }
 
-function tell(response, line) {
-  if (response.writableLength > MAX_UNREAD) response.destroy();
-  else response.write(line);
-}
-
+/** How much a page says it has seen; the log takes no word of it that is not its own. */
 function seenOf(searchParams) {
-  const seen = {};
-  for (const name of ["generation", "calls", "messages", "changes"]) {
-    const value = Number(searchParams.get(name) ?? Number.NaN);
-    if (Number.isInteger(value) && value >= 0) seen[name] = value;
-  }
-  return seen;
+  return Object.fromEntries(Array.from(searchParams, ([name, value]) => [name, Number(value)]));
 }
 
 function sendJson(response, value) {
