@@ -221,9 +221,6 @@ export interface GuardOptions {
   countsChars: boolean
 }
 
-/** Tokens above which the sticky schedule moves whatever that costs, in this window. */
-export declare function highWater(contextWindow: number, contextRatio: number, economy: number): number
-
 /** Dollars for a million tokens. */
 export interface LedgerPrices {
   /** Neither read from the cache nor written to it. */

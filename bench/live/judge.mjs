@@ -2,13 +2,14 @@
 // bytes of the last request that changed although the schedule waits, messages given up with room left.
 
 import contract from "../../lib/contract.js";
-import { economyTokens, highWaterOf } from "../../lib/hook/options.js";
+import { economyTokens } from "../../lib/hook/options.js";
 import { isSent } from "./sizes.mjs";
 
 /** Share of the window above which the layers drop messages. */
 const CONTEXT_RATIO = 0.75;
-/** In a smaller window an economy is smaller in proportion. */
+/** In a smaller window an economy, and the high water, is smaller in proportion. */
 const FULL_WINDOW = contract.constants.fullWindow.default;
+const HIGH_WATER = contract.constants.highWater.default;
 
 /** Most that an estimate may be off, as a share, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
@@ -79,9 +80,9 @@ export class Judge {
     const window = this.#loop.provider.contextWindow;
     const most = CONTEXT_RATIO * window;
     if (schedule === "everyCall") return { high: most, low: most };
-    const economy = this.#economy;
-    const low = economyTokens(economy) * Math.min(1, window / FULL_WINDOW);
-    return { high: highWaterOf({ contextWindow: window, contextRatio: CONTEXT_RATIO, economy }), low };
+    const economy = economyTokens(this.#economy);
+    const scale = Math.min(1, window / FULL_WINDOW);
+    return { high: Math.min(scale * Math.max(HIGH_WATER, economy), most), low: scale * economy };
   }
 
   #changed({ before, unchanged, schedule, reason }) {

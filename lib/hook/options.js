@@ -3,7 +3,6 @@
 "use strict";
 
 const contract = require("../contract.js");
-const { native } = require("../native/native.js");
 
 /** The errors that a slip in a host's function causes; the engine names them. */
 const ENGINE_ERRORS = [TypeError, ReferenceError, RangeError];
@@ -136,11 +135,6 @@ function completeCache(given) {
   }
 }
 
-/** Tokens above which sticky moves whatever that costs, in this window. */
-function highWaterOf({ contextWindow, contextRatio, economy }) {
-  return native().highWater(contextWindow, contextRatio, economyTokens(economy));
-}
-
 /** Tokens of context that an economy stands for. */
 const economyTokens = (economy) => contract.economies[economy]?.default ?? economy;
 
@@ -209,7 +203,6 @@ module.exports = {
   checkMessages,
   completeCache,
   economyTokens,
-  highWaterOf,
   positive,
   ratio,
   record,

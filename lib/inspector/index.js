@@ -2,17 +2,8 @@
 // unless a host makes one; it keeps numbers, and of the messages nothing but weak references.
 "use strict";
 
-const { scheduleOf } = require("../hook/events.js");
 const { Hook, Layers } = require("../hook/hook.js");
-const {
-  amount,
-  atLeastOne,
-  checkHookOptions,
-  checkOptions,
-  highWaterOf,
-  record,
-  text,
-} = require("../hook/options.js");
+const { amount, atLeastOne, checkHookOptions, checkOptions, record, text } = require("../hook/options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");
@@ -93,8 +84,7 @@ class WatchedHook extends Hook {
     const failure = this.#policy.takeFailure();
     if (failure !== undefined) {
       const contextWindow = this.contextWindow();
-      const line = this.#policy.lineOf("", contextWindow);
-      this.#log.called({ list, edited: list, failure, contextWindow, line });
+      this.#log.called({ list, edited: list, failure, contextWindow, line: contextWindow });
     }
     return edited;
   }
@@ -130,19 +120,10 @@ class WatchedLayers extends Layers {
   report(outcome, call) {
     super.report(outcome, call);
     try {
-      const line = this.lineOf(scheduleOf(outcome.plan).mode, outcome.contextWindow);
-      this.#log.called({ ...outcome, line, ms: call.times().totalMs });
+      this.#log.called({ ...outcome, line: outcome.plan.line, ms: call.times().totalMs });
     } catch {
       // A look must never cost the call: what could not be noted is not shown.
     }
-  }
-
-  /** Tokens above which the schedule that decided drops messages. */
-  lineOf(schedule, contextWindow) {
-    const { contextRatio, economy } = this.options;
-    return schedule === "sticky"
-      ? highWaterOf({ contextWindow, contextRatio, economy })
-      : contextRatio * contextWindow;
   }
 }
 

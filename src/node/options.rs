@@ -7,11 +7,10 @@ use napi_derive::napi;
 
 use super::encode::tokenizer;
 use super::failure::{Failure, Result};
-use super::guarded::guarded;
 use crate::context::layers::{Limits, Overflow, ThinkingScope};
 use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;
-use crate::context::schedule::economy::{Policy, Prices, scale_of};
+use crate::context::schedule::economy::{Policy, Prices};
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::contract::CACHE_TTL_SECONDS;
 use crate::text::Utf16Len;
@@ -71,16 +70,6 @@ pub struct EngineOptions {
     pub learns_prices: bool,
     /// Tokens of context at which a token must be worth its ordinary price.
     pub economy: f64,
-}
-
-/// Tokens above which the sticky schedule moves whatever that costs, in this window.
-#[napi]
-pub fn high_water(context_window: f64, context_ratio: f64, economy: f64) -> Result<f64> {
-    guarded(|| {
-        let limits = Limits { context_window, context_ratio, ..Limits::default() };
-        let policy = Policy { economy, ..Policy::default() };
-        Ok(policy.high_water(scale_of(context_window)).min(limits.threshold()))
-    })
 }
 
 impl From<&EngineOptions> for Limits {

@@ -3,7 +3,6 @@
 // of the conversation.
 
 import contract from "../../contract.js";
-import { highWaterOf } from "../../hook/options.js";
 import { runs } from "../../inspector/past.js";
 import { hitRate } from "./bill.mjs";
 import { NONE, POLICIES } from "./policies.mjs";
@@ -13,7 +12,7 @@ const { LAYERS } = contract;
 
 /** The report's data. `run` is that of `runOf`, `ours` its policy's name; `onPolicy()` is told when each other was measured. */
 export async function reportData({ title, session, contextWindow, prices, ours, run, onPolicy }) {
-  const { estimates, reports, changes } = run;
+  const { estimates, changes } = run;
   const known = { [NONE]: run.none, [ours]: run.ours };
   const policies = [];
   for (const [name, make] of Object.entries(POLICIES)) {
@@ -33,7 +32,7 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
     cache: run.cache,
     ours,
     unplayed: session.unplayed,
-    calls: callColumns(reports, session, contextWindow),
+    calls: callColumns(run, session),
     stretches: session.stretches.map(({ cause, opening, from }) => ({ cause, opening: runs(opening), from })),
     messages: messageColumns(session, scale),
     changes: changes.map(({ message, action, from, to, tokensSaved, reason, kept = [] }) => [
@@ -49,21 +48,15 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
   };
 }
 
-function callColumns(reports, session, contextWindow) {
+function callColumns({ reports, lines }, session) {
   const column = (value) => reports.map(value);
-  const contextRatio = contract.hookOptions.contextRatio.default;
-  const economy = contract.hookOptions.economy.default;
-  const lines = {
-    everyCall: contextRatio * contextWindow,
-    sticky: highWaterOf({ contextWindow, contextRatio, economy }),
-  };
   return {
     at: session.calls.map(({ at }) => at),
     stretch: session.calls.map(({ stretch }) => stretch),
     before: column((report) => report.tokensBefore),
     after: column((report) => report.tokensAfter),
     /** Tokens that a call may hold before the schedule that decided it drops messages. */
-    line: column((report) => Math.round(lines[report.schedule])),
+    line: lines,
     reason: column((report) => report.reason),
     saved: Object.fromEntries(LAYERS.map((layer) => [layer, column((report) => report.saved[layer])])),
   };

@@ -11,8 +11,9 @@ import { estimatesOf } from "./estimates.mjs";
 import { cacheOf } from "./policies.mjs";
 
 /**
- * `{ cache, estimates, none, ours, reports, changes }`: which cache the recorded provider has, the bills without and with
- * the hook, a report per call (`onCall` is told of each), and the edits gathered into stretches of calls.
+ * `{ cache, estimates, none, ours, reports, lines, changes }`: which cache the recorded provider has, the bills without and
+ * with the hook, a report per call (`onCall` is told of each), the tokens above which each call would have dropped messages,
+ * and the edits gathered into stretches of calls.
  */
 export async function runOf(session, { contextWindow, prices, schedule, onCall }) {
   const estimates = await estimatesOf(session, { contextWindow });
@@ -23,8 +24,8 @@ export async function runOf(session, { contextWindow, prices, schedule, onCall }
     ...setting,
     onCall: (call) => onCall?.(watched.answered(call)),
   });
-  const { reports, changes } = watched;
-  return { cache: cacheModelOf(session), estimates, none, ours, reports, changes };
+  const { reports, lines, changes } = watched;
+  return { cache: cacheModelOf(session), estimates, none, ours, reports, lines, changes };
 }
 
 /** The bill of a policy, with what each call cost under either cache as `series`. */
@@ -40,6 +41,7 @@ export async function pricedCalls(session, policy, { onCall, ...setting }) {
 /** Our hook as a policy, with an eye on what it decides. */
 class Watched {
   reports = [];
+  lines = [];
   #log = new ChangeLog();
   #hook;
   #last;
@@ -71,6 +73,7 @@ class Watched {
     );
     const report = { ...reportOf(call, numbers.length, plan, sizes), ...times };
     this.reports.push(report);
+    this.lines.push(Math.round(plan.line));
     return report;
   }
 }
