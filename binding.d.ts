@@ -22,6 +22,8 @@ export declare class Conversation {
    * hold until there are new ones. `is_told` if the last answer was applied: what it said is not said again.
    */
   plan(terms: CallTerms | undefined | null, isTold: boolean, flag?: CancelFlag | undefined | null, splice?: Splice | undefined | null, numbers?: Float64Array | undefined | null, strings?: unknown[] | undefined | null): Promise<Answer>
+  /** Tokens of each message, as they were measured for the last plan. */
+  tokens(): Array<number>
   /** Changes the list by `splice`, and enters it into a book on a worker thread; calls before `from` are in it already. */
   enter(book: LedgerBook, from: number, terms?: CallTerms | undefined | null, splice?: Splice | undefined | null, numbers?: Float64Array | undefined | null, strings?: unknown[] | undefined | null): Promise<void>
   /** A conversation whose facts are those the guard needs. */

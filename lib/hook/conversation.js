@@ -133,6 +133,16 @@ class Conversation {
     return last.edited === null ? list : last.edited.slice();
   }
 
+  /** The messages of the last call; of a host's copies those that were read. */
+  get known() {
+    return this.#list;
+  }
+
+  /** Tokens of each of them. */
+  tokens() {
+    return this.#native.tokens();
+  }
+
   /** The text that the last plan put into the message at `index`. */
   textAt(index) {
     return this.#made[index]?.text;

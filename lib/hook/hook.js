@@ -117,12 +117,12 @@ class Hook {
     this.#conversations = new Conversations((list) => this.#conversationFor(list));
   }
 
-  async transform(messages, signal) {
+  async transform(messages, signal, byMessage) {
     try {
       if (signal?.aborted) return messages;
       const call = new Call(signal);
       try {
-        const work = this.run(messages, call);
+        const work = this.run(messages, call, byMessage);
         await call.untilOverOrCancelled(work);
         return call.isCancelled ? messages : (await work).edited;
       } finally {
@@ -151,6 +151,7 @@ class Hook {
         edited: edited === list ? messages : edited,
         plan,
         contextWindow: terms.contextWindow,
+        conversation,
         charsAfter: ({ index }) => conversation.textAt(index).length,
       };
       this.#policy.report(outcome, call, isNew);

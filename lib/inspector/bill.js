@@ -12,68 +12,57 @@ const number = (value) => (Number.isFinite(value) ? value : 0);
 
 class Bill {
   #prices;
-  #last;
   #hasCache = false;
 
   constructor(prices) {
     this.#prices = { ...PRICES, ...prices };
   }
 
-  /**
-   * The bill of a call. `call` has `tokensBefore`, `isSamePast`, `moved` (the schedule's words where it edited) and
-   * `time` (ms); `message` is the answer.
-   */
-  of(call, { usage, model }) {
-    const input = number(usage.input);
-    const cacheRead = number(usage.cacheRead);
-    const cacheWrite = number(usage.cacheWrite);
+  /** The bill of `call`, a row of the log; `last` is the row of the last answered one, and `moved` is true if `call` edited anew. */
+  of(call, last, moved, { usage, model }) {
+    const [input, cacheRead, cacheWrite] = [usage.input, usage.cacheRead, usage.cacheWrite].map(number);
     const reported = input + cacheRead + cacheWrite;
     this.#hasCache ||= cacheRead > 0 || cacheWrite > 0;
-    this.#learn(usage, { input, cacheRead, cacheWrite });
-    const { input: perInput, read, write } = this.#prices;
-    const paid = PER_MILLION * (input * perInput + cacheRead * read + cacheWrite * write);
-    const without = PER_MILLION * this.#costWithout(call, model);
-    const miss = this.#missOf(call, model, { reported, cacheRead });
-    this.#last = { tokensBefore: call.tokensBefore, reported, model, time: call.time };
-    return { reported, cacheRead, paid, without, miss };
+    this.#learn(usage.cost, { input, cacheRead, cacheWrite });
+    const prices = this.#prices;
+    const isGone = this.#reasonOfLoss(call, last, model);
+    // The whole transcript, what stood there at the last call from the cache.
+    const known = last === undefined || isGone !== undefined ? 0 : Math.min(last.before, call.before);
+    const without = this.#hasCache
+      ? known * prices.read + (call.before - known) * prices.write
+      : call.before * prices.input;
+    const paid = input * prices.input + cacheRead * prices.read + cacheWrite * prices.write;
+    const isMiss =
+      this.#hasCache && last !== undefined && cacheRead < HIT_SHARE * Math.min(last.reported, reported);
+    return {
+      model,
+      reported,
+      cacheRead,
+      paid: PER_MILLION * paid,
+      without: PER_MILLION * without,
+      // The hook's `cacheMiss` event knows more, once the next call is made.
+      miss: isMiss ? (isGone ?? (moved ? "hook" : "provider")) : undefined,
+    };
   }
 
   /** Whoever reports costs tells prices. */
-  #learn({ cost }, { input, cacheRead, cacheWrite }) {
-    const priced = [
-      ["input", cost?.input, input],
-      ["read", cost?.cacheRead, cacheRead],
-      ["write", cost?.cacheWrite, cacheWrite],
-    ];
-    for (const [name, dollars, tokens] of priced) {
-      if (dollars > 0 && tokens > 0) this.#prices[name] = dollars / tokens / PER_MILLION;
+  #learn(cost, { input, cacheRead, cacheWrite }) {
+    const told = {
+      input: cost?.input / input,
+      read: cost?.cacheRead / cacheRead,
+      write: cost?.cacheWrite / cacheWrite,
+    };
+    for (const [name, dollars] of Object.entries(told)) {
+      if (dollars > 0 && dollars < Infinity) this.#prices[name] = dollars / PER_MILLION;
     }
   }
 
-  /** In millionths of a dollar: the whole transcript, what stood there at the last call from the cache. */
-  #costWithout(call, model) {
-    const { input, read, write } = this.#prices;
-    if (!this.#hasCache) return call.tokensBefore * input;
-    const cached = this.#isWarm(call, model) && call.isSamePast ? this.#last.tokensBefore : 0;
-    const known = Math.min(cached, call.tokensBefore);
-    return known * read + (call.tokensBefore - known) * write;
-  }
-
-  #isWarm({ time }, model) {
-    const last = this.#last;
-    return last !== undefined && last.model === model && time - last.time <= 1000 * this.#prices.ttlSeconds;
-  }
-
-  /** Why, as the hook's `cacheMiss` event says it, which knows more once the next call is made; undefined for a hit, and where there was nothing to hit. */
-  #missOf(call, model, { reported, cacheRead }) {
-    const last = this.#last;
-    if (!this.#hasCache || last === undefined || reported === 0) return undefined;
-    const expected = Math.min(last.reported, reported);
-    if (cacheRead >= HIT_SHARE * expected) return undefined;
+  /** Why nothing of the last call can be in the cache any more, by what the host did; undefined where it still can. */
+  #reasonOfLoss(call, last, model) {
+    if (last === undefined) return undefined;
     if (last.model !== model) return "model";
-    if (!this.#isWarm(call, model)) return "expired";
-    if (!call.isSamePast) return "host";
-    return call.moved ? "hook" : "provider";
+    if (call.time - last.time > 1000 * this.#prices.ttlSeconds) return "expired";
+    return last.stretch === call.stretch ? undefined : "host";
   }
 }
 

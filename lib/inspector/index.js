@@ -40,15 +40,19 @@ class Inspector {
   }
 
   createTransformContext(options) {
-    const policy = new WatchedLayers(checkHookOptions("createTransformContext", options), this.#log);
-    const watched = new WatchedHook(policy, this.#log);
-    return (messages, signal) => watched.transform(messages, signal);
+    const checked = checkHookOptions("createTransformContext", options);
+    const onEvent = (event) => {
+      if (event.type === "failed") this.#log.failed(event.message, hook.contextWindow());
+      return checked.onEvent?.(event);
+    };
+    const hook = new Hook(new WatchedLayers({ ...checked, onEvent }, this.#log));
+    // Message by message each has a reason of its own.
+    return (messages, signal) => hook.transform(messages, signal, true);
   }
 
   /** Takes any of pi's agent events, or an assistant message, to show at once what the provider reported. */
   answered(event) {
-    const message = event?.type === "message_end" ? event.message : event;
-    if (message?.role === "assistant" && message.usage !== undefined) this.#log.answered(message);
+    this.#log.answered(event?.type === "message_end" ? event.message : event);
   }
 
   async open({ port = 0 } = {}) {
@@ -67,60 +71,19 @@ class Inspector {
   }
 }
 
-/** A hook that plans message by message, so that each has a reason of its own. */
-class WatchedHook extends Hook {
-  #policy;
-  #log;
-
-  constructor(policy, log) {
-    super(policy);
-    this.#policy = policy;
-    this.#log = log;
-  }
-
-  async transform(messages, signal) {
-    const list = Array.isArray(messages) ? messages.slice() : [];
-    const edited = await super.transform(messages, signal);
-    const failure = this.#policy.takeFailure();
-    if (failure !== undefined) {
-      const contextWindow = this.contextWindow();
-      this.#log.called({ list, edited: list, failure, contextWindow, line: contextWindow });
-    }
-    return edited;
-  }
-
-  run(messages, call) {
-    return super.run(messages, call, true);
-  }
-}
-
 /** The hook's own policy, with an eye on what was done. */
 class WatchedLayers extends Layers {
   #log;
-  #failure;
 
   constructor(options, log) {
-    super({
-      ...options,
-      onEvent: (event) => {
-        if (event.type === "failed") this.#failure = event.message;
-        return options.onEvent?.(event);
-      },
-    });
+    super(options);
     this.#log = log;
   }
 
-  /** Why the last call failed, told once. */
-  takeFailure() {
-    const failure = this.#failure;
-    this.#failure = undefined;
-    return failure;
-  }
-
-  report(outcome, call) {
-    super.report(outcome, call);
+  report(outcome, call, isNew) {
+    super.report(outcome, call, isNew);
     try {
-      this.#log.called({ ...outcome, line: outcome.plan.line, ms: call.times().totalMs });
+      this.#log.called(outcome, isNew);
     } catch {
       // A look must never cost the call: what could not be noted is not shown.
     }

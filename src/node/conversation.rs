@@ -222,6 +222,16 @@ impl Conversation {
         })
     }
 
+    /// Tokens of each message, as they were measured for the last plan.
+    #[napi]
+    pub fn tokens(&self) -> Result<Vec<u32>> {
+        guarded(|| {
+            let state = self.state.lock();
+            let messages = state.conversation.transcript().messages().iter();
+            Ok(messages.map(|message| message.tokens as u32).collect())
+        })
+    }
+
     /// Changes the list by `splice`, and enters it into a book on a worker thread; calls before `from` are in it already.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn enter(

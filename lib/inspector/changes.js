@@ -1,0 +1,63 @@
+// The fate of each message over the calls: the edits of every call's plan, gathered into stretches of calls. Never any
+// text.
+"use strict";
+
+const { keptOf } = require("../hook/events.js");
+
+/** The edits of a plan by message, each with its message's number and its reason in words. */
+function editsIn({ edits }, numbers) {
+  return edits.map((edit) => ({
+    ...edit,
+    message: numbers[edit.index],
+    why: edit.reason,
+    kept: keptOf(edit),
+  }));
+}
+
+class ChangeLog {
+  /** The edits, each with the calls at which it was made: `from` to `to`, both included. */
+  changes = [];
+  #newest = new Map();
+
+  /** Takes in the edits of a call. */
+  watch(call, edits) {
+    for (const edit of edits) {
+      const change = this.#newest.get(edit.message);
+      if (change?.to === call - 1 && isSame(change, edit)) {
+        change.to = call;
+      } else {
+        const begun = { ...edit, from: call, to: call };
+        this.#newest.set(edit.message, begun);
+        this.changes.push(begun);
+      }
+    }
+  }
+
+  /** Forgets the oldest calls; the others are counted from 1 again. */
+  forget(calls) {
+    this.changes = this.changes.filter(({ to }) => to > calls);
+    for (const change of this.changes) {
+      change.from = Math.max(1, change.from - calls);
+      change.to -= calls;
+    }
+  }
+}
+
+function isSame(change, edit) {
+  return change.action === edit.action && String(change.ranges) === String(edit.ranges);
+}
+
+/** A change as the pages read it; `scale` makes tokens of the provider's of what it saves. */
+function rowOf({ message, action, from, to, tokensSaved, why, kept = [] }, scale = 1) {
+  return [
+    message,
+    action,
+    from,
+    to,
+    Math.round(scale * tokensSaved),
+    why,
+    kept.map((of) => [of.lines, of.why]),
+  ];
+}
+
+module.exports = { ChangeLog, editsIn, rowOf };
