@@ -2,7 +2,7 @@
 // call is played, with the transcript and the usage it had. Tokens are the provider's, estimated. Measures, prints nothing.
 
 import contract from "../contract.js";
-import { keptOf, scheduleOf } from "../hook/events.js";
+import { scheduleOf } from "../hook/events.js";
 import { Call, Hook, Layers } from "../hook/hook.js";
 import { checkHookOptions } from "../hook/options.js";
 import { shared } from "./numbers.mjs";
@@ -31,15 +31,6 @@ export async function* replay(recording, options) {
       ...timed.times(),
     };
   }
-}
-
-/** The edits of a plan by message, each with its message's number in the recording. */
-export function editsIn({ edits }, numbers) {
-  return edits.map((edit) => ({
-    ...edit,
-    message: numbers[edit.index],
-    kept: keptOf(edit),
-  }));
 }
 
 /** Sizes before and after a plan, what it decided, and what each layer saved; the layers add up to the difference. */

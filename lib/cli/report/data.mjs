@@ -3,6 +3,7 @@
 // of the conversation.
 
 import contract from "../../contract.js";
+import { rowOf } from "../../inspector/changes.js";
 import { runs } from "../../inspector/past.js";
 import { hitRate } from "./bill.mjs";
 import { NONE, POLICIES } from "./policies.mjs";
@@ -12,7 +13,7 @@ const { LAYERS } = contract;
 
 /** The report's data. `run` is that of `runOf`, `ours` its policy's name; `onPolicy()` is told when each other was measured. */
 export async function reportData({ title, session, contextWindow, prices, ours, run, onPolicy }) {
-  const { estimates, changes } = run;
+  const { estimates } = run;
   const known = { [NONE]: run.none, [ours]: run.ours };
   const policies = [];
   for (const [name, make] of Object.entries(POLICIES)) {
@@ -35,15 +36,7 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
     calls: callColumns(run, session),
     stretches: session.stretches.map(({ cause, opening, from }) => ({ cause, opening: runs(opening), from })),
     messages: messageColumns(session, scale),
-    changes: changes.map(({ message, action, from, to, tokensSaved, reason, kept = [] }) => [
-      message,
-      action,
-      from,
-      to,
-      Math.round(scale * tokensSaved),
-      reason,
-      kept.map(({ lines, why }) => [lines, why]),
-    ]),
+    changes: run.changes.map((change) => rowOf(change, scale)),
     costs: { calls: session.calls.map(({ number }) => number), policies },
   };
 }
