@@ -6,8 +6,7 @@ import counting from "../../tools/count.js";
 export class Versions {
   #make;
   #ofMessage = new WeakMap();
-  #ofContent = new WeakMap();
-  #ofKey = new Map();
+  #ofContent = new Map();
 
   /** @param make makes the version of a message that was not seen before; it has at least `counted`, cl100k tokens. */
   constructor(make = (message) => ({ counted: counting.countTokens(message) })) {
@@ -16,35 +15,15 @@ export class Versions {
 
   /** The version of `message`, which never changes. Equal content, the same object. */
   of(message) {
-    let version = this.#ofMessage.get(message);
-    if (version === undefined) {
-      version = this.#byContent(message);
-      this.#ofMessage.set(message, version);
-    }
-    return version;
-  }
-
-  #byContent(message) {
-    const { content } = message;
-    if (typeof content !== "object" || content === null) return this.#byKey(message);
-    let version = this.#ofContent.get(content);
-    if (version === undefined) {
-      version = this.#byKey(message);
-      this.#ofContent.set(content, version);
-    }
-    return version;
-  }
-
-  #byKey(message) {
+    const known = this.#ofMessage.get(message);
+    if (known !== undefined) return known;
     const { role, content, toolCallId, timestamp } = message;
     // A digest, as the text of a recording may be larger than memory.
     const text = JSON.stringify([role, content, toolCallId, timestamp]);
     const key = createHash("sha1").update(text).digest("base64");
-    let version = this.#ofKey.get(key);
-    if (version === undefined) {
-      version = this.#make(message);
-      this.#ofKey.set(key, version);
-    }
+    const version = this.#ofContent.get(key) ?? this.#make(message);
+    this.#ofContent.set(key, version);
+    this.#ofMessage.set(message, version);
     return version;
   }
 }
