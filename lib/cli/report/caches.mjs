@@ -39,16 +39,10 @@ export class BreakpointCache {
 
   read(request, timeMs, ttlMs, estimate) {
     const alive = this.#entries.filter((entry) => timeMs - entry.timeMs <= ttlMs);
-    const hits = alive.filter(({ request: earlier }) => commonRun(request, earlier) === earlier.length);
-    const hit = hits.reduce(
-      (best, entry) => (best?.request.length >= entry.request.length ? best : entry),
-      undefined,
-    );
+    const isWhole = ({ request: earlier }) => commonRun(request, earlier) === earlier.length;
+    const [hit] = alive.filter(isWhole).sort((a, b) => b.request.length - a.request.length);
     if (hit !== undefined) hit.timeMs = timeMs;
-    this.#entries = [
-      ...alive.filter((entry) => entry.request.length !== request.length || entry !== hit),
-      { request, timeMs },
-    ];
+    this.#entries = [...alive, { request, timeMs }];
     return hit === undefined ? 0 : promptTokens(estimate, hit.request);
   }
 }
