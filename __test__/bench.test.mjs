@@ -9,8 +9,9 @@ import { findCutPoint } from "@earendil-works/pi-agent-core";
 import { cutPoint, piCompaction, recordedCompactions } from "../bench/economy/compaction.mjs";
 import { compare, compareTable } from "../bench/economy/compare.mjs";
 import { liveLine, liveTable, replayLive, summarizeLive } from "../bench/live/calls.mjs";
-import { replay, Summary } from "../lib/cli/replay.mjs";
+import { summaryOf } from "../lib/cli/replay.mjs";
 import { PRICES } from "../lib/cli/report/caches.mjs";
+import { runOf } from "../lib/cli/report/run.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
@@ -54,9 +55,8 @@ test("replay and economy bench tell one size, one count of calls, and one of cal
   const path = join(folder, "one-scale.jsonl");
   writeFileSync(path, asPiFile(sessionWithTools(20)));
   for (const file of new Set([path, EXAMPLE, RECORDING])) {
-    const summary = new Summary();
-    for await (const report of replay(await loadSession(file), { contextWindow })) summary.add(report);
-    const { calls, tokensSent, peakTokens, callsOverWindow } = summary.finish();
+    const run = await runOf(await loadSession(file), { ...SETTING, contextWindow, schedule: "auto" });
+    const { calls, tokensSent, peakTokens, callsOverWindow } = summaryOf(run);
     const rows = await compare([{ name: file, messages: await loadSession(file) }], {
       ...SETTING,
       contextWindow,
@@ -76,9 +76,7 @@ test("the benches play the calls before a recorded compaction, too", async () =>
   const path = join(folder, "compacted.jsonl");
   writeFileSync(path, lines.join("\n"));
   const session = await loadSession(path);
-  const before = [];
-  for await (const { messagesBefore } of replay(session, { contextWindow: 200_000 }))
-    before.push(messagesBefore);
+  const before = session.calls.map((call) => session.messagesBefore(call).length);
   const live = await reportsOf(session, { contextWindow: 200_000 });
   assert.deepEqual(
     live.map(({ messagesBefore }) => messagesBefore),

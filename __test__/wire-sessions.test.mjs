@@ -6,7 +6,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { callsOf } from "../lib/cli/replay.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { authors } from "./support/authors.mjs";
 import { deepFreeze } from "./support/generate.mjs";
@@ -27,6 +26,11 @@ const optionSets = [
   { schedule: "sticky", contextWindow: 24_000, economy: "thrifty" },
   { schedule: "everyCall", contextWindow: 4_000, reserveTokens: 500 },
 ];
+
+/** Positions at which a call was made: each assistant message answers what stands before it. */
+function callsOf(messages) {
+  return messages.flatMap((message, index) => (message.role === "assistant" && index > 0 ? [index] : []));
+}
 
 /** The model that gave this answer, and one of each protocol it did not use. */
 function recipients({ api, provider, model }) {

@@ -9,7 +9,7 @@ import { explainCall, explanationText } from "../lib/cli/explain.mjs";
 import { expand } from "../lib/cli/patterns.mjs";
 import { callHeader, callLine, closingTable } from "../lib/cli/print.mjs";
 import { progressBar } from "../lib/cli/progress.mjs";
-import { Summary } from "../lib/cli/replay.mjs";
+import { summaryOf } from "../lib/cli/replay.mjs";
 import { PRICES } from "../lib/cli/report/caches.mjs";
 import { reportData } from "../lib/cli/report/data.mjs";
 import { openReport, reportHtml } from "../lib/cli/report/html.mjs";
@@ -56,12 +56,8 @@ async function runReplay(file, options) {
   const page = html === undefined ? undefined : await openReport(html);
   const session = await load(file);
   const bar = progressBar(session.calls.length + (html === undefined ? 0 : Object.keys(POLICIES).length));
-  const calls = [];
-  const summary = new Summary();
   if (!json) console.log(callHeader());
   const onCall = (report) => {
-    summary.add(report);
-    if (json) calls.push(report);
     if (!json && report.call % every === 0) bar.print(callLine(report));
     bar.advance();
   };
@@ -74,8 +70,8 @@ async function runReplay(file, options) {
   }
   bar.stop();
   const { format, problems, unplayed } = session;
-  const dollars = billsOf(run, prices);
-  const closing = { ...summary.finish(), dollars };
+  const { reports: calls } = run;
+  const closing = { ...summaryOf(run), dollars: billsOf(run, prices) };
   if (json) console.log(JSON.stringify({ format, problems, unplayed, calls, summary: closing }));
   else console.log(`\n${closingTable(session, closing)}`);
   if (!json && html !== undefined) console.log(`\nThe report is in ${html}; open it in any browser.`);

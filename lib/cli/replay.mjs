@@ -1,37 +1,11 @@
-// Plays a recorded session call by call through the hook's engine, as the agent did when it was recorded. Every recorded
-// call is played, with the transcript and the usage it had. Tokens are the provider's, estimated. Measures, prints nothing.
+// What a run of the hook over a recorded session amounts to, call by call and in all. Tokens are the provider's, estimated.
+// Measures, prints nothing.
 
 import contract from "../contract.js";
 import { scheduleOf } from "../hook/events.js";
-import { Call, Hook, Layers } from "../hook/hook.js";
-import { checkHookOptions } from "../hook/options.js";
 import { shared } from "./numbers.mjs";
-import { Recording } from "./recording.mjs";
 
 const { LAYERS } = contract;
-
-/** Positions at which a call was made: each assistant message answers what stands before it. */
-export function callsOf(messages) {
-  return messages.flatMap((message, index) => (message.role === "assistant" && index > 0 ? [index] : []));
-}
-
-/** One report per call: sizes before and after, what each layer saved, times. `recording` is one, or a list of messages. */
-export async function* replay(recording, options) {
-  const played = Recording.of(recording);
-  const hook = new Hook(new Layers(checkHookOptions("replay", options)));
-  for (const call of played.calls) {
-    const contextWindow = hook.contextWindow();
-    const timed = new Call();
-    const messages = played.messagesBefore(call);
-    const plan = await hook.planFor(messages, timed, false);
-    timed.end();
-    yield {
-      ...reportOf(call.number, messages.length, plan, { ...plan, contextWindow }),
-      scale: plan.scale,
-      ...timed.times(),
-    };
-  }
-}
 
 /** Sizes before and after a plan, what it decided, and what each layer saved; the layers add up to the difference. */
 export function reportOf(call, messagesBefore, plan, { tokensBefore, tokensAfter, contextWindow }) {
@@ -51,41 +25,20 @@ export function reportOf(call, messagesBefore, plan, { tokensBefore, tokensAfter
   };
 }
 
-/** The sums of a whole replay, added call by call: it keeps no report. */
-export class Summary {
-  #last;
-  #sent = { before: 0, after: 0 };
-  #peak = { before: 0, after: 0 };
-  #over = { before: 0, after: 0 };
-  #saved = Object.fromEntries(LAYERS.map((layer) => [layer, 0]));
-  #totalMs = [];
-  #blockedMs = [];
-
-  add(report) {
-    this.#last = report;
-    const tokens = { before: report.tokensBefore, after: report.tokensAfter };
-    for (const when of ["before", "after"]) {
-      this.#sent[when] += tokens[when];
-      this.#peak[when] = Math.max(this.#peak[when], tokens[when]);
-      this.#over[when] += report.overWindow[when] ? 1 : 0;
-    }
-    for (const layer of LAYERS) this.#saved[layer] += report.saved[layer];
-    this.#totalMs.push(report.totalMs);
-    this.#blockedMs.push(report.blockedMs);
-  }
-
-  finish() {
-    return {
-      calls: this.#totalMs.length,
-      messages: { before: this.#last?.messagesBefore ?? 0, after: this.#last?.messagesAfter ?? 0 },
-      tokensSent: this.#sent,
-      peakTokens: this.#peak,
-      saved: this.#saved,
-      callsOverWindow: this.#over,
-      totalMs: quantiles(this.#totalMs),
-      blockedMs: quantiles(this.#blockedMs),
-    };
-  }
+/** The sums of a run of `runOf`. */
+export function summaryOf({ none, ours, reports }) {
+  const last = reports.at(-1) ?? { messagesBefore: 0, messagesAfter: 0 };
+  const savedBy = (layer) => reports.reduce((sum, { saved }) => sum + saved[layer], 0);
+  return {
+    calls: reports.length,
+    messages: { before: last.messagesBefore, after: last.messagesAfter },
+    tokensSent: { before: none.tokens, after: ours.tokens },
+    peakTokens: { before: none.peak, after: ours.peak },
+    saved: Object.fromEntries(LAYERS.map((layer) => [layer, savedBy(layer)])),
+    callsOverWindow: { before: none.overflows, after: ours.overflows },
+    totalMs: quantiles(reports.map(({ totalMs }) => totalMs)),
+    blockedMs: quantiles(reports.map(({ blockedMs }) => blockedMs)),
+  };
 }
 
 function quantiles(values) {

@@ -1,7 +1,8 @@
 // Estimates the tokens of any request at a recorded call as the provider would have counted them: one linear estimate per
 // call, learned from the recorded usage as the hook learns it.
 
-import { replay } from "../replay.mjs";
+import { Call, Hook, Layers } from "../../hook/hook.js";
+import options from "../../hook/options.js";
 
 /**
  * One `{ tokensBefore, estimate: { base, scale } }` per call of a recording. A request of `n` cl100k tokens is estimated
@@ -17,10 +18,11 @@ export async function estimatesOf(recording, { contextWindow, scale: given }) {
       estimate: { base: 0, scale: given },
     }));
   }
+  const hook = new Hook(new Layers(options.checkHookOptions("replay", { contextWindow })));
   const estimates = [];
-  for await (const { call, tokensBefore, scale } of replay(recording, { contextWindow })) {
-    const raw = counted(recording.calls[call - 1]);
-    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * raw, scale } });
+  for (const call of recording.calls) {
+    const { tokensBefore, scale } = await hook.planFor(recording.messagesBefore(call), new Call(), false);
+    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * counted(call), scale } });
   }
   return estimates;
 }
