@@ -105,11 +105,6 @@ async function runCount(files, { json, ...by }) {
   else if (counts.files.length > 0) console.log(countTable(counts));
 }
 
-const scheduleOption = () =>
-  new Option("--schedule <name>", "when the layers may move")
-    .choices(["auto", "everyCall", "sticky"])
-    .default("auto");
-
 const program = new Command("pi-strata")
   .description("Keeps an LLM agent's context small: replay recorded sessions through the hook, count tokens.")
   .version(native.status().version)
@@ -131,13 +126,22 @@ Colours follow NO_COLOR and FORCE_COLOR; a progress bar is drawn on a terminal o
   )
   .exitOverride();
 
-program
-  .command("replay")
-  .description("Play a recorded session (pi JSONL, Claude Code transcript) call by call through the hook.")
-  .argument("<file>", 'the session, or "-" for standard input')
-  .option("--context-window <tokens>", "the model's context window", positiveInteger, 200_000)
-  .addOption(scheduleOption())
-  .option("--json", "print one JSON document instead of the tables")
+/** A command that reads a recorded session, with the options it has in common with the others that do. */
+function sessionCommand(name, description) {
+  const schedule = new Option("--schedule <name>", "when the layers may move");
+  return program
+    .command(name)
+    .description(description)
+    .argument("<file>", 'the session, or "-" for standard input')
+    .option("--context-window <tokens>", "the model's context window", positiveInteger, 200_000)
+    .addOption(schedule.choices(["auto", "everyCall", "sticky"]).default("auto"))
+    .option("--json", "print one JSON document instead of the tables");
+}
+
+sessionCommand(
+  "replay",
+  "Play a recorded session (pi JSONL, Claude Code transcript) call by call through the hook.",
+)
   .option("--every <n>", "print every n-th call only", positiveInteger, 1)
   .option("--html <file>", "also write a report: one page with charts that needs no network")
   .option("--price-input <dollars>", "price of a million input tokens", price, PRICES.input)
@@ -163,14 +167,8 @@ Examples:
   )
   .action(runReplay);
 
-program
-  .command("explain")
-  .description("Say what the hook would do before one call of a recorded session, and why.")
-  .argument("<file>", 'the session, or "-" for standard input')
+sessionCommand("explain", "Say what the hook would do before one call of a recorded session, and why.")
   .option("--call <n>", "the call, from 1 (default: the last one)", positiveInteger)
-  .option("--context-window <tokens>", "the model's context window", positiveInteger, 200_000)
-  .addOption(scheduleOption())
-  .option("--json", "print one JSON document instead of the table")
   .addHelpText(
     "after",
     `
@@ -180,28 +178,19 @@ Examples:
   )
   .action(runExplain);
 
-program
-  .command("cache")
-  .description(
-    "Read a recorded session's bill back: dollars, cache misses and why, what the hook cost and saved.",
-  )
-  .argument("<file>", 'the session, or "-" for standard input')
-  .option(
-    "--context-window <tokens>",
-    "the model's context window, as the hook had it",
-    positiveInteger,
-    200_000,
-  )
-  .addOption(scheduleOption())
+sessionCommand(
+  "cache",
+  "Read a recorded session's bill back: dollars, cache misses and why, what the hook cost and saved.",
+)
   .option(
     "--price-input <dollars>",
     "price of a million input tokens (default: as billed, else as listed); the other prices follow",
     factor,
   )
-  .option("--json", "print one JSON document instead of the tables")
   .addHelpText(
     "after",
     `
+Name the window and the schedule that the hook had.
 Tokens and costs are those the session reports. What it would have cost without the hook is estimated, and only
 where the sizes it reports show that the hook was at work. A cost of 0, as on a subscription, is reckoned from prices.
 
