@@ -1,6 +1,7 @@
 // A dry run of the hook: what it would do now, and why. Edits nothing.
 "use strict";
 
+const contract = require("../contract.js");
 const { LAYERS, keptOf, scheduleOf } = require("../hook/events.js");
 const { Call, Hook, Layers } = require("../hook/hook.js");
 const { checkHookOptions } = require("../hook/options.js");
@@ -31,12 +32,7 @@ async function explain(messages, options) {
 
 /** Recomputing at every call weighs nothing. */
 const NO_ARITHMETIC = {
-  frontier: 0,
-  removableTokens: 0,
-  carriedCost: 0,
-  rewriteCost: 0,
-  paybackCalls: 0,
-  expectedCalls: 0,
+  ...Object.fromEntries(contract.arithmetic.map((name) => [name, 0])),
   cacheCold: false,
 };
 
