@@ -53,7 +53,8 @@ function createRecallTool(messages) {
     parameters: PARAMETERS,
     async execute(_toolCallId, params, signal) {
       const query = queryOf(params);
-      const all = shapes.read(messages());
+      const held = messages();
+      const all = Array.isArray(held) ? shapes.read(held) : [];
       const [results, pages] = toolResults(all);
       const first = await lookUp(results, query, signal);
       if (first.found !== undefined) return answer(query.handle, first.found);
@@ -86,9 +87,7 @@ function wholeNumber(value, fallback) {
 
 /** The tool results, newest first: those of other tools, and the pages that this one has read. */
 function toolResults(messages) {
-  const results = (Array.isArray(messages) ? messages : [])
-    .filter((message) => message?.role === "toolResult")
-    .reverse();
+  const results = messages.filter((message) => message?.role === "toolResult").reverse();
   return [
     results.filter(({ toolName }) => toolName !== NAME),
     results.filter(({ toolName }) => toolName === NAME),
@@ -96,7 +95,7 @@ function toolResults(messages) {
 }
 
 function wasCompacted(messages) {
-  return Array.isArray(messages) && messages.some((message) => message?.role === "compactionSummary");
+  return messages.some((message) => message?.role === "compactionSummary");
 }
 
 /** The query for what a page was read of; undefined where it does not say. */
