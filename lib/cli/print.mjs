@@ -5,6 +5,7 @@ import { change, whole } from "./numbers.mjs";
 import { figureList, screenColumns } from "./table.mjs";
 
 const ms = (number) => `${number.toFixed(2)} ms`;
+const spread = ({ median, p95, max }) => `median ${ms(median)}, p95 ${ms(p95)}, max ${ms(max)}`;
 
 /** Heads of the columns and their widths; those of the layers are shown where the terminal has room for all. */
 const COLUMNS = [
@@ -72,11 +73,8 @@ export function closingTable(session, summary) {
     ["input dollars, all calls", moneyText(summary)],
     ["largest call", pair(peakTokens)],
     ["calls over the window", pair(callsOverWindow)],
-    ["time per call", `median ${ms(totalMs.median)}, p95 ${ms(totalMs.p95)}, max ${ms(totalMs.max)}`],
-    [
-      "main thread held",
-      `median ${ms(blockedMs.median)}, p95 ${ms(blockedMs.p95)}, max ${ms(blockedMs.max)}`,
-    ],
+    ["time per call", spread(totalMs)],
+    ["main thread held", spread(blockedMs)],
   ];
   if (session.problems.length > 0) lines.push(["lines skipped", whole(session.problems.length)]);
   return figureList(lines);

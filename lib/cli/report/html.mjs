@@ -19,11 +19,8 @@ export async function openReport(path) {
 /** The finished page. */
 export async function reportHtml(data) {
   const page = await readFile(PAGE, "utf8");
+  // So it can stand inside a script element.
+  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
   // A function: `$` in the data must not be read as a pattern of `replace`.
-  return page.replace('"{{data}}"', () => asJson(data));
-}
-
-/** JSON that can stand inside a script element. */
-function asJson(data) {
-  return JSON.stringify(data).replaceAll("<", "\\u003c");
+  return page.replace('"{{data}}"', () => json);
 }
