@@ -1,9 +1,9 @@
 // The two ways providers cache prompts, priced: an unchanged prefix, or only whole earlier requests.
 
+import bill from "../../inspector/bill.js";
 import { promptTokens } from "./estimates.mjs";
 
-/** Dollars per million tokens and the cache's life in seconds: Claude Opus 4.5, five-minute cache. */
-export const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
+export const { PRICES } = bill;
 
 const PER_MILLION = 1e-6;
 
