@@ -4,12 +4,11 @@
 
 const { keptOf } = require("../hook/events.js");
 
-/** The edits of a plan by message, each with its message's number and its reason in words. */
+/** The edits of a plan by message, each with its message's number. */
 function editsIn({ edits }, numbers) {
   return edits.map((edit) => ({
     ...edit,
     message: numbers[edit.index],
-    why: edit.reason,
     kept: keptOf(edit),
   }));
 }
@@ -48,14 +47,14 @@ function isSame(change, edit) {
 }
 
 /** A change as the pages read it; `scale` makes tokens of the provider's of what it saves. */
-function rowOf({ message, action, from, to, tokensSaved, why, kept = [] }, scale = 1) {
+function rowOf({ message, action, from, to, tokensSaved, reason, kept = [] }, scale = 1) {
   return [
     message,
     action,
     from,
     to,
     Math.round(scale * tokensSaved),
-    why,
+    reason,
     kept.map((of) => [of.lines, of.why]),
   ];
 }
