@@ -11,8 +11,8 @@ export declare class CancelFlag {
 
 /** A conversation of one hook. */
 export declare class Conversation {
-  /** A conversation without messages. */
-  constructor(options: EngineOptions)
+  /** A conversation without messages, by options in JSON (`options.rs`). */
+  constructor(options: string)
   /** Another one that goes on from here. */
   fork(): Conversation
   /** Reads messages of the next splice ahead, from its position `from` on, on a worker thread. */
@@ -26,8 +26,6 @@ export declare class Conversation {
   tokens(): Array<number>
   /** Changes the list by `splice`, and enters it into a book on a worker thread; calls before `from` are in it already. */
   enter(book: LedgerBook, from: number, terms?: CallTerms | undefined | null, splice?: Splice | undefined | null, numbers?: Float64Array | undefined | null, strings?: unknown[] | undefined | null): Promise<void>
-  /** A conversation whose facts are those the guard needs. */
-  static forGuard(options: GuardOptions): Conversation
 }
 
 /** A database in a file or in memory. */
@@ -135,60 +133,6 @@ export declare function encodingIsFast(encoding: number): boolean
 /** The encoding of a name, as the other functions want it; none for a name there is not. */
 export declare function encodingNumber(name: string): number | null
 
-/** The hook's options, already checked by `lib/hook/options.js`. */
-export interface EngineOptions {
-  /** Share of the window above which it slides. */
-  contextRatio: number
-  /** Newest tool results that stay full. */
-  keepRecentToolResults: number
-  /** Newest messages with thinking that keep it. */
-  keepRecentThinking: number
-  /** Newest images of old tool results that stay. */
-  keepRecentImages: number
-  /** Newest messages the window never drops. */
-  keepRecentMessages: number
-  /** Lines kept from the beginning of a summarised result. */
-  summaryHeadLines: number
-  /** Lines kept from its end. */
-  summaryTailLines: number
-  /** Only longer results are summarised; UTF-16 code units. */
-  minSummaryChars: number
-  /** Longer kept lines are cut to this; UTF-16 code units. */
-  summaryLineChars: number
-  /** The language of the marker line: `en` or `zh`. */
-  marker: string
-  /** True if the marker ends with the handle by which the model can recall the original. */
-  recall: boolean
-  /** True if the long arguments of old calls may be cleared. */
-  clearToolInputs: boolean
-  /** Tools whose results are never touched. */
-  excludeTools: Array<string>
-  /** `closedTurns` if the open turn keeps its thinking, else `all`. */
-  thinkingScope: string
-  /** `shrink` if layer 4 may act, else `keep`. */
-  overflow: string
-  /** Tokens of the window kept free for the answer. */
-  reserveTokens: number
-  /** Tokens of one image. */
-  imageTokens: number
-  /** True if the provider's own counts are learned from. */
-  calibrate: boolean
-  /** Number of the encoding texts are counted by; cl100k_base's without one. */
-  encoding?: number
-  /** `everyCall`, `sticky` or `auto`. */
-  schedule: string
-  /** Price of reading a cached token, relative to input. */
-  cacheRead: number
-  /** Price of writing a token to the cache, relative to input. */
-  cacheWrite: number
-  /** Seconds a cache entry lives unread; learned where the host does not say. */
-  cacheTtlSeconds?: number
-  /** True if those three are learned from the transcript, as far as it tells them. */
-  learnsPrices: boolean
-  /** Tokens of context at which a token must be worth its ordinary price. */
-  economy: number
-}
-
 /** Tokens of messages by the length of their texts. */
 export declare function estimateMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
 
@@ -209,19 +153,6 @@ export interface Found {
 /** Indices of the messages that go with those at `indices`, calls and their results together: of `[messages, indices]`. */
 export declare function groupsOf(request: string): Promise<string>
 
-/** The guard's options, already checked by `lib/tools/guard.js`. */
-export interface GuardOptions {
-  /** Only longer tool results are cut; UTF-16 code units. */
-  maxToolResultChars: number
-  /** The part of the beginning that stays. */
-  truncateHeadChars: number
-  /** The part of the end that stays. */
-  truncateTailChars: number
-  /** Tokens of the window kept free for the answer. */
-  reserveTokens: number
-  /** True if tokens are estimated by length. */
-  countsChars: boolean
-}
 
 /** Dollars for a million tokens. */
 export interface LedgerPrices {

@@ -2,7 +2,7 @@
 //! Knows nothing of tokens or messages.
 
 /// A length in UTF-16 code units, JavaScript's `.length`. Not a byte length, not a character count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 pub struct Utf16Len(pub usize);
 
 const NEWLINE: u16 = b'\n' as u16;

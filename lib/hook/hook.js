@@ -267,20 +267,30 @@ class Layers {
   /** The options as the engine reads them; what it has no field for it passes over. */
   createConversation(encoding, language) {
     const { Conversation: Native } = native();
-    const { cache, economy } = this.options;
+    const { cache, economy, recall } = this.options;
+    const { summaryHeadLines, summaryTailLines, minSummaryChars, summaryLineChars } = this.options;
     // A function is asked at each call; until it says something, and where it does not, prices are learned.
     const { read, write, ttlSeconds, learnsPrices } =
       typeof cache === "function" ? { ...completeCache({}), learnsPrices: true } : cache;
-    return new Native({
+    const options = {
       ...this.options,
+      shortening: {
+        lines: {
+          headLines: summaryHeadLines,
+          tailLines: summaryTailLines,
+          minLen: minSummaryChars,
+          lineLen: summaryLineChars,
+        },
+      },
+      namesHandle: recall,
       encoding: encoding === undefined ? undefined : numberOf(encoding),
       marker: language,
       economy: economyTokens(economy),
-      cacheRead: read,
-      cacheWrite: write,
-      cacheTtlSeconds: ttlSeconds,
+      prices: { read, write, ttlSeconds },
       learnsPrices,
-    });
+      learnsTtl: !learnsPrices && ttlSeconds === undefined,
+    };
+    return new Native(JSON.stringify(options));
   }
 
   /** The plan of an unchanged transcript is the last one again, not `isNew`: what it says of the last call was told. */

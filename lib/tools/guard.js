@@ -89,8 +89,12 @@ class Guard {
   }
 
   createConversation() {
-    const countsChars = this.options.counting === "chars";
-    return native().Conversation.forGuard({ ...this.options, countsChars });
+    const { maxToolResultChars: maxLen, truncateHeadChars: head, truncateTailChars: tail } = this.options;
+    const { reserveTokens, counting } = this.options;
+    const shortening = { ends: { maxLen, head, tail } };
+    const countsChars = counting === "chars";
+    const { Conversation } = native();
+    return new Conversation(JSON.stringify({ reserveTokens, overflow: "keep", shortening, countsChars }));
   }
 
   report(outcome) {

@@ -16,7 +16,6 @@ use super::content_cache;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use super::ledger::LedgerBook;
-use super::options::{EngineOptions, mode};
 use super::read::Batch;
 use super::wire::{Answer, answer};
 use crate::cancel::Cancel;
@@ -108,19 +107,6 @@ pub struct CallTerms {
 }
 
 impl Conversation {
-    pub(super) fn with(set: Set) -> Self {
-        let mode = if let Planner::Layers(mode, _) = set.planner { mode } else { Mode::EveryCall };
-        let conversation = schedule::Conversation::new(mode);
-        let state = State {
-            conversation,
-            ahead: Vec::new(),
-            splices: Vec::new(),
-            told: Vec::new(),
-            terms: CallTerms::default(),
-        };
-        Self { set: Arc::new(set), state: Arc::new(Mutex::new(state)) }
-    }
-
     /// Takes new terms in, and a splice, which is read when the next plan begins.
     fn change(
         &self,
@@ -144,13 +130,21 @@ impl Conversation {
 
 #[napi]
 impl Conversation {
-    /// A conversation without messages.
+    /// A conversation without messages, by options in JSON (`options.rs`).
     #[napi(constructor)]
-    pub fn new(options: EngineOptions) -> Result<Self> {
+    pub fn new(options: String) -> Result<Self> {
         guarded(|| {
-            let limits = Limits::from(&options);
-            let planner = Planner::Layers(mode(&options.schedule)?, Policy::from(&options));
-            Ok(Self::with(Set { limits, planner, rules: Rules::from(options) }))
+            let set = Set::read(&options)?;
+            let mode = if let Planner::Layers(mode, _) = set.planner { mode } else { Mode::EveryCall };
+            let conversation = schedule::Conversation::new(mode);
+            let state = State {
+                conversation,
+                ahead: Vec::new(),
+                splices: Vec::new(),
+                told: Vec::new(),
+                terms: CallTerms::default(),
+            };
+            Ok(Self { set: Arc::new(set), state: Arc::new(Mutex::new(state)) })
         })
     }
 

@@ -17,7 +17,6 @@ pub mod encode;
 pub mod failure;
 #[cfg(all(debug_assertions, not(test)))]
 mod fault;
-pub mod guard;
 mod guarded;
 pub mod ledger;
 pub mod memory;

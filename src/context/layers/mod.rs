@@ -8,6 +8,8 @@ pub mod thinking;
 pub mod tool_results;
 pub mod window;
 
+use serde::Deserialize;
+
 use crate::contract::{
     CONTEXT_RATIO, CONTEXT_WINDOW, KEEP_RECENT_IMAGES, KEEP_RECENT_MESSAGES, KEEP_RECENT_THINKING,
     KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
@@ -17,7 +19,8 @@ use crate::contract::{
 pub const MAX_RESERVE_SHARE: f64 = 0.25;
 
 /// Limits of the layers, as the host set them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Limits {
     /// The model's context window in tokens.
     pub context_window: f64,
@@ -42,7 +45,8 @@ pub struct Limits {
 }
 
 /// Turns that may lose their thinking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum ThinkingScope {
     /// Every turn.
     All,
@@ -51,7 +55,8 @@ pub enum ThinkingScope {
 }
 
 /// The answer to a request over the window although all the layers acted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Overflow {
     /// Shrink on until it fits.
     Shrink,

@@ -1,12 +1,15 @@
 //! Settings of the measurement: how texts are counted and how long tool results are made shorter.
 
+use serde::Deserialize;
+
 use super::input::text;
 use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
 use crate::contract::IMAGE_TOKENS;
 use crate::tokens::{Tokenizer, estimate::by_length};
 
 /// Settings of the measurement.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Rules {
     /// The way to make long tool results shorter.
     pub shortening: Shortening,
@@ -15,6 +18,7 @@ pub struct Rules {
     /// True if a marker ends with the handle by which the original can be recalled.
     pub names_handle: bool,
     /// The way to count texts.
+    #[serde(skip)]
     pub counting: Counting,
     /// True if the long arguments of old calls may be cleared.
     pub clear_tool_inputs: bool,

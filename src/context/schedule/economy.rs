@@ -2,13 +2,16 @@
 //!
 //! Plain settings and the formulas that use them; no state.
 
+use serde::Deserialize;
+
 use super::weights::{MIN_GROWTH, PRICE_AT_ECONOMY, REMOVABLE_SHARE};
 use crate::contract::{
     CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED, FULL_WINDOW, HIGH_WATER,
 };
 
 /// Prices of a provider's prompt cache, relative to input, and its time to live.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Prices {
     /// Reading a cached token.
     pub read: f64,
@@ -19,7 +22,8 @@ pub struct Prices {
 }
 
 /// All that the sticky schedule is set by, beside the layers' limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Policy {
     /// The cache.
     pub prices: Prices,

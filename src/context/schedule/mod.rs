@@ -36,11 +36,13 @@ use crate::context::transcript::Transcript;
 use crate::tokens::estimate::{Estimate, Size};
 
 /// The schedule that the host asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Mode {
     /// Recompute the layers at each call.
     EveryCall,
     /// Move when it pays. Servers that report no cached tokens mostly keep a prefix cache all the same.
+    #[serde(alias = "auto")]
     Sticky,
 }
 

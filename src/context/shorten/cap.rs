@@ -1,10 +1,13 @@
 //! The guard's bound on a tool result: head and tail around a note of what is missing.
 
+use serde::Deserialize;
+
 use crate::context::cuts::cut_text;
 use crate::text::Utf16Len;
 
 /// A bound on the length of a tool result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Cap {
     /// Only longer texts are cut.
     pub max_len: Utf16Len,

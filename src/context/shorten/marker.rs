@@ -7,7 +7,8 @@ use crate::contract::{
 use crate::text::Utf16Len;
 
 /// The marker line, in one of the two languages it comes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum MarkerLanguage {
     /// Chinese, the default.
     Zh,

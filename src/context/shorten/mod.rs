@@ -6,12 +6,15 @@ mod cap;
 mod marker;
 mod summary;
 
+use serde::Deserialize;
+
 pub use self::cap::Cap;
 pub use self::marker::MarkerLanguage;
 pub use self::summary::LineSummary;
 
 /// Ways to make a long tool result shorter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Shortening {
     /// First and last lines around a marker: the hook's summary.
     Lines(LineSummary),

@@ -1,5 +1,7 @@
 //! The hook's summary of a long tool result: its first lines, a marker line, its last lines.
 
+use serde::Deserialize;
+
 use super::marker::MarkerLanguage;
 use crate::contract::{MIN_SUMMARY_CHARS, SUMMARY_HEAD_LINES, SUMMARY_LINE_CHARS, SUMMARY_TAIL_LINES};
 use crate::text::{Utf16Len, clip_middle, first_lines, last_lines, line_count};
@@ -7,7 +9,8 @@ use crate::text::{Utf16Len, clip_middle, first_lines, last_lines, line_count};
 const NEWLINE: u16 = b'\n' as u16;
 
 /// First and last lines of a text around a marker line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LineSummary {
     /// Lines kept from the beginning.
     pub head_lines: usize,
