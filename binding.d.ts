@@ -45,8 +45,8 @@ export declare class DatabaseFile {
 export declare class LedgerBook {
   /** A book without calls. */
   constructor()
-  /** The report of all calls, as JSON. */
-  report(prices?: LedgerPrices | undefined | null, flag?: CancelFlag | undefined | null): Promise<string>
+  /** The report of all calls, as JSON; `lib/tools/ledger_book.js` has the names. `prices` is the JSON of a tariff. */
+  report(prices?: string | undefined | null): Promise<string>
 }
 
 /** Sessions in a file or in memory. */
@@ -153,18 +153,6 @@ export interface Found {
 /** Indices of the messages that go with those at `indices`, calls and their results together: of `[messages, indices]`. */
 export declare function groupsOf(request: string): Promise<string>
 
-
-/** Dollars for a million tokens. */
-export interface LedgerPrices {
-  /** Neither read from the cache nor written to it. */
-  input: number
-  /** Read from the cache. */
-  read: number
-  /** Written to it. */
-  write: number
-  /** Of the answer. */
-  output: number
-}
 
 /** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
 export declare function loadVocabulary(file: string | Uint8Array, options: VocabularyOptions): Promise<number>

@@ -13,7 +13,8 @@ const PRICE_OPTIONS = {
   write: [undefined, amount],
   output: [undefined, amount],
 };
-const RELATIVE = { read: 0.1, write: 1.25, output: 5 };
+const RELATIVE = { input: 1, read: 0.1, write: 1.25, output: 5 };
+const PER_MILLION = 1e-6;
 
 /** The calls of one conversation, list after list where it was compacted. */
 class Book {
@@ -43,15 +44,15 @@ class Book {
   }
 }
 
+/** The JSON of the prices of one token; undefined where the host gives none. */
 function pricesOf(owner, given) {
   if (given === undefined) return undefined;
-  const { input, ...others } = checkOptions(`${owner}: prices`, given, PRICE_OPTIONS);
-  if (input === undefined) {
+  const prices = checkOptions(`${owner}: prices`, given, PRICE_OPTIONS);
+  if (prices.input === undefined) {
     throw new TypeError(`${owner}: option prices is ${show(given)}; it must name the price of input`);
   }
-  const prices = { input };
-  for (const [name, share] of Object.entries(RELATIVE)) prices[name] = others[name] ?? share * input;
-  return prices;
+  const priceOf = ([name, share]) => [name, (prices[name] ?? share * prices.input) * PER_MILLION];
+  return JSON.stringify(Object.fromEntries(Object.entries(RELATIVE).map(priceOf)));
 }
 
 module.exports = { Book };

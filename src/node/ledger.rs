@@ -6,31 +6,17 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::blocking::{CancelFlag, Promise, blocking};
+use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
+use super::sessions::parsed;
 use crate::context::ledger::{Book, Missed, Move, Quantiles, Report};
 use crate::context::schedule::tariff::Tariff;
-
-const PER_MILLION: f64 = 1e-6;
 
 /// The calls of one conversation.
 #[napi]
 #[derive(Default)]
 pub struct LedgerBook(pub(super) Arc<Mutex<Book>>);
-
-/// Dollars for a million tokens.
-#[napi(object)]
-pub struct LedgerPrices {
-    /// Neither read from the cache nor written to it.
-    pub input: f64,
-    /// Read from the cache.
-    pub read: f64,
-    /// Written to it.
-    pub write: f64,
-    /// Of the answer.
-    pub output: f64,
-}
 
 #[napi]
 impl LedgerBook {
@@ -40,19 +26,13 @@ impl LedgerBook {
         guarded(|| Ok(Self::default()))
     }
 
-    /// The report of all calls, as JSON.
+    /// The report of all calls, as JSON. `prices` is the JSON of a tariff.
     #[napi(ts_return_type = "Promise<string>")]
-    pub fn report(&self, prices: Option<LedgerPrices>, flag: Option<&CancelFlag>) -> Result<Promise<String>> {
+    pub fn report(&self, prices: Option<String>) -> Result<Promise<String>> {
         guarded(|| {
             let book = self.0.clone();
-            let tariff = prices.map(|of| Tariff {
-                input: of.input * PER_MILLION,
-                read: of.read * PER_MILLION,
-                write: of.write * PER_MILLION,
-                output: of.output * PER_MILLION,
-                ..Tariff::default()
-            });
-            Ok(blocking(flag, move |_| Ok(json_of(&book.lock().report(tariff)).to_string())))
+            let tariff = prices.map(|prices| parsed::<Tariff>(&prices)).transpose()?;
+            Ok(blocking(None, move |_| Ok(json_of(&book.lock().report(tariff)).to_string())))
         })
     }
 }

@@ -18,7 +18,7 @@ const MAX_STEPS: usize = 2;
 const MIN_DATE_DIGITS: usize = 4;
 
 /// The prices of one token, in dollars.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 pub struct Tariff {
     /// Sent, and neither read from the cache nor written to it.
     pub input: f64,
@@ -29,6 +29,7 @@ pub struct Tariff {
     /// Of the answer.
     pub output: f64,
     /// The prices of longer prompts, the shortest first.
+    #[serde(skip)]
     pub steps: [Option<Step>; MAX_STEPS],
 }
 
