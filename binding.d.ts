@@ -101,13 +101,13 @@ export declare function clipText(text: string, max: number): string
 export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): number
 
 /** `countMessages` off the main thread. */
-export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<number>
+export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): Promise<number>
 
 /** Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one. */
 export declare function countText(text: string, encoding?: number | undefined | null): number
 
 /** `countText` off the main thread. */
-export declare function countTextAsync(text: string, encoding?: number | undefined | null, flag?: CancelFlag | undefined | null): Promise<number>
+export declare function countTextAsync(text: string, encoding?: number | undefined | null): Promise<number>
 
 /** Tokens of a string if they are at most `limit`; stops counting when they are more. */
 export declare function countWithin(text: string, limit: number, encoding?: number | undefined | null): number | null
@@ -204,7 +204,7 @@ export declare function problemsAsync(numbers: Float64Array, strings: unknown[],
 export declare function readSession(file: Uint8Array): Promise<string>
 
 /** Looks a handle, or the id of the call itself, up among tool results. */
-export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery, flag?: CancelFlag | undefined | null): Promise<Recalled>
+export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery): Promise<Recalled>
 
 /** The finds in one batch of messages. */
 export interface Recalled {

@@ -4,12 +4,11 @@ use napi::JsString;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 
-use super::blocking::{CancelFlag, Promise, blocking};
+use super::blocking::{Promise, blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::{Batch, units};
-use crate::cancel::Cancel;
 use crate::context::measure::{Counting, Rules, count};
 
 /// Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one.
@@ -28,7 +27,7 @@ pub fn count_messages(
 ) -> Result<f64> {
     guarded(|| {
         let counting = Counting::Exact(tokenizer(encoding)?);
-        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, counting, &Cancel::default())
+        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, counting)
     })
 }
 
@@ -39,21 +38,15 @@ pub fn estimate_messages(
     strings: Array<'_>,
     image_tokens: f64,
 ) -> Result<f64> {
-    guarded(|| {
-        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars, &Cancel::default())
-    })
+    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars))
 }
 
 /// `countText` off the main thread.
 #[napi(ts_return_type = "Promise<number>")]
-pub fn count_text_async(
-    text: JsString<'_>,
-    encoding: Option<f64>,
-    flag: Option<&CancelFlag>,
-) -> Result<Promise<u32>> {
+pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<Promise<u32>> {
     guarded(|| {
         let (units, tokenizer) = (units(&text)?, tokenizer(encoding)?);
-        Ok(blocking(flag, move |_| Ok(tokenizer.count_utf16(&units) as u32)))
+        Ok(blocking(None, move |_| Ok(tokenizer.count_utf16(&units) as u32)))
     })
 }
 
@@ -64,12 +57,11 @@ pub fn count_messages_async(
     strings: Array<'_>,
     image_tokens: f64,
     encoding: Option<f64>,
-    flag: Option<&CancelFlag>,
 ) -> Result<Promise<f64>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
         let counting = Counting::Exact(tokenizer(encoding)?);
-        Ok(blocking(flag, move |cancel| tokens_of(&batch, image_tokens, counting, cancel)))
+        Ok(blocking(None, move |_| tokens_of(&batch, image_tokens, counting)))
     })
 }
 
@@ -82,12 +74,8 @@ pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Re
     })
 }
 
-fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting, cancel: &Cancel) -> Result<f64> {
+fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting) -> Result<f64> {
     let rules = Rules { image_tokens: image_tokens as usize, counting, ..Rules::default() };
-    let mut tokens = 0;
-    for message in batch.messages()? {
-        cancel.check()?;
-        tokens += count(&message.raw, &rules);
-    }
+    let tokens = batch.messages()?.iter().map(|message| count(&message.raw, &rules)).sum::<usize>();
     Ok(tokens as f64)
 }

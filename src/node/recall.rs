@@ -3,11 +3,10 @@
 use napi::bindgen_prelude::{Array, Float64ArraySlice, Utf16String};
 use napi_derive::napi;
 
-use super::blocking::{CancelFlag, Promise, blocking};
+use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
-use crate::cancel::Cancel;
 use crate::context::handle::Handle;
 use crate::context::measure::RawRole;
 use crate::context::recall::{Query, read};
@@ -56,18 +55,16 @@ pub fn recall(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
     query: RecallQuery,
-    flag: Option<&CancelFlag>,
 ) -> Result<Promise<Recalled>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        Ok(blocking(flag, move |cancel| looked_up(&batch, &query, cancel)))
+        Ok(blocking(None, move |_| looked_up(&batch, &query)))
     })
 }
 
-fn looked_up(batch: &Batch, query: &RecallQuery, cancel: &Cancel) -> Result<Recalled> {
+fn looked_up(batch: &Batch, query: &RecallQuery) -> Result<Recalled> {
     let mut recalled = Recalled { found: None, handles: Vec::new() };
     for message in batch.messages()? {
-        cancel.check()?;
         let RawRole::ToolResult { call_id, tool_name, .. } = message.raw.role else { continue };
         let text = message.raw.joined_text();
         let handle = Handle::of(call_id, &text).to_string();
