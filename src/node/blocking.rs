@@ -80,14 +80,15 @@ where
     }
 
     fn resolve(&mut self, _env: Env, output: T) -> napi::Result<T> {
-        guarded(|| Ok(output))
+        guarded(|| Ok(output)).map_err(Error::from)
     }
 
     fn reject(&mut self, env: Env, error: Error) -> napi::Result<T> {
         guarded(|| {
             let failure = self.failure.take().unwrap_or_else(|| error.into());
-            Err(JsError::from(failure).into_unknown(env).into())
+            Ok(JsError::from(failure).into_unknown(env).into())
         })
+        .map_or_else(|failure| Err(failure.into()), Err)
     }
 }
 
@@ -110,8 +111,9 @@ impl ToNapiValue for Numbers {
             let scope = Env::from_raw(env);
             let array = Float64ArraySlice::copy_from(&scope, numbers.0)?;
             // SAFETY: napi calls this on its own thread with the live environment the array was just made in.
-            unsafe { ToNapiValue::to_napi_value(env, array) }
+            Ok(unsafe { ToNapiValue::to_napi_value(env, array) }?)
         })
+        .map_err(Error::from)
     }
 }
 
@@ -132,20 +134,20 @@ mod tests {
     fn a_panic_and_a_failure_end_in_a_code() {
         assert_eq!(task(|_| Ok(7)).compute().ok(), Some(7));
         let panicked = failure(&mut task(|_| panic!("canary")));
-        assert!(panicked.contains("Internal") && !panicked.contains("canary"), "{panicked}");
-        assert!(failure(&mut task(|_| Err(Failure::invalid("no")))).contains("InvalidInput"));
+        assert!(panicked.contains("ERR_INTERNAL") && !panicked.contains("canary"), "{panicked}");
+        assert!(failure(&mut task(|_| Err(Failure::invalid("no")))).contains("ERR_INVALID_INPUT"));
     }
 
     #[test]
     fn cancelled_work_stops_at_its_next_check_or_never_begins() {
         let mut waiting = task(|_| panic!("must not begin"));
         waiting.cancel.cancel();
-        assert!(failure(&mut waiting).contains("Cancelled"));
+        assert!(failure(&mut waiting).contains("ERR_CANCELLED"));
         let mut running = task(|cancel| {
             cancel.cancel();
             cancel.check()?;
             Ok(7)
         });
-        assert!(failure(&mut running).contains("Cancelled"));
+        assert!(failure(&mut running).contains("ERR_CANCELLED"));
     }
 }

@@ -12,55 +12,31 @@ pub(super) type Result<T> = std::result::Result<T, Failure>;
 /// Why a call failed; the text never holds anything of a conversation.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    code: Code,
+    code: &'static str,
     message: String,
 }
 
-/// The kinds of failure that JavaScript tells apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// A defect here, a caught panic among them; nothing of the caller's was changed.
-    Internal,
-    /// The input makes no sense.
-    InvalidInput,
-    /// The caller asked the work to stop.
-    Cancelled,
-    /// The embedded database.
-    Database(sqlite::Kind),
-}
-
-impl AsRef<str> for Code {
-    fn as_ref(&self) -> &str {
-        match self {
-            Self::Internal => "ERR_INTERNAL",
-            Self::InvalidInput => "ERR_INVALID_INPUT",
-            Self::Cancelled => "ERR_CANCELLED",
-            Self::Database(kind) => kind.code(),
-        }
-    }
-}
-
 impl Failure {
-    /// A defect: `message` says what did not hold.
+    /// A defect, a caught panic among them: `message` says what did not hold. Nothing of the caller's was changed.
     pub(super) fn internal(message: impl Into<String>) -> Self {
-        Self { code: Code::Internal, message: message.into() }
+        Self { code: "ERR_INTERNAL", message: message.into() }
     }
 
     /// Input that makes no sense, in words.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Self { code: Code::InvalidInput, message: message.into() }
+        Self { code: "ERR_INVALID_INPUT", message: message.into() }
     }
 }
 
 impl From<Cancelled> for Failure {
     fn from(_: Cancelled) -> Self {
-        Self { code: Code::Cancelled, message: "the work was cancelled".into() }
+        Self { code: "ERR_CANCELLED", message: "the work was cancelled".into() }
     }
 }
 
 impl From<sqlite::Error> for Failure {
     fn from(error: sqlite::Error) -> Self {
-        Self { code: Code::Database(error.kind()), message: error.to_string() }
+        Self { code: error.kind().code(), message: error.to_string() }
     }
 }
 
@@ -72,7 +48,7 @@ impl From<Error> for Failure {
 }
 
 /// The form in which an exported function throws it.
-impl From<Failure> for JsError<Code> {
+impl From<Failure> for JsError<&'static str> {
     fn from(failure: Failure) -> Self {
         Self::from(Error::new(failure.code, failure.message))
     }
@@ -82,25 +58,5 @@ impl From<Failure> for JsError<Code> {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         Self::new(Status::GenericFailure, failure.message)
-    }
-}
-
-/// The value that a caught panic becomes.
-pub(super) trait FromPanic {
-    /// The error, without the panic's own text.
-    fn from_panic() -> Self;
-}
-
-const PANICKED: &str = "pi-strata failed inside; its input is unchanged";
-
-impl FromPanic for Failure {
-    fn from_panic() -> Self {
-        Self::internal(PANICKED)
-    }
-}
-
-impl FromPanic for Error {
-    fn from_panic() -> Self {
-        Self::new(Status::GenericFailure, PANICKED)
     }
 }

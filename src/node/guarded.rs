@@ -4,15 +4,16 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
-use super::failure::FromPanic;
+use super::failure::{Failure, Result};
 use crate::fault;
 
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; a panic in it becomes an error. Nothing is printed: a panic message may hold text of the user's.
-pub(super) fn guarded<T, E: FromPanic>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+/// Runs `work`; a panic in it becomes an error without its text. Nothing is printed: a panic message may hold text of the
+/// user's.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     silence_panics_inside();
     let was_inside = IS_INSIDE.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -25,7 +26,7 @@ pub(super) fn guarded<T, E: FromPanic>(work: impl FnOnce() -> Result<T, E>) -> R
     outcome.unwrap_or_else(|panic| {
         // A payload whose own drop panics would escape from here.
         std::mem::forget(panic);
-        Err(E::from_panic())
+        Err(Failure::internal("pi-strata failed inside; its input is unchanged"))
     })
 }
 
@@ -44,13 +45,12 @@ fn silence_panics_inside() {
 
 #[cfg(test)]
 mod tests {
-    use super::super::failure::Failure;
     use super::*;
 
     #[test]
     fn a_panic_becomes_an_error_without_its_text() {
-        let failure = guarded::<(), Failure>(|| panic!("canary")).expect_err("panicked");
+        let failure = guarded::<()>(|| panic!("canary")).expect_err("panicked");
         assert!(!format!("{failure:?}").contains("canary"));
-        assert_eq!(guarded::<_, Failure>(|| Ok(7)).ok(), Some(7));
+        assert_eq!(guarded(|| Ok(7)).ok(), Some(7));
     }
 }
