@@ -15,14 +15,14 @@ use crate::sessions::sqlite::{self, BUSY_TIMEOUT, Connection, Schema, Statement}
 
 /// A database in a file or in memory.
 #[napi]
-pub struct DatabaseFile(Arc<Mutex<State>>);
+pub struct DatabaseFile(Arc<Mutex<Option<State>>>);
 
+/// While it is not closed.
 struct State {
     path: String,
     tables: Tables,
     connection: Option<Connection>,
     set_aside: Option<String>,
-    is_closed: bool,
 }
 
 /// The tables that a database must have: made where they are not there, else with these columns at least.
@@ -38,9 +38,8 @@ impl DatabaseFile {
     #[napi(constructor)]
     pub fn new(path: String, tables: String) -> Result<Self> {
         guarded(|| {
-            let tables = parsed(&tables)?;
-            let state = State { path, tables, connection: None, set_aside: None, is_closed: false };
-            Ok(Self(Arc::new(Mutex::new(state))))
+            let state = State { path, tables: parsed(&tables)?, connection: None, set_aside: None };
+            Ok(Self(Arc::new(Mutex::new(Some(state)))))
         })
     }
 
@@ -53,6 +52,7 @@ impl DatabaseFile {
             promised(move || {
                 let statements: Vec<Statement> = parsed(&statements)?;
                 let mut state = state.lock();
+                let state = state.as_mut().ok_or(sqlite::Error::from(sqlite::Kind::Closed))?;
                 let connection = state.opened()?;
                 let busy = busy_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
                 connection.busy_timeout(busy.unwrap_or(BUSY_TIMEOUT)).map_err(sqlite::Error::from)?;
@@ -68,9 +68,7 @@ impl DatabaseFile {
         guarded(|| {
             let state = self.0.clone();
             Ok(blocking(None, move |_| {
-                let mut state = state.lock();
-                state.is_closed = true;
-                state.connection = None;
+                *state.lock() = None;
                 Ok(())
             }))
         })
@@ -79,10 +77,9 @@ impl DatabaseFile {
 
 impl State {
     fn opened(&mut self) -> std::result::Result<&Connection, sqlite::Error> {
-        if self.is_closed {
-            return Err(sqlite::Kind::Closed.into());
-        }
-        if self.connection.is_none() {
+        let connection = if let Some(open) = self.connection.take() {
+            open
+        } else {
             let columns: Vec<(&str, Vec<&str>)> = self
                 .tables
                 .columns
@@ -96,8 +93,8 @@ impl State {
             let schema = Schema { tables: &tables, create, set_up, version, joins_others: true };
             let opened = sqlite::open(&self.path, &schema, BUSY_TIMEOUT)?;
             self.set_aside = opened.set_aside.map(|path| path.display().to_string());
-            self.connection = Some(opened.connection);
-        }
-        self.connection.as_ref().ok_or_else(|| sqlite::Kind::Closed.into())
+            opened.connection
+        };
+        Ok(self.connection.insert(connection))
     }
 }
