@@ -17,8 +17,8 @@ use serde_json::value::RawValue;
 
 pub use self::dialect::Dialect;
 pub use self::rows::{
-    AnswerRow, Change, ImportedMessage, ImportedState, ListQuery, NewMessage, Operation, Order, Outcome,
-    Page, Pruned, Question, SearchQuery, Stamp,
+    AnswerRow, Change, ImportedMessage, ListQuery, NewMessage, Operation, Order, Outcome, Page, Pruned,
+    Question, SearchQuery, Stamp,
 };
 pub use self::script::{asked, outcomes, script, words_of};
 use crate::fault;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::sessions::sqlite::{Error, Kind};
@@ -57,7 +58,7 @@ pub enum Change {
     /// A whole session, where there is none of that key.
     Import {
         /// The session besides its messages.
-        state: ImportedState,
+        state: Value,
         /// With the seqs and places they had.
         messages: Vec<ImportedMessage>,
     },
@@ -90,22 +91,6 @@ pub struct ImportedMessage {
     pub is_summary: bool,
 }
 
-/// A session but for its messages.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ImportedState {
-    /// The system prompt.
-    pub prompt: Option<String>,
-    /// By name.
-    pub fields: BTreeMap<String, String>,
-    /// Of the messages let go.
-    pub digest: String,
-    /// Number of times.
-    pub compressions: i64,
-    /// By all of them.
-    pub tokens_saved: i64,
-}
-
 /// Tells one state of a session from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -123,8 +108,8 @@ pub struct Stamp {
 }
 
 /// The outcome of an operation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Outcome {
     /// False where nothing was to be changed.
     pub applied: bool,
@@ -139,15 +124,6 @@ pub struct Outcome {
 /// A row of a statement's answer, in JSON.
 #[derive(Debug, Deserialize)]
 pub struct AnswerRow(pub Box<RawValue>);
-
-/// The fields of its session that a change sets.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct Stamped {
-    /// Named by the statement that changed it.
-    pub(super) applied: Option<u8>,
-    pub(super) stamp: Option<Stamp>,
-    pub(super) prompt: Option<String>,
-}
 
 #[derive(Deserialize)]
 pub(super) struct NamedStamp {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use super::rows::{AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Question, Stamped};
+use super::rows::{AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Question};
 use crate::sessions::message::read;
 use crate::sessions::search::search_form;
 use crate::sessions::sqlite::{Error, Kind, Statement};
@@ -166,10 +166,7 @@ pub fn outcomes(operations: &[Operation], rows: &[Vec<Vec<AnswerRow>>]) -> Resul
         match group {
             [(_, _, change)] if !matches!(change, Change::Append { .. }) => {
                 let first = answers.iter().flatten().next().map(AnswerRow::read).transpose()?;
-                let Stamped { applied, stamp, prompt } = first.unwrap_or_default();
-                let is_asked = matches!(change, Change::Fields { prompt_if_absent: true, .. });
-                let prompt = prompt.filter(|_| is_asked);
-                outcomes.push(Outcome { applied: applied.is_some(), stamp, prompt });
+                outcomes.push(first.unwrap_or_default());
             }
             appends => {
                 let stamps = answers.last().ok_or(Kind::Other)?;

@@ -82,7 +82,7 @@ json(iif(@1, 'true', 'false'))
 -- @stamp
 [object]('session', number, 'version', version, 'revision', revision, 'createdAt', created_at, 'updatedAt', updated_at)
 -- @applied
-RETURNING [object]('applied', 1, 'stamp', [stamp]) AS answer
+RETURNING [object]('applied', [flag 1], 'stamp', [stamp]) AS answer
 -- @touched
 updated_at = [greatest](s.updated_at, [now])
 -- @named
@@ -138,7 +138,8 @@ ON CONFLICT (namespace, [key_column]) DO UPDATE SET version = s.version + 1, [to
   fields = [patched s.fields, ?3],
   prompt = CASE WHEN CAST(?5 AS bigint) = 1 THEN coalesce(s.prompt, excluded.prompt)
                 ELSE coalesce(excluded.prompt, s.prompt) END
-RETURNING [object]('applied', 1, 'stamp', [stamp], 'prompt', prompt) AS answer
+RETURNING [object]('applied', [flag 1], 'stamp', [stamp],
+  'prompt', CASE WHEN CAST(?5 AS bigint) = 1 THEN prompt END) AS answer
 
 -- The summary first, while its place can still be told; the revision, by which all is decided, last.
 -- @unmoved
@@ -174,7 +175,7 @@ UPDATE strata_session AS s SET version = s.version + 1, revision = s.revision + 
 -- @clear_messages postgres
 DELETE FROM strata_message AS m WHERE m.namespace = ?1 AND m.session = [session]
 -- @clear_session
-DELETE FROM strata_session AS s WHERE [named] RETURNING [object]('applied', 1) AS answer
+DELETE FROM strata_session AS s WHERE [named] RETURNING [object]('applied', [flag 1]) AS answer
 
 -- Version 0: begun in this transaction, and no other.
 -- @import_session
