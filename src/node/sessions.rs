@@ -16,8 +16,8 @@ use crate::sessions::cut::{let_go, with_groups};
 use crate::sessions::message::{self, Said};
 use crate::sessions::prompt::summary_prompt;
 use crate::sessions::search;
-use crate::sessions::sqlite;
-use crate::sessions::store::{self, AnswerRow, Dialect, Operation, Question, Store, check_place};
+use crate::sessions::sqlite::{self, check_place};
+use crate::sessions::store::{self, AnswerRow, Dialect, Operation, Question, Store};
 use crate::sessions::summary::summarise;
 
 /// A question to the store.

@@ -87,6 +87,19 @@ pub fn open(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Resu
     opened.map_err(|error| read_only_if_readable(error, &path).at(&path))
 }
 
+/// Checks that a path can be that of a database, as far as that shows without opening it.
+///
+/// # Errors
+/// [`Kind::BadPath`], or [`Kind::CannotOpen`] where its folder is missing or it is one itself.
+pub fn check_place(location: &str) -> Result<(), Error> {
+    if location == IN_MEMORY {
+        return Ok(());
+    }
+    let path = file::absolute(location)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    if path.is_dir() || !folder.is_dir() { Err(Kind::CannotOpen.into()) } else { Ok(()) }
+}
+
 /// Sets a damaged file aside and makes a new one of what can be read of it.
 fn replace_damaged(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
     if file::is_text(path)? {

@@ -10,8 +10,6 @@ mod erase;
 mod rows;
 mod script;
 
-use std::path::Path;
-
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 
@@ -210,22 +208,6 @@ fn after_salvage(connection: &Connection) -> Result<u64, Error> {
         transaction.query_row("SELECT count(*) FROM strata_message", [], |row| row.get::<_, i64>(0))?;
     transaction.commit()?;
     Ok(u64::try_from(salvaged).unwrap_or(0))
-}
-
-/// Checks that a path can be that of a store, as far as that shows without opening it.
-///
-/// # Errors
-/// [`Kind::BadPath`], or [`Kind::CannotOpen`] where its folder is missing or it is one itself.
-pub fn check_place(location: &str) -> Result<(), Error> {
-    if location == IN_MEMORY {
-        return Ok(());
-    }
-    if location.is_empty() || location.contains('\0') {
-        return Err(Kind::BadPath.into());
-    }
-    let path = std::path::absolute(location)?;
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    if path.is_dir() || !folder.is_dir() { Err(Kind::CannotOpen.into()) } else { Ok(()) }
 }
 
 #[cfg(test)]
