@@ -22,19 +22,14 @@ use crate::sessions::summary::summarise;
 
 /// A question to the store.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", untagged)]
-enum Request {
-    Question(Question),
-    Work(Work),
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Work {
+enum Request {
     Open,
     Erase,
     Prune(String, i64),
     Close,
+    #[serde(untagged)]
+    Question(Question),
 }
 
 /// Sessions in a file or in memory.
@@ -120,10 +115,10 @@ fn answer(store: &Store, request: Request) -> Result<String> {
             let rows: Vec<_> = rows.iter().map(|AnswerRow(row)| row.get()).collect();
             Ok(format!("[{}]", rows.join(",")))
         }
-        Request::Work(Work::Open) => written(store.open()),
-        Request::Work(Work::Erase) => written(store.erase()),
-        Request::Work(Work::Prune(namespace, before)) => written(store.prune(&namespace, before)),
-        Request::Work(Work::Close) => written(store.close()),
+        Request::Open => written(store.open()),
+        Request::Erase => written(store.erase()),
+        Request::Prune(namespace, before) => written(store.prune(&namespace, before)),
+        Request::Close => written(store.close()),
     }
 }
 
