@@ -89,16 +89,14 @@ impl Store {
                     }
                 }
             });
-            match slice {
+            let slice = match slice {
                 // Others write without a pause; this can wait.
                 Err(error) if error.kind() == Kind::Locked => continue,
-                outcome => {
-                    let slice = outcome?;
-                    rows += slice.rows;
-                    if slice.is_last {
-                        break;
-                    }
-                }
+                outcome => outcome?,
+            };
+            rows += slice.rows;
+            if slice.is_last {
+                break;
             }
             // Who waits in another process looks again at times of its own.
             std::thread::sleep(started.elapsed() / 2);
