@@ -1,8 +1,9 @@
 //! Reads one JSON value as JavaScript would, where serde is stricter: recorders written in JavaScript leave
 //! escapes of lone surrogates and, in files cut by bytes, broken UTF-8. Both become U+FFFD.
 
+use regex::{Captures, Regex};
 use serde_json::{Value, error::Category};
-use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// The value, or one sentence that says why there is none. Depth is bounded by serde's limit of 128.
 pub(super) fn read(line: &[u8]) -> Result<Value, String> {
@@ -27,47 +28,20 @@ pub(super) fn sentence(error: &serde_json::Error) -> String {
     format!("The line is not valid JSON: {reason} at column {column}.")
 }
 
+/// Any escape: a surrogate pair, half of one alone, which the group has, or another.
+static ESCAPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\\u(?i:d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|(\\u(?i:d[89a-f][0-9a-f]{2}))|\\.").ok()
+});
+
 /// The text with lone surrogates and broken UTF-8 replaced; `None` if there was neither.
 pub(crate) fn mend(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
-    let mended = replace_lone_surrogates(&text);
-    let changed = matches!(text, Cow::Owned(_)) || mended.len() != text.len() || mended != *text;
-    changed.then_some(mended)
-}
-
-fn replace_lone_surrogates(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        out.push_str(before);
-        let kept = match escaped_unit(escape) {
-            Some(0xD800..=0xDBFF) if escape.get(6..).and_then(escaped_unit).is_some_and(is_low) => 12,
-            Some(0xD800..=0xDFFF) => {
-                out.push_str("\\ufffd");
-                rest = escape.get(6..).unwrap_or_default();
-                continue;
-            }
-            Some(_) => 6,
-            None => escape.chars().take(2).map(char::len_utf8).sum(),
-        };
-        let (escape, after) = escape.split_at(kept);
-        out.push_str(escape);
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-fn is_low(unit: u16) -> bool {
-    (0xDC00..=0xDFFF).contains(&unit)
-}
-
-/// The UTF-16 unit of a `\uXXXX` escape at the start of `text`.
-fn escaped_unit(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(())?;
-    u16::from_str_radix(digits, 16).ok()
+    let kept = |escape: &Captures<'_>| match escape.get(1) {
+        Some(_) => "\\ufffd".to_owned(),
+        None => escape.get_match().as_str().to_owned(),
+    };
+    let mended = ESCAPE.as_ref()?.replace_all(&text, kept);
+    (mended.as_bytes() != line).then(|| mended.into_owned())
 }
 
 #[cfg(test)]
