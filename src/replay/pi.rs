@@ -26,15 +26,8 @@ struct Tree {
     nodes: Vec<Node>,
     /// For each parsed line, the entry it became (the header became none).
     by_line: Vec<Option<usize>>,
-    leaf: Leaf,
-}
-
-#[derive(Default)]
-enum Leaf {
-    #[default]
-    LastEntry,
-    Id(Id),
-    BeforeAll,
+    /// The entry that the next one would follow.
+    leaf: Parent,
 }
 
 /// Reads the file and follows the path to its leaf.
@@ -62,11 +55,11 @@ impl Tree {
             return Ok(());
         }
         let is_record = line.contains_key("kind");
-        match leaf_named_by(&line) {
-            Some(leaf) => self.leaf = leaf,
+        match leaf_key(&line) {
+            Some(key) => self.leaf = Parent::of(&line, key),
             // A log of records names every move of the leaf; elsewhere it follows what is appended.
             None if is_record => {}
-            None => self.leaf = Leaf::LastEntry,
+            None => self.leaf = Parent::Previous,
         }
         if is_record && str_of(&line, "kind") != Some("entry") {
             return Ok(());
@@ -88,12 +81,7 @@ impl Tree {
             return (0..self.nodes.len()).collect();
         }
         let places = places(self.nodes.iter().map(|node| node.id));
-        let last = self.nodes.len().checked_sub(1);
-        let leaf = match &self.leaf {
-            Leaf::BeforeAll => None,
-            Leaf::Id(id) => places.get(id).copied().or(last),
-            Leaf::LastEntry => last,
-        };
+        let leaf = self.leaf.place(self.nodes.len(), &places);
         let mut path = path(leaf, |index| self.nodes.get(index)?.parent.place(index, &places));
         path.reverse();
         path
@@ -179,18 +167,14 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The leaf that the harness moved to: a `leaf` entry, or the value record of a branch's tip.
-fn leaf_named_by(line: &Object) -> Option<Leaf> {
+/// The field that names the leaf the harness moved to: of a `leaf` entry, or of the value record of a branch's tip.
+fn leaf_key(line: &Object) -> Option<&'static str> {
     let key = match (str_of(line, "type"), str_of(line, "kind"), str_of(line, "namespace")) {
         (Some("leaf"), _, _) => "targetId",
         (_, Some("value"), Some("pi.branch.tip")) => "value",
         _ => return None,
     };
-    match line.get(key)? {
-        Value::String(id) => Some(Leaf::Id(Id::of(id))),
-        Value::Null => Some(Leaf::BeforeAll),
-        _ => None,
-    }
+    line.get(key).is_some_and(|leaf| leaf.is_string() || leaf.is_null()).then_some(key)
 }
 
 #[cfg(test)]

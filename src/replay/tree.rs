@@ -6,10 +6,12 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// The line that a line follows.
+#[derive(Default)]
 pub(super) enum Parent {
     Root,
     Id(Id),
     /// None is named: the line before it in the file.
+    #[default]
     Previous,
 }
 
