@@ -16,8 +16,9 @@ pub(super) fn in_lines(file: &[u8]) -> Recording {
 }
 
 /// One array. The elements before the end of a cut one are kept.
-pub(super) fn in_array(file: &str) -> Recording {
-    let mut elements = Elements { file, timeline: Timeline::default(), problems: Vec::new() };
+pub(super) fn in_array(file: &[u8]) -> Recording {
+    let file = String::from_utf8_lossy(file);
+    let mut elements = Elements { file: &file, timeline: Timeline::default(), problems: Vec::new() };
     let mut array = serde_json::Deserializer::from_str(file.trim_start_matches('\u{feff}'));
     let read = array.deserialize_seq(&mut elements).and_then(|()| array.end());
     if let Err(error) = read {

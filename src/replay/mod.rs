@@ -76,12 +76,7 @@ impl Recording {
     #[must_use]
     pub fn read(file: &[u8]) -> Self {
         fault::step();
-        match shape_of(file) {
-            Shape::Array => bare::in_array(&String::from_utf8_lossy(file)),
-            Shape::Lines => bare::in_lines(file),
-            Shape::Pi => pi::read(file),
-            Shape::Claude => claude::read(file),
-        }
+        reader_of(file)(file)
     }
 
     /// Who wrote the file.
@@ -105,19 +100,19 @@ impl Recording {
     /// The conversation as stretches between which its past was rewritten. At least one.
     #[must_use]
     pub fn stretches(&self) -> &[Stretch] {
-        self.timeline.stretches()
+        &self.timeline.stretches
     }
 
     /// Numbers of the messages that the model answered with, ascending.
     #[must_use]
     pub fn answers(&self) -> &[usize] {
-        self.timeline.answers()
+        &self.timeline.answers
     }
 
     /// The messages, each the JSON of an object with a `role` in pi's shape.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        self.timeline.messages()
+        &self.timeline.messages
     }
 }
 
@@ -153,38 +148,33 @@ pub fn parse(bytes: &[u8]) -> Session {
     Session { format: recording.format, messages, problems: recording.problems }
 }
 
-enum Shape {
-    Array,
-    Lines,
-    Pi,
-    Claude,
-}
+type Reader = fn(&[u8]) -> Recording;
 
 /// By the first line that can only come from one recorder; a file without one holds bare messages.
-fn shape_of(file: &[u8]) -> Shape {
+fn reader_of(file: &[u8]) -> Reader {
     let mut lines = lines::lines(file).filter(|(_, line)| !line.is_empty()).peekable();
     if lines.peek().is_some_and(|(_, line)| line.starts_with(b"[")) {
-        return Shape::Array;
+        return bare::in_array;
     }
-    let shape = |line| json::read(line).ok()?.as_object().and_then(shape_of_line);
-    lines.find_map(|(_, line)| shape(line)).unwrap_or(Shape::Lines)
+    let reader = |line| json::read(line).ok()?.as_object().and_then(reader_of_line);
+    lines.find_map(|(_, line)| reader(line)).unwrap_or(bare::in_lines)
 }
 
-fn shape_of_line(line: &Object) -> Option<Shape> {
+fn reader_of_line(line: &Object) -> Option<Reader> {
     let carries_message = line.get("message").is_some_and(Value::is_object);
     match str_of(line, "type") {
-        Some("session") => return Some(Shape::Pi),
-        Some("message") if carries_message => return Some(Shape::Pi),
-        Some("user" | "assistant") if carries_message => return Some(Shape::Claude),
+        Some("session") => return Some(pi::read),
+        Some("message") if carries_message => return Some(pi::read),
+        Some("user" | "assistant") if carries_message => return Some(claude::read),
         _ => {}
     }
     if str_of(line, "kind") == Some("header") && line.contains_key("v") {
-        return Some(Shape::Pi);
+        return Some(pi::read);
     }
     if line.contains_key("parentUuid") || line.contains_key("leafUuid") {
-        return Some(Shape::Claude);
+        return Some(claude::read);
     }
-    line.get("role").is_some_and(Value::is_string).then_some(Shape::Lines)
+    line.get("role").is_some_and(Value::is_string).then_some(bare::in_lines)
 }
 
 type Object = Map<String, Value>;

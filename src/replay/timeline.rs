@@ -40,11 +40,11 @@ impl Stretch {
 /// Collects messages and rewritings in the order they came.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    messages: Vec<Message>,
+    pub(super) messages: Vec<Message>,
     /// Numbers of the model's own messages.
-    answers: Vec<usize>,
+    pub(super) answers: Vec<usize>,
     /// The last one is open: it ends with the recording.
-    stretches: Vec<Stretch>,
+    pub(super) stretches: Vec<Stretch>,
 }
 
 impl Default for Timeline {
@@ -86,17 +86,5 @@ impl Timeline {
     /// Numbers of the messages the next call would have before it.
     pub(super) fn transcript(&self) -> Vec<usize> {
         self.stretches.last().map(Stretch::all).unwrap_or_default()
-    }
-
-    pub(super) fn stretches(&self) -> &[Stretch] {
-        &self.stretches
-    }
-
-    pub(super) fn answers(&self) -> &[usize] {
-        &self.answers
-    }
-
-    pub(super) fn messages(&self) -> &[Message] {
-        &self.messages
     }
 }
