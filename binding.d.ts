@@ -45,7 +45,7 @@ export declare class DatabaseFile {
 export declare class LedgerBook {
   /** A book without calls. */
   constructor()
-  /** The report of all calls, as JSON; `lib/tools/ledger_book.js` has the names. `prices` is the JSON of a tariff. */
+  /** The report of all calls, as JSON. `prices` is the JSON of a tariff. */
   report(prices?: string | undefined | null): Promise<string>
 }
 
@@ -152,7 +152,6 @@ export interface Found {
 
 /** Indices of the messages that go with those at `indices`, calls and their results together: of `[messages, indices]`. */
 export declare function groupsOf(request: string): Promise<string>
-
 
 /** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
 export declare function loadVocabulary(file: string | Uint8Array, options: VocabularyOptions): Promise<number>
