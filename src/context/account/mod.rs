@@ -132,7 +132,7 @@ impl Account {
 
     /// True before any message.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.rows.len() == 0
     }
 
     /// All rows, oldest first.
@@ -198,11 +198,6 @@ impl Account {
     /// The opening of the conversation: the first of what a provider sees as turns, unless that is a reply.
     pub fn opening(&self) -> Option<usize> {
         self.first_turn.filter(|&index| self.message(index).is_some_and(|turn| turn.assistant().is_none()))
-    }
-
-    /// The first user message.
-    pub fn first_user(&self) -> Option<usize> {
-        self.first_user
     }
 
     /// The last user message: what follows it is the open turn.

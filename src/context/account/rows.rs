@@ -17,14 +17,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len
-    }
-
-    /// True without any.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// The row at `index`.

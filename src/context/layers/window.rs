@@ -11,7 +11,7 @@ use crate::tokens::estimate::Estimate;
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let rows = account.rows();
     let newest = rows.newest_first().filter(|(_, row)| !row.message.is_system());
-    let start = newest.take(limits.recent_messages()).last().map_or(rows.len(), |(index, _)| index);
+    let start = newest.take(limits.recent_messages()).last().map_or(account.len(), |(index, _)| index);
     rows.since(start).map(|(_, row)| row.group).min().unwrap_or(start)
 }
 

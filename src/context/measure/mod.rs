@@ -17,7 +17,7 @@ use crate::context::handle::{Handle, RECALL_TOOL};
 use crate::context::shorten::Shortening;
 use crate::context::traits::Traits;
 use crate::context::transcript::{Assistant, Body, Images, Message, Shortened, Source, ToolResult};
-use crate::text::{Utf16Len, has_lone_surrogate, is_blank};
+use crate::text::{has_lone_surrogate, is_blank};
 
 /// Tokens of a message; 0 for what pi does not send.
 pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
@@ -107,7 +107,6 @@ fn body(
                 call_id: text(call_id),
                 is_recalled: rules.names_handle && *tool_name == *RECALL_TOOL,
                 tool_name,
-                text_len: Utf16Len(joined.len()),
                 is_excluded,
                 handle: rules.names_handle.then(|| Handle::of(call_id, &joined)),
                 shortened,

@@ -3,7 +3,6 @@
 use crate::context::cuts::CutTable;
 use crate::context::handle::Handle;
 use crate::context::traits::Traits;
-use crate::text::Utf16Len;
 
 /// The facts of one message. Equal content has equal facts, so they may be shared and cached.
 #[derive(Clone, Debug)]
@@ -41,6 +40,7 @@ pub struct Images {
 
 /// A message by role.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "answers are the most of it, and facts are shared by pointer")]
 pub enum Body {
     /// pi 0.86 and later: the prompt and the tools, inside the array.
     System,
@@ -145,8 +145,6 @@ pub struct ToolResult {
     pub call_id: Box<str>,
     /// The tool's name.
     pub tool_name: Box<str>,
-    /// Length of its text blocks joined by newlines.
-    pub text_len: Utf16Len,
     /// True if the host asked that this tool's results are never touched.
     pub is_excluded: bool,
     /// True if it is a page that the model asked to read back.

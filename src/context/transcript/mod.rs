@@ -106,11 +106,6 @@ impl Transcript {
         self.messages.is_empty()
     }
 
-    /// Tokens of all messages, unedited.
-    pub fn tokens(&self) -> usize {
-        self.messages.iter().map(|message| message.tokens).sum()
-    }
-
     /// The link of the message at `index` to its neighbours.
     pub fn link(&self, index: usize) -> Link {
         self.links.get(index).map_or(Link::Own, |linked| linked.link)
