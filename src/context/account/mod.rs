@@ -82,7 +82,7 @@ impl Account {
         {
             newest.next_in_group = Some(index);
         }
-        let size = message.size_as(Form::Whole);
+        let size = row.size();
         (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
         self.images = self.images.plus(row.images());
         self.rows.push(row);

@@ -83,14 +83,29 @@ impl Row {
 
     /// cl100k tokens that its edit saves.
     pub(super) fn tokens_saved(&self) -> usize {
-        let left = if self.form() == Form::Gone { 0 } else { self.tokens() };
-        (self.whole_tokens as usize).saturating_sub(left)
+        (self.whole_tokens as usize).saturating_sub(self.tokens())
     }
 
-    /// cl100k tokens it would have in this form.
+    /// cl100k tokens it would have in this form; of what is out, no facts are looked up.
     pub fn tokens_as(&self, form: Form) -> usize {
-        let images = self.images_out as usize * self.message.images.tokens_saved as usize;
-        self.message.tokens_as(form).saturating_sub(if form == Form::Gone { 0 } else { images })
+        let message = &self.message;
+        let left = match (form, &message.body) {
+            (Form::Gone, _) => return 0,
+            (Form::Edited, Body::ToolResult(result)) => {
+                let shortened = result.shortened.as_ref();
+                shortened.map_or(message.tokens, |shortened| shortened.message_tokens.min(message.tokens))
+            }
+            (Form::Edited | Form::Cleared, Body::Assistant(assistant)) => {
+                let cleared = message.traits.cleared.as_ref().filter(|_| form == Form::Cleared);
+                let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
+                let saved = thinking + cleared.map_or(0, |cleared| cleared.tokens_saved as usize);
+                message.tokens.saturating_sub(saved)
+            }
+            (Form::Lines(tokens), _) => message.tokens.min(tokens as usize),
+            (Form::Cut(level), _) => message.tokens.saturating_sub(message.cuts.saved_at(level)),
+            (Form::Whole | Form::Edited | Form::Cleared, _) => message.tokens,
+        };
+        left.saturating_sub(self.images_out as usize * message.images.tokens_saved as usize)
     }
 
     /// Its images that are left out.
@@ -124,9 +139,13 @@ impl Row {
     /// The action that brings the message into its form; `None` where it is sent as it came.
     pub fn action(&self) -> Option<Action> {
         match self.form() {
+            Form::Whole => (self.images_out > 0).then_some(Action::OmitImages),
             Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
-            Form::Whole if self.images_out > 0 => Some(Action::OmitImages),
-            form => self.message.action(form),
+            Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
+            Form::Edited => Some(Action::Summarize),
+            Form::Cleared => Some(Action::ClearInputs),
+            Form::Cut(level) => Some(Action::Truncate(self.message.cuts.at(level).collect())),
+            Form::Gone => Some(Action::Drop),
         }
     }
 
@@ -162,44 +181,5 @@ impl ImageSize {
 
     pub(super) fn minus(self, part: Self) -> Self {
         Self { count: self.count.saturating_sub(part.count), chars: self.chars.saturating_sub(part.chars) }
-    }
-}
-
-impl Message {
-    /// Its size in this form: nothing where it is not sent.
-    pub(super) fn size_as(&self, form: Form) -> Size {
-        Size { cl100k: self.tokens_as(form), messages: usize::from(self.is_sent && form != Form::Gone) }
-    }
-
-    /// cl100k tokens in this form; 0 for what is never sent.
-    pub fn tokens_as(&self, form: Form) -> usize {
-        match (form, &self.body) {
-            (Form::Gone, _) => 0,
-            (Form::Edited, Body::ToolResult(result)) => {
-                let shortened = result.shortened.as_ref();
-                shortened.map_or(self.tokens, |shortened| shortened.message_tokens.min(self.tokens))
-            }
-            (Form::Edited | Form::Cleared, Body::Assistant(assistant)) => {
-                let cleared = self.traits.cleared.as_ref().filter(|_| form == Form::Cleared);
-                let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
-                let saved = thinking + cleared.map_or(0, |cleared| cleared.tokens_saved as usize);
-                self.tokens.saturating_sub(saved)
-            }
-            (Form::Lines(tokens), _) => self.tokens.min(tokens as usize),
-            (Form::Cut(level), _) => self.tokens.saturating_sub(self.cuts.saved_at(level)),
-            (Form::Whole | Form::Edited | Form::Cleared, _) => self.tokens,
-        }
-    }
-
-    /// The action that brings it into this form; `None` where it is sent as it came.
-    pub fn action(&self, form: Form) -> Option<Action> {
-        match form {
-            Form::Whole | Form::Lines(_) => None,
-            Form::Edited if self.assistant().is_some() => Some(Action::StripThinking),
-            Form::Edited => Some(Action::Summarize),
-            Form::Cleared => Some(Action::ClearInputs),
-            Form::Cut(level) => Some(Action::Truncate(self.cuts.at(level).collect())),
-            Form::Gone => Some(Action::Drop),
-        }
     }
 }
