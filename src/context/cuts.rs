@@ -54,31 +54,17 @@ pub struct Cut {
 
 /// The cuts of one message's text blocks, at every level below their size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CutTable(Box<[CutBlock]>);
+pub struct CutTable(Box<[BlockCuts]>);
 
-/// One text block with its cuts by level.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct CutBlock {
-    text_block: u32,
-    by_level: Box<[BlockCut]>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct BlockCut {
-    head: u32,
-    tail: u32,
-    tokens_saved: u32,
-}
+/// The cuts of one text block by level.
+type BlockCuts = Box<[Cut]>;
 
 impl CutTable {
     /// The table of a message with these text blocks, whose tokens `count` counts.
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a [u16]>, count: impl Fn(&[u16]) -> usize) -> Self {
         let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS);
-        let blocks = long.filter_map(|(text_block, text)| {
-            let by_level = cuts_of(text, &count);
-            (!by_level.is_empty()).then_some(CutBlock { text_block: text_block as u32, by_level })
-        });
-        Self(blocks.collect())
+        let blocks = long.map(|block| cuts_of(block, &count));
+        Self(blocks.filter(|cuts| !cuts.is_empty()).collect())
     }
 
     /// True if nothing can be cut.
@@ -88,21 +74,13 @@ impl CutTable {
 
     /// The highest level at which something is cut; `None` where nothing can be.
     pub fn top(&self) -> Option<Level> {
-        let most = self.0.iter().map(|block| block.by_level.len()).max()?;
+        let most = self.0.iter().map(|cuts| cuts.len()).max()?;
         most.checked_sub(1).map(|level| Level(level as u8))
     }
 
     /// The cuts that bring every block to `level`; blocks that are no longer than it stay whole.
     pub fn at(&self, level: Level) -> impl Iterator<Item = Cut> + '_ {
-        self.0.iter().filter_map(move |block| {
-            let cut = block.by_level.get(usize::from(level.0))?;
-            Some(Cut {
-                text_block: block.text_block as usize,
-                head: Utf16Len(cut.head as usize),
-                tail: Utf16Len(cut.tail as usize),
-                tokens_saved: cut.tokens_saved as usize,
-            })
-        })
+        self.0.iter().filter_map(move |cuts| cuts.get(usize::from(level.0)).copied())
     }
 
     /// Tokens saved by cutting every block to `level`.
@@ -112,7 +90,7 @@ impl CutTable {
 
     /// Bytes it takes, for caches that are bounded by them.
     pub fn heap_bytes(&self) -> usize {
-        self.0.iter().map(|block| size_of::<CutBlock>() + size_of_val(&*block.by_level)).sum()
+        self.0.iter().map(|cuts| size_of::<BlockCuts>() + size_of_val(&**cuts)).sum()
     }
 }
 
@@ -138,14 +116,19 @@ pub fn cut_text(text: &[u16], kept_head: Utf16Len, kept_tail: Utf16Len) -> Vec<u
 }
 
 /// The cuts of one text, the smallest first: each saves tokens and makes the text shorter.
-fn cuts_of(text: &[u16], count: &impl Fn(&[u16]) -> usize) -> Box<[BlockCut]> {
-    let before = count(text);
+fn cuts_of(block: (usize, &[u16]), count: &impl Fn(&[u16]) -> usize) -> BlockCuts {
+    let before = count(block.1);
     let levels = (0..u8::MAX).map(Level).take_while(|level| level.tokens() < before);
-    levels.map_while(|level| cut_to(text, before, level, count)).collect()
+    levels.map_while(|level| cut_to(block, before, level, count)).collect()
 }
 
 /// A cut of `text`, which has `before` tokens, that leaves at most `level`.
-fn cut_to(text: &[u16], before: usize, level: Level, count: &impl Fn(&[u16]) -> usize) -> Option<BlockCut> {
+fn cut_to(
+    (text_block, text): (usize, &[u16]),
+    before: usize,
+    level: Level,
+    count: &impl Fn(&[u16]) -> usize,
+) -> Option<Cut> {
     let level = level.tokens();
     let mut half = text.len() / 2 * level / before.max(1);
     for attempt in 0..MAX_TRIES {
@@ -154,8 +137,8 @@ fn cut_to(text: &[u16], before: usize, level: Level, count: &impl Fn(&[u16]) -> 
         let cut = cut_text(text, half_len, half_len);
         let after = count(&cut);
         if after <= level && after < before && cut.len() < text.len() {
-            let (head, tail) = (head(text, half_len).len() as u32, tail(text, half_len).len() as u32);
-            return Some(BlockCut { head, tail, tokens_saved: (before - after) as u32 });
+            let (head, tail) = (Utf16Len(head(text, half_len).len()), Utf16Len(tail(text, half_len).len()));
+            return Some(Cut { text_block, head, tail, tokens_saved: before - after });
         }
         half = if after > level { half * level / (after + after / 32) } else { half * 3 / 4 };
     }
@@ -202,7 +185,7 @@ mod tests {
             };
             let cuts: usize = texts.iter().map(levels).sum();
             assert!(cuts > 0);
-            (table.heap_bytes(), texts.len() * size_of::<CutBlock>() + cuts * size_of::<BlockCut>())
+            (table.heap_bytes(), texts.len() * size_of::<BlockCuts>() + cuts * size_of::<Cut>())
         };
         for texts in [vec![words(100)], vec![words(100), words(900)], vec![words(4000)]] {
             let (taken, expected) = bytes(&texts);
