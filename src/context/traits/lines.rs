@@ -1,6 +1,8 @@
 //! The lines a text shows, each reduced to a hash, so that it can be told whether a line an edit must quote still
 //! stands somewhere. Bare lines: trimmed, without the number a reading tool put before them.
 
+use std::ops::RangeInclusive;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::identifiers::{Collector, Identifier};
@@ -17,6 +19,7 @@ const SPACE: u16 = b' ' as u16;
 const ARROW: u16 = '→' as u16;
 const BAR: u16 = b'|' as u16;
 const COLON: u16 = b':' as u16;
+const DIGITS: RangeInclusive<u16> = b'0' as u16..=b'9' as u16;
 
 const LENGTH_BITS: u64 = 0b1111;
 /// Lengths that a line remembers, in UTF-16 code units.
@@ -53,7 +56,7 @@ impl Line {
 /// ```
 pub fn bare(line: &[u16]) -> &[u16] {
     let line = trim(line);
-    let digits = line.iter().take_while(|unit| is_digit(**unit)).count();
+    let digits = line.iter().take_while(|unit| DIGITS.contains(*unit)).count();
     let rest = line.get(digits..).unwrap_or_default();
     match rest {
         [ARROW | TAB | BAR, rest @ ..] | [COLON, SPACE, rest @ ..] if digits > 0 => trim(rest),
@@ -119,27 +122,20 @@ impl Layout {
         sizes: Sizes,
         count: impl Fn(&[u16]) -> usize,
     ) -> Option<Self> {
-        let mut layout = (Vec::new(), Vec::new());
-        let mut rest = text;
-        while !rest.is_empty() {
-            let end = rest.iter().position(|&unit| unit == NEWLINE).map_or(rest.len(), |at| at + 1);
-            let (row, after) = rest.split_at(end);
-            rest = after;
-            if layout.0.len() == MAX_LINES {
+        let (mut rows, mut places) = (Vec::new(), Vec::new());
+        for row in text.split_inclusive(|&unit| unit == NEWLINE) {
+            if rows.len() == MAX_LINES {
                 return None;
             }
             let mut collector = Collector::default();
             collector.text(row);
-            let places = collector.finish();
-            layout.1.extend(places.iter().filter_map(|id| Some(identifiers.binary_search(id).ok()? as u32)));
+            let shown = collector.finish();
+            places.extend(shown.iter().filter_map(|id| Some(identifiers.binary_search(id).ok()? as u32)));
             let line = Line::of(row).and_then(|line| lines.binary_search(&line).ok());
-            layout.0.push(LayoutLine {
-                line: line.map(|at| at as u32),
-                tokens: count(row) as u32,
-                end: layout.1.len() as u32,
-            });
+            let (line, tokens) = (line.map(|at| at as u32), count(row) as u32);
+            rows.push(LayoutLine { line, tokens, end: places.len() as u32 });
         }
-        (layout.0.len() > 1).then(|| Self { rows: layout.0.into(), identifiers: layout.1.into(), sizes })
+        (rows.len() > 1).then(|| Self { rows: rows.into(), identifiers: places.into(), sizes })
     }
 
     /// Its lines, in order.
@@ -171,22 +167,10 @@ impl Layout {
     }
 }
 
-fn is_digit(unit: u16) -> bool {
-    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
-}
-
-fn trim(mut text: &[u16]) -> &[u16] {
-    while let [first, rest @ ..] = text
-        && is_white(*first)
-    {
-        text = rest;
-    }
-    while let [rest @ .., last] = text
-        && is_white(*last)
-    {
-        text = rest;
-    }
-    text
+fn trim(text: &[u16]) -> &[u16] {
+    let start = text.iter().position(|&unit| !is_white(unit)).unwrap_or(text.len());
+    let end = text.iter().rposition(|&unit| !is_white(unit)).map_or(start, |last| last + 1);
+    text.get(start..end).unwrap_or_default()
 }
 
 fn is_white(unit: u16) -> bool {
