@@ -95,7 +95,15 @@ fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Reading {
     let haystack = String::from_utf16_lossy(rest);
     let (regex, is_literal) = compile(pattern);
     let mut found = String::new();
-    let mut places = Places { text: &haystack, byte: 0, unit: start };
+    // Positions are asked for in rising order, so that the text is passed once.
+    let (mut passed, mut unit) = (0, start);
+    let mut unit_at = |byte: usize| {
+        if let Some(between) = haystack.get(passed..byte) {
+            unit += between.encode_utf16().count();
+            passed = byte;
+        }
+        unit
+    };
     let (mut shown, mut next, mut shown_until) = (0, None, 0);
     let hits = regex.iter().flat_map(|regex| regex.find_iter(&haystack));
     for range in hits.map(|hit| hit.range()) {
@@ -104,10 +112,10 @@ fn search(text: &[u16], offset: Utf16Len, pattern: &str) -> Reading {
         }
         let excerpt = excerpt(&haystack, &range);
         if shown == MAX_MATCHES || found.len() + excerpt.len() > RECALL_MAX_PAGE_CHARS.0 {
-            next = Some(Utf16Len(places.unit_at(range.start)));
+            next = Some(Utf16Len(unit_at(range.start)));
             break;
         }
-        let at = places.unit_at(excerpt.start);
+        let at = unit_at(excerpt.start);
         let _ = writeln!(found, "@{at}: {}", haystack.get(excerpt.clone()).unwrap_or_default());
         shown_until = excerpt.end.max(range.start + 1);
         shown += 1;
@@ -149,23 +157,6 @@ fn excerpt(text: &str, hit: &Range<usize>) -> Range<usize> {
 /// The first character boundary from `byte` on.
 fn boundary_after(text: &str, byte: usize) -> usize {
     (byte..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
-}
-
-/// From byte positions to UTF-16 ones, in rising order so that the text is passed once.
-struct Places<'a> {
-    text: &'a str,
-    byte: usize,
-    unit: usize,
-}
-
-impl Places<'_> {
-    fn unit_at(&mut self, byte: usize) -> usize {
-        if let Some(passed) = self.text.get(self.byte..byte) {
-            self.unit += passed.encode_utf16().count();
-            self.byte = byte;
-        }
-        self.unit
-    }
 }
 
 fn utf16(text: &str) -> Vec<u16> {
