@@ -124,14 +124,14 @@ impl<'a> Raw<'a> {
         calls.collect()
     }
 
-    pub(super) fn thinking(&self, tokens: usize) -> Option<Thinking> {
+    pub(super) fn thinking(&self) -> Option<Thinking> {
         let signatures = self.parts.iter().filter_map(|part| match part {
             Part::Thinking { signature, .. } => Some(is_field_name(signature)),
             _ => None,
         });
         let (blocks, names_wire_field) =
             signatures.fold((0, false), |(blocks, any), is_name| (blocks + 1, any | is_name));
-        (blocks > 0).then_some(Thinking { blocks, tokens, names_wire_field })
+        (blocks > 0).then_some(Thinking { blocks, tokens: 0, names_wire_field })
     }
 }
 

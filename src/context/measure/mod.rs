@@ -27,11 +27,17 @@ pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
 /// The facts of a message. Each text is counted once.
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     let counts = Counts::of(&raw.parts, rules);
-    let body =
-        body(raw, counts, |joined, call_id, marker| shorten(joined, call_id, marker, counts, rules), rules);
-    let traits = raw.traits(&body, counts.texts, rules);
+    let mut message = outline_by(raw, rules);
+    match (&mut message.body, raw.role) {
+        (Body::Assistant(Assistant { thinking: Some(thinking), .. }), _) => thinking.tokens = counts.thinking,
+        (Body::ToolResult(result), RawRole::ToolResult { marker, .. }) if !result.is_excluded => {
+            result.shortened = shorten(&raw.joined_text(), marker, result.handle, counts, rules);
+        }
+        _ => {}
+    }
+    let traits = raw.traits(&message, counts.texts, rules);
     let tokens = if raw.is_sent { counts.all } else { 0 };
-    Message { cuts: cuts(raw, rules), images: images(raw, rules), ..message(raw, body, tokens, traits) }
+    Message { tokens, traits, cuts: cuts(raw, rules), images: images(raw, rules), ..message }
 }
 
 /// Cuts of its texts: what tools answered, unless the host excluded the tool, and what people or the host said.
@@ -57,35 +63,13 @@ fn images(raw: &Raw<'_>, rules: &Rules) -> Images {
     Images { lens, tokens_saved: tokens_saved as u32 }
 }
 
-/// The facts of a message that can be told without reading its texts: its role, ids and kinds of blocks.
+/// The facts of a message that can be told without counting: its role, ids and kinds of blocks.
 pub fn outline(raw: &Raw<'_>) -> Message {
-    let rules = Rules::default();
-    message(raw, body(raw, Counts::default(), |_, _, _| None, &rules), 0, Traits::default())
+    outline_by(raw, &Rules::default())
 }
 
-fn message(raw: &Raw<'_>, body: Body, tokens: usize, traits: Traits) -> Message {
-    Message {
-        body,
-        is_sent: raw.is_sent,
-        is_protected: false,
-        tokens,
-        timestamp_ms: raw.timestamp_ms,
-        fingerprint: raw.fingerprint,
-        identity: raw.identity,
-        traits,
-        cuts: CutTable::default(),
-        images: Images::default(),
-    }
-}
-
-/// The fields that only that role has. `shorten` makes the summary of a tool result of its text, call id and marker.
-fn body(
-    raw: &Raw<'_>,
-    counts: Counts,
-    shorten: impl FnOnce(&[u16], &[u16], Option<&[u16]>) -> Option<Shortened>,
-    rules: &Rules,
-) -> Body {
-    match raw.role {
+fn outline_by(raw: &Raw<'_>, rules: &Rules) -> Message {
+    let body = match raw.role {
         RawRole::System => Body::System,
         RawRole::User => Body::User,
         RawRole::Summary => Body::Summary,
@@ -94,24 +78,30 @@ fn body(
             source: Source { api: text(api), provider: text(provider), model: text(model) },
             usage,
             call_ids: raw.call_ids(),
-            thinking: raw.thinking(counts.thinking),
+            thinking: raw.thinking(),
             has_other_content: raw.parts.iter().any(Part::stands_alone),
             has_text_id,
         }),
-        RawRole::ToolResult { call_id, tool_name, marker } => {
-            let joined = raw.joined_text();
-            let is_excluded = rules.excludes(tool_name);
-            let tool_name = text(tool_name);
-            let shortened = if is_excluded { None } else { shorten(&joined, call_id, marker) };
-            Body::ToolResult(ToolResult {
-                call_id: text(call_id),
-                is_recalled: rules.names_handle && *tool_name == *RECALL_TOOL,
-                tool_name,
-                is_excluded,
-                handle: rules.names_handle.then(|| Handle::of(call_id, &joined)),
-                shortened,
-            })
-        }
+        RawRole::ToolResult { call_id, tool_name, .. } => Body::ToolResult(ToolResult {
+            call_id: text(call_id),
+            tool_name: text(tool_name),
+            is_excluded: rules.excludes(tool_name),
+            is_recalled: rules.names_handle && *text(tool_name) == *RECALL_TOOL,
+            handle: rules.names_handle.then(|| Handle::of(call_id, &raw.joined_text())),
+            shortened: None,
+        }),
+    };
+    Message {
+        body,
+        is_sent: raw.is_sent,
+        is_protected: false,
+        tokens: 0,
+        timestamp_ms: raw.timestamp_ms,
+        fingerprint: raw.fingerprint,
+        identity: raw.identity,
+        traits: Traits::default(),
+        cuts: CutTable::default(),
+        images: Images::default(),
     }
 }
 
@@ -143,17 +133,15 @@ impl Counts {
 /// makes it one that a provider refuses.
 fn shorten(
     text: &[u16],
-    call_id: &[u16],
     marker: Option<&[u16]>,
+    handle: Option<Handle>,
     counts: Counts,
     rules: &Rules,
 ) -> Option<Shortened> {
     let summary = match &rules.shortening {
         Shortening::Lines(form) => form.summarize(text, |omitted, original| {
             let mut line = marker.map_or_else(|| rules.marker.marker(omitted, original), <[u16]>::to_vec);
-            if rules.names_handle {
-                line.extend(rules.marker.handle(Handle::of(call_id, text)));
-            }
+            line.extend(handle.into_iter().flat_map(|handle| rules.marker.handle(handle)));
             line
         }),
         Shortening::Ends(cap) => cap.cut(text),

@@ -3,30 +3,25 @@
 
 use super::input::{Part, Raw, RawRole};
 use super::rules::Rules;
-use crate::context::handle::Handle;
 use crate::context::traits::identifiers::{Collector, Identifier};
 use crate::context::traits::lines::{self, Layout, Line, Sizes};
 use crate::context::traits::target::Target;
 use crate::context::traits::{Cleared, Traits};
-use crate::context::transcript::Body;
+use crate::context::transcript::Message;
 use crate::text::Utf16Len;
 
 const NEWLINE: u16 = b'\n' as u16;
 
 impl Raw<'_> {
-    pub(super) fn traits(&self, body: &Body, text_tokens: usize, rules: &Rules) -> Traits {
-        let shortened = match body {
-            Body::ToolResult(result) => result.shortened.as_ref(),
-            _ => None,
-        };
-        let kept = match body {
-            Body::ToolResult(_) => shortened.map(|shortened| {
-                self.identifiers(|part| !matches!(part, Part::Text(_)), Some(&shortened.text))
-            }),
-            Body::Assistant(assistant) if assistant.thinking.is_some() => {
-                Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None))
+    pub(super) fn traits(&self, message: &Message, text_tokens: usize, rules: &Rules) -> Traits {
+        let shortened = message.tool_result().and_then(|result| result.shortened.as_ref());
+        let thinking = message.assistant().and_then(|assistant| assistant.thinking);
+        let kept = match (shortened, thinking) {
+            (Some(shortened), _) => {
+                Some(self.identifiers(|part| !matches!(part, Part::Text(_)), Some(&shortened.text)))
             }
-            _ => None,
+            (None, Some(_)) => Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None)),
+            (None, None) => None,
         };
         let mut shown: Vec<Line> = Vec::new();
         let targets = self.parts.iter().filter_map(|part| match part {
@@ -38,7 +33,7 @@ impl Raw<'_> {
         let lines = self.lines(shown);
         let layout = shortened.and_then(|_| {
             let text = self.joined_text();
-            let sizes = Sizes { text: text_tokens as u32, ..self.marker_sizes(&text, body, rules) };
+            let sizes = Sizes { text: text_tokens as u32, ..self.marker_sizes(&text, message, rules) };
             Layout::of(&text, &lines, &identifiers, sizes, |line| rules.tokens(line))
         });
         let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
@@ -77,17 +72,14 @@ impl Raw<'_> {
     }
 
     /// Tokens of the markers for gaps in `text`.
-    fn marker_sizes(&self, text: &[u16], body: &Body, rules: &Rules) -> Sizes {
+    fn marker_sizes(&self, text: &[u16], message: &Message, rules: &Rules) -> Sizes {
         let omitted = lines::split(text).count() - usize::from(text.ends_with(&[NEWLINE]));
         let (gap, first) = match self.role {
             RawRole::ToolResult { marker: Some(own), .. } => (own.to_vec(), own.to_vec()),
             _ => (rules.marker.gap(omitted), rules.marker.marker(omitted, Utf16Len(text.len()))),
         };
-        let handle = match body {
-            Body::ToolResult(result) => result.handle,
-            _ => None,
-        };
-        let handle = handle.map_or_else(Vec::new, |handle: Handle| rules.marker.handle(handle));
+        let handle = message.tool_result().and_then(|result| result.handle);
+        let handle = handle.map_or_else(Vec::new, |handle| rules.marker.handle(handle));
         let tokens = |parts: &[&[u16]]| rules.tokens(&parts.concat()) as u32;
         let (line, first_line) = (tokens(&[&gap, &[NEWLINE]]), tokens(&[&first, &[NEWLINE]]));
         Sizes {
