@@ -208,19 +208,12 @@ impl Account {
     /// True for what no layer drops, however old it is: what the host protects, system messages, the opening, the first and the last user
     /// message and the summaries before the first.
     pub fn is_protected(&self, index: usize) -> bool {
-        match self.message(index).map(|message| &message.body) {
-            Some(Body::System) | None => true,
-            Some(_)
-                if self.group(index).any(|member| self.message(member).is_some_and(|of| of.is_protected)) =>
-            {
-                true
-            }
-            Some(Body::Summary) if self.first_user.is_none_or(|first| index < first) => true,
-            Some(_) => {
-                let ends = [self.opening(), self.first_user, self.last_user];
-                ends.contains(&Some(index)) || self.asked.contains(&index)
-            }
-        }
+        let Some(message) = self.message(index).filter(|message| !message.is_system()) else { return true };
+        let is_summary = matches!(message.body, Body::Summary);
+        self.group(index).any(|member| self.message(member).is_some_and(|of| of.is_protected))
+            || (is_summary && self.first_user.is_none_or(|first| index < first))
+            || [self.opening(), self.first_user, self.last_user].contains(&Some(index))
+            || self.asked.contains(&index)
     }
 
     /// Returns `true` if the message at `index` was read back in the open turn: it is there because the model asked for it.
@@ -232,8 +225,7 @@ impl Account {
 
     /// The index at which the last group opens: the newest message that is sent and no system one, with its call.
     pub fn last_group(&self) -> usize {
-        let is_turn = |row: &Row| !row.message.is_system() && row.message.tokens > 0 && !row.is_orphan();
-        let newest = self.rows.newest_first().find(|(_, row)| is_turn(row));
+        let newest = self.rows.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
         newest.map_or(0, |(_, row)| row.group)
     }
 

@@ -156,7 +156,7 @@ impl Row {
 
     /// Returns `true` if a provider sees it as a turn.
     pub fn is_turn(&self) -> bool {
-        self.message.is_turn() && !self.is_orphan()
+        self.message.is_sent && !self.message.is_system() && !self.is_orphan()
     }
 
     /// Returns `true` if it opens a group: it is no result of another message.

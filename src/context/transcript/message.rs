@@ -209,11 +209,6 @@ impl Message {
         self.assistant()?.usage.prompt_tokens()
     }
 
-    /// True if a provider sees it as a turn, if nothing else keeps it from being sent.
-    pub fn is_turn(&self) -> bool {
-        self.is_sent && !self.is_system()
-    }
-
     /// Bytes these facts take, for caches that are bounded by them.
     pub fn heap_bytes(&self) -> usize {
         let owned = match &self.body {
@@ -239,12 +234,5 @@ impl Message {
             Body::ToolResult(result) => Some(result),
             _ => None,
         }
-    }
-}
-
-impl Body {
-    /// True if no result after it answers a call before it.
-    pub(super) fn ends_calls(&self) -> bool {
-        matches!(self, Self::Assistant(_) | Self::User | Self::Summary)
     }
 }

@@ -69,7 +69,8 @@ impl Transcript {
         self.messages.extend(added);
         // Whoever speaks closes the groups before: from the last one on the links may have changed.
         let before = self.messages.get(..self.links.len()).unwrap_or_default();
-        let reopened = before.iter().rposition(|message| message.body.ends_calls()).unwrap_or(0);
+        let speaks = |of: &Arc<Message>| matches!(of.body, Body::Assistant(_) | Body::User | Body::Summary);
+        let reopened = before.iter().rposition(speaks).unwrap_or(0);
         self.links.truncate(reopened);
         link(&self.messages, &mut self.links);
     }
