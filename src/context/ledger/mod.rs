@@ -17,6 +17,7 @@ use crate::context::schedule::reports::Played;
 use crate::context::schedule::tariff::Tariff;
 use crate::context::schedule::{Mode, Terms};
 use crate::context::transcript::{Source, Transcript, Usage};
+use crate::tokens::estimate::Size;
 
 /// The calls of one conversation, list after list where it was compacted or went back.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +45,17 @@ impl Call {
         listed.map(|tariff| tariff.at(self.played.sight.prompt.unwrap_or(0.0)))
     }
 
+    /// The size of what would be sent with the hook, or without it.
+    pub(crate) fn size(&self, is_edited: bool) -> Size {
+        if is_edited { self.played.request.sent } else { self.played.raw }
+    }
+
+    /// The tokens that the hook would take out.
+    pub(crate) fn taken(&self) -> f64 {
+        let estimate = &self.played.request.estimate;
+        estimate.tokens(self.size(false)) - estimate.tokens(self.size(true))
+    }
+
     /// Returns `true` if its report can be set against what stands before it.
     pub(crate) fn is_comparable(&self) -> bool {
         self.played.sight.prompt.is_some() && !self.played.sight.is_stale
@@ -57,20 +69,17 @@ impl Book {
         let schedule = fold.schedule();
         schedule.parts().1.calibration.set_overhead(terms.overhead_tokens);
         schedule.play(transcript, from, &mut |_| {});
-        self.go_on(&mut schedule.parts().1.watch, from);
+        if let Some(before) = self.watch.take() {
+            // The calls before `from` are decided by what was known then, not by what is known of the cache now.
+            let watch = &mut schedule.parts().1.watch;
+            *watch = before;
+            watch.goes_on(from);
+        }
         let mut played: Vec<Played> = Vec::new();
         schedule.play(transcript, transcript.len(), &mut |call| played.push(call));
         self.watch = Some(std::mem::take(&mut schedule.parts().1.watch));
         for (nth, call) in played.into_iter().filter(|call| call.index > 0).enumerate() {
             self.note(transcript, nth, call);
-        }
-    }
-
-    /// Hands on what is known of the cache. The calls before `from` are decided by what was known then, not by that.
-    fn go_on(&self, watch: &mut CacheWatch, from: usize) {
-        if let Some(before) = &self.watch {
-            *watch = before.clone();
-            watch.goes_on(from);
         }
     }
 

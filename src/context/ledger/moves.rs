@@ -7,6 +7,7 @@
 
 use super::Call;
 use crate::context::schedule::cache_watch::{self, Cause};
+use crate::context::schedule::reports::Played;
 use crate::context::schedule::tariff::Tariff;
 use crate::context::schedule::verdict::Verdict;
 use crate::tokens::estimate::Size;
@@ -76,8 +77,9 @@ pub(super) fn moves(
     let mut last_of: Vec<Taken> = vec![Taken::default(); tariffs.len()];
     let mut verdict = None;
     for (at, ((call, &is_present), &cause)) in calls.iter().zip(presence).zip(causes).enumerate() {
-        if call.played.request.verdict.is_none_or(Verdict::moves) {
-            verdict = call.played.request.verdict;
+        let Played { index, raw, request, sight } = call.played;
+        if request.verdict.is_none_or(Verdict::moves) {
+            verdict = request.verdict;
         }
         if call.nth == 0 {
             // Another list: what was taken out of the one before is no longer there to be sent.
@@ -89,26 +91,21 @@ pub(super) fn moves(
             rates.push((0.0, 0.0));
             continue;
         }
-        let taken = Taken::of(call.played.raw, call.played.request.sent);
+        let taken = Taken::of(raw, request.sent);
         let fresh = taken.minus(last);
-        let in_tokens = (call.played.request.estimate.scale, call.played.request.estimate.frame);
+        let in_tokens = (request.estimate.scale, request.estimate.frame);
         let tokens = fresh.at(in_tokens);
         let is_ours = cause == Some(Cause::Hook);
-        if tokens.abs() >= LEAST_TOKENS || is_ours {
-            let index = call.played.index;
+        let is_move = tokens.abs() >= LEAST_TOKENS || is_ours;
+        if is_move {
             let found = Move { call: at, index, verdict, tokens, rewritten: 0.0, cost: 0.0, saved: 0.0 };
             moves.push((found, fresh));
         }
         let of_model = last_of.get_mut(call.source).map(|before| std::mem::replace(before, taken));
         let since = taken.minus(of_model.unwrap_or_default()).at(in_tokens);
         let tariff = call.tariff(tariffs);
-        let held =
-            call.played.sight.has_cache && call.played.sight.last > 0.0 && cause.is_none_or(|_| is_ours);
-        let rewritten = if held && (tokens.abs() >= LEAST_TOKENS || is_ours) {
-            (call.played.sight.last - since - call.played.sight.read).max(0.0)
-        } else {
-            0.0
-        };
+        let held = sight.has_cache && sight.last > 0.0 && cause.is_none_or(|_| is_ours);
+        let rewritten = if held && is_move { (sight.last - since - sight.read).max(0.0) } else { 0.0 };
         let cost = tariff.map_or(0.0, |tariff| rewritten * cache_watch::extra(tariff, &call.usage));
         if let Some((found, _)) = moves.last_mut() {
             found.rewritten += rewritten;

@@ -3,7 +3,6 @@
 //! The next prompt is smaller by just what the hook would have taken out, or it is not.
 
 use super::Call;
-use crate::tokens::estimate::{Estimate, Size};
 
 /// A difference of fewer tokens, or of less than this share of the prompt, tells nothing.
 const TELLING_TOKENS: f64 = 100.0;
@@ -34,21 +33,15 @@ pub(super) fn presence(calls: &[Call]) -> Vec<bool> {
 /// Compares the step from one report to the next with what the hook would have done; `was` is what is known of the first.
 fn compare(last: &Call, was: Option<bool>, call: &Call) -> Option<bool> {
     let (before, now) = (last.played.sight.prompt?, call.played.sight.prompt?);
-    let size_of =
-        |call: &Call, is_edited: bool| if is_edited { call.played.request.sent } else { call.played.raw };
-    let miss = |is_edited: bool| {
-        let from = size_of(last, was.unwrap_or(is_edited));
-        (before + step(&call.played.request.estimate, from, size_of(call, is_edited)) - now).abs()
-    };
-    let apart = step(&call.played.request.estimate, call.played.request.sent, call.played.raw).abs();
-    if apart < TELLING_TOKENS.max(TELLING_SHARE * now) {
+    let telling = TELLING_TOKENS.max(TELLING_SHARE * now);
+    if call.taken().abs() < telling {
         return None;
     }
+    let tokens = |size| call.played.request.estimate.tokens(size);
+    let miss = |is_edited: bool| {
+        let from = tokens(last.size(was.unwrap_or(is_edited)));
+        (before + (tokens(call.size(is_edited)) - from) - now).abs()
+    };
     let (edited, raw) = (miss(true), miss(false));
-    let is_told = (edited - raw).abs() > TELLING_TOKENS.max(TELLING_SHARE * now);
-    is_told.then_some(edited < raw)
-}
-
-fn step(estimate: &Estimate, from: Size, to: Size) -> f64 {
-    estimate.tokens(to) - estimate.tokens(from)
+    ((edited - raw).abs() > telling).then_some(edited < raw)
 }

@@ -121,8 +121,7 @@ impl Report {
         self.cache_write += call.usage.cache_write.unwrap_or(0.0);
         self.output += call.usage.output.unwrap_or(0.0);
         if is_present && call.is_comparable() {
-            let taken = call.played.request.estimate.tokens(call.played.raw)
-                - call.played.request.estimate.tokens(call.played.request.sent);
+            let taken = call.taken();
             self.edited += usize::from(taken > 0.0);
             self.over_window += usize::from(prompt + taken > call.played.request.context_window);
         }
@@ -163,22 +162,17 @@ fn errors(calls: &[Call], presence: &[bool]) -> (Quantiles, Quantiles) {
     let (mut prompts, mut reads) = (Vec::new(), Vec::new());
     let mut reports = 0;
     for (call, &is_present) in calls.iter().zip(presence) {
-        let Some(prompt) = call.played.sight.prompt.filter(|_| !call.played.sight.is_stale) else { continue };
+        let sight = &call.played.sight;
+        let Some(prompt) = sight.prompt.filter(|_| !sight.is_stale) else { continue };
         reports = if call.nth == 0 { 0 } else { reports + 1 };
-        let predicted = call.played.request.estimate.tokens(if is_present {
-            call.played.request.sent
-        } else {
-            call.played.raw
-        });
+        let predicted = call.played.request.estimate.tokens(call.size(is_present));
         if reports >= REPORTS_TO_TEACH {
             prompts.push((predicted - prompt).abs() / prompt);
         }
-        let expected =
-            if is_present { call.played.sight.expected } else { call.played.sight.expected_unedited };
+        let expected = if is_present { sight.expected } else { sight.expected_unedited };
         // A miss stands in a list of its own; here it would hide how well the other reads were foreseen.
-        if let Some(expected) = expected.filter(|_| call.played.sight.miss.is_none()) {
-            let most = expected.max(call.played.sight.read).max(1.0);
-            reads.push((expected - call.played.sight.read).abs() / most);
+        if let Some(expected) = expected.filter(|_| sight.miss.is_none()) {
+            reads.push((expected - sight.read).abs() / expected.max(sight.read).max(1.0));
         }
     }
     (Quantiles::of(prompts), Quantiles::of(reads))
