@@ -44,25 +44,13 @@ pub(super) fn files(text: &str) -> Vec<FilePatch<'_>> {
     files
 }
 
-/// The lines that the blocks of an edit search for, and those that replace them.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Blocks<'a> {
-    pub(super) old: Vec<&'a str>,
-    pub(super) new: Vec<&'a str>,
-}
-
-impl Blocks<'_> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.old.is_empty() && self.new.is_empty()
-    }
-}
-
-/// The blocks in `text`, from `<<<<<<< SEARCH` (or seven dashes) over `=======` to `>>>>>>> REPLACE` (or seven pluses).
-pub(super) fn blocks(text: &str) -> Blocks<'_> {
+/// The lines that the blocks in `text` search for, and those that replace them. A block goes from `<<<<<<< SEARCH` (or seven
+/// dashes) over `=======` to `>>>>>>> REPLACE` (or seven pluses).
+pub(super) fn blocks(text: &str) -> (Vec<&str>, Vec<&str>) {
     let is_mark = |line: &str, starts: [&str; 2], word: &str| {
         starts.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| rest.trim() == word))
     };
-    let mut blocks = Blocks::default();
+    let (mut old, mut new) = (Vec::new(), Vec::new());
     let mut side = None;
     for line in text.lines() {
         side = match side {
@@ -70,13 +58,13 @@ pub(super) fn blocks(text: &str) -> Blocks<'_> {
             Some(false) if line.trim_end() == "=======" => Some(true),
             Some(true) if is_mark(line, [">>>>>>>", "+++++++"], "REPLACE") => None,
             Some(is_new) => {
-                if is_new { &mut blocks.new } else { &mut blocks.old }.push(line);
+                if is_new { &mut new } else { &mut old }.push(line);
                 side
             }
             None => None,
         };
     }
-    blocks
+    (old, new)
 }
 
 #[cfg(test)]
@@ -105,7 +93,7 @@ mod tests {
     #[test]
     fn reads_blocks_of_what_is_searched_and_what_replaces_it() {
         let text = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\nbetween\n------- SEARCH\nmore\n=======\n+++++++ REPLACE\n";
-        assert_eq!(blocks(text), Blocks { old: vec!["old", "more"], new: vec!["new"] });
-        assert_eq!(blocks("-old\n+new\n======="), Blocks::default());
+        assert_eq!(blocks(text), (vec!["old", "more"], vec!["new"]));
+        assert_eq!(blocks("-old\n+new\n======="), (vec![], vec![]));
     }
 }

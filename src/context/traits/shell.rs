@@ -107,7 +107,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     let mut commands: Vec<Vec<String>> = vec![Vec::new()];
     let mut word: Option<String> = None;
     let mut quote = None;
-    let mut characters = text.chars().peekable();
+    let mut characters = text.chars();
     let mut is_target = false;
     while let Some(character) = characters.next() {
         match (quote, character) {

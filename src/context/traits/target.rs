@@ -139,19 +139,19 @@ fn file_at(path: &str, fields: &Map<String, Value>) -> Option<File> {
         let several = SEVERAL.iter().filter_map(|name| fields.get(*name)?.as_array()).flatten();
         several.filter_map(Value::as_object).chain([fields])
     };
-    let blocks = patch::blocks(fields.get(BLOCKS).and_then(Value::as_str).unwrap_or_default());
+    let (old, new) = patch::blocks(fields.get(BLOCKS).and_then(Value::as_str).unwrap_or_default());
     let named = |names: &'static [&str]| {
         edits().flat_map(|edit| names.iter().filter_map(|name| edit.get(*name)?.as_str()))
     };
-    let is_changed = !blocks.is_empty()
+    let is_changed = !(old.is_empty() && new.is_empty())
         || SEVERAL.iter().any(|name| fields.contains_key(*name))
         || edits().any(|edit| NEW.iter().any(|name| edit.contains_key(*name)));
     Some(File {
         path: Path::of(path, None)?,
         change: is_changed.then(|| Change {
             moved_to: None,
-            old: lines_of(named(&OLD).chain(blocks.old)),
-            new: lines_of(named(&NEW).chain(blocks.new)),
+            old: lines_of(named(&OLD).chain(old)),
+            new: lines_of(named(&NEW).chain(new)),
         }),
     })
 }
