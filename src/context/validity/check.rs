@@ -148,11 +148,6 @@ impl<'a> View<'a> {
         calls.then_some(Problem { index, rule: Rule::CallAfterReply })
     }
 
-    /// True for a tool result whose id or name holds half a surrogate pair.
-    pub(super) fn has_broken_id(&self, index: usize) -> bool {
-        self.messages.get(index).is_some_and(Raw::has_broken_id)
-    }
-
     /// Messages with a call id that was used before: in the same message on any wire, anywhere on Anthropic's.
     fn duplicate_ids(&self) -> Vec<Problem> {
         let is_global = self.family == Family::Anthropic;
@@ -230,7 +225,8 @@ impl Raw<'_> {
         parts.peek().is_some() && parts.all(|part| matches!(part, Part::Thinking { .. }))
     }
 
-    fn has_broken_id(&self) -> bool {
+    /// True for a tool result whose id or name holds half a surrogate pair.
+    pub(super) fn has_broken_id(&self) -> bool {
         match self.role {
             RawRole::ToolResult { call_id, tool_name, .. } => {
                 has_lone_surrogate(call_id) || has_lone_surrogate(tool_name)

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use super::check::{View, is_blank_text, part_has_lone_surrogate, texts_after_call};
 use super::{Family, Problem, Rule, check};
-use crate::context::measure::{Part, Raw, outline};
+use crate::context::measure::{Part, Raw, RawRole, outline};
 use crate::context::transcript::Transcript;
+use crate::text::has_lone_surrogate;
 
 /// Stands for a text whose lone surrogates were replaced: it is neither blank nor broken.
 const REPLACED: &[u16] = &[0xFFFD];
@@ -51,21 +52,16 @@ pub enum Mend {
 /// assert_eq!(repair(&messages, Family::Any), [(1, Mend::Drop)]);
 /// ```
 pub fn repair(messages: &[Raw<'_>], family: Family) -> Vec<(usize, Mend)> {
-    let mut kept = Kept::all(messages);
-    while kept.mend_once(family) {}
-    kept.mends(messages)
+    let mut left: Vec<Left> = messages.iter().map(Left::all).collect();
+    while mend_once(messages, &mut left, family) {}
+    let mends = messages.iter().zip(&left).enumerate();
+    mends.filter_map(|(index, (message, left))| Some((index, left.mend(message)?))).collect()
 }
 
-/// The messages still in, and where they came from.
-struct Kept<'a> {
-    messages: Vec<Raw<'a>>,
-    origins: Vec<Origin>,
-}
-
-struct Origin {
-    index: usize,
-    /// Positions its blocks had.
-    blocks: Vec<usize>,
+/// The rest of a message.
+struct Left {
+    /// Positions of the blocks that are still in; `None` where the message is left out.
+    blocks: Option<Vec<usize>>,
     is_rewritten: bool,
 }
 
@@ -77,71 +73,60 @@ struct Losses {
     rewritten: BTreeSet<usize>,
 }
 
-impl<'a> Kept<'a> {
-    fn all(messages: &[Raw<'a>]) -> Self {
-        let origins = messages.iter().enumerate().map(|(index, message)| Origin {
-            index,
-            blocks: (0..message.parts.len()).collect(),
-            is_rewritten: false,
-        });
-        Self { messages: messages.to_vec(), origins: origins.collect() }
+/// Mends the most basic problems there are; false where there are none.
+fn mend_once(messages: &[Raw<'_>], left: &mut [Left], family: Family) -> bool {
+    let messages: Vec<Raw<'_>> =
+        messages.iter().zip(&*left).map(|(message, left)| left.of(message)).collect();
+    let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
+    let problems = check(&transcript, &messages, family);
+    let Some(stage) = problems.iter().filter_map(|problem| stage(problem.rule)).min() else {
+        return false;
+    };
+    let view = View { transcript: &transcript, messages: &messages, family };
+    let mut losses = Losses::default();
+    for problem in problems.iter().filter(|problem| self::stage(problem.rule) == Some(stage)) {
+        view.mend(*problem, &mut losses);
+    }
+    for (index, left) in left.iter_mut().enumerate() {
+        left.lose(index, &losses);
+    }
+    true
+}
+
+impl Left {
+    fn all(message: &Raw<'_>) -> Self {
+        Self { blocks: Some((0..message.parts.len()).collect()), is_rewritten: false }
     }
 
-    /// Mends the most basic problems there are; false where there are none.
-    fn mend_once(&mut self, family: Family) -> bool {
-        let transcript = Transcript::new(self.messages.iter().map(|raw| Arc::new(outline(raw))).collect());
-        let problems = check(&transcript, &self.messages, family);
-        let Some(stage) = problems.iter().filter_map(|problem| stage(problem.rule)).min() else {
-            return false;
+    /// The message as it is by now. One that was left out has no role and is not sent: it breaks no rule.
+    fn of<'a>(&self, message: &Raw<'a>) -> Raw<'a> {
+        let Some(blocks) = &self.blocks else {
+            return Raw { is_sent: false, ..Raw::new(RawRole::Other, Vec::new()) };
         };
-        let view = View { transcript: &transcript, messages: &self.messages, family };
-        let mut losses = Losses::default();
-        for problem in problems.iter().filter(|problem| self::stage(problem.rule) == Some(stage)) {
-            view.mend(*problem, &mut losses);
-        }
-        self.lose(&losses);
-        true
+        let mended = |text| if self.is_rewritten && has_lone_surrogate(text) { REPLACED } else { text };
+        let parts = blocks.iter().filter_map(|&at| match *message.parts.get(at)? {
+            Part::Text(text) => Some(Part::Text(mended(text))),
+            Part::Counted(text) => Some(Part::Counted(mended(text))),
+            part => Some(part),
+        });
+        Raw { parts: parts.collect(), ..*message }
     }
 
-    fn lose(&mut self, losses: &Losses) {
-        let pairs = std::mem::take(&mut self.messages).into_iter().zip(std::mem::take(&mut self.origins));
-        for (index, (mut message, mut origin)) in pairs.enumerate() {
-            if losses.messages.contains(&index) {
-                continue;
-            }
-            if losses.rewritten.contains(&index) {
-                origin.is_rewritten = true;
-                for part in &mut message.parts {
-                    replace_lone_surrogates(part);
-                }
-            }
-            if losses.blocks.range((index, 0)..=(index, usize::MAX)).next().is_some() {
-                let stays = |at: usize| !losses.blocks.contains(&(index, at));
-                message.parts = keep(message.parts, stays);
-                origin.blocks = keep(origin.blocks, stays);
-            }
-            self.messages.push(message);
-            self.origins.push(origin);
-        }
+    fn lose(&mut self, index: usize, losses: &Losses) {
+        self.is_rewritten |= losses.rewritten.contains(&index);
+        let blocks = self.blocks.take().filter(|_| !losses.messages.contains(&index));
+        let stays = |at: &usize| !losses.blocks.contains(&(index, *at));
+        self.blocks = blocks.map(|blocks| {
+            let staying = blocks.into_iter().enumerate().filter(|(at, _)| stays(at));
+            staying.map(|(_, block)| block).collect()
+        });
     }
 
-    fn mends(&self, messages: &[Raw<'_>]) -> Vec<(usize, Mend)> {
-        let mut kept = self.origins.iter().peekable();
-        let mut mends = Vec::new();
-        for (index, message) in messages.iter().enumerate() {
-            let Some(origin) = kept.next_if(|origin| origin.index == index) else {
-                mends.push((index, Mend::Drop));
-                continue;
-            };
-            if origin.is_rewritten || origin.blocks.len() < message.parts.len() {
-                let blocks = (0..message.parts.len()).filter(|at| origin.blocks.binary_search(at).is_err());
-                mends.push((
-                    index,
-                    Mend::Edit { blocks: blocks.collect(), is_rewritten: origin.is_rewritten },
-                ));
-            }
-        }
-        mends
+    fn mend(&self, message: &Raw<'_>) -> Option<Mend> {
+        let Some(left) = &self.blocks else { return Some(Mend::Drop) };
+        let (all, is_rewritten) = (message.parts.len(), self.is_rewritten);
+        let lost = || (0..all).filter(|at| left.binary_search(at).is_err()).collect();
+        (is_rewritten || left.len() < all).then(|| Mend::Edit { blocks: lost(), is_rewritten })
     }
 }
 
@@ -192,7 +177,8 @@ impl View<'_> {
     fn mend_surrogates(&self, index: usize, parts: &[Part<'_>], losses: &mut Losses) {
         let mut broken = parts.iter().filter(|part| part_has_lone_surrogate(part)).peekable();
         let is_text = |part: &Part<'_>| matches!(part, Part::Text(_) | Part::Counted(_));
-        if broken.peek().is_some() && broken.all(is_text) && !self.has_broken_id(index) {
+        let has_broken_id = self.messages.get(index).is_some_and(Raw::has_broken_id);
+        if broken.peek().is_some() && broken.all(is_text) && !has_broken_id {
             losses.rewritten.insert(index);
         } else {
             self.drop_group(index, losses);
@@ -237,16 +223,4 @@ const fn stage(rule: Rule) -> Option<u8> {
 
 fn has_thinking(parts: &[Part<'_>]) -> bool {
     parts.iter().any(|part| matches!(part, Part::Thinking { .. }))
-}
-
-fn replace_lone_surrogates(part: &mut Part<'_>) {
-    if part_has_lone_surrogate(part)
-        && let Part::Text(text) | Part::Counted(text) = part
-    {
-        *text = REPLACED;
-    }
-}
-
-fn keep<T>(items: Vec<T>, stays: impl Fn(usize) -> bool) -> Vec<T> {
-    items.into_iter().enumerate().filter(|(at, _)| stays(*at)).map(|(_, item)| item).collect()
 }
