@@ -116,12 +116,12 @@ impl<'a> Raw<'a> {
         }
     }
 
-    pub(super) fn call_ids(&self) -> Vec<Box<str>> {
-        let calls = self.parts.iter().filter_map(|part| match part {
-            Part::Call { id, .. } => Some(text(id)),
+    /// Ids of the tool calls.
+    pub fn call_ids(&self) -> impl Iterator<Item = &'a [u16]> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call { id, .. } => Some(*id),
             _ => None,
-        });
-        calls.collect()
+        })
     }
 
     pub(super) fn thinking(&self) -> Option<Thinking> {

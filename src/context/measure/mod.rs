@@ -77,7 +77,7 @@ fn outline_by(raw: &Raw<'_>, rules: &Rules) -> Message {
         RawRole::Assistant { api, provider, model, usage, has_text_id } => Body::Assistant(Assistant {
             source: Source { api: text(api), provider: text(provider), model: text(model) },
             usage,
-            call_ids: raw.call_ids(),
+            call_ids: raw.call_ids().map(text).collect(),
             thinking: raw.thinking(),
             has_other_content: raw.parts.iter().any(Part::stands_alone),
             has_text_id,

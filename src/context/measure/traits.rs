@@ -23,14 +23,8 @@ impl Raw<'_> {
             (None, Some(_)) => Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None)),
             (None, None) => None,
         };
-        let mut shown: Vec<Line> = Vec::new();
-        let targets = self.parts.iter().filter_map(|part| match part {
-            Part::Call { arguments, .. } => Some(Target::of(arguments, &mut shown)),
-            _ => None,
-        });
-        let targets = targets.collect();
+        let (targets, lines) = self.targets_and_lines();
         let identifiers = self.identifiers(|_| true, None);
-        let lines = self.lines(shown);
         let layout = shortened.and_then(|_| {
             let text = self.joined_text();
             let sizes = Sizes { text: text_tokens as u32, ..self.marker_sizes(&text, message, rules) };
@@ -44,10 +38,7 @@ impl Raw<'_> {
     /// The rest without thinking and the long arguments of its calls, if that is less.
     fn cleared(&self, rules: &Rules) -> Option<Cleared> {
         let inputs = self.cleared_inputs(rules);
-        if inputs.iter().all(Option::is_none) {
-            return None;
-        }
-        let (mut parts, mut shown, mut saved) = (Vec::new(), Vec::new(), 0);
+        let (mut parts, mut saved) = (Vec::new(), 0);
         for (part, input) in self.parts.iter().zip(&inputs) {
             match (*part, input) {
                 (Part::Call { id, name, arguments, is_signed }, Some(left)) => {
@@ -58,16 +49,11 @@ impl Raw<'_> {
                 (part, _) => parts.push(part),
             }
         }
-        for part in &parts {
-            if let Part::Call { arguments, .. } = part {
-                Target::of(arguments, &mut shown);
-            }
-        }
         let left = Raw::new(self.role, parts);
         (saved > 0).then(|| Cleared {
             tokens_saved: saved as u32,
             identifiers: left.identifiers(|_| true, None),
-            lines: left.lines(shown),
+            lines: left.targets_and_lines().1,
         })
     }
 
@@ -90,15 +76,21 @@ impl Raw<'_> {
         }
     }
 
-    /// The lines of its texts, beside those that its calls show.
-    fn lines(&self, mut shown: Vec<Line>) -> Box<[Line]> {
+    /// The targets of its calls, and the lines that these and its texts show.
+    fn targets_and_lines(&self) -> (Box<[Target]>, Box<[Line]>) {
+        let mut shown = Vec::new();
+        let targets = self.parts.iter().filter_map(|part| match part {
+            Part::Call { arguments, .. } => Some(Target::of(arguments, &mut shown)),
+            _ => None,
+        });
+        let targets = targets.collect();
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) | Part::Counted(text) => Some(*text),
             _ => None,
         });
         let room = lines::MAX_LINES.saturating_sub(shown.len());
         shown.extend(texts.flat_map(lines::split).filter_map(Line::of).take(room));
-        lines::distinct(shown)
+        (targets, lines::distinct(shown))
     }
 
     /// The identifiers of the parts chosen and of one more text.

@@ -90,7 +90,7 @@ impl<'a> View<'a> {
             rules.push(Rule::LoneSurrogate);
         }
         if is_assistant && is_anthropic {
-            if message.calls().any(|id| !is_anthropic_id(id)) {
+            if message.call_ids().any(|id| !is_anthropic_id(id)) {
                 rules.push(Rule::CallIdPattern);
             }
             if texts_after_call(&message.parts).next().is_some() {
@@ -213,13 +213,6 @@ impl<'a> Nearest<'a> {
 }
 
 impl Raw<'_> {
-    fn calls(&self) -> impl Iterator<Item = &[u16]> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Call { id, .. } => Some(*id),
-            _ => None,
-        })
-    }
-
     fn is_thinking_alone(&self) -> bool {
         let mut parts = self.parts.iter().filter(|part| !is_blank_text(part)).peekable();
         parts.peek().is_some() && parts.all(|part| matches!(part, Part::Thinking { .. }))
