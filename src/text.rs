@@ -5,8 +5,15 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 pub struct Utf16Len(pub usize);
 
-const NEWLINE: u16 = b'\n' as u16;
+/// The line break.
+pub const NEWLINE: u16 = b'\n' as u16;
 const ELLIPSIS: u16 = '…' as u16;
+
+/// `text` in UTF-16.
+#[must_use]
+pub fn utf16(text: &str) -> Vec<u16> {
+    text.encode_utf16().collect()
+}
 
 /// The first `len` units of `text`, or one less where that would split a surrogate pair.
 #[must_use]

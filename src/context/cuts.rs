@@ -3,7 +3,7 @@
 //! With the tables a request can be made to fit from facts alone. The texts themselves are gone by then.
 
 use crate::contract::CUT_MARKER;
-use crate::text::{Utf16Len, head, tail};
+use crate::text::{Utf16Len, head, tail, utf16};
 
 /// The least a text is cut to, in tokens: less says nothing.
 pub const MIN_CUT_TOKENS: usize = 64;
@@ -96,7 +96,7 @@ impl CutTable {
 
 /// The marker for so many characters left out.
 pub fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
-    CUT_MARKER.join(&omitted.0.to_string()).encode_utf16().collect()
+    utf16(&CUT_MARKER.join(&omitted.0.to_string()))
 }
 
 /// The text that a cut leaves.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder, escape};
 
 use crate::contract::RECALL_MAX_PAGE_CHARS;
-use crate::text::{Utf16Len, head, tail};
+use crate::text::{NEWLINE, Utf16Len, head, tail, utf16};
 
 /// Matches reported at once.
 const MAX_MATCHES: usize = 50;
@@ -17,7 +17,6 @@ const MAX_MATCHES: usize = 50;
 const CONTEXT_BYTES: usize = 200;
 /// Memory one compiled pattern may take: what a model writes by hand needs some kilobytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-const NEWLINE: u16 = b'\n' as u16;
 
 /// The question of the model.
 #[derive(Clone, Debug)]
@@ -157,8 +156,4 @@ fn excerpt(text: &str, hit: &Range<usize>) -> Range<usize> {
 /// The first character boundary from `byte` on.
 fn boundary_after(text: &str, byte: usize) -> usize {
     (byte..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
-}
-
-fn utf16(text: &str) -> Vec<u16> {
-    text.encode_utf16().collect()
 }

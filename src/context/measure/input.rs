@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use crate::context::transcript::{Thinking, Usage};
 use crate::contract::WIRE_FIELD_CHARS;
-use crate::text::is_blank;
-
-const NEWLINE: u16 = b'\n' as u16;
+use crate::text::{NEWLINE, is_blank};
 
 /// A message as it was read, its texts borrowed.
 #[derive(Clone, Debug)]

@@ -8,9 +8,7 @@ use crate::context::traits::lines::{self, Layout, Line, Sizes};
 use crate::context::traits::target::Target;
 use crate::context::traits::{Cleared, Traits};
 use crate::context::transcript::Message;
-use crate::text::Utf16Len;
-
-const NEWLINE: u16 = b'\n' as u16;
+use crate::text::{NEWLINE, Utf16Len};
 
 impl Raw<'_> {
     pub(super) fn traits(&self, message: &Message, text_tokens: usize, rules: &Rules) -> Traits {

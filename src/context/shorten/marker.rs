@@ -4,7 +4,7 @@ use crate::context::handle::Handle;
 use crate::contract::{
     EN_FIRST, EN_GAP, EN_HANDLE, EN_IMAGE, EN_INPUT, ZH_FIRST, ZH_GAP, ZH_HANDLE, ZH_IMAGE, ZH_INPUT,
 };
-use crate::text::Utf16Len;
+use crate::text::{Utf16Len, utf16};
 
 /// The marker line, in one of the two languages it comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
@@ -20,29 +20,29 @@ impl MarkerLanguage {
     /// The marker for `omitted` lines left out of a text of `original` length.
     pub fn marker(self, omitted: usize, original: Utf16Len) -> Vec<u16> {
         let [before, between, after] = self.of(ZH_FIRST, EN_FIRST);
-        utf16(format!("{before}{omitted}{between}{}{after}", original.0))
+        utf16(&format!("{before}{omitted}{between}{}{after}", original.0))
     }
 
     /// The marker for one of several gaps; the first says more, it is [`marker`](Self::marker).
     pub fn gap(self, omitted: usize) -> Vec<u16> {
         let [before, after] = self.of(ZH_GAP, EN_GAP);
-        utf16(format!("{before}{omitted}{after}"))
+        utf16(&format!("{before}{omitted}{after}"))
     }
 
     /// The line that stands where an image was.
     pub fn image(self) -> Vec<u16> {
-        utf16(self.of(ZH_IMAGE, EN_IMAGE).concat())
+        utf16(&self.of(ZH_IMAGE, EN_IMAGE).concat())
     }
 
     /// The text that stands for an argument of so many characters. It can be taken for no content.
     pub fn input(self, original: Utf16Len) -> Vec<u16> {
         let [before, after] = self.of(ZH_INPUT, EN_INPUT);
-        utf16(format!("{before}{}{after}", original.0))
+        utf16(&format!("{before}{}{after}", original.0))
     }
 
     /// The ending of a marker where the model can ask for the original by this handle.
     pub fn handle(self, handle: Handle) -> Vec<u16> {
-        utf16(format!("{}{handle}", self.of(ZH_HANDLE, EN_HANDLE).concat()))
+        utf16(&format!("{}{handle}", self.of(ZH_HANDLE, EN_HANDLE).concat()))
     }
 
     fn of<T>(self, zh: T, en: T) -> T {
@@ -65,10 +65,6 @@ impl MarkerLanguage {
         let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
         digits.parse().ok().map(Utf16Len)
     }
-}
-
-fn utf16(text: impl AsRef<str>) -> Vec<u16> {
-    text.as_ref().encode_utf16().collect()
 }
 
 #[cfg(test)]

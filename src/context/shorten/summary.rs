@@ -4,9 +4,7 @@ use serde::Deserialize;
 
 use super::marker::MarkerLanguage;
 use crate::contract::{MIN_SUMMARY_CHARS, SUMMARY_HEAD_LINES, SUMMARY_LINE_CHARS, SUMMARY_TAIL_LINES};
-use crate::text::{Utf16Len, clip_middle, first_lines, last_lines, line_count};
-
-const NEWLINE: u16 = b'\n' as u16;
+use crate::text::{NEWLINE, Utf16Len, clip_middle, first_lines, last_lines, line_count};
 
 /// First and last lines of a text around a marker line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]

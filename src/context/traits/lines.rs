@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::identifiers::{Collector, Identifier};
+use crate::text::NEWLINE;
 
 /// Shortest line that stands for something, in UTF-16 code units: braces and `return;` occur everywhere.
 pub const MIN_LEN: usize = 12;
@@ -13,7 +14,6 @@ pub const MIN_LEN: usize = 12;
 /// beside them. 8 and about 20 bytes each, so 75 KB at most for a message, and 150 MB for a session of 2 GB in 2 000 messages.
 pub const MAX_LINES: usize = 2_500;
 
-const NEWLINE: u16 = b'\n' as u16;
 const TAB: u16 = b'\t' as u16;
 const SPACE: u16 = b' ' as u16;
 const ARROW: u16 = '→' as u16;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::lines::{self, Line};
 use super::paths::Path;
 use super::{patch, shell};
+use crate::text::utf16;
 
 /// The target of one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,8 +191,7 @@ fn lines_of<'a>(texts: impl Iterator<Item = &'a str>) -> Box<[Line]> {
 
 fn add_lines(text: &str, found: &mut Vec<Line>) {
     let room = lines::MAX_LINES.saturating_sub(found.len());
-    let units: Vec<u16> = text.encode_utf16().collect();
-    found.extend(lines::split(&units).filter_map(Line::of).take(room));
+    found.extend(lines::split(&utf16(text)).filter_map(Line::of).take(room));
 }
 
 /// Every text in the arguments, however deep.

@@ -11,7 +11,7 @@ use super::check::{View, is_blank_text, part_has_lone_surrogate, texts_after_cal
 use super::{Family, Problem, Rule, check};
 use crate::context::measure::{Part, Raw, RawRole, outline};
 use crate::context::transcript::Transcript;
-use crate::text::has_lone_surrogate;
+use crate::text::{has_lone_surrogate, utf16};
 
 /// Stands for a text whose lone surrogates were replaced: it is neither blank nor broken.
 const REPLACED: &[u16] = &[0xFFFD];
@@ -187,8 +187,7 @@ impl View<'_> {
 
     /// Only the call goes, unless signed thinking vouches for it or nothing would be left.
     fn mend_unanswered(&self, index: usize, parts: &[Part<'_>], losses: &mut Losses) {
-        let unanswered: HashSet<Vec<u16>> =
-            self.unanswered(index).into_iter().map(|id| id.encode_utf16().collect()).collect();
+        let unanswered: HashSet<Vec<u16>> = self.unanswered(index).into_iter().map(utf16).collect();
         let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.contains(*id));
         if has_thinking(parts) || parts.iter().all(|part| is_lost(part) || is_blank_text(part)) {
             self.drop_group(index, losses);
