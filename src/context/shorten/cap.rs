@@ -20,10 +20,8 @@ pub struct Cap {
 impl Cap {
     /// Head and tail of `text`; `None` if it is within the bound or would not get shorter.
     pub fn cut(&self, text: &[u16]) -> Option<Vec<u16>> {
-        if text.len() <= self.max_len.0 || self.head.0.saturating_add(self.tail.0) >= text.len() {
-            return None;
-        }
-        Some(cut_text(text, self.head, self.tail)).filter(|cut| cut.len() < text.len())
+        let cut = (text.len() > self.max_len.0).then(|| cut_text(text, self.head, self.tail));
+        cut.filter(|cut| cut.len() < text.len())
     }
 }
 

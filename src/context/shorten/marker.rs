@@ -57,13 +57,11 @@ impl MarkerLanguage {
         /// Twice as long as any marker with a handle.
         const LONGEST_MARKER: usize = 120;
         let line = String::from_utf16(line.get(..line.len().min(LONGEST_MARKER))?).ok()?;
-        let words = line.strip_prefix("[... ")?;
-        let rest = match words.strip_prefix("已省略 ") {
-            Some(zh) => zh.split_once(" 行，原始 ")?.1,
-            None => words.split_once(" lines omitted, ")?.1,
-        };
-        let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
-        digits.parse().ok().map(Utf16Len)
+        [ZH_FIRST, EN_FIRST].into_iter().find_map(|[before, between, _]| {
+            let (_, rest) = line.strip_prefix(before)?.split_once(between)?;
+            let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
+            digits.parse().ok().map(Utf16Len)
+        })
     }
 }
 

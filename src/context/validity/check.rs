@@ -136,7 +136,9 @@ impl<'a> View<'a> {
         }
         match (self.family, message.parts.last()) {
             (Family::Google, _) => Some(Rule::EndsOnReply),
-            (Family::Anthropic, Some(Part::Text(text))) => ends_in_space(text).then_some(Rule::TrailingSpace),
+            (Family::Anthropic, Some(Part::Text([.., last]))) if is_blank(&[*last]) => {
+                Some(Rule::TrailingSpace)
+            }
             _ => None,
         }
     }
@@ -274,10 +276,6 @@ fn is_anthropic_id(id: &[u16]) -> bool {
         u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
     };
     !id.is_empty() && id.iter().all(allowed)
-}
-
-fn ends_in_space(text: &[u16]) -> bool {
-    text.last().is_some_and(|&unit| is_blank(&[unit]))
 }
 
 #[cfg(test)]
