@@ -253,7 +253,7 @@ test("costs of zero and absurd ones are reckoned from the price list, and said t
 });
 
 test("a model without a price counts in tokens only, unless the host names one", async () => {
-  const { messages } = await live(conversation(2, 20, { pauses: 0 }), { options: {} });
+  const { messages } = await live(conversation(2, 20, { pauses: 4 }), { options: {} });
   const free = messages.map((message) =>
     message.usage === undefined ? message : { ...message, usage: { ...message.usage, cost: undefined } },
   );
@@ -263,6 +263,8 @@ test("a model without a price counts in tokens only, unless the host names one",
   const named = await ledger(free, { prices: { input: 5 } });
   const told = await ledger(messages);
   assert.ok(isClose(named.dollars.billed, told.dollars.billed, 1e-9) && named.unpricedCalls === 0);
+  const costs = ({ misses }) => new Set(misses.map(({ dollars }) => typeof dollars));
+  assert.deepEqual([costs(book), costs(named)], [new Set(["undefined"]), new Set(["number"])]);
 });
 
 test("no usage at all, odd usage, and no messages", async () => {

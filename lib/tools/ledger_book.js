@@ -40,7 +40,10 @@ class Book {
   }
 
   async report() {
-    return JSON.parse(await this.#book.report(this.#prices));
+    const report = JSON.parse(await this.#book.report(this.#prices));
+    // JSON has no undefined.
+    const misses = report.misses.map((miss) => ({ ...miss, dollars: miss.dollars ?? undefined }));
+    return { ...report, misses };
   }
 }
 
