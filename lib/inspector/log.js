@@ -121,7 +121,9 @@ class CallLog {
     // Of a change that still holds nobody knows yet when it ends.
     const row = (change) => rowOf(change.to === now ? { ...change, to: null } : change);
     const updated = [];
-    for (const [position, change] of changes.slice(0, from.changes).entries()) {
+    // The page asks several times a second, mostly when there was no call.
+    const known = from.calls < now ? changes.slice(0, from.changes) : [];
+    for (const [position, change] of known.entries()) {
       if (change.to >= from.calls && change.to < now) updated.push([position, row(change)]);
     }
     // The last call may have been answered since.
