@@ -65,7 +65,7 @@ pub(super) fn timeline(nodes: &[Node], selected: &[bool], tools: &HashMap<Id, St
         }
         for item in own {
             let message = item.message();
-            numbers.insert(Id::of(&message), timeline.push(message.clone(), item.is_answer));
+            numbers.insert(Id::of(&message), timeline.push(message, item.is_answer));
         }
     }
     timeline
