@@ -1,5 +1,5 @@
-// What a run of the hook over a recorded session amounts to, call by call and in all. Tokens are the provider's, estimated.
-// Measures, prints nothing.
+// Figures of a run of the hook over a recorded session, of each call and of all. Tokens are the provider's, estimated.
+// Prints nothing.
 
 import contract from "../contract.js";
 import { scheduleOf } from "../hook/events.js";

@@ -119,7 +119,7 @@ class PageServer {
   }
 }
 
-/** How much a page says it has seen; the log takes no word of it that is not its own. */
+/** The numbers of a query: so much a page has seen. One that is none counts as nothing seen. */
 function seenOf(searchParams) {
   return Object.fromEntries(Array.from(searchParams, ([name, value]) => [name, Number(value)]));
 }
