@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Agent } from "@earendil-works/pi-agent-core";
 import { ContextManager, fromAgentMessage, toAgentMessages } from "pi-strata/sessions";
@@ -96,6 +97,10 @@ test("a session that is compressed while an agent works stays whole, and the age
   const manager = new ContextManager({ onEvent: (event) => events.push(event) });
   await manager.getOrCreateContext("s", "You work.");
   manager.attach(agent, "s");
+  // A model takes its time: more than a compression does.
+  agent.subscribe(async ({ type }) => {
+    while (type === "turn_end" && (await manager.getMessages("s")).length > 50) await setTimeout(1);
+  });
   await agent.prompt("Read both files many times.");
   assert.ok(events.length >= 3 && events.every(({ type }) => type === "compressed"), JSON.stringify(events));
   const messages = await manager.getMessages("s", false);

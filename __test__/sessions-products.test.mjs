@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { ContextManager, toAgentMessages } from "pi-strata/sessions";
 import { calls, result, says, user } from "./support/said.mjs";
 
@@ -51,7 +52,7 @@ for (const [kind, options] of [
       const manager = new ContextManager(options());
       for (const id of ["a", "b", "c", "d", "e"]) {
         await manager.addMessage(id, user(id));
-        await new Promise((resolve) => setTimeout(resolve, 3));
+        await pause(3);
       }
       await manager.setMetadata("b", { goal: "ship", planId: "p" });
       await manager.setMetadata("b", { planId: null });
@@ -96,10 +97,10 @@ for (const [kind, options] of [
     test("what is old is pruned, what is new stays", async () => {
       const manager = new ContextManager(options());
       await manager.addMessage("old", user("a"));
-      const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
-      await pause();
+      await pause(5);
       const between = Date.now();
-      await pause();
+      // The age that is asked for below is counted back from when prune looks at the clock, a little later.
+      await pause(1000);
       await manager.addMessage("new", user("b"));
       assert.deepEqual(await manager.prune({ maxAgeDays: 1 }), { sessions: 0, messages: 0 });
       assert.deepEqual(await manager.prune({ maxAgeDays: (Date.now() - between) / 86_400_000 }), {
