@@ -18,12 +18,12 @@ coverage="$coverage -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-saniti
 export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export RUSTC_BOOTSTRAP=1
 export RUSTFLAGS="$coverage -Zsanitizer=address --cfg fuzzing"
-cargo build --locked --quiet --release --target "$host" --target-dir "$found"
+cargo build --locked --quiet --package pi-strata-fuzz --features fuzzer --profile fuzz --target "$host" --target-dir "$found"
 
 for target in "${targets[@]}"; do
   mkdir -p "$found/corpus/$target" "$found/artifacts/$target"
   echo "== $target"
-  "$found/$host/release/$target" "$found/corpus/$target" "corpus/$target" \
+  "$found/$host/fuzz/$target" "$found/corpus/$target" "corpus/$target" \
     -artifact_prefix="$found/artifacts/$target/" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 \
     -print_final_stats=1 2>&1 | grep -E "ERROR|SUMMARY|panicked|Test unit written|number_of_executed_units|average_exec_per_sec|DONE"
 done

@@ -29,5 +29,5 @@ pub mod validity;
 pub mod vocabulary;
 mod wire;
 
-#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 pub use read::read_anything;

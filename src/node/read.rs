@@ -5,6 +5,7 @@
 //! one for its one-byte strings, where UTF-8 would transcode.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
@@ -12,8 +13,9 @@ use napi::{JsString, JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
-use crate::context::measure::{Part, Raw, RawRole};
-use crate::context::transcript::Usage;
+use crate::context::measure::{Part, Raw, RawRole, Rules, measure};
+use crate::context::transcript::{Transcript, Usage};
+use crate::context::validity::{self, Family};
 use crate::contract::{Block, Role, UsageField};
 use crate::fault;
 
@@ -76,18 +78,16 @@ impl Batch {
     }
 }
 
-/// Reads any numbers and strings as if JavaScript had handed them in, and judges, mends and measures what they say.
-#[cfg(feature = "fuzzing")]
+/// Reads any numbers and strings as if JavaScript had handed them in, and judges, mends and measures what they say: for
+/// the fuzz targets.
 pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let batch = Batch { numbers, units, ends };
     let Ok(messages) = batch.messages() else { return };
     let raws: Vec<Raw<'_>> = messages.into_iter().map(|message| message.raw).collect();
-    let facts = raws
-        .iter()
-        .map(|raw| std::sync::Arc::new(crate::context::measure::measure(raw, &Default::default())));
-    let transcript = crate::context::transcript::Transcript::new(facts.collect());
-    let _ = crate::context::validity::check(&transcript, &raws, crate::context::validity::Family::Anthropic);
-    let _ = crate::context::validity::repair(&raws, crate::context::validity::Family::Google);
+    let rules = Rules::default();
+    let transcript = Transcript::new(raws.iter().map(|raw| Arc::new(measure(raw, &rules))).collect());
+    let _ = validity::check(&transcript, &raws, Family::Anthropic);
+    let _ = validity::repair(&raws, Family::Google);
 }
 
 pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {

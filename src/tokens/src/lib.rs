@@ -75,7 +75,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 pub use self::load::read_anything;
 use self::{
     added::Part,

@@ -15,11 +15,9 @@ use std::{borrow::Cow, error::Error, fmt};
 use parking_lot::{Mutex, RwLock};
 use xxhash_rust::xxh3::Xxh3;
 
-#[cfg(feature = "fuzzing")]
-use super::added::Part;
 use super::{
     Tokenizer, VOCABULARIES,
-    added::{Added, Preparation},
+    added::{Added, Part, Preparation},
     pattern::{Pattern, Stages},
     vocabulary::{Vocabulary, Words},
 };
@@ -249,7 +247,6 @@ fn pattern_of(patterns: &[String]) -> Result<Pattern, LoadError> {
 }
 
 /// Reads a file, cuts and merges a text by it, and keeps nothing of it: for the fuzz targets. The number of tokens.
-#[cfg(feature = "fuzzing")]
 #[must_use]
 pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
     let options = LoadOptions { pattern: Some(pattern.to_owned()), ..LoadOptions::default() };
