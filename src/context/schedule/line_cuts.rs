@@ -15,7 +15,7 @@ use crate::context::plan::{Keep, KeptLines};
 use crate::context::traits::lines::Layout;
 
 /// A row while it is being decided about.
-struct Row {
+struct RowState {
     at: usize,
     tokens: f64,
     /// The worth it adds to those kept before it.
@@ -31,8 +31,8 @@ pub fn choose(sent: &Sent, held: &Held, shown: &Shown, price: f64) -> Option<Kep
         (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
         _ => std::iter::once(0..layout.rows().len() as u32).collect(),
     };
-    let mut rows: Vec<Row> = (standing.into_iter().flatten().map(|at| at as usize))
-        .map(|at| Row {
+    let mut rows: Vec<RowState> = (standing.into_iter().flatten().map(|at| at as usize))
+        .map(|at| RowState {
             at,
             tokens: layout.rows().get(at).map_or(0.0, |row| f64::from(row.tokens)),
             value: 0.0,
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
         places.into_iter().filter_map(|place| self.worth.get(place)).sum()
     }
 
-    fn is_blank(self, row: &Row) -> bool {
+    fn is_blank(self, row: &RowState) -> bool {
         let has_line = self.line_of(row.at).is_some();
         !has_line && row.tokens <= 2.0 && self.layout.identifiers(row.at).is_empty()
     }
@@ -111,7 +111,7 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    fn run(mut self, rows: &mut [Row]) {
+    fn run(mut self, rows: &mut [RowState]) {
         let mut paragraphs: Vec<(f64, Range<usize>)> = Vec::new();
         for paragraph in self.paragraphs(rows) {
             let Some(of) = rows.get(paragraph.clone()) else { continue };
@@ -133,7 +133,7 @@ impl Choice<'_> {
     }
 
     /// The runs between blank rows and earlier gaps, in order.
-    fn paragraphs(&self, rows: &[Row]) -> Vec<Range<usize>> {
+    fn paragraphs(&self, rows: &[RowState]) -> Vec<Range<usize>> {
         let mut paragraphs = Vec::new();
         let mut start = 0;
         for (i, row) in rows.iter().enumerate() {
@@ -149,30 +149,30 @@ impl Choice<'_> {
     }
 
     /// All rows of a paragraph: its lines serve an edit together.
-    fn whole(&mut self, rows: &[Row]) -> Pick {
+    fn whole(&mut self, rows: &[RowState]) -> Pick {
         let text = self.text;
         self.pick(rows, 0..rows.len(), |row| text.worth_of(text.line_of(row.at)), |_, _| true)
     }
 
     /// Those whose names are worth their tokens.
-    fn best(&mut self, rows: &[Row]) -> Pick {
+    fn best(&mut self, rows: &[RowState]) -> Pick {
         let text = self.text;
-        let value = |row: &Row| text.worth_of(text.names_of(row.at).filter(|&place| self.is_new(place)));
+        let value = |row: &RowState| text.worth_of(text.names_of(row.at).filter(|&place| self.is_new(place)));
         let mut order: Vec<(f64, usize)> =
             rows.iter().enumerate().map(|(i, row)| (value(row) / row.tokens.max(1.0), i)).collect();
         order.retain(|(value, _)| *value > 0.0);
         order.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
-        let is_worth_it = |row: &Row, value: f64| value >= text.price * row.tokens;
+        let is_worth_it = |row: &RowState, value: f64| value >= text.price * row.tokens;
         self.pick(rows, order.into_iter().map(|(_, i)| i), |_| 0.0, is_worth_it)
     }
 
     /// Takes rows in this order, as they pass by their worth: what names they show that none before them does, and what else.
     fn pick(
         &mut self,
-        rows: &[Row],
+        rows: &[RowState],
         order: impl Iterator<Item = usize>,
-        beside_names: impl Fn(&Row) -> f64,
-        passes: impl Fn(&Row, f64) -> bool,
+        beside_names: impl Fn(&RowState) -> f64,
+        passes: impl Fn(&RowState, f64) -> bool,
     ) -> Pick {
         let mut pick = Pick { rows: Vec::new(), covers: Vec::new(), net: 0.0 };
         for i in order {
@@ -205,7 +205,7 @@ impl Choice<'_> {
 }
 
 /// Fills gaps that save less than their marker costs, and lets go of lone lines worth less than one more marker.
-fn mend(rows: &mut [Row], layout: &Layout, price: f64) {
+fn mend(rows: &mut [RowState], layout: &Layout, price: f64) {
     let marker = f64::from(layout.sizes().gap);
     for is_lone in [true, false] {
         for run in rows.chunk_by_mut(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at) {
@@ -226,7 +226,7 @@ fn mend(rows: &mut [Row], layout: &Layout, price: f64) {
     }
 }
 
-fn finish(sent: &Sent, held: &Held, shown: &Shown, text: Text<'_>, rows: &[Row]) -> KeptLines {
+fn finish(sent: &Sent, held: &Held, shown: &Shown, text: Text<'_>, rows: &[RowState]) -> KeptLines {
     let layout = text.layout;
     let mut kept: Vec<Range<u32>> = Vec::new();
     let mut numbers: Vec<u32> = Vec::new();
@@ -301,8 +301,8 @@ mod tests {
                 worth[at] = value(row) * row_units.len() as f64;
             }
         }
-        let mut rows: Vec<Row> = (layout.rows().iter().enumerate())
-            .map(|(at, row)| Row { at, tokens: f64::from(row.tokens), value: 0.0, is_kept: false })
+        let mut rows: Vec<RowState> = (layout.rows().iter().enumerate())
+            .map(|(at, row)| RowState { at, tokens: f64::from(row.tokens), value: 0.0, is_kept: false })
             .collect();
         let text = Text { layout: &layout, names: 0, worth: &worth, price };
         Choice { text, is_covered: Vec::new() }.run(&mut rows);

@@ -18,13 +18,13 @@ pub type Numbers = Arc<[u32]>;
 pub struct Shown {
     names: Arc<HashMap<Identifier, u32>>,
     lines: Arc<HashMap<Line, u32>>,
-    rows: Vec<Row>,
+    rows: Vec<IndexEntry>,
     /// The work on files.
     pub(super) work: Work,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct IndexEntry {
     /// Messages in the context that show it.
     holders: u32,
     /// The call after which a new message last showed it.
@@ -63,7 +63,7 @@ impl Shown {
     pub fn number(&mut self, identifiers: &[Identifier], lines: &[Line], index: usize) -> Numbers {
         let rows = &mut self.rows;
         let mut new = |thing: Thing| {
-            rows.push(Row { holders: 0, last_shown: 0, thing });
+            rows.push(IndexEntry { holders: 0, last_shown: 0, thing });
             rows.len() as u32 - 1
         };
         let mut numbers = Vec::with_capacity(identifiers.len() + lines.len());
