@@ -83,9 +83,11 @@ function prefillTrimmed({ messages }) {
 /** A7: the latest assistant message, where it holds thinking, is as the provider wrote it, neighbours included. */
 function latestThinkingUntouched(payload, unedited) {
   const latest = latestAssistant(payload);
-  const original = unedited?.messages.find((message) => latest && shares(message, latest));
-  const isThinker = [latest, original].some((message) => message && blocksOf(message).some(isThinking));
-  if (!isThinker || isDeepStrictEqual(latest, original)) return [];
+  if (latest === undefined) return [];
+  // Several messages may say the same.
+  const originals = (unedited?.messages ?? []).filter((message) => shares(message, latest));
+  const isThinker = [latest, ...originals].some((message) => blocksOf(message).some(isThinking));
+  if (!isThinker || originals.some((original) => isDeepStrictEqual(latest, original))) return [];
   // Once the user has spoken again all of it may go, but not a part.
   const isStripped = !blocksOf(latest).some(isThinking);
   return isStripped && !isInToolLoop(payload, latest) ? [] : ["the latest thinking"];
