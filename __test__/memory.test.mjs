@@ -15,7 +15,7 @@ const run = (script) =>
   );
 
 /** Calls of the short run; `node --expose-gc bench/memory.mjs` makes a million. */
-const CALLS = 20_000;
+const CALLS = 10_000;
 /** Most that may stay resident after them. */
 const GROWTH_MB = 8;
 
