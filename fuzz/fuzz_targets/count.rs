@@ -1,7 +1,7 @@
 //! Any text must count and encode as tiktoken-rs does, by whatever encoding, whatever code sorts its bytes, alone and
 //! repeated to the length of remembered spans; and come back from its tokens. The first byte chooses the encoding.
 //!
-//! `RUSTC_BOOTSTRAP=1 cargo fuzz run count`
+//! `fuzz/run.sh 60 count`
 
 #![no_main]
 

@@ -1,7 +1,7 @@
 //! Any file is a vocabulary or one error, by whatever pattern; and by what is read every text is cut and merged whole. Half
 //! of the inputs stand in a file that is good otherwise, so that they come to be read.
 //!
-//! `RUSTC_BOOTSTRAP=1 cargo fuzz run vocabulary`
+//! `fuzz/run.sh 60 vocabulary`
 
 #![no_main]
 
