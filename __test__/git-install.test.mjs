@@ -1,9 +1,19 @@
 // The package installed from git, as npm does it: cloned, built by `prepare`, packed by `files`. With Rust it works and
-// says that it builds; without, one sentence tells what is wanted. The crates it needs are those this checkout was built with.
+// says that it builds; without, one sentence tells what is wanted. The crates it needs are copies of those this checkout was
+// built with: in one folder each would take the other's addon for stale.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -33,7 +43,11 @@ function install(app) {
   writeFileSync(join(app, "package.json"), '{ "private": true }\n');
   const command = `npm install git+${pathToFileURL(sources)} --no-audit --no-fund --prefer-offline`;
   const terminal = join(app, "terminal.log");
-  const env = { ...process.env, CARGO_TARGET_DIR: join(ROOT, "target") };
+  const target = join(folder, "target");
+  mkdirSync(target);
+  const built = readdirSync(join(ROOT, "target")).filter((name) => /^release$|-linux-/.test(name));
+  execFileSync("cp", ["-a", ...built.map((name) => join(ROOT, "target", name)), target]);
+  const env = { ...process.env, CARGO_TARGET_DIR: target };
   const { status } = spawnSync("script", ["--quiet", "--return", "--command", command, terminal], {
     cwd: app,
     env,

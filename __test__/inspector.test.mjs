@@ -414,7 +414,7 @@ async function statusesOf(port, requestLines) {
   return Array.from(answers.matchAll(/^HTTP\/1\.1 (\d+)/gm), ([, status]) => Number(status));
 }
 
-test("no request line ends the host: 100 000 hostile ones", { timeout: 240_000 }, async () => {
+test("no request line ends the host: 30 000 hostile ones", { timeout: 240_000 }, async () => {
   const inspector = createInspector();
   const { port, pathname } = new URL(await inspector.open());
   const known = ["//", "//[", "http://a:99999/", "http://[", "*", "/%", "/\\", "?", "#", "//@:", "/./../"];
@@ -445,7 +445,7 @@ test("no request line ends the host: 100 000 hostile ones", { timeout: 240_000 }
     return `GET ${/^[/*h]/.test(url) ? url : `/${url}`} HTTP/1.1`;
   };
   let answered = 0;
-  for (let sent = 0; sent < 99_000; sent += 500) {
+  for (let sent = 0; sent < 29_000; sent += 500) {
     const lines = () => Array.from({ length: 5 }, hostile);
     const all = await Promise.all(Array.from({ length: 100 }, () => statusesOf(port, lines())));
     const statuses = all.flat();
@@ -455,7 +455,7 @@ test("no request line ends the host: 100 000 hostile ones", { timeout: 240_000 }
     );
     answered += statuses.length;
   }
-  assert.ok(answered > 20_000, `${answered} were answered`);
+  assert.ok(answered > 6_000, `${answered} were answered`);
   for (let sent = 0; sent < 1000; sent += 1) {
     const bytes = Array.from({ length: 1 + random(40) }, () => String.fromCharCode(random(256))).join("");
     await statusesOf(port, [bytes]);

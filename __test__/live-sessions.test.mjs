@@ -1,12 +1,12 @@
 // The closed loop over generated conversations: hosts that compact, branch, edit, clone, go on with other models, and
-// providers that lie. 20 000 calls a run; more by PI_STRATA_LIVE_CALLS, others by PI_STRATA_FIRST, the seed of the first
+// providers that lie. 10 000 calls a run; more by PI_STRATA_LIVE_CALLS, others by PI_STRATA_FIRST, the seed of the first
 // conversation.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { playSession } from "./support/live/sessions.mjs";
 
-const CALLS = Number(process.env.PI_STRATA_LIVE_CALLS ?? 20_000);
+const CALLS = Number(process.env.PI_STRATA_LIVE_CALLS ?? 10_000);
 const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
 const CALLS_PER_SESSION = 60;
 /** One conversation of so many goes on with models of other windows and encodings; all with PI_STRATA_LIVE_SWITCHES=1. */
