@@ -127,11 +127,11 @@ fn read(file: &[u8]) -> Recording {
 fn calls(file: &[u8]) -> Vec<(Value, Vec<Value>)> {
     let recording = read(file);
     let message = |number: usize| -> Value {
-        serde_json::from_str(recording.messages().get(number).expect("is there")).expect("is JSON")
+        serde_json::from_str(recording.timeline.messages.get(number).expect("is there")).expect("is JSON")
     };
-    let stretches = recording.stretches().to_vec();
+    let stretches = recording.timeline.stretches.clone();
     let mut calls = Vec::new();
-    for &at in recording.answers() {
+    for &at in &recording.timeline.answers {
         let stretch =
             stretches.iter().find(|stretch| (stretch.from..stretch.to).contains(&at)).expect("is there");
         let before = stretch.opening.iter().copied().chain(stretch.from..at);
@@ -363,7 +363,7 @@ fn calls_on_left_branches_and_of_sub_agents_are_counted() {
         entry("c", "a", "assistant"),
     ]);
     let recording = read(&pi);
-    assert_eq!((recording.answers().len(), recording.unplayed().abandoned), (1, 1));
+    assert_eq!((recording.timeline.answers.len(), recording.unplayed.abandoned), (1, 1));
 
     let line = |uuid: &str, parent: Option<&str>, kind: &str, side: bool| {
         json!({
@@ -378,15 +378,19 @@ fn calls_on_left_branches_and_of_sub_agents_are_counted() {
         line("c", Some("a"), "assistant", false),
     ]);
     let recording = read(&claude);
-    let unplayed = recording.unplayed();
-    assert_eq!((recording.answers().len(), unplayed.abandoned, unplayed.sub_agents), (1, 1, 1));
+    let unplayed = recording.unplayed;
+    assert_eq!((recording.timeline.answers.len(), unplayed.abandoned, unplayed.sub_agents), (1, 1, 1));
 }
 
 #[test]
 fn a_stretch_says_why_it_begins() {
     let lines = rewritten_pi_file(&[(2, 0, 0), (3, 0, 0), (1, 0, 1), (3, 0, 0), (0, 3, 1), (3, 0, 0)], 3);
     let recording = read(&joined(&lines));
-    let causes: Vec<_> = recording.stretches().iter().map(|stretch| stretch.cause).collect();
+    let causes: Vec<_> = recording.timeline.stretches.iter().map(|stretch| stretch.cause).collect();
     assert_eq!(causes, [Cause::Start, Cause::Edit, Cause::Compaction]);
-    assert_eq!(recording.stretches().last().unwrap().all().len(), 3, "the summary, what was kept, what came");
+    assert_eq!(
+        recording.timeline.stretches.last().unwrap().all().len(),
+        3,
+        "the summary, what was kept, what came"
+    );
 }

@@ -19,15 +19,16 @@ pub fn read_session(file: Uint8ArraySlice<'_>) -> Result<Promise<String>> {
 }
 
 fn json_of(recording: &Recording) -> String {
-    let format = match recording.format() {
+    let Recording { format, timeline, problems, unplayed } = recording;
+    let format = match format {
         Format::Pi { version } => format!("pi session, version {version}"),
         Format::ClaudeCode => "Claude Code transcript".to_owned(),
         Format::Messages => "messages".to_owned(),
     };
     let read = json!({
-        "format": format, "problems": recording.problems(), "stretches": recording.stretches(),
-        "answers": recording.answers(), "unplayed": recording.unplayed(),
+        "format": format, "problems": problems, "stretches": timeline.stretches,
+        "answers": timeline.answers, "unplayed": unplayed,
     });
     // The messages are JSON already.
-    format!(r#"{{"messages":[{}],"read":{read}}}"#, recording.messages().join(","))
+    format!(r#"{{"messages":[{}],"read":{read}}}"#, timeline.messages.join(","))
 }

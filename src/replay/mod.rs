@@ -22,8 +22,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-use self::timeline::Timeline;
-pub use self::timeline::{Cause, Stretch};
+pub use self::timeline::{Cause, Stretch, Timeline};
 use crate::fault;
 
 pub(crate) use json::mend as mend_json;
@@ -65,10 +64,14 @@ pub struct Unplayed {
 /// A recorded session: its messages, and which of them the model had before it when.
 #[derive(Debug)]
 pub struct Recording {
-    format: Format,
-    timeline: Timeline,
-    problems: Vec<UnreadLine>,
-    unplayed: Unplayed,
+    /// Who wrote the file.
+    pub format: Format,
+    /// The conversation.
+    pub timeline: Timeline,
+    /// The lines left out because they could not be read, by line number.
+    pub problems: Vec<UnreadLine>,
+    /// The calls that are recorded in the file but not part of the conversation.
+    pub unplayed: Unplayed,
 }
 
 impl Recording {
@@ -77,42 +80,6 @@ impl Recording {
     pub fn read(file: &[u8]) -> Self {
         fault::step();
         reader_of(file)(file)
-    }
-
-    /// Who wrote the file.
-    #[must_use]
-    pub fn format(&self) -> Format {
-        self.format
-    }
-
-    /// The lines left out because they could not be read, by line number.
-    #[must_use]
-    pub fn problems(&self) -> &[UnreadLine] {
-        &self.problems
-    }
-
-    /// The calls that are recorded in the file but not part of the conversation.
-    #[must_use]
-    pub fn unplayed(&self) -> Unplayed {
-        self.unplayed
-    }
-
-    /// The conversation as stretches between which its past was rewritten. At least one.
-    #[must_use]
-    pub fn stretches(&self) -> &[Stretch] {
-        &self.timeline.stretches
-    }
-
-    /// Numbers of the messages that the model answered with, ascending.
-    #[must_use]
-    pub fn answers(&self) -> &[usize] {
-        &self.timeline.answers
-    }
-
-    /// The messages, each the JSON of an object with a `role` in pi's shape.
-    #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.timeline.messages
     }
 }
 
@@ -142,8 +109,8 @@ pub struct Session {
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Session {
     let recording = Recording::read(bytes);
-    let last = recording.stretches().last().map(Stretch::all).unwrap_or_default();
-    let messages = last.into_iter().filter_map(|number| recording.messages().get(number));
+    let last = recording.timeline.transcript();
+    let messages = last.into_iter().filter_map(|number| recording.timeline.messages.get(number));
     let messages = messages.filter_map(|json| serde_json::from_str(json).ok()).collect();
     Session { format: recording.format, messages, problems: recording.problems }
 }

@@ -39,12 +39,13 @@ impl Stretch {
 
 /// Collects messages and rewritings in the order they came.
 #[derive(Debug)]
-pub(super) struct Timeline {
-    pub(super) messages: Vec<Message>,
-    /// Numbers of the model's own messages.
-    pub(super) answers: Vec<usize>,
-    /// The last one is open: it ends with the recording.
-    pub(super) stretches: Vec<Stretch>,
+pub struct Timeline {
+    /// The messages, each the JSON of an object with a `role` in pi's shape.
+    pub messages: Vec<Message>,
+    /// Numbers of those that the model answered with, ascending.
+    pub answers: Vec<usize>,
+    /// The stretches between which the past was rewritten. At least one; the last ends with the recording.
+    pub stretches: Vec<Stretch>,
 }
 
 impl Default for Timeline {
