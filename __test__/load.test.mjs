@@ -35,6 +35,7 @@ for (const how of ["import", "require"]) {
       "lib/contract.js",
       ...["options", "snapshot"].map((name) => `lib/hook/${name}.js`),
       ...["addon", "file", "here", "native", "platform"].map((name) => `lib/native/${name}.js`),
+      "lib/options.js",
       "lib/tools/count.js",
     ]);
   });

@@ -5,17 +5,8 @@
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
-const {
-  amount,
-  checkHookOptions,
-  completeCache,
-  economyTokens,
-  kindOf,
-  positive,
-  record,
-  thrownBy,
-  times,
-} = require("./options.js");
+const { checkHookOptions, completeCache, economyTokens, kindOf, thrownBy } = require("./options.js");
+const { amount, positive, record, times } = require("../options.js");
 const { encodingOfTranscript, numberOf } = require("../tokens/models.js");
 const { hookOptions } = require("../contract.js");
 const { Reporter, scheduleOf } = require("./events.js");

@@ -3,58 +3,12 @@
 "use strict";
 
 const contract = require("../contract.js");
+const rules = require("../options.js");
+
+const { checkOptions, oneOf, orFunction, positive, record, show } = rules;
 
 /** The errors that a slip in a host's function causes; the engine names them. */
 const ENGINE_ERRORS = [TypeError, ReferenceError, RangeError];
-
-/** Greatest whole-number option: what fits an unsigned 32-bit integer, far beyond any sense. */
-const MAX_COUNT = 0xffff_ffff;
-
-const count = {
-  allowed: "a whole number from 0 on",
-  accepts: (value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT,
-};
-const positive = {
-  allowed: "a finite number above 0",
-  accepts: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
-};
-const atLeastOne = {
-  allowed: "a whole number from 1 on",
-  accepts: (value) => count.accepts(value) && value > 0,
-};
-const text = { allowed: "a text", accepts: (value) => typeof value === "string" };
-const amount = {
-  allowed: "a finite number from 0 on",
-  accepts: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
-};
-const ratio = {
-  allowed: "a number above 0 and at most 1",
-  accepts: (value) => typeof value === "number" && value > 0 && value <= 1,
-};
-const flag = { allowed: "true or false", accepts: (value) => typeof value === "boolean" };
-const handler = { allowed: "a function", accepts: (value) => typeof value === "function" };
-const oneOf = (...names) => ({
-  allowed: names.map((name) => JSON.stringify(name)).join(", "),
-  accepts: (value) => names.includes(value),
-});
-const orFunction = (rule) => ({
-  allowed: `${rule.allowed}, or a function`,
-  accepts: (value) => typeof value === "function" || rule.accepts(value),
-});
-const names = {
-  allowed: "an array of strings",
-  accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
-};
-
-const record = {
-  allowed: "an object",
-  accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-};
-
-const times = {
-  allowed: "an array of finite numbers, ms since 1970",
-  accepts: (value) => Array.isArray(value) && value.every(Number.isFinite),
-};
 
 const autoOrRecord = {
   allowed: '"auto", or an object',
@@ -74,19 +28,7 @@ const economy = {
   accepts: (value) => Object.hasOwn(contract.economies, value) || positive.accepts(value),
 };
 
-const RULES = {
-  count,
-  positive,
-  amount,
-  ratio,
-  flag,
-  handler,
-  names,
-  times,
-  encoding: encodingName,
-  cache: autoOrRecord,
-  economy,
-};
+const RULES = { ...rules, encoding: encodingName, cache: autoOrRecord, economy };
 
 /** Options with their defaults and rules, as `checkOptions` takes them. */
 function optionTable(options) {
@@ -103,27 +45,6 @@ const HOOK_OPTIONS = optionTable(contract.hookOptions);
 /** Prices relative to input, Anthropic's; seconds that are not given are learned. */
 const CACHE_OPTIONS = optionTable(contract.cacheOptions);
 const CONTEXT_WINDOW = contract.hookOptions.contextWindow.default;
-
-/** `given` completed by the defaults of `table`; throws a TypeError for the first option that is off. */
-function checkOptions(owner, given, table) {
-  if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given))) {
-    throw new TypeError(`${owner}: options must be an object, not ${show(given)}`);
-  }
-  for (const name of Object.keys(given ?? {})) {
-    if (!Object.hasOwn(table, name)) {
-      throw new TypeError(`${owner}: there is no option ${name}; there are ${Object.keys(table).join(", ")}`);
-    }
-  }
-  const checked = {};
-  for (const [name, [fallback, rule]] of Object.entries(table)) {
-    const value = given?.[name];
-    if (value !== undefined && !rule.accepts(value)) {
-      throw new TypeError(`${owner}: option ${name} is ${show(value)}; it must be ${rule.allowed}`);
-    }
-    checked[name] = value === undefined ? fallback : value;
-  }
-  return checked;
-}
 
 /** The answer of a host's `cache` function, completed with the defaults; undefined where it is off. */
 function completeCache(given) {
@@ -146,20 +67,6 @@ function checkHookOptions(owner, given) {
     options.cache = { ...checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS), learnsPrices };
   }
   return options;
-}
-
-function show(value) {
-  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
-  if (value === null || typeof value !== "object") return String(value);
-  return Array.isArray(value) ? "an array" : "an object";
-}
-
-/** Throws a TypeError that names the argument, unless it is an array of objects. */
-function checkMessages(method, messages, name = "messages") {
-  const isObject = (message) => typeof message === "object" && message !== null;
-  if (Array.isArray(messages) && messages.every(isObject)) return;
-  const said = Array.isArray(messages) ? "an array with something else in it" : show(messages);
-  throw new TypeError(`${method}: ${name} is ${said}; it must be an array of messages`);
 }
 
 /** A model's context window in tokens; 200 000 where it names none. */
@@ -185,26 +92,11 @@ function thrownBy(error) {
 }
 
 module.exports = {
-  count,
-  atLeastOne,
-  amount,
-  text,
-  times,
-  flag,
-  handler,
-  oneOf,
-  orFunction,
   getContextWindow,
   optionTable,
   kindOf,
   thrownBy,
-  checkOptions,
   checkHookOptions,
-  checkMessages,
   completeCache,
   economyTokens,
-  positive,
-  ratio,
-  record,
-  show,
 };

@@ -277,4 +277,4 @@ function isThinking(block) {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-module.exports = { Plan, isThinking, withContent };
+module.exports = { Plan, isThinking, withContent, withText };

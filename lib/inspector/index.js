@@ -3,7 +3,8 @@
 "use strict";
 
 const { Hook, Layers } = require("../hook/hook.js");
-const { amount, atLeastOne, checkHookOptions, checkOptions, record, text } = require("../hook/options.js");
+const { checkHookOptions } = require("../hook/options.js");
+const { amount, atLeastOne, checkOptions, record, text } = require("../options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");

@@ -3,7 +3,7 @@
 "use strict";
 
 const { DatabaseError } = require("../native/database-error.js");
-const { count, show } = require("../hook/options.js");
+const { count, show } = require("../options.js");
 const { Notices } = require("../sessions/notices.js");
 const { Lane } = require("../sessions/store/lane.js");
 const { checkChatId, checkCompression, fromRow, toRow } = require("./rows.js");

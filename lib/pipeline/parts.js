@@ -3,7 +3,7 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../hook/options.js");
+const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
 const { Notices } = require("../sessions/notices.js");
 const { isMedia } = require("../sessions/openai_content.js");

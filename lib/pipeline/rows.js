@@ -2,7 +2,7 @@
 // results and images beside them as JSON. Checks what a host hands over; reads and writes nothing itself.
 "use strict";
 
-const { count, show } = require("../hook/options.js");
+const { count, show } = require("../options.js");
 const { isPlain } = require("../sessions/text.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];

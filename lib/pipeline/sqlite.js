@@ -3,7 +3,7 @@
 
 const { withCode } = require("../native/database-error.js");
 const { native } = require("../native/native.js");
-const { checkOptions, handler } = require("../hook/options.js");
+const { checkOptions, handler } = require("../options.js");
 const { StoredHistory, created } = require("./history.js");
 const { tableName } = require("./rows.js");
 

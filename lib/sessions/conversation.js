@@ -3,7 +3,7 @@
 "use strict";
 
 const { randomBytes } = require("node:crypto");
-const { checkMessages } = require("../hook/options.js");
+const { checkMessages, show } = require("../options.js");
 const { json } = require("../hook/snapshot.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { systemText } = require("./openai_content.js");
@@ -120,10 +120,6 @@ function frozen(value) {
     open.push(...Object.values(next).filter((inner) => typeof inner === "object" && inner !== null));
   }
   return value;
-}
-
-function show(value) {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 40)) : typeof value;
 }
 
 /** The message that a model's answer makes: a text, an assistant message of ours, or pi's. */

@@ -1,7 +1,7 @@
 // The options of a ContextManager: what each may be, and limits that leave room for one another.
 "use strict";
 
-const { atLeastOne, checkOptions, count, handler, oneOf, positive } = require("../hook/options.js");
+const { atLeastOne, checkOptions, count, handler, oneOf, positive } = require("../options.js");
 const { storeOption } = require("./store/index.js");
 const { isPlain } = require("./text.js");
 

@@ -3,7 +3,7 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { atLeastOne, checkOptions, count, oneOf, positive, text } = require("../hook/options.js");
+const { atLeastOne, checkOptions, count, oneOf, positive, text } = require("../options.js");
 const { storeOf } = require("./store/index.js");
 const { Opening } = require("./store/opening.js");
 const { WriteQueue } = require("./store/queue.js");

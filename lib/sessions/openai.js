@@ -3,7 +3,7 @@
 "use strict";
 
 const { isDeepStrictEqual } = require("node:util");
-const { checkMessages, show } = require("../hook/options.js");
+const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");

@@ -14,7 +14,7 @@ const {
   orFunction,
   positive,
   ratio,
-} = require("../hook/options.js");
+} = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
 const { memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");

@@ -2,9 +2,10 @@
 "use strict";
 
 const { native } = require("../native/native.js");
+const { show } = require("../options.js");
 const { getEncoding } = require("./encoding.js");
 const { TABLE } = require("./encodings.js");
-const { encodingForName, encodingIn, numberOf, shown } = require("./models.js");
+const { encodingForName, encodingIn, numberOf } = require("./models.js");
 
 /** Tokens around each message, for a name, and of the answer's beginning, as OpenAI's cookbook publishes them. */
 const RULES = { perMessage: 3, perName: 1, answer: 3 };
@@ -46,13 +47,13 @@ function chatEncoding(options) {
 
 function checkedChat(call, messages) {
   if (!Array.isArray(messages)) {
-    throw new TypeError(`${call}: messages is ${shown(messages)}; it must be an array of { role, content }`);
+    throw new TypeError(`${call}: messages is ${show(messages)}; it must be an array of { role, content }`);
   }
   messages.forEach((message, index) => {
     for (const field of ["role", "content", "name"]) {
       const value = message?.[field];
       if (typeof value === "string" || (field === "name" && value === undefined)) continue;
-      throw new TypeError(`${call}: ${field} of message ${index} is ${shown(value)}; it must be a string`);
+      throw new TypeError(`${call}: ${field} of message ${index} is ${show(value)}; it must be a string`);
     }
   });
   return messages;

@@ -3,9 +3,10 @@
 "use strict";
 
 const { native } = require("../native/native.js");
+const { show } = require("../options.js");
 const { decodeAll, encodeAll, decodeAllLater } = require("./generators.js");
 const { checked, decodeIds, decodeShort, encodeText, keepTexts } = require("./ids.js");
-const { ENCODINGS, checkEncoding, encodingForName, numberOf, shown } = require("./models.js");
+const { ENCODINGS, checkEncoding, encodingForName, numberOf } = require("./models.js");
 
 const NONE = Object.freeze([]);
 
@@ -170,7 +171,7 @@ class Encoding {
 
 function checkText(call, text) {
   if (typeof text === "string") return text;
-  throw new TypeError(`${call}: text is ${shown(text)}; it must be a string`);
+  throw new TypeError(`${call}: text is ${show(text)}; it must be a string`);
 }
 
 function checkSpecial(special) {
@@ -178,7 +179,7 @@ function checkSpecial(special) {
   for (const [text, id] of Object.entries(special)) {
     if (text === "" || typeof id !== "number" || id >>> 0 !== id) {
       throw new TypeError(
-        `getEncoding: special token ${shown(text)} is ${shown(id)}; it must be a text with a whole number from 0 on`,
+        `getEncoding: special token ${show(text)} is ${show(id)}; it must be a text with a whole number from 0 on`,
       );
     }
   }
@@ -201,7 +202,7 @@ function isEmpty(special) {
 
 function setOf(option, value) {
   if (typeof value === "object" && typeof value?.[Symbol.iterator] === "function") return new Set(value);
-  throw new TypeError(`encode: ${option} is ${shown(value)}; it must be "all" or an array of strings`);
+  throw new TypeError(`encode: ${option} is ${show(value)}; it must be "all" or an array of strings`);
 }
 
 function anyOf(texts) {

@@ -3,7 +3,8 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { numberOf, shown } = require("./models.js");
+const { show } = require("../options.js");
+const { numberOf } = require("./models.js");
 
 /** Tokens for which room is kept: 256 kB. */
 const ROOM = 1 << 16;
@@ -40,7 +41,7 @@ function checked(tokens) {
   const good = fill(ids, list);
   if (good < count) {
     throw new TypeError(
-      `decode: token ${shown(list[good])} at position ${good} must be a whole number from 0 to 4294967295`,
+      `decode: token ${show(list[good])} at position ${good} must be a whole number from 0 to 4294967295`,
     );
   }
   return { ids, count };
@@ -79,7 +80,7 @@ function isReady(tokens) {
 function listOf(tokens) {
   if (Array.isArray(tokens) || (ArrayBuffer.isView(tokens) && !(tokens instanceof DataView))) return tokens;
   if (typeof tokens === "object" && typeof tokens?.[Symbol.iterator] === "function") return [...tokens];
-  throw new TypeError(`decode: tokens is ${shown(tokens)}; it must be an array of numbers`);
+  throw new TypeError(`decode: tokens is ${show(tokens)}; it must be an array of numbers`);
 }
 
 /** The text of tokens that are all the encoding's own. */

@@ -3,6 +3,7 @@
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { native } = require("../native/native.js");
+const { show } = require("../options.js");
 const { TABLE } = require("./encodings.js");
 
 const ENCODINGS = Object.keys(TABLE);
@@ -42,7 +43,7 @@ function encodingForName(model) {
   if (encoding !== undefined) return encoding;
   const near = nearest(bare(String(model)), [...ENCODING_OF.keys()]);
   throw new Error(
-    `Unknown model ${shown(model)}: the nearest known is "${near}" (${ENCODING_OF.get(near)}). ` +
+    `Unknown model ${show(model)}: the nearest known is "${near}" (${ENCODING_OF.get(near)}). ` +
       `Name the encoding itself: ${ENCODINGS.join(", ")}`,
   );
 }
@@ -62,7 +63,7 @@ function checkEncoding(value) {
   if (isEncoding(value)) return nameOfEncoding(value);
   const name = nameOfEncoding(value);
   throw new RangeError(
-    `Unknown encoding ${shown(name)}: the nearest known is "${nearest(String(name), knownNames())}". ` +
+    `Unknown encoding ${show(name)}: the nearest known is "${nearest(String(name), knownNames())}". ` +
       `There are ${knownNames().join(", ")}`,
   );
 }
@@ -78,11 +79,6 @@ function numberOf(encoding) {
   const number = native().encodingNumber(encoding);
   numbers.set(encoding, number);
   return number;
-}
-
-/** A value as errors show it. */
-function shown(value) {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 60)) : String(value);
 }
 
 function nearest(name, known) {
@@ -144,5 +140,4 @@ module.exports = {
   knownNames,
   numberOf,
   numbers,
-  shown,
 };

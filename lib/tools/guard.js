@@ -7,16 +7,8 @@ const { Reporter } = require("../hook/events.js");
 const { Shapes } = require("./shapes.js");
 const { Call, Hook } = require("../hook/hook.js");
 const { native } = require("../native/native.js");
-const {
-  amount,
-  checkOptions,
-  flag,
-  handler,
-  oneOf,
-  optionTable,
-  orFunction,
-  positive,
-} = require("../hook/options.js");
+const { optionTable } = require("../hook/options.js");
+const { amount, checkOptions, flag, handler, oneOf, orFunction, positive } = require("../options.js");
 const { joinedText } = require("../hook/snapshot.js");
 
 const CAP_OPTIONS = optionTable(guardOptions);

@@ -4,7 +4,8 @@
 
 const { Call, Hook, Layers } = require("../hook/hook.js");
 const { native } = require("../native/native.js");
-const { amount, checkHookOptions, checkOptions, positive, record, show } = require("../hook/options.js");
+const { checkHookOptions } = require("../hook/options.js");
+const { amount, checkOptions, positive, record, show } = require("../options.js");
 
 /** Dollars per million tokens; the cache's prices follow that of the input, and so does the answer's. */
 const PRICE_OPTIONS = {

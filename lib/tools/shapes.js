@@ -2,6 +2,8 @@
 // reads them, and back. A stand-in is read in place of each; what is not edited comes back as the very object it was.
 "use strict";
 
+const { withText } = require("../hook/plan.js");
+
 /** On a stand-in, and on any copy of one: the message it stands for. */
 const ORIGINAL = Symbol("original");
 
@@ -107,14 +109,6 @@ function edited({ content, blocks }, cut) {
     if (Array.isArray(parts)) changes[name] = withText(parts, text);
   }
   return changes;
-}
-
-function withText(parts, text) {
-  const first = parts.findIndex((part) => part?.type === "text");
-  return parts.flatMap((part, index) => {
-    if (index === first) return [{ ...part, text }];
-    return part?.type === "text" ? [] : [part];
-  });
 }
 
 module.exports = { Shapes };

@@ -4,7 +4,7 @@
 
 const { setTimeout: pause } = require("node:timers/promises");
 const { DatabaseError } = require("../../native/database-error.js");
-const { amount, atLeastOne, checkOptions, handler, positive, text } = require("../../hook/options.js");
+const { amount, atLeastOne, checkOptions, handler, positive, text } = require("../../options.js");
 const { isConflict, isRefused, isUnavailable, publicError } = require("./postgres_errors.js");
 
 /** Connections; Postgres itself allows 100 in all unless told otherwise. */

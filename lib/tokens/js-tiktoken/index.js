@@ -1,15 +1,16 @@
 // The exports of js-tiktoken, under its names and with its behaviour, for `"js-tiktoken"` to be an alias of this file.
 "use strict";
 
+const { show } = require("../../options.js");
 const { Encoding } = require("../encoding.js");
-const { checkEncoding, encodingForName, shown } = require("../models.js");
+const { checkEncoding, encodingForName } = require("../models.js");
 const { encodingOfRanks, isOurs, ranksOf } = require("./ranks.js");
 
 /** js-tiktoken's class, with its signature and its defaults: special-token text throws unless it is allowed. */
 class Tiktoken extends Encoding {
   constructor(ranks, extendedSpecialTokens) {
     if (typeof ranks !== "object" || ranks === null) {
-      throw new TypeError(`Tiktoken: ranks is ${shown(ranks)}; import one of js-tiktoken/ranks/*`);
+      throw new TypeError(`Tiktoken: ranks is ${show(ranks)}; import one of js-tiktoken/ranks/*`);
     }
     super(encodingOfRanks(ranks), {
       special: isOurs(ranks) ? undefined : ranks.special_tokens,

@@ -1,0 +1,106 @@
+// Checks options and arguments by rules: one clear TypeError that names the option, the value and what is allowed. What
+// comes out is complete: every option has its value.
+"use strict";
+
+/** Greatest whole-number option: what fits an unsigned 32-bit integer, far beyond any sense. */
+const MAX_COUNT = 0xffff_ffff;
+
+const count = {
+  allowed: "a whole number from 0 on",
+  accepts: (value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT,
+};
+const positive = {
+  allowed: "a finite number above 0",
+  accepts: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
+};
+const atLeastOne = {
+  allowed: "a whole number from 1 on",
+  accepts: (value) => count.accepts(value) && value > 0,
+};
+const text = { allowed: "a text", accepts: (value) => typeof value === "string" };
+const amount = {
+  allowed: "a finite number from 0 on",
+  accepts: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
+};
+const ratio = {
+  allowed: "a number above 0 and at most 1",
+  accepts: (value) => typeof value === "number" && value > 0 && value <= 1,
+};
+const flag = { allowed: "true or false", accepts: (value) => typeof value === "boolean" };
+const handler = { allowed: "a function", accepts: (value) => typeof value === "function" };
+const oneOf = (...names) => ({
+  allowed: names.map((name) => JSON.stringify(name)).join(", "),
+  accepts: (value) => names.includes(value),
+});
+const orFunction = (rule) => ({
+  allowed: `${rule.allowed}, or a function`,
+  accepts: (value) => typeof value === "function" || rule.accepts(value),
+});
+const names = {
+  allowed: "an array of strings",
+  accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+};
+
+const record = {
+  allowed: "an object",
+  accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+};
+
+const times = {
+  allowed: "an array of finite numbers, ms since 1970",
+  accepts: (value) => Array.isArray(value) && value.every(Number.isFinite),
+};
+
+/** `given` completed by the defaults of `table`; throws a TypeError for the first option that is off. */
+function checkOptions(owner, given, table) {
+  if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given))) {
+    throw new TypeError(`${owner}: options must be an object, not ${show(given)}`);
+  }
+  for (const name of Object.keys(given ?? {})) {
+    if (!Object.hasOwn(table, name)) {
+      throw new TypeError(`${owner}: there is no option ${name}; there are ${Object.keys(table).join(", ")}`);
+    }
+  }
+  const checked = {};
+  for (const [name, [fallback, rule]] of Object.entries(table)) {
+    const value = given?.[name];
+    if (value !== undefined && !rule.accepts(value)) {
+      throw new TypeError(`${owner}: option ${name} is ${show(value)}; it must be ${rule.allowed}`);
+    }
+    checked[name] = value === undefined ? fallback : value;
+  }
+  return checked;
+}
+
+function show(value) {
+  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  if (value === null || typeof value !== "object") return String(value);
+  return Array.isArray(value) ? "an array" : "an object";
+}
+
+/** Throws a TypeError that names the argument, unless it is an array of objects. */
+function checkMessages(method, messages, name = "messages") {
+  const isObject = (message) => typeof message === "object" && message !== null;
+  if (Array.isArray(messages) && messages.every(isObject)) return;
+  const said = Array.isArray(messages) ? "an array with something else in it" : show(messages);
+  throw new TypeError(`${method}: ${name} is ${said}; it must be an array of messages`);
+}
+
+module.exports = {
+  count,
+  atLeastOne,
+  amount,
+  text,
+  names,
+  times,
+  flag,
+  handler,
+  oneOf,
+  orFunction,
+  checkOptions,
+  checkMessages,
+  positive,
+  ratio,
+  record,
+  show,
+};
