@@ -72,8 +72,13 @@ function checkOptions(owner, given, table) {
   return checked;
 }
 
-function show(value) {
-  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+/** A value as errors show it. */
+const show = (value) => showUpTo(40, value);
+
+/** The same, of a text at most so many UTF-16 units. */
+function showUpTo(longest, value) {
+  if (typeof value === "string")
+    return JSON.stringify(value.length > longest ? `${value.slice(0, longest)}…` : value);
   if (value === null || typeof value !== "object") return String(value);
   return Array.isArray(value) ? "an array" : "an object";
 }
@@ -103,4 +108,5 @@ module.exports = {
   ratio,
   record,
   show,
+  showUpTo,
 };

@@ -46,11 +46,9 @@ function fileOf(source) {
 
 function checkLoading(options, file) {
   const checked = checkOptions("loadEncoding", options, OPTIONS);
-  const name = checked.name ?? (typeof file === "string" ? basename(file, extname(file)) : "");
-  if (name === "" || name === "auto") {
-    throw new TypeError(
-      `loadEncoding: option name is ${show(checked.name)}; it must be a name, and bytes need one`,
-    );
+  const name = checked.name ?? (typeof file === "string" ? basename(file, extname(file)) : undefined);
+  if (name === undefined || name === "" || name === "auto") {
+    throw new TypeError(`loadEncoding: option name is ${show(name)}; it must be a name, and bytes need one`);
   }
   if (ENCODINGS.includes(name)) {
     throw new RangeError(`loadEncoding: the name ${show(name)} is a built-in encoding's; give another`);

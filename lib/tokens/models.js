@@ -3,10 +3,12 @@
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { native } = require("../native/native.js");
-const { show } = require("../options.js");
+const { showUpTo } = require("../options.js");
 const { TABLE } = require("./encodings.js");
 
 const ENCODINGS = Object.keys(TABLE);
+/** Of a name that is none, so many UTF-16 units are compared and shown. */
+const NAME_UNITS = 60;
 /** By name, loaded ones too: the number by which the native side knows an encoding, once it was asked. */
 const numbers = new Map(ENCODINGS.map((name) => [name, undefined]));
 
@@ -43,7 +45,7 @@ function encodingForName(model) {
   if (encoding !== undefined) return encoding;
   const near = nearest(bare(String(model)), [...ENCODING_OF.keys()]);
   throw new Error(
-    `Unknown model ${show(model)}: the nearest known is "${near}" (${ENCODING_OF.get(near)}). ` +
+    `Unknown model ${showUpTo(NAME_UNITS, model)}: the nearest known is "${near}" (${ENCODING_OF.get(near)}). ` +
       `Name the encoding itself: ${ENCODINGS.join(", ")}`,
   );
 }
@@ -63,7 +65,7 @@ function checkEncoding(value) {
   if (isEncoding(value)) return nameOfEncoding(value);
   const name = nameOfEncoding(value);
   throw new RangeError(
-    `Unknown encoding ${show(name)}: the nearest known is "${nearest(String(name), knownNames())}". ` +
+    `Unknown encoding ${showUpTo(NAME_UNITS, name)}: the nearest known is "${nearest(String(name), knownNames())}". ` +
       `There are ${knownNames().join(", ")}`,
   );
 }
@@ -82,7 +84,7 @@ function numberOf(encoding) {
 }
 
 function nearest(name, known) {
-  const distances = known.map((candidate) => [distance(name.slice(0, 60), candidate), candidate]);
+  const distances = known.map((candidate) => [distance(name.slice(0, NAME_UNITS), candidate), candidate]);
   return distances.reduce((best, next) => (next[0] < best[0] ? next : best))[1];
 }
 
