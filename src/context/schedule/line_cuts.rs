@@ -2,8 +2,8 @@
 //!
 //! An edit quotes lines that stand together and is blind when one of them is gone, so a paragraph stays whole where that
 //! pays, and else only its lines with names that are worth it. Lines overlap in the names they show, so the best for their tokens
-//! choose first and the others count only what is new in them. A gap costs a marker: gaps of less are not worth one, nor are
-//! lone lines between two.
+//! choose first and the others count only what is new in them. A gap costs a marker, and gaps of less are not
+//! worth one.
 
 use std::ops::Range;
 
@@ -18,8 +18,6 @@ use crate::context::traits::lines::Layout;
 struct RowState {
     at: usize,
     tokens: f64,
-    /// The worth it adds to those kept before it.
-    value: f64,
     is_kept: bool,
 }
 
@@ -35,14 +33,13 @@ pub fn choose(sent: &Sent, held: &Held, shown: &Shown, price: f64) -> Option<Kep
         .map(|at| RowState {
             at,
             tokens: layout.rows().get(at).map_or(0.0, |row| f64::from(row.tokens)),
-            value: 0.0,
             is_kept: false,
         })
         .collect();
     let worth: Vec<f64> = held.numbers.iter().map(|&number| shown.loss(number, 1)).collect();
     let text = Text { layout, names: sent.message.traits.identifiers.len(), worth: &worth, price };
     Choice { text, is_covered: vec![false; text.names] }.run(&mut rows);
-    mend(&mut rows, layout, price);
+    mend(&mut rows, layout);
     if rows.iter().all(|row| row.is_kept) {
         return None;
     }
@@ -95,8 +92,8 @@ impl<'a> Text<'a> {
 
 /// Some rows of a paragraph that might stay.
 struct Pick {
-    /// Their positions in it, with what each adds.
-    rows: Vec<(usize, f64)>,
+    /// Their positions in it.
+    rows: Vec<usize>,
     /// Names that nothing kept before shows.
     covers: Vec<usize>,
     /// Their worth beyond their tokens.
@@ -125,9 +122,9 @@ impl Choice<'_> {
             let (whole, best) = (self.whole(of), self.best(of));
             let kept = if whole.net > 0.0 && whole.net >= best.net { whole } else { best };
             self.cover(&kept.covers, true);
-            for (at, value) in kept.rows {
+            for at in kept.rows {
                 let Some(row) = of.get_mut(at) else { continue };
-                (row.is_kept, row.value) = (true, value);
+                row.is_kept = true;
             }
         }
     }
@@ -182,7 +179,7 @@ impl Choice<'_> {
             if !passes(row, value) {
                 continue;
             }
-            pick.rows.push((i, value));
+            pick.rows.push(i);
             pick.net += value - self.text.price * row.tokens;
             self.cover(&new, true);
             pick.covers.extend(new);
@@ -204,23 +201,13 @@ impl Choice<'_> {
     }
 }
 
-/// Fills gaps that save less than their marker costs, and lets go of lone lines worth less than one more marker.
-fn mend(rows: &mut [RowState], layout: &Layout, price: f64) {
+/// Fills gaps that save less than their marker costs.
+fn mend(rows: &mut [RowState], layout: &Layout) {
     let marker = f64::from(layout.sizes().gap);
-    for is_lone in [true, false] {
-        for run in rows.chunk_by_mut(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at) {
-            let tokens: f64 = run.iter().map(|row| row.tokens).sum();
-            let value: f64 = run.iter().map(|row| row.value).sum();
-            let is_kept = run.first().is_some_and(|row| row.is_kept);
-            let changes = if is_lone {
-                is_kept && value < price * (tokens + marker)
-            } else {
-                !is_kept && tokens <= marker
-            };
-            if changes {
-                for row in run {
-                    row.is_kept = !is_kept;
-                }
+    for gap in rows.chunk_by_mut(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at) {
+        if gap.iter().map(|row| row.tokens).sum::<f64>() <= marker {
+            for row in gap {
+                row.is_kept = true;
             }
         }
     }
@@ -302,7 +289,7 @@ mod tests {
             }
         }
         let mut rows: Vec<RowState> = (layout.rows().iter().enumerate())
-            .map(|(at, row)| RowState { at, tokens: f64::from(row.tokens), value: 0.0, is_kept: false })
+            .map(|(at, row)| RowState { at, tokens: f64::from(row.tokens), is_kept: false })
             .collect();
         let text = Text { layout: &layout, names: 0, worth: &worth, price };
         Choice { text, is_covered: Vec::new() }.run(&mut rows);

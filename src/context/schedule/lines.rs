@@ -5,36 +5,17 @@
 use std::sync::Arc;
 
 use super::files::Files;
-use super::value::{CopyHistory, LineHistory, copy_worth, line_worth};
-use super::weights::{FAR, Origin, TELLING_LINE, USUAL_EDITS, USUAL_LINES};
+use super::value::{LineHistory, copy_worth, line_worth};
+use super::weights::USUAL_EDITS;
 use crate::context::traits::lines::Line;
 
-/// Who shows something to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaker {
-    /// The model: a use.
-    Assistant,
-    /// A tool.
-    Tool,
-    /// The user, the prompt or a summary mentions it.
-    Other,
-}
-
-/// The work so far: the files, and what the session tells of how its agent edits and copies.
+/// The work so far: the files, and what the session tells of how its agent edits.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub(super) files: Arc<Files>,
     pub(super) edits: Edits,
-    copies: Copies,
     /// Calls so far.
     pub(super) calls: u32,
-}
-
-/// Lines that the model showed, and how many of them it had from memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Copies {
-    lines: u32,
-    from_memory: u32,
 }
 
 /// The edits of a session: when they came, and how many of them the model made from memory.
@@ -42,7 +23,7 @@ struct Copies {
 pub(super) struct Edits {
     /// The calls that changed files, ascending.
     pub(super) calls: Vec<u32>,
-    /// Those of them that replaced a line seen at least [`FAR`] calls before.
+    /// Those of them that replaced a line seen at least [`FAR`](super::weights::FAR) calls before.
     pub(super) from_memory: u32,
 }
 
@@ -55,39 +36,17 @@ pub struct ShownLine {
     pub(super) last_seen: u32,
     /// Lines that were shown or written along with it, itself among them.
     pub(super) company: u32,
-    /// About how many UTF-16 code units it has.
-    units: u16,
-    /// Answers that showed it after another message had, or once more.
-    copies: u16,
-    /// The first to show it; `None` before, and once an edit replaced it: no answer copies it then.
-    pub(super) speaker: Option<Speaker>,
+    /// About how many UTF-16 code units it has; none once an edit replaced it: no answer copies it then.
+    pub(super) units: u16,
     /// True if the model wrote it itself.
     pub(super) is_own: bool,
 }
 
 impl Work {
-    /// A new message shows a line that was last shown after the call `last_shown`.
-    pub fn enter(&mut self, line: &mut ShownLine, speaker: Speaker, last_shown: u32) {
-        if speaker == Speaker::Assistant && line.units >= TELLING_LINE {
-            self.copies.lines += 1;
-            if line.speaker.is_some() {
-                line.copies = line.copies.saturating_add(1);
-                self.copies.from_memory += u32::from(last_shown + FAR <= self.calls);
-            }
-        }
-        line.speaker.get_or_insert(speaker);
-    }
-
     /// Expected loss with the last copy of a line.
     #[must_use]
     pub fn worth(&self, line: &ShownLine, calls_since_shown: u32) -> f64 {
-        let history = CopyHistory {
-            units: line.units,
-            copies: line.copies,
-            calls_since_shown,
-            from_memory: USUAL_LINES.share_of(self.copies.from_memory, self.copies.lines as usize),
-        };
-        let copied = line.origin().map_or(0.0, |origin| copy_worth(origin, history));
+        let copied = copy_worth(line.is_own, line.units, calls_since_shown);
         let Some(file) = line.file.and_then(|file| self.files.row(file)) else { return copied };
         copied
             + line_worth(LineHistory {
@@ -114,16 +73,6 @@ impl ShownLine {
     /// One that nobody showed yet.
     pub fn new(line: Line) -> Self {
         let units = line.units() as u16;
-        Self { file: None, last_seen: 0, company: 0, units, copies: 0, speaker: None, is_own: false }
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        Some(match self.speaker? {
-            _ if self.is_own => Origin::Written,
-            Speaker::Assistant => Origin::Said,
-            Speaker::Tool if self.file.is_some() => Origin::Read,
-            Speaker::Tool => Origin::Output,
-            Speaker::Other => Origin::Told,
-        })
+        Self { file: None, last_seen: 0, company: 0, units, is_own: false }
     }
 }

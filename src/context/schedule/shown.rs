@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::lines::{ShownLine, Speaker, Work};
+use super::lines::{ShownLine, Work};
 use super::value::{History, worth};
 use crate::context::plan::Keep;
 use crate::context::traits::identifiers::Identifier;
@@ -79,15 +79,16 @@ impl Shown {
         numbers.into()
     }
 
-    /// A new message shows these. Returns the messages that first brought the names that are used now.
-    pub fn enter(&mut self, numbers: &[u32], speaker: Speaker) -> Vec<u32> {
+    /// A new message shows these. Returns the messages that first brought the names that an answer uses now.
+    pub fn enter(&mut self, numbers: &[u32], is_answer: bool) -> Vec<u32> {
         let mut origins = Vec::new();
         let calls = self.calls();
         for &number in numbers {
             let Some(row) = self.rows.get_mut(number as usize) else { continue };
-            match &mut row.thing {
-                Thing::Name(name) => origins.extend(name.enter(speaker, calls)),
-                Thing::Line(line) => self.work.enter(line, speaker, row.last_shown),
+            if let Thing::Name(name) = &mut row.thing
+                && is_answer
+            {
+                origins.push(name.enter(calls));
             }
             row.holders += 1;
             row.last_shown = calls;
@@ -168,13 +169,10 @@ impl Shown {
 }
 
 impl ShownName {
-    /// A message shows it. Returns the one that brought it, where it is used.
-    fn enter(&mut self, speaker: Speaker, calls: u32) -> Option<u32> {
-        if speaker != Speaker::Assistant {
-            return None;
-        }
+    /// An answer uses it. Returns the message that brought it.
+    fn enter(&mut self, calls: u32) -> u32 {
         (self.uses, self.last_use) = (self.uses + 1, calls);
-        Some(self.origin)
+        self.origin
     }
 
     fn history(&self, calls_since_seen: u32, calls: u32) -> History {
@@ -198,9 +196,9 @@ mod tests {
         let mut shown = Shown::default();
         let both = shown.number(&identifiers("alphabet betatest"), &[], 0);
         let one = shown.number(&identifiers("alphabet"), &[], 1);
-        shown.enter(&both, Speaker::Tool);
+        shown.enter(&both, false);
         let alone = shown.loss_of_all(&both);
-        shown.enter(&one, Speaker::Tool);
+        shown.enter(&one, false);
         let covered = shown.loss_of_all(&both);
         assert!(covered > 0.0 && covered < alone);
         assert!(shown.loss_of_all(&one).abs() < 1e-12);
@@ -215,8 +213,8 @@ mod tests {
     fn a_use_names_the_messages_that_brought_what_is_used() {
         let mut shown = Shown::default();
         let numbers = shown.number(&identifiers("alphabet betatest"), &[], 4);
-        assert!(shown.enter(&numbers, Speaker::Tool).is_empty());
+        assert!(shown.enter(&numbers, false).is_empty());
         let used = shown.number(&identifiers("betatest newly_found"), &[], 7);
-        assert_eq!(shown.enter(&used, Speaker::Assistant), [4, 7]);
+        assert_eq!(shown.enter(&used, true), [4, 7]);
     }
 }

@@ -4,8 +4,8 @@
 //! The form is that of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the last.
 
 use super::weights::{
-    FILE_SHARE, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, OWN_LINE, Origin, READ_LINE, SPAN_WEIGHT, copied,
-    unused, used,
+    COPIED, COPIED_WRITTEN, FILE_SHARE, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, OWN_LINE, READ_LINE,
+    SPAN_WEIGHT, unused, used,
 };
 use crate::context::traits::identifiers::Identifier;
 
@@ -32,25 +32,11 @@ pub fn worth(identifier: Identifier, history: History) -> f64 {
     Forgetting { chance, ..once }.after(f64::from(history.calls_since_use))
 }
 
-/// The copies of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CopyHistory {
-    /// About how many UTF-16 code units it has.
-    pub units: u16,
-    /// Answers that showed it after another message had.
-    pub copies: u16,
-    /// Calls since it was last shown.
-    pub calls_since_shown: u32,
-    /// The share of the lines in answers that were shown long before.
-    pub from_memory: f64,
-}
-
-/// Expected loss with the last copy of a line, in uses of identifiers.
+/// Expected uses that are lost with the last copy of so many UTF-16 code units, so many calls after they were last shown.
 #[must_use]
-pub fn copy_worth(origin: Origin, line: CopyHistory) -> f64 {
-    // Sessions differ in how much they copy more than the kinds of text do, and each tells by itself.
-    let again = line.from_memory * (1.0 + f64::from(line.copies)).sqrt();
-    SPAN_WEIGHT * again * copied(origin).after(f64::from(line.calls_since_shown)) * f64::from(line.units)
+pub fn copy_worth(is_own: bool, units: u16, calls_since_shown: u32) -> f64 {
+    let copied = if is_own { COPIED_WRITTEN } else { COPIED };
+    SPAN_WEIGHT * copied.after(f64::from(calls_since_shown)) * f64::from(units)
 }
 
 /// The uses of a line that stands in a file.
@@ -140,15 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn what_it_wrote_outlives_what_it_read() {
-        let line = CopyHistory { units: 80, from_memory: 0.1, ..CopyHistory::default() };
-        let old = CopyHistory { calls_since_shown: 100, ..line };
-        let share = |origin: Origin| copy_worth(origin, old) / copy_worth(origin, line);
-        assert!(share(Origin::Written) > share(Origin::Said));
-        assert!(copy_worth(Origin::Read, CopyHistory { copies: 1, ..line }) > copy_worth(Origin::Read, line));
-        assert!(
-            copy_worth(Origin::Read, CopyHistory { from_memory: 0.2, ..line })
-                > copy_worth(Origin::Read, line)
-        );
+    fn what_it_wrote_outlives_all_else() {
+        let share = |is_own| copy_worth(is_own, 80, 100) / copy_worth(is_own, 80, 0);
+        assert!(share(true) > share(false));
+        assert!(copy_worth(false, 80, 0) > copy_worth(false, 40, 0));
     }
 }

@@ -50,9 +50,9 @@ pub const FIRST_USE_WEIGHT: f64 = 5.0;
 /// calls of a long session are all it knows of its work. Swept from 0.3 to 1.1: each step keeps more calls in view, and high ones
 /// fewer of the lines that edits need; that an old call should be worth less, no session tells.
 pub const OWN_CALL: f64 = 0.5;
-/// Weight of a copied span beside a name that is used again, for each UTF-16 code unit of a line, where every line comes from
-/// memory: a tenth usually does. Swept from 0.12 to 0.5: copied text costs the more dollars the higher.
-pub const SPAN_WEIGHT: f64 = 0.15;
+/// Weight of a copied span beside a name that is used again, for each UTF-16 code unit of a line. Swept from 0.012 to 0.05: copied
+/// text costs the more dollars the higher.
+pub const SPAN_WEIGHT: f64 = 0.0165;
 /// The chance that an edit quotes a line that the model wrote itself, if it wrote no other with it: it falls with the fourth root
 /// of their number, which is the same on every machine; an exponent of 0.3 was fitted.
 pub const OWN_LINE: Forgetting = Forgetting { chance: 0.14, half_life: 9.0 };
@@ -66,30 +66,11 @@ pub const FILE_SHARE: f64 = 0.6;
 /// blind edit less costs more dollars the higher.
 pub const LINE_WEIGHT: f64 = 7.0;
 
-/// The first to show a line, as far as that tells whether answers copy it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The model wrote it into a file.
-    Written,
-    /// The model said it, or handed it to another tool.
-    Said,
-    /// A tool read it in a file.
-    Read,
-    /// A tool put it out.
-    Output,
-    /// The user, the prompt or a summary.
-    Told,
-}
-
 /// Spans of 24 characters, one every 12, that answers still copy of a token before it is shown anew: `npm run bench:fit`, ages
-/// of three calls and more. What the fit and the check side do not tell apart is one.
-pub fn copied(origin: Origin) -> Forgetting {
-    match origin {
-        Origin::Written => Forgetting { chance: 0.060, half_life: 70.0 },
-        Origin::Said | Origin::Read => Forgetting { chance: 0.040, half_life: 10.0 },
-        Origin::Output | Origin::Told => Forgetting { chance: 0.012, half_life: 16.0 },
-    }
-}
+/// of three calls and more. Of what the model wrote into files.
+pub const COPIED_WRITTEN: Forgetting = Forgetting { chance: 0.060, half_life: 70.0 };
+/// The same of all else that was shown.
+pub const COPIED: Forgetting = Forgetting { chance: 0.03, half_life: 12.0 };
 
 /// Names that the model has not used, by their look.
 #[must_use]
@@ -118,18 +99,12 @@ pub const FAR: u32 = 8;
 /// Before any edit, a quarter of them is taken to be made from memory; that counts as much as so many edits do. Of five pairs the
 /// likeliest on 35 sessions.
 pub const USUAL_EDITS: Usual = Usual { share: 0.25, weight: 4.0 };
-/// And a tenth of all lines that the model shows: of three weights the likeliest.
-pub const USUAL_LINES: Usual = Usual { share: 0.1, weight: 400.0 };
-/// Shorter lines tell nothing of that: UTF-16 code units.
-pub const TELLING_LINE: u16 = 24;
 
-// One batch.
+// Cuts by line.
 
 /// A line must be worth the price of a token in a context of so many tokens to stay, for each of its tokens: about what batches
 /// leave, whatever the economy. At the price of the context as it stands there is one blind edit in six more at the same bill.
 pub const LINE_CONTEXT: f64 = 52_000.0;
-
-// Cuts by line.
 
 /// Rows of a paragraph: it ends at the first blank one after so many. From 4 to 30 it makes no difference on 103 sessions; choosing
 /// by paragraphs at all spares one blind edit in ten at the same bill.
@@ -138,7 +113,8 @@ pub const PARAGRAPH_ROWS: usize = 8;
 // Prices, and when to move.
 
 /// Expected later uses that one token of context must be worth to stay, where the context has the economy's size. With the
-/// sizes this is one scale: twice as much here is the same as half of those.
+/// sizes this is one scale: twice as much here is the same as half of those. One price for every context is as good on the
+/// recorded sessions, but leaves an agent whole that only reads.
 pub const PRICE_AT_ECONOMY: f64 = 0.0016;
 /// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
 /// Swept from 0.15 to 0.8 on 52 recorded sessions: flat from 0.25 to 0.5, dearer rewriting above.

@@ -110,7 +110,7 @@ impl Sticky {
             if current.price > self.policy.price(self.context(), scale) && self.context() <= must {
                 return false;
             }
-            queue.extend(self.make(candidate.removal, tail));
+            queue.extend(self.make(candidate.removal));
         }
         true
     }
@@ -213,15 +213,14 @@ impl Sticky {
             })
     }
 
-    /// Takes a step, and gives back what can be done after it.
-    fn make(&mut self, Removal { rung, index }: Removal, tail: usize) -> Vec<Candidate> {
+    /// Takes a step, and gives back the one that can be taken after it.
+    fn make(&mut self, Removal { rung, index }: Removal) -> Option<Candidate> {
         if rung == Rung::Group {
             self.drop_group(index, self.group_reason(index));
-            return Vec::new();
+            return None;
         }
-        let Some((row, held)) = self.at(index) else { return Vec::new() };
-        let Some(rest) = self.rest(rung, row, held) else { return Vec::new() };
-        let group = row.group;
+        let (row, held) = self.at(index)?;
+        let rest = self.rest(rung, row, held)?;
         let (layer, reason) = match rung {
             Rung::Inputs => (Layer::ToolResults, Reason::LeastUseful),
             Rung::Edit if row.message.assistant().is_some() => (Layer::Thinking, Reason::OldThinking),
@@ -231,15 +230,12 @@ impl Sticky {
             Some(lines) => account.keep_lines(index, lines, layer, reason),
             None => account.set(index, rest.form, layer, reason),
         });
-        let next = match rung {
-            Rung::Edit => Some(Rung::Inputs),
-            Rung::Lines => Some(Rung::Marker),
-            _ => None,
+        let rung = match rung {
+            Rung::Edit => Rung::Inputs,
+            Rung::Lines => Rung::Marker,
+            _ => return None,
         };
-        // The rest of a group saves less now, but may lose nothing more: it gets a new price.
-        let group = (group < tail).then_some(Removal { rung: Rung::Group, index: group });
-        let next = next.map(|rung| Removal { rung, index }).into_iter().chain(group);
-        next.filter_map(|removal| self.candidate(removal)).collect()
+        self.candidate(Removal { rung, index })
     }
 
     /// A group goes by the rule its results share, else as the least useful.

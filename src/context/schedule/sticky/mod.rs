@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use super::economy::Policy;
 use super::held::Held;
-use super::lines::Speaker;
 use super::play::{Schedule, answer_to_last, take_touched};
 use super::reports::{Reports, Request};
 use super::shown::Shown;
@@ -22,7 +21,7 @@ use crate::context::layers::{Limits, Overflow, shrink};
 use crate::context::plan::{Edit, Plan};
 use crate::context::traits::identifiers::Identifier;
 use crate::context::traits::lines::Line;
-use crate::context::transcript::{Body, Link, Message, Transcript};
+use crate::context::transcript::{Link, Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// A decision, and the fold after its batch where that was worked out.
@@ -211,7 +210,7 @@ impl Sticky {
 
     /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
     fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
-        for origin in self.shown.enter(&held.numbers, speaker(message)) {
+        for origin in self.shown.enter(&held.numbers, message.assistant().is_some()) {
             if let Some(origin) = Arc::make_mut(&mut self.held).get_mut(origin as usize) {
                 origin.is_taken_up = true;
             }
@@ -224,13 +223,5 @@ impl Sticky {
         if let Some(target) = target {
             self.shown.learn(&target.files, &held.numbers);
         }
-    }
-}
-
-fn speaker(message: &Message) -> Speaker {
-    match message.body {
-        Body::Assistant(_) => Speaker::Assistant,
-        Body::ToolResult(_) => Speaker::Tool,
-        _ => Speaker::Other,
     }
 }
