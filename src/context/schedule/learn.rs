@@ -239,5 +239,7 @@ mod tests {
         let numbers = lines.number(&[], &[put_out], 0);
         lines.enter(&numbers, false);
         assert!(lines.loss(numbers[0], 1) > 0.0);
+        lines.learn(&[file("a.rs", Some(edit(&[put_out], &[])))], &[]);
+        assert!(lines.loss(numbers[0], 1).abs() < 1e-12, "replaced");
     }
 }

@@ -204,9 +204,9 @@ impl Choice<'_> {
 /// Fills gaps that save less than their marker costs.
 fn mend(rows: &mut [RowState], layout: &Layout) {
     let marker = f64::from(layout.sizes().gap);
-    for gap in rows.chunk_by_mut(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at) {
-        if gap.iter().map(|row| row.tokens).sum::<f64>() <= marker {
-            for row in gap {
+    for run in rows.chunk_by_mut(|a, b| a.is_kept == b.is_kept && a.at + 1 == b.at) {
+        if run.iter().map(|row| row.tokens).sum::<f64>() <= marker {
+            for row in run {
                 row.is_kept = true;
             }
         }

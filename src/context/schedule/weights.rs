@@ -69,7 +69,8 @@ pub const LINE_WEIGHT: f64 = 7.0;
 /// Spans of 24 characters, one every 12, that answers still copy of a token before it is shown anew: `npm run bench:fit`, ages
 /// of three calls and more. Of what the model wrote into files.
 pub const COPIED_WRITTEN: Forgetting = Forgetting { chance: 0.060, half_life: 70.0 };
-/// The same of all else that was shown.
+/// The same of all else that was shown, between what the fit says of answers and reads (0.040, 10) and of output and the user's
+/// words (0.012, 16): apart they decided no better.
 pub const COPIED: Forgetting = Forgetting { chance: 0.03, half_life: 12.0 };
 
 /// Names that the model has not used, by their look.
