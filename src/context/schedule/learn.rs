@@ -56,7 +56,7 @@ impl Shown {
         for line in &change.old {
             if let Some((line, work)) = self.number_of(*line).and_then(|number| self.line_and_work(number)) {
                 Arc::make_mut(&mut work.files).move_line(line.file.take(), None);
-                line.units = 0;
+                line.is_replaced = true;
             }
         }
         let place = Place { file, is_own: true, company: change.new.len() as u32 };
@@ -74,6 +74,7 @@ impl Shown {
         }
         line.last_seen = work.calls;
         line.is_own |= is_own;
+        line.is_replaced = false;
         line.company = company;
     }
 }
@@ -241,5 +242,16 @@ mod tests {
         assert!(lines.loss(numbers[0], 1) > 0.0);
         lines.learn(&[file("a.rs", Some(edit(&[put_out], &[])))], &[]);
         assert!(lines.loss(numbers[0], 1).abs() < 1e-12, "replaced");
+        lines.enter(&numbers, false);
+        assert!(lines.loss(numbers[0], 2) > 0.0, "shown again");
+    }
+
+    #[test]
+    fn a_line_that_an_edit_quotes_and_writes_again_is_not_replaced() {
+        let [changed, beside] = ["let first = 1;", "let second = 2;"].map(line);
+        let mut lines = Shown::default();
+        let read = enter(&mut lines, &[changed, beside], file("a.rs", None));
+        lines.learn(&[file("a.rs", Some(edit(&[changed, beside], &[beside])))], &[]);
+        assert!(copies(&lines, read[0]).abs() < 1e-12 && copies(&lines, read[1]) > 0.0);
     }
 }

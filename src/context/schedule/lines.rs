@@ -36,8 +36,10 @@ pub struct ShownLine {
     pub(super) last_seen: u32,
     /// Lines that were shown or written along with it, itself among them.
     pub(super) company: u32,
-    /// About how many UTF-16 code units it has; none once an edit replaced it: no answer copies it then.
+    /// About how many UTF-16 code units it has.
     pub(super) units: u16,
+    /// True if an edit replaced it and nothing has shown it since: no answer copies it then.
+    pub(super) is_replaced: bool,
     /// True if the model wrote it itself.
     pub(super) is_own: bool,
 }
@@ -46,7 +48,8 @@ impl Work {
     /// Expected loss with the last copy of a line.
     #[must_use]
     pub fn worth(&self, line: &ShownLine, calls_since_shown: u32) -> f64 {
-        let copied = copy_worth(line.is_own, line.units, calls_since_shown);
+        let copied =
+            if line.is_replaced { 0.0 } else { copy_worth(line.is_own, line.units, calls_since_shown) };
         let Some(file) = line.file.and_then(|file| self.files.row(file)) else { return copied };
         copied
             + line_worth(LineHistory {
@@ -73,6 +76,6 @@ impl ShownLine {
     /// One that nobody showed yet.
     pub fn new(line: Line) -> Self {
         let units = line.units() as u16;
-        Self { file: None, last_seen: 0, company: 0, units, is_own: false }
+        Self { file: None, last_seen: 0, company: 0, units, is_replaced: false, is_own: false }
     }
 }

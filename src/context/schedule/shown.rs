@@ -85,10 +85,10 @@ impl Shown {
         let calls = self.calls();
         for &number in numbers {
             let Some(row) = self.rows.get_mut(number as usize) else { continue };
-            if let Thing::Name(name) = &mut row.thing
-                && is_answer
-            {
-                origins.push(name.enter(calls));
+            match &mut row.thing {
+                Thing::Name(name) if is_answer => origins.push(name.enter(calls)),
+                Thing::Name(_) => {}
+                Thing::Line(line) => line.is_replaced = false,
             }
             row.holders += 1;
             row.last_shown = calls;
