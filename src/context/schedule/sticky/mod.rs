@@ -156,7 +156,10 @@ impl Schedule for Sticky {
         for (index, message) in transcript.messages().iter().enumerate().take(known) {
             next.enter(index, message, transcript);
         }
-        next.freeze(&self.account, at);
+        // Before any answer the list may as well be another agent's, with the same opening.
+        if transcript.messages().iter().take(at).any(|message| message.assistant().is_some()) {
+            next.freeze(&self.account, at);
+        }
         *self = next;
     }
 }
