@@ -164,9 +164,9 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * Memory against the bill under sticky: the tokens of context at which each token must be worth its ordinary price. A name
-   * stands for such a number: 36,000, 25,000 and 10,500. In a window of less than 200,000 tokens all are smaller in proportion; a
-   * larger window changes nothing. Default "balanced"; try others with `pi-strata replay --html`.
+   * Memory against the bill under sticky: the tokens that are carried so that the model can see one thing it is going to need. A
+   * name stands for such a number: 340, 240 and 140. The window changes nothing. Default "balanced"; try others with
+   * `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
   /**

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext, validate } from "../index.js";
 
-const OPTIONS = { schedule: "sticky", cache: { ttlSeconds: 1 }, economy: 2000, maxPromptTokens: 60_000 };
+const OPTIONS = { schedule: "sticky", cache: { ttlSeconds: 1 }, economy: 20, maxPromptTokens: 6_000 };
 
 /** An agent's session from `[tool, arguments, result]` triples, ten seconds apart. */
 function session(steps, answer = () => ({})) {

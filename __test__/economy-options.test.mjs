@@ -157,7 +157,7 @@ for (const schedule of ["everyCall", "sticky"]) {
     const open = [...older, ...rename(recalled, "r"), ...rename(newer, "n")];
     const next = { role: "user", content: "thanks, next", timestamp: 9e6 };
     const closed = [...open, next, ...rename(newer, "m")];
-    const options = { schedule, recall: true, cache: { ttlSeconds: 1 }, economy: 2000 };
+    const options = { schedule, recall: true, cache: { ttlSeconds: 1 }, economy: 20 };
     const isWhole = (sent) =>
       open.filter(({ toolName }) => toolName === "recall").every((it) => sent.includes(it));
     assert.ok(isWhole(await createTransformContext(options)(open)));

@@ -192,7 +192,7 @@ test("changed, and the call that would have read that aborted", async () => {
 
 for (const schedule of ["everyCall", "sticky"]) {
   test(`${schedule}: changed in place far back in a long conversation`, async () => {
-    const own = { schedule, contextWindow: 600_000, economy: 180_000 };
+    const own = { schedule, contextWindow: 600_000, economy: 1000 };
     for (let seed = 0; seed < 4; seed += 1) {
       const hook = createTransformContext(own);
       const live = structuredClone(conversation(seed, { length: 2000 }));

@@ -153,7 +153,7 @@ test("the judge sees bytes that change while the schedule waits, and messages dr
     waiting.map(({ lost }) => lost),
     [0, 0, 0, 2, 2, 2],
   );
-  const moving = await converse(loopWith(dropsAt4("moved: high water passed")), 6, 100);
+  const moving = await converse(loopWith(dropsAt4("moved: over the threshold")), 6, 100);
   assert.ok(moving.every(({ changed }) => changed === 0));
 });
 

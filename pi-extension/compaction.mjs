@@ -12,10 +12,20 @@ const HOSTS = [
   () => import("@mariozechner/pi-coding-agent"),
 ];
 
+/** Every token is paid in full. */
+const NO_CACHE = { read: 1, write: 1 };
+
 /** The messages with no more than `tokens` in them, for a fork that another model goes on with. */
-export function shrink(messages, tokens, options = {}) {
-  const limits = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: 200_000 };
-  return strata.createTransformContext({ marker: "en", ...options, ...limits })(messages);
+export async function shrink(messages, tokens, options = {}) {
+  let before = 0;
+  const onEvent = (event) => {
+    if (event.type === "transformed") before = event.tokensBefore;
+    options.onEvent?.(event);
+  };
+  // Nothing of a fork is in a cache: what is left need not make room for calls to come.
+  const terms = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: NO_CACHE };
+  const sent = await strata.createTransformContext({ marker: "en", ...options, ...terms, onEvent })(messages);
+  return before > tokens ? sent : messages;
 }
 
 /** The sent form of each message that pi handed over: the message, or undefined where it was left out. */

@@ -78,7 +78,7 @@ const en = {
     "moved: the cache is cold": "the cache had expired, so an edit cost nothing",
     "moved: carrying has cost as much as rewriting":
       "sending the old text along had cost as much as writing the cache anew",
-    "moved: high water passed": "the request had grown over the limit",
+    "moved: over the threshold": "the request had grown over the limit",
     "moved: over the window": "the request would not have fitted the window",
   },
   cell: (number, what, tokens) => `#${number} ${what}, ${tokens} tokens`,

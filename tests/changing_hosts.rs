@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use pi_strata::context::layers::Limits;
 use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
-use pi_strata::context::schedule::economy::{Policy, scale_of};
+use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::Verdict;
+use pi_strata::context::schedule::weights::LEAST_CONTEXT;
 use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
 use pi_strata::context::transcript::{Message, Usage};
 use pi_strata::tokens::estimate::{MESSAGE_FRAME_TOKENS, Size};
@@ -125,12 +126,11 @@ fn a_refusal_is_of_what_was_sent_though_the_host_compacted_and_changed_what_it_k
 }
 
 #[test]
-fn under_a_wider_window_a_cold_cache_moves_nothing_below_its_low_water() {
+fn under_a_wider_window_a_cold_cache_moves_nothing_of_little_context() {
     let mut host = Host::new(Mode::Sticky);
     host.goes_on(10);
     let sent = host.decide(host.messages.len(), 0, 0);
-    let low = Policy::default().low_water(scale_of(4.0 * WINDOW));
-    assert!(prompt(sent.plan.after) < low, "the test needs less");
+    assert!(prompt(sent.plan.after) < LEAST_CONTEXT, "the test needs less");
     host.context_window = 4.0 * WINDOW;
     host.now += 3.6e6;
     host.step(Usage { input: Some(prompt(sent.plan.after)), ..Usage::default() });

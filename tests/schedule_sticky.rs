@@ -367,7 +367,7 @@ proptest! {
     }
 }
 
-/// A conversation of one question and many reads, long enough to pass the high water.
+/// A conversation of one question and many reads, long enough to pass a limit.
 fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
     let turn = |gap| Turn {
         says: false,
@@ -398,13 +398,13 @@ fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
 
 #[test]
 fn a_cold_cache_moves_what_a_warm_one_lets_wait() {
-    let limits = Limits { context_window: 40_000.0, ..limits() };
+    let limits = Limits { context_window: 80_000.0, ..limits() };
     let fresh = |messages: &[Arc<Message>]| {
         plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits.clone()), messages)
     };
-    let (edits, account) = fresh(&long_run(23, 5.0, 5.0));
+    let (edits, account) = fresh(&long_run(40, 5.0, 5.0));
     assert_eq!((account.verdict, account.is_cold, edits.len()), (Verdict::Wait, false, 0), "{account:?}");
-    let (edits, account) = fresh(&long_run(23, 5.0, 500.0));
+    let (edits, account) = fresh(&long_run(40, 5.0, 500.0));
     assert_eq!((account.verdict, account.is_cold), (Verdict::Cold, true), "{account:?}");
     assert!(!edits.is_empty());
 }
@@ -444,7 +444,7 @@ fn a_jump_over_the_threshold_costs_tool_traffic_and_no_user_text() {
     turns.push(turn(vec![(4, 120); 12]));
     let messages = conversation(&turns);
     let (edits, account) = plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits.clone()), &messages);
-    assert_eq!(account.verdict, Verdict::HighWater);
+    assert_eq!(account.verdict, Verdict::OverThreshold);
     assert!(account.context > limits.threshold(), "{account:?}");
     assert!(!edits.is_empty() && edits.iter().all(|edit| !messages[edit.index].is_user()));
 }

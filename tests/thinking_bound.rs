@@ -142,9 +142,9 @@ proptest! {
 #[test]
 fn a_batch_waits_for_the_end_of_the_turn_unless_the_window_is_passed() {
     let step = |asks, gap_seconds| Step { asks, thinks: true, results: vec![40], gap_seconds };
-    let mut steps = vec![step(false, 5.0); 12];
+    let mut steps = vec![step(false, 5.0); 60];
     steps.push(step(false, 900.0));
-    let limits = Limits { context_window: 30_000.0, ..limits() };
+    let limits = Limits { context_window: 90_000.0, ..limits() };
     let verdict = |messages: &[Arc<Message>], limits: &Limits| {
         decided(messages, limits, &mut Conversation::new(Mode::Sticky)).arithmetic.map(|of| of.verdict)
     };

@@ -1,15 +1,12 @@
 // Judges a call of the closed loop: an estimate that is off, a request over the window that was not reported,
 // bytes of the last request that changed although the schedule waits, messages given up with room left.
 
-import contract from "../../lib/contract.js";
-import { economyTokens } from "../../lib/hook/options.js";
 import { isSent } from "./sizes.mjs";
 
 /** Share of the window above which the layers drop messages. */
 const CONTEXT_RATIO = 0.75;
-/** In a smaller window an economy, and the high water, is smaller in proportion. */
-const FULL_WINDOW = contract.constants.fullWindow.default;
-const HIGH_WATER = contract.constants.highWater.default;
+/** Tokens below which nothing else does. */
+const LEAST_CONTEXT = 25_000;
 
 /** Most that an estimate may be off, as a share, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
@@ -19,20 +16,17 @@ const CALLS_TO_TEACH = 2;
 /** Judges the calls of one conversation, one after the other. */
 export class Judge {
   #loop;
-  #economy;
   #schedule;
   #window;
   #model;
   #isChanged = true;
   /** Calls the provider was to report on since the list was changed other than by growing. */
   #calls = 0;
-  /** What the schedule let go with reason: past the high water, or past the low one where that pays. */
+  /** What the schedule let go with reason: past the threshold, or past the least context where that pays. */
   #letGo = new Set();
 
-  /** @param economy that of the loop's hook */
-  constructor(loop, { economy = "balanced" } = {}) {
+  constructor(loop) {
     this.#loop = loop;
-    this.#economy = economy;
   }
 
   /** To be called when the host changed what was there; `isNew` where it made a new list, as a compaction does. */
@@ -78,11 +72,8 @@ export class Judge {
   /** The tokens above which messages may go, and above which they may if that pays. */
   #marks(schedule) {
     const window = this.#loop.provider.contextWindow;
-    const most = CONTEXT_RATIO * window;
-    if (schedule === "everyCall") return { high: most, low: most };
-    const economy = economyTokens(this.#economy);
-    const scale = Math.min(1, window / FULL_WINDOW);
-    return { high: Math.min(scale * Math.max(HIGH_WATER, economy), most), low: scale * economy };
+    const high = CONTEXT_RATIO * window;
+    return { high, low: schedule === "everyCall" ? high : Math.min(LEAST_CONTEXT, high) };
   }
 
   #changed({ before, unchanged, schedule, reason }) {

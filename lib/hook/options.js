@@ -56,7 +56,7 @@ function completeCache(given) {
   }
 }
 
-/** Tokens of context that an economy stands for. */
+/** Tokens that a use is worth in this economy. */
 const economyTokens = (economy) => contract.economies[economy]?.default ?? economy;
 
 function checkHookOptions(owner, given) {

@@ -60,7 +60,7 @@ class CallLog {
       stretch: this.#past.stretches.length - 1,
       before: plan.tokensBefore,
       after: plan.tokensAfter,
-      line: Math.round(plan.line),
+      line: Math.round(plan.threshold),
       window: contextWindow,
       reason: scheduleOf(plan).why,
       messagesBefore: list.length,

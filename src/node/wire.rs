@@ -43,7 +43,6 @@ pub(super) fn answer(
         SizeField::FloorTokens => estimate.tokens(*floor).round(),
         SizeField::Budget => limits.budget(),
         SizeField::Threshold => limits.threshold(),
-        SizeField::Line => arithmetic.map_or(limits.threshold(), |of| of.high_water),
         SizeField::Scale => estimate.scale,
         SizeField::IsRefused => flag(*is_refused),
         SizeField::EditCount => edits.len() as f64,

@@ -38,7 +38,7 @@ export async function runOf(session, { contextWindow, prices, schedule, onCall }
     const sizes = { tokensBefore, tokensAfter: tokens, contextWindow };
     const report = { ...reportOf(call, numbers.length, plan, sizes), ...times };
     reports.push(report);
-    lines.push(Math.round(plan.line));
+    lines.push(Math.round(plan.threshold));
     onCall?.(report);
   };
   const ours = await pricedCalls(session, policy, { ...setting, onCall: answered });

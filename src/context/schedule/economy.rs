@@ -4,10 +4,8 @@
 
 use serde::Deserialize;
 
-use super::weights::{MIN_GROWTH, PRICE_AT_ECONOMY, REMOVABLE_SHARE};
-use crate::contract::{
-    CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED, FULL_WINDOW, HIGH_WATER,
-};
+use super::weights::REMOVABLE_SHARE;
+use crate::contract::{CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED};
 
 /// Prices of a provider's prompt cache, relative to input, and its time to live.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -27,7 +25,7 @@ pub struct Prices {
 pub struct Policy {
     /// The cache.
     pub prices: Prices,
-    /// Tokens of context at which a token must be worth its ordinary price: memory against the bill.
+    /// Tokens that are carried for the sake of one expected use: memory against the bill.
     pub economy: f64,
     /// Whether prices and time to live are learned from the transcript.
     pub learns_prices: bool,
@@ -35,13 +33,6 @@ pub struct Policy {
     pub learns_ttl: bool,
     /// True if the provider's own counts are learned from.
     pub calibrate: bool,
-}
-
-/// Factor of all sizes in tokens in this context window: a token costs the same in any, but a window of less than
-/// 200 000 tokens has less room for all of them.
-#[must_use]
-pub fn scale_of(context_window: f64) -> f64 {
-    (context_window / FULL_WINDOW).min(1.0)
 }
 
 impl Default for Prices {
@@ -90,48 +81,9 @@ impl Policy {
         (self.prices.write - self.prices.read).max(0.0) * staying
     }
 
-    /// Tokens above which the frontier moves whatever that costs, in a window of this scale.
+    /// Expected later uses that a token must be worth to stay.
     #[must_use]
-    pub fn high_water(&self, scale: f64) -> f64 {
-        HIGH_WATER.max(self.economy) * scale
-    }
-
-    /// Tokens at which a token must be worth its ordinary price.
-    #[must_use]
-    pub fn low_water(&self, scale: f64) -> f64 {
-        self.economy * scale
-    }
-
-    /// Expected later uses that a token must be worth to stay in a context of this many tokens.
-    #[must_use]
-    pub fn price(&self, context: f64, scale: f64) -> f64 {
-        PRICE_AT_ECONOMY * context / self.low_water(scale).max(1.0)
-    }
-
-    /// Tokens above which a cold cache moves the frontier; `settled` is what the last batch left.
-    #[must_use]
-    pub fn cold_mark(&self, settled: f64, scale: f64) -> f64 {
-        settled.min(self.low_water(scale)) + MIN_GROWTH * scale
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_larger_window_moves_nothing() {
-        assert!((scale_of(1_000_000.0) - scale_of(FULL_WINDOW)).abs() < 1e-9);
-        assert!(scale_of(32_000.0) < scale_of(FULL_WINDOW));
-    }
-
-    #[test]
-    fn a_fuller_context_and_a_smaller_economy_charge_more_for_a_token() {
-        let policy = Policy::default();
-        assert!(policy.price(80_000.0, 1.0) > policy.price(40_000.0, 1.0));
-        assert!((policy.price(policy.economy, 1.0) - PRICE_AT_ECONOMY).abs() < 1e-12);
-        let thrifty = Policy { economy: policy.economy / 2.0, ..policy };
-        assert!(thrifty.price(40_000.0, 1.0) > policy.price(40_000.0, 1.0));
-        assert!(thrifty.high_water(1.0) >= thrifty.low_water(1.0));
+    pub fn price(&self) -> f64 {
+        1.0 / self.economy
     }
 }

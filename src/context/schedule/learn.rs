@@ -156,22 +156,27 @@ mod tests {
         assert!(read(20) > read(200) && written(20) > written(200));
     }
 
+    /// The worth of a line to edits: read, then a first edit of another file if there is one, then so many calls.
+    fn worth_to_edits(calls: u32, first: Option<Change>, last: Option<Change>) -> f64 {
+        let mut lines = Shown::default();
+        let numbers = enter(&mut lines, &[line("let first = 1;")], file("a.rs", None));
+        lines.learn(&[file("b.rs", first)], &[]);
+        for _ in 0..calls {
+            lines.tick();
+        }
+        lines.learn(&[file("b.rs", last)], &[]);
+        lines.loss(numbers[0], 1) - copies(&lines, numbers[0])
+    }
+
     #[test]
     fn what_was_read_ages_from_the_first_edit_after_it() {
-        let [read, new] = ["let first = 1;", "let second = 2;"].map(line);
-        let mut lines = Shown::default();
-        let numbers = enter(&mut lines, &[read], file("a.rs", None));
-        let mut after = |calls: u32, change: Option<Change>| {
-            for _ in 0..calls {
-                lines.tick();
-            }
-            lines.learn(&[file("b.rs", change)], &[]);
-            lines.loss(numbers[0], 1) - copies(&lines, numbers[0])
-        };
-        let (fresh, later) = (after(1, None), after(30, None));
-        assert!((fresh - later).abs() < 1e-12, "nothing was edited in between");
-        let edited = after(1, Some(edit(&[], &[new])));
-        assert!(after(30, None) < 0.6 * edited);
+        let new = || Some(edit(&[], &[line("let second = 2;")]));
+        assert!(worth_to_edits(30, new(), new()) < 0.6 * worth_to_edits(30, None, new()));
+    }
+
+    #[test]
+    fn what_an_agent_reads_that_edits_nothing_ages_too() {
+        assert!(worth_to_edits(60, None, None) < 0.5 * worth_to_edits(0, None, None));
     }
 
     #[test]

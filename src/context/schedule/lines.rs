@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::files::Files;
 use super::value::{LineHistory, copy_worth, line_worth};
-use super::weights::USUAL_EDITS;
+use super::weights::{EDITING_HALF_LIFE, Forgetting, USUAL_EDITS};
 use crate::context::traits::lines::Line;
 
 /// The work so far: the files, and what the session tells of how its agent edits.
@@ -57,7 +57,7 @@ impl Work {
                 company: line.company,
                 calls_since_seen: self.calls.saturating_sub(line.last_seen),
                 calls_since_edit: self.edits.since_first_after(line.last_seen, self.calls),
-                from_memory: USUAL_EDITS.share_of(self.edits.from_memory, self.edits.calls.len()),
+                from_memory: self.edits.share_from_memory(self.calls),
                 calls_since_touched: self.calls.saturating_sub(file.last_touch),
                 is_own: line.is_own,
             })
@@ -65,6 +65,13 @@ impl Work {
 }
 
 impl Edits {
+    /// The share of edits that are made from memory, the less the longer nothing was edited.
+    fn share_from_memory(&self, now: u32) -> f64 {
+        let chance = USUAL_EDITS.share_of(self.from_memory, self.calls.len());
+        let last = self.calls.last().copied().unwrap_or(0);
+        Forgetting { chance, half_life: EDITING_HALF_LIFE }.after(f64::from(now.saturating_sub(last)))
+    }
+
     /// Calls since the first edit after that of `seen`; none where nothing was edited since.
     fn since_first_after(&self, seen: u32, now: u32) -> u32 {
         let first = self.calls.partition_point(|&call| call <= seen);

@@ -50,7 +50,7 @@ pub struct LineHistory {
     pub calls_since_seen: u32,
     /// Calls since the first edit of anything after it was.
     pub calls_since_edit: u32,
-    /// The share of edits that replace a line seen long before.
+    /// The chance that an edit to come replaces a line seen long before.
     pub from_memory: f64,
     /// Calls since anything of the file was.
     pub calls_since_touched: u32,

@@ -22,8 +22,6 @@ pub struct Arithmetic {
     pub payback_calls: f64,
     /// Calls expected before the cache is lost anyway.
     pub expected_calls: f64,
-    /// Tokens above which the frontier moves whatever that costs.
-    pub high_water: f64,
     /// Index after the last edited message.
     pub frontier: usize,
 }

@@ -14,32 +14,28 @@ use super::Sticky;
 use crate::context::account::{Account, Form, Row};
 use crate::context::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
-use crate::context::schedule::economy::scale_of;
 use crate::context::schedule::held::Held;
 use crate::context::schedule::line_cuts;
-use crate::context::schedule::verdict::Verdict;
-use crate::context::schedule::weights::{LINE_CONTEXT, OWN_CALL, SHRUNK_SHARE};
+use crate::context::schedule::weights::{OWN_CALL, ROOM_SHARE, SHRUNK_SHARE};
 use crate::context::transcript::Body;
 use crate::context::validity::unbound;
 use crate::tokens::estimate::MESSAGE_FRAME_TOKENS;
 
 impl Sticky {
     /// Edits until what is left is worth its tokens, and fits.
-    pub(super) fn act(&mut self, verdict: Verdict) {
+    pub(super) fn act(&mut self) {
+        // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
+        let must_gain = self.context() > self.limit() && self.priced().rewrite(1.0) > 0.0;
+        let most = self.limit() * if must_gain { ROOM_SHARE } else { 1.0 };
         self.account.take_changed();
         let tail = window::tail_start(&self.account, &self.limits);
         self.drop_unsent(tail);
         self.strip_closed_turns();
         images::omit_old(&mut self.account, &self.limits);
         images::fit(&mut self.account, &self.limits);
-        let high = self.high_water();
-        // Past the high water a batch must gain room for many calls, or the next one is due at once.
-        let is_full = matches!(verdict, Verdict::HighWater | Verdict::OverWindow);
-        let must = if is_full { f64::midpoint(self.low_water().min(high), high) } else { high };
-        let took_all = self.take_least_useful(tail, must);
+        self.take_least_useful(tail, most);
         self.drop_users_if_nothing_else_helps(tail);
-        let is_over = self.context() > self.limits.budget() && self.limits.overflow == Overflow::Shrink;
-        if is_over {
+        if self.context() > self.limits.budget() && self.limits.overflow == Overflow::Shrink {
             let (estimate, budget) = (self.estimate(), self.shrunk_budget());
             let live: Vec<usize> = self.account.live().collect();
             self.show_anew(&live, |account| shrink::shrink(account, &estimate, budget));
@@ -50,7 +46,6 @@ impl Sticky {
             }
         }
         (self.carried, self.refused, self.left) = (0.0, 0.0, self.context());
-        self.spent = if took_all || is_over { self.left } else { 0.0 };
     }
 
     /// The size that layer 4 shrinks to.
@@ -96,9 +91,8 @@ impl Sticky {
         account.live_before(end).filter(still_has_it).collect()
     }
 
-    /// True if nothing was left to take. At most `must` tokens stay, whatever that loses; nothing from `tail` on is dropped.
-    fn take_least_useful(&mut self, tail: usize, must: f64) -> bool {
-        let scale = scale_of(self.limits.context_window);
+    /// At most so many tokens stay, whatever that loses; nothing from `tail` on is dropped.
+    fn take_least_useful(&mut self, tail: usize, most: f64) {
         let mut queue = self.candidates(tail);
         while let Some(candidate) = queue.pop() {
             let Some(current) = self.candidate(candidate.removal) else { continue };
@@ -107,12 +101,11 @@ impl Sticky {
                 queue.push(current);
                 continue;
             }
-            if current.price > self.policy.price(self.context(), scale) && self.context() <= must {
-                return false;
+            if current.price > self.policy.price() && self.context() <= most {
+                return;
             }
             queue.extend(self.make(candidate.removal));
         }
-        true
     }
 
     fn candidates(&self, tail: usize) -> BinaryHeap<Candidate> {
@@ -159,9 +152,7 @@ impl Sticky {
                 let lines = if rung == Rung::Marker {
                     line_cuts::marker_alone(row)?
                 } else {
-                    let scale = scale_of(self.limits.context_window);
-                    let price = self.policy.price(LINE_CONTEXT * scale, scale);
-                    line_cuts::choose(row, held, &self.shown, price * self.estimate().scale)?
+                    line_cuts::choose(row, held, &self.shown, self.policy.price() * self.estimate().scale)?
                 };
                 let (tokens, shows) = (lines.tokens as usize, lines.numbers.to_vec());
                 return Some(Rest { form: Form::Lines(lines.tokens), lines: Some(lines), tokens, shows });

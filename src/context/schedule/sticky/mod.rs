@@ -54,8 +54,6 @@ pub struct Sticky {
     carried: f64,
     /// Provider tokens the last batch left.
     left: f64,
-    /// Provider tokens at which the last batch or layer 4 found no more to take.
-    spent: f64,
     /// The call that was planned last: its answer tells that it was made.
     next: Option<Next>,
     /// The cost of carrying before a batch is worked out again that could not pay for itself.
@@ -134,7 +132,7 @@ impl Schedule for Sticky {
             if limits.context_window <= self.limits.context_window {
                 self.left = 0.0;
             }
-            (self.spent, self.refused) = (0.0, 0.0);
+            self.refused = 0.0;
             self.limits = limits.clone();
         }
     }
@@ -199,7 +197,7 @@ impl Sticky {
         if let Some(moved) = moved {
             *self = Self { reports: std::mem::take(&mut self.reports), ..*moved };
         } else if arithmetic.verdict.moves() {
-            self.act(arithmetic.verdict);
+            self.act();
         } else {
             self.carried = arithmetic.carried;
             if arithmetic.verdict == Verdict::Unpaid {

@@ -1,11 +1,11 @@
 //! Decides if the frontier moves at the next call, by what that costs and saves.
 
 use super::{Step, Sticky};
-use crate::context::layers::{Overflow, images};
-use crate::context::schedule::economy::{Policy, scale_of};
+use crate::context::layers::images;
+use crate::context::schedule::economy::Policy;
 use crate::context::schedule::reports::newest_ms;
 use crate::context::schedule::verdict::{Arithmetic, Verdict, payback_calls};
-use crate::context::schedule::weights::MIN_GROWTH;
+use crate::context::schedule::weights::LEAST_CONTEXT;
 use crate::context::validity::holds_turn;
 
 impl Sticky {
@@ -21,20 +21,13 @@ impl Sticky {
         self.estimate().tokens(self.account.sent())
     }
 
-    /// Tokens above which the frontier moves whatever that costs: never more than may be sent at all.
-    pub(super) fn high_water(&self) -> f64 {
-        self.policy
-            .high_water(scale_of(self.limits.context_window))
-            .min(self.limits.threshold())
-            .min(self.limits.budget())
-    }
-
-    pub(super) fn low_water(&self) -> f64 {
-        self.policy.low_water(scale_of(self.limits.context_window))
+    /// Tokens above which the frontier moves whatever that costs.
+    pub(super) fn limit(&self) -> f64 {
+        self.limits.threshold().min(self.limits.budget())
     }
 
     /// The host's policy, with the prices that were learned where it leaves them to be.
-    fn priced(&self) -> Policy {
+    pub(super) fn priced(&self) -> Policy {
         let learned = self.reports.watch.prices().filter(|_| self.policy.learns_prices);
         Policy { prices: learned.unwrap_or(self.policy.prices), ..self.policy }
     }
@@ -47,16 +40,16 @@ impl Sticky {
         f64::from(self.calls).max(1.0) / (1.0 + f64::from(self.cold_calls))
     }
 
-    /// Provider tokens the last batch left, or the low water if that is more.
+    /// Provider tokens the last batch left, or the first is expected to.
     fn settled(&self) -> f64 {
-        self.left.max(self.low_water())
+        self.left.max(LEAST_CONTEXT)
     }
 
     /// The batch that was `weighed`, on a copy: one that moves because carrying has cost enough is not made if it cannot pay for
     /// itself.
     pub(super) fn worked_out(&self, weighed: Arithmetic) -> Step {
         let mut moved = Box::new(self.clone());
-        moved.act(weighed.verdict);
+        moved.act();
         let estimate = self.estimate();
         let removed = self.context() - estimate.tokens(moved.account.sent());
         let rewritten = estimate.scale * moved.account.size_after_change(&self.account).cl100k as f64;
@@ -70,29 +63,23 @@ impl Sticky {
 
     /// The arithmetic of the next call.
     pub(super) fn weigh(&self) -> Arithmetic {
-        let scale = scale_of(self.limits.context_window);
         let (policy, context, settled) = (self.priced(), self.context(), self.settled());
         let above = context - settled;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.fixed_ttl());
         let carried = self.carried + policy.carry(above);
         let rewrite = policy.rewrite(settled);
-        let high_water = self.high_water();
-        let has_grown = context > self.spent + MIN_GROWTH * scale;
-        let must_fit = self.limits.overflow == Overflow::Shrink && context > self.limits.budget();
+        let is_over = images::is_over(&self.account, &self.limits) || context > self.limits.budget();
         let verdict = if self.is_retry() {
             Verdict::Wait
-        } else if context <= self.limits.budget()
-            && !images::is_over(&self.account, &self.limits)
-            && holds_turn(&self.account)
-        {
+        } else if !is_over && holds_turn(&self.account) {
             Verdict::TurnOpen
-        } else if has_grown && is_cold && context > policy.cold_mark(settled, scale) {
+        } else if is_cold && above > 0.0 {
             Verdict::Cold
-        } else if context > high_water && has_grown {
-            Verdict::HighWater
-        } else if (must_fit && context > self.spent) || images::is_over(&self.account, &self.limits) {
+        } else if is_over {
             Verdict::OverWindow
-        } else if has_grown && carried > rewrite.max(self.refused) && above > 0.0 {
+        } else if context > self.limits.threshold() {
+            Verdict::OverThreshold
+        } else if carried > rewrite.max(self.refused) && above > 0.0 {
             Verdict::Carried
         } else {
             Verdict::Wait
@@ -107,7 +94,6 @@ impl Sticky {
             rewrite,
             payback_calls: payback_calls(removable, settled, policy.prices),
             expected_calls: self.expected_calls(),
-            high_water,
             frontier: 0,
         }
     }
