@@ -281,8 +281,6 @@ export interface Explanation {
     rewriteCost: number;
     /** Calls after which a batch has paid for itself: as worked out, else as expected; Infinity where it never has. */
     paybackCalls: number;
-    /** Calls expected before the cache is lost anyway, as the session's calls came so far: a batch that needs more waits. */
-    expectedCalls: number;
     /** True if nothing is left in the provider's cache, so that a move is free. */
     cacheCold: boolean;
   };

@@ -108,11 +108,10 @@ test("where the function throws or says nothing usable, prices are learned", asy
   );
 });
 
-test("explain says after how many calls a batch has paid for itself, and how many are expected", async () => {
+test("explain says after how many calls a batch has paid for itself", async () => {
   const at = async (cache) => (await explain(session(30), { schedule: "sticky", cache })).schedule;
   const dear = await at({ read: 0.1 });
   const cheap = await at({ read: 0.025 });
-  assert.equal(dear.expectedCalls, 30);
   assert.ok(cheap.paybackCalls > 3.5 * dear.paybackCalls, "a fourth of the read price");
 });
 

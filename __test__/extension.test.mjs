@@ -253,7 +253,7 @@ test("/strata now cuts before the next request, where the schedule alone would w
           calls: [
             {
               name: "bash",
-              arguments: { command: `for n in $(seq 300); do echo line $n of ${round} ${i}; done` },
+              arguments: { command: `for n in $(seq 500); do echo line $n of ${round} ${i}; done` },
             },
           ],
         };

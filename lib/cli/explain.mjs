@@ -64,10 +64,9 @@ export function explanationText({ call, messages, explanation }) {
   return `${figures}\n\n${textTable(["message", "layer", "action", "saves", "reason"], rows, { hasProse: true })}`;
 }
 
-function paybackText({ paybackCalls, expectedCalls, removableTokens }) {
+function paybackText({ paybackCalls, removableTokens }) {
   if (paybackCalls === 0 || removableTokens === 0) return "nothing could be removed now";
-  const calls = Number.isFinite(paybackCalls) ? `after ${whole(Math.ceil(paybackCalls))} calls` : "never";
-  return `${calls}; ${whole(expectedCalls)} expected before the cache is lost anyway`;
+  return Number.isFinite(paybackCalls) ? `after ${whole(Math.ceil(paybackCalls))} calls` : "never";
 }
 
 function nameOf({ role, toolName }) {

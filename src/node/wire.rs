@@ -55,7 +55,6 @@ pub(super) fn answer(
             ArithmeticField::CarriedCost => of.carried,
             ArithmeticField::RewriteCost => of.rewrite,
             ArithmeticField::PaybackCalls => of.payback_calls,
-            ArithmeticField::ExpectedCalls => of.expected_calls,
             ArithmeticField::Frontier => of.frontier as f64,
         })
     });

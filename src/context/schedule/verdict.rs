@@ -20,8 +20,6 @@ pub struct Arithmetic {
     pub rewrite: f64,
     /// Calls after which a batch has paid for itself: worked out where one was, else expected.
     pub payback_calls: f64,
-    /// Calls expected before the cache is lost anyway.
-    pub expected_calls: f64,
     /// Index after the last edited message.
     pub frontier: usize,
 }

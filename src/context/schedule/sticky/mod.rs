@@ -46,9 +46,6 @@ pub struct Sticky {
     /// The parts that no batch changes stand in an [`Arc`]: a batch is tried out on a copy of the fold.
     held: Arc<Vec<Held>>,
     shown: Shown,
-    /// Calls so far, and those of them that found the cache cold.
-    calls: u32,
-    cold_calls: u32,
     reports: Reports,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
@@ -140,7 +137,6 @@ impl Schedule for Sticky {
     /// Messages before `at` are sent as they were; from there on nothing is decided yet.
     fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
         // The call that is still to be answered counts when its answer comes.
-        let (calls, cold_calls) = (self.calls, self.cold_calls);
         let lived = self.next.take().filter(|next| next.at == self.held.len());
         let lived = lived.zip(answer_to_last(&self.account, transcript, known)).map(|(of, at)| {
             let arithmetic = Arithmetic { verdict: Verdict::Wait, ..of.step.0 };
@@ -148,7 +144,7 @@ impl Schedule for Sticky {
             Next { at, step: (arithmetic, None), ..of }
         });
         let new = Self::new(self.policy, self.limits.clone());
-        let mut next = Self { next: lived, calls, cold_calls, ..new };
+        let mut next = Self { next: lived, ..new };
         next.reports = std::mem::take(&mut self.reports);
         next.reports.goes_on(known);
         for (index, message) in transcript.messages().iter().enumerate().take(known) {
@@ -204,8 +200,6 @@ impl Sticky {
                 self.refused = REFUSED_GROWTH * arithmetic.carried;
             }
         }
-        self.calls += 1;
-        self.cold_calls += u32::from(arithmetic.is_cold);
         arithmetic.verdict
     }
 

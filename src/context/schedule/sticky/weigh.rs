@@ -32,30 +32,23 @@ impl Sticky {
         Policy { prices: learned.unwrap_or(self.policy.prices), ..self.policy }
     }
 
-    /// Calls expected before the cache is lost or the session ends, the next one among them.
-    ///
-    /// A session that has lasted for so many calls lasts about as many more, and the stretches between losses are as long as they
-    /// were: both together are the mean stretch so far, this session's end counted as one loss.
-    fn expected_calls(&self) -> f64 {
-        f64::from(self.calls).max(1.0) / (1.0 + f64::from(self.cold_calls))
-    }
-
     /// Provider tokens the last batch left, or the first is expected to.
     fn settled(&self) -> f64 {
         self.left.max(LEAST_CONTEXT)
     }
 
-    /// The batch that was `weighed`, on a copy: one that moves because carrying has cost enough is not made if it cannot pay for
-    /// itself.
+    /// The batch that was `weighed`, on a copy. One that moves because carrying has cost enough is not made if carrying what it
+    /// takes has cost less than what it rewrites.
     pub(super) fn worked_out(&self, weighed: Arithmetic) -> Step {
         let mut moved = Box::new(self.clone());
         moved.act();
-        let estimate = self.estimate();
+        let (estimate, policy) = (self.estimate(), self.priced());
         let removed = self.context() - estimate.tokens(moved.account.sent());
         let rewritten = estimate.scale * moved.account.size_after_change(&self.account).cl100k as f64;
-        let payback_calls = payback_calls(removed, rewritten, self.priced().prices);
+        let payback_calls = payback_calls(removed, rewritten, policy.prices);
         let arithmetic = Arithmetic { payback_calls, ..weighed };
-        if weighed.verdict == Verdict::Carried && payback_calls > weighed.expected_calls {
+        let has_cost = weighed.carried * removed / weighed.removable;
+        if weighed.verdict == Verdict::Carried && has_cost < policy.rewrite(rewritten) {
             return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
         }
         (arithmetic, Some(moved))
@@ -93,7 +86,6 @@ impl Sticky {
             carried,
             rewrite,
             payback_calls: payback_calls(removable, settled, policy.prices),
-            expected_calls: self.expected_calls(),
             frontier: 0,
         }
     }
@@ -109,14 +101,6 @@ mod tests {
     use crate::context::transcript::{Transcript, Usage};
 
     #[test]
-    fn an_old_session_is_expected_to_last_and_a_patchy_one_not() {
-        let after = |calls, cold_calls| Sticky { calls, cold_calls, ..Sticky::default() }.expected_calls();
-        assert!(after(0, 0) >= 1.0);
-        assert!(after(400, 0) > after(40, 0));
-        assert!(after(400, 20) < after(400, 2));
-    }
-
-    #[test]
     fn a_call_whose_list_was_rewritten_before_its_answer_came_is_one_call() {
         let usage = Usage::default();
         let answer = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
@@ -130,6 +114,6 @@ mod tests {
         let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
         fold.rewrite(&rewritten, 0, 1);
         fold.play(&rewritten, 2, &mut |call| lived += usize::from(call.request.is_lived));
-        assert_eq!((fold.calls, lived), (1, 1));
+        assert_eq!(lived, 1);
     }
 }
