@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::files::Files;
 use super::value::{LineHistory, copy_worth, line_worth};
-use super::weights::{EDITING_HALF_LIFE, Forgetting, USUAL_EDITS};
+use super::weights::{EDITING_HALF_LIFE, Forgetting, USUAL_EDITS, USUAL_FROM_MEMORY};
 use crate::context::traits::lines::Line;
 
 /// The work so far: the files, and what the session tells of how its agent edits.
@@ -67,7 +67,8 @@ impl Work {
 impl Edits {
     /// The share of edits that are made from memory, the less the longer nothing was edited.
     fn share_from_memory(&self, now: u32) -> f64 {
-        let chance = USUAL_EDITS.share_of(self.from_memory, self.calls.len());
+        let (edits, usual) = (self.calls.len() as f64, USUAL_FROM_MEMORY * USUAL_EDITS);
+        let chance = (f64::from(self.from_memory) + usual) / (edits + USUAL_EDITS);
         let last = self.calls.last().copied().unwrap_or(0);
         Forgetting { chance, half_life: EDITING_HALF_LIFE }.after(f64::from(now.saturating_sub(last)))
     }

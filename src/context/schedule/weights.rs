@@ -24,23 +24,6 @@ impl Forgetting {
     }
 }
 
-/// A share as long as a session has shown little of its own.
-#[derive(Clone, Copy, Debug)]
-pub struct Usual {
-    /// The usual one.
-    pub share: f64,
-    /// So many events of the session's own weigh as much.
-    pub weight: f64,
-}
-
-impl Usual {
-    /// The share that `events` of `of` are, with the usual one.
-    #[must_use]
-    pub fn share_of(&self, events: u32, of: usize) -> f64 {
-        (f64::from(events) + self.share * self.weight) / (of as f64 + self.weight)
-    }
-}
-
 // The chances that what is shown is needed again.
 
 /// Weight of a first use: where only tools have shown a name, nothing else could bring it back. Swept from 3 to 6
@@ -97,9 +80,11 @@ pub fn used(kind: Kind) -> Forgetting {
 
 /// Calls after which what was shown is had from memory.
 pub const FAR: u32 = 8;
-/// Before any edit, a quarter of them is taken to be made from memory; that counts as much as so many edits do. Of five pairs the
-/// likeliest on 35 sessions.
-pub const USUAL_EDITS: Usual = Usual { share: 0.25, weight: 4.0 };
+/// Before any edit, this share of them is taken to be made from memory; it counts as much as so many edits of the session's own do.
+/// Of five pairs the likeliest on 35 sessions.
+pub const USUAL_FROM_MEMORY: f64 = 0.25;
+/// The edits that the usual share counts as much as.
+pub const USUAL_EDITS: f64 = 4.0;
 /// Calls without an edit after which the next one is half as near: what an agent reads that changes nothing grows old, too. Swept
 /// from 8 to 80 on 33 sessions: lower ones save one dollar in a hundred for more blind edits, higher ones leave such an agent whole.
 pub const EDITING_HALF_LIFE: f64 = 30.0;
