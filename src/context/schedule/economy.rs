@@ -41,6 +41,14 @@ impl Default for Prices {
     }
 }
 
+impl Prices {
+    /// The cost of writing so many tokens that the next call would have read, in input tokens.
+    #[must_use]
+    pub fn rewrite(&self, tokens: f64) -> f64 {
+        (self.write - self.read).max(0.0) * tokens.max(0.0)
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {
@@ -72,13 +80,6 @@ impl Policy {
     #[must_use]
     pub fn removable(&self, above: f64) -> f64 {
         REMOVABLE_SHARE * above.max(0.0)
-    }
-
-    /// The tokens that a batch makes the next call write and not read, in input tokens: nearly all that stays,
-    /// for something old is always among what goes.
-    #[must_use]
-    pub fn rewrite(&self, staying: f64) -> f64 {
-        (self.prices.write - self.prices.read).max(0.0) * staying
     }
 
     /// Expected later uses that a token must be worth to stay.

@@ -44,7 +44,7 @@ impl Verdict {
 /// assert_eq!(payback_calls(20_000.0, 40_000.0, Prices { read: 0.025, ..prices }).round(), 98.0);
 /// ```
 #[must_use]
-pub fn payback_calls(removed: f64, rewritten: f64, Prices { read, write, .. }: Prices) -> f64 {
-    let cost = (write - read).max(0.0) * rewritten.max(0.0);
-    if cost > 0.0 { cost / (read * removed.max(0.0)) } else { 0.0 }
+pub fn payback_calls(removed: f64, rewritten: f64, prices: Prices) -> f64 {
+    let cost = prices.rewrite(rewritten);
+    if cost > 0.0 { cost / (prices.read * removed.max(0.0)) } else { 0.0 }
 }

@@ -45,8 +45,8 @@ pub const OWN_LINE: Forgetting = Forgetting { chance: 0.14, half_life: 9.0 };
 pub const READ_LINE: Forgetting = Forgetting { chance: 0.35, half_life: 18.0 };
 /// Share of a line's age that is its file's: where the model works on a file, it may come back to any line of it.
 pub const FILE_SHARE: f64 = 0.6;
-/// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 5.5 to 12 on 33 sessions: a
-/// blind edit less costs more dollars the higher.
+/// A blind edit costs a failed call and another read, an identifier out of sight mostly nothing. Swept from 5.5 to 12
+/// on 33 sessions: a blind edit less costs more dollars the higher.
 pub const LINE_WEIGHT: f64 = 9.0;
 
 /// Spans of 24 characters, one every 12, that answers still copy of a token before it is shown anew: `npm run bench:fit`, ages
@@ -97,16 +97,17 @@ pub const PARAGRAPH_ROWS: usize = 8;
 
 // Prices, and when to move.
 
-/// Tokens of context below which only a hard limit moves the frontier: what the first batch is expected to leave. Swept from 10 000 to
-/// 32 000 on 33 sessions: the bill is the same, lower ones make more edits blind.
+/// Tokens of context below which only a hard limit moves the frontier: what the first batch is expected to leave. Swept from
+/// 10 000 to 32 000 on 33 sessions: the bill is the same, lower ones make more edits blind.
 pub const LEAST_CONTEXT: f64 = 25_000.0;
 /// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
 /// Swept from 0.15 to 0.8 on 52 recorded sessions: flat from 0.25 to 0.5, dearer rewriting above.
 pub const REMOVABLE_SHARE: f64 = 0.3;
 /// Of a limit that was passed, how much a batch leaves at most: a fuller context would pass it again after a few calls. From 0.4 to
-/// 0.8, on 33 sessions in windows of 32 000 and 64 000 tokens, each tenth more keeps about half a point of recall for one dollar in thirty.
+/// 0.8, on 33 sessions in windows of 32 000 and 64 000 tokens, each tenth more keeps about half a point of recall for one dollar
+/// in thirty.
 pub const ROOM_SHARE: f64 = 0.5;
-/// After a batch could not pay for itself, carrying must cost so many times what it had cost before the next is worked out.
+/// After a batch was not made that would have cost more than carrying had, carrying must cost so many times what it had cost before the next is worked out.
 pub const REFUSED_GROWTH: f64 = 1.15;
 /// Of what may be sent, how much is left where layer 4 has to act or user text has to go: at the full budget the next call would be
 /// over it again, and what was sent would change at every call.

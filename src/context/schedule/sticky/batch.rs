@@ -25,7 +25,7 @@ impl Sticky {
     /// Edits until what is left is worth its tokens, and fits.
     pub(super) fn act(&mut self) {
         // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
-        let must_gain = self.context() > self.limit() && self.priced().rewrite(1.0) > 0.0;
+        let must_gain = self.context() > self.limit() && self.priced().prices.rewrite(1.0) > 0.0;
         let most = self.limit() * if must_gain { ROOM_SHARE } else { 1.0 };
         self.account.take_changed();
         let tail = window::tail_start(&self.account, &self.limits);

@@ -42,13 +42,13 @@ impl Sticky {
     pub(super) fn worked_out(&self, weighed: Arithmetic) -> Step {
         let mut moved = Box::new(self.clone());
         moved.act();
-        let (estimate, policy) = (self.estimate(), self.priced());
+        let (estimate, prices) = (self.estimate(), self.priced().prices);
         let removed = self.context() - estimate.tokens(moved.account.sent());
         let rewritten = estimate.scale * moved.account.size_after_change(&self.account).cl100k as f64;
-        let payback_calls = payback_calls(removed, rewritten, policy.prices);
+        let payback_calls = payback_calls(removed, rewritten, prices);
         let arithmetic = Arithmetic { payback_calls, ..weighed };
         let has_cost = weighed.carried * removed / weighed.removable;
-        if weighed.verdict == Verdict::Carried && has_cost < policy.rewrite(rewritten) {
+        if weighed.verdict == Verdict::Carried && has_cost < prices.rewrite(rewritten) {
             return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
         }
         (arithmetic, Some(moved))
@@ -60,7 +60,8 @@ impl Sticky {
         let above = context - settled;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.fixed_ttl());
         let carried = self.carried + policy.carry(above);
-        let rewrite = policy.rewrite(settled);
+        // Nearly all that stays, for something old is always among what goes.
+        let rewrite = policy.prices.rewrite(settled);
         let is_over = images::is_over(&self.account, &self.limits) || context > self.limits.budget();
         let verdict = if self.is_retry() {
             Verdict::Wait
