@@ -10,6 +10,7 @@ import { uncompacted } from "../bench/economy/uncompacted.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createExtension } from "../pi-extension/index.mjs";
 import { Record } from "../pi-extension/record.mjs";
+import { paysToLetCool } from "../pi-extension/warming.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
 
 /** Claude Opus 5, as pi-ai 1.5.2's catalogue has it. */
@@ -123,28 +124,47 @@ test("over recorded sessions with recorded pauses", {
   assert.ok(wrong > 0, "a hook that is not told takes warm caches for cold ones");
 });
 
-test("over a session of long tools", async (t) => {
-  const messages = [{ role: "user", content: "Measure everything.", timestamp: 0 }];
-  for (let i = 0; i < 150; i += 1) {
-    const timestamp = 10_000 * i;
-    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `measure ${i}` } };
-    messages.push({ role: "assistant", content: [call], timestamp: timestamp + 1000 });
-    const text = Array.from(
-      { length: 60 },
-      (_, n) => `measured ${i}/${n}: ${(i * 7919 + n * 104_729) % 99_991}`,
-    ).join("\n");
-    messages.push({
+/** A call that begins at `timestamp` and its result, 60 lines that are nowhere else. */
+function measured(i, timestamp) {
+  const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `measure ${i}` } };
+  const text = Array.from(
+    { length: 60 },
+    (_, n) => `measured ${i}/${n}: ${(i * 7919 + n * 104_729) % 99_991}`,
+  ).join("\n");
+  return [
+    { role: "assistant", content: [call], timestamp: timestamp + 1000 },
+    {
       role: "toolResult",
       toolCallId: `c${i}`,
       toolName: "bash",
       content: [{ type: "text", text }],
       isError: false,
       timestamp: timestamp + 9000,
-    });
-  }
+    },
+  ];
+}
+
+test("over a session of long tools", async (t) => {
+  const messages = [{ role: "user", content: "Measure everything.", timestamp: 0 }];
+  for (let i = 0; i < 150; i += 1) messages.push(...measured(i, 10_000 * i));
   const outcome = await compared(paused(messages.slice(0, -1)));
   t.diagnostic(row("long tools", outcome));
   check("long tools", outcome);
+});
+
+test("a pause that the cache outlives ends no stretch of calls", async () => {
+  // What cannot be cut is dear to write again: it takes many calls to come.
+  const content = Array.from({ length: 3000 }, (_, n) => `${n}: measure ${n * n}`).join("\n");
+  const messages = [{ role: "user", content, timestamp: 0 }];
+  for (let i = 0; i < 60; i += 1) messages.push(...measured(i, 600_000 * i));
+  mock.timers.setTime(600_000 * 60);
+  const event = { action: "warm", warmCost: 0.05, missCost: 1, continuationProbability: 0.6 };
+  const letsCool = (ttlSeconds) => {
+    const cache = { read: 0.1, write: 2, ttlSeconds };
+    return paysToLetCool(event, { messages }, { contextWindow: 200_000, cache });
+  };
+  assert.equal(await letsCool(300), false, "each stretch was one call long");
+  assert.equal(await letsCool(3_600), true, "all calls were one stretch");
 });
 
 test("a refresh for another model keeps nothing warm, and one without a time is none", async () => {

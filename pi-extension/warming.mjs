@@ -4,8 +4,8 @@ import strata from "../index.js";
 
 /** A batch that leaves more than this share of the prompt is no reason to let the cache go. */
 const MAX_LEFT_SHARE = 0.95;
-/** A cache that nobody refreshed is gone after so long. */
-const PAUSE_MS = 300_000;
+/** Seconds that a cache lives which nobody refreshed, where the host does not say. */
+const TTL_SECONDS = 300;
 
 /**
  * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh,
@@ -14,8 +14,8 @@ const PAUSE_MS = 300_000;
  */
 export async function paysToLetCool(event, { messages }, options) {
   const { action, warmCost, missCost, continuationProbability: chance } = event ?? {};
-  const cache = options.cache?.();
-  if (action !== "warm" || cache === undefined || !(missCost > 0) || !(warmCost >= 0) || !(chance > 0))
+  const cache = typeof options.cache === "function" ? options.cache() : options.cache;
+  if (action !== "warm" || typeof cache !== "object" || !(missCost > 0) || !(warmCost >= 0) || !(chance > 0))
     return false;
   const now = Date.now();
   const asked = { role: "user", content: ".", timestamp: now };
@@ -24,20 +24,20 @@ export async function paysToLetCool(event, { messages }, options) {
   const { tokensAfter: left } = await strata.explain([...messages, asked], ifCold);
   const { tokensAfter: held } = await strata.explain(messages, { ...options, onEvent: undefined });
   if (left > MAX_LEFT_SHARE * held) return false;
-  const { read, write } = cache;
+  const { read, write, ttlSeconds = TTL_SECONDS } = cache;
   const dollarsPerToken = missCost / (Math.max(write - read, read) * held);
   const refresh = warmCost / dollarsPerToken;
   const kept = refresh + chance * read * held;
-  const cooled = chance * (write * left - expectedCalls(messages) * read * (held - left));
+  const cooled = chance * (write * left - expectedCalls(messages, 1000 * ttlSeconds) * read * (held - left));
   return cooled < kept;
 }
 
 /**
- * Calls expected before the next pause. A session that has lasted for so many calls lasts about as many more, and the stretches
- * between pauses are as long as they were.
+ * Calls expected before the cache next runs out. A session that has lasted for so many calls lasts about as many more, and
+ * the stretches between pauses that it does not outlive are as long as they were.
  */
-function expectedCalls(messages) {
+function expectedCalls(messages, ttlMs) {
   const calls = messages.filter(({ role }) => role === "assistant").length;
-  const isAfterPause = ({ timestamp }, i) => timestamp - messages[i - 1]?.timestamp > PAUSE_MS;
+  const isAfterPause = ({ timestamp }, i) => timestamp - messages[i - 1]?.timestamp > ttlMs;
   return calls / (1 + messages.filter(isAfterPause).length);
 }
