@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { fromOpenAIMessages, toAgentMessages, toOpenAIMessages } from "pi-strata/sessions";
+import { ContextManager, fromOpenAIMessages, toAgentMessages, toOpenAIMessages } from "pi-strata/sessions";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
@@ -258,6 +258,20 @@ describe("OpenAI's shapes", () => {
       ],
     );
     assert.deepEqual(fromOpenAIMessages(sent), messages);
+  });
+
+  test("images of a managed session go without the note that stands for them in its text", async () => {
+    const manager = new ContextManager();
+    const image = { type: "image", mimeType: "image/png", data: "aGk=" };
+    await manager.addMessage("images", { role: "user", content: [{ type: "text", text: "Look:" }, image] });
+    await manager.addMessage("images", { role: "user", content: [image] });
+    const messages = await manager.getMessages("images");
+    assert.equal(messages[0].content, "Look:\n[image]");
+    const url = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
+    const sent = toOpenAIMessages(messages).map(({ content }) => content);
+    assert.deepEqual(sent, [[{ type: "text", text: "Look:" }, url], [url]]);
+    const [changed] = toOpenAIMessages([{ ...messages[0], content: "Look again." }]);
+    assert.deepEqual(changed.content, [{ type: "text", text: "Look again." }, url], "changed words hold");
   });
 
   test("pi's sections are part of the prompt", () => {

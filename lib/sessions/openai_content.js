@@ -1,6 +1,8 @@
 // The content of messages between OpenAI's parts and our blocks: text, images, and parts that only OpenAI has.
 "use strict";
 
+const { plainText } = require("./text.js");
+
 /** Parts of OpenAI's that have no block of ours, and go through as they are. */
 const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);
 const DATA_URL = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/;
@@ -42,8 +44,8 @@ function blockOf(part) {
 /** The content of a message, as a string or as blocks. Where its words were changed since, they hold, with its images. */
 function contentOf({ content, blocks }) {
   if (!Array.isArray(blocks)) return content;
-  if (textOf(blocks) === textOf(content)) return blocks;
   const text = textOf(content);
+  if (text === textOf(blocks) || text === plainText(blocks)) return blocks;
   return [...(text === "" ? [] : [{ type: "text", text }]), ...blocks.filter(isMedia)];
 }
 
