@@ -11,7 +11,7 @@ import fc from "fast-check";
 import { changesOf, lastDiff } from "../bench/needs/changes.mjs";
 import { emptyNeeds, needsUnder, Session, sharesOf } from "../bench/needs/measure.mjs";
 import { SPAN, textOf } from "../bench/needs/texts.mjs";
-import { Recording } from "../lib/cli/recording.mjs";
+import { recordingOf } from "../bench/recordings.mjs";
 import { asPiFile } from "./support/session.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-needs-"));
@@ -98,7 +98,7 @@ test("the counts are those of a plain search in the texts", async () => {
     fc.asyncProperty(steps, fc.nat(4), async (given, seed) => {
       const { messages } = sessionOf(given);
       const session = new Session(messages);
-      const needs = await needsUnder(forgetful(seed), session, Recording.of(messages), {
+      const needs = await needsUnder(forgetful(seed), session, recordingOf(messages), {
         contextWindow: 200_000,
       });
       const plain = await searched(messages, forgetful(seed), lastDiff(messages));

@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { uncompacted } from "../bench/economy/uncompacted.mjs";
+import { estimatesBy } from "../bench/recordings.mjs";
 import { countTokens, createTransformContext } from "../index.js";
 import { billOf } from "../lib/cli/report/bill.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
@@ -40,7 +41,9 @@ test("on recorded sessions a summary's input is at most 0.6 of what it was", {
       last = { messages: list, sent: await hook(list) };
       return last.sent;
     };
-    await billOf(messages, policy, { contextWindow: WINDOW, prices: PRICES, scale: 1.27 });
+    const terms = { contextWindow: WINDOW, prices: PRICES };
+    const estimates = await estimatesBy(messages, { ...terms, scale: 1.27 });
+    await billOf(messages, policy, { ...terms, estimates });
     const entries = last.messages.map((message, i) => ({ type: "message", id: String(i), message }));
     const { firstKeptEntryIndex: cut } = findCutPoint(entries, 0, entries.length, KEEP_RECENT_TOKENS);
     const messagesToSummarize = last.messages.slice(0, cut);

@@ -1,9 +1,8 @@
 // The cost table: every policy over every session, and over all of them together.
 
-import { Recording } from "../../lib/cli/recording.mjs";
-import { estimatesOf } from "../../lib/cli/report/estimates.mjs";
 import { POLICIES as OURS } from "../../lib/cli/report/policies.mjs";
 import { percent, textTable, whole } from "../../lib/cli/table.mjs";
+import { estimatesBy, recordingOf } from "../recordings.mjs";
 import { piCompaction, recordedCompactions } from "./compaction.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { clearOver100k, coldOnly, maskBatches, wholeRounds } from "./yardsticks.mjs";
@@ -32,8 +31,8 @@ export async function compare(sessions, { contextWindow, prices, scale, policies
   const policies = given ?? { ...POLICIES, ...(isUncompacted ? RECORDED : {}) };
   const totals = new Map(Object.keys(policies).map((policy) => [policy, emptyScore()]));
   for (const { name, messages, compactions = [] } of sessions) {
-    const recording = Recording.of(messages);
-    const estimates = await estimatesOf(recording, { contextWindow, scale });
+    const recording = recordingOf(messages);
+    const estimates = await estimatesBy(recording, { contextWindow, scale });
     for (const [policy, make] of Object.entries(policies)) {
       const play = make({ contextWindow, prices, compactions });
       const score = await measure(recording, play, { contextWindow, prices, estimates });

@@ -5,6 +5,7 @@ import { cacheOf } from "../../lib/cli/report/policies.mjs";
 import hook from "../../lib/hook/hook.js";
 import options from "../../lib/hook/options.js";
 import { editsIn } from "../../lib/inspector/changes.js";
+import { estimatesBy } from "../recordings.mjs";
 import { measure, ratesOf } from "./measure.mjs";
 import { Versions } from "./versions.mjs";
 
@@ -13,6 +14,7 @@ const { Call, Hook, Layers } = hook;
 /** `{ rates, losses }`; a loss is `{ call, lines, of, tool, action, why, callsBefore }`. */
 export async function lossesOf(session, settings, setting) {
   const { contextWindow, prices } = setting;
+  const estimates = await estimatesBy(session, setting);
   const given = { contextWindow, cache: cacheOf(prices), ...settings };
   const engine = new Hook(new Layers(options.checkHookOptions("bench", given)));
   const versions = new Versions();
@@ -49,7 +51,7 @@ export async function lossesOf(session, settings, setting) {
       });
     }
   };
-  const score = await measure(session, policy, { ...setting, onCall });
+  const score = await measure(session, policy, { contextWindow, prices, estimates, onCall });
   return { rates: ratesOf(score), losses };
 }
 

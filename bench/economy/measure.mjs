@@ -1,7 +1,6 @@
 // Measures what a policy costs and what it keeps, over one recorded session: dollars under both cache models, and how much of
 // what the assistant went on to use was still in front of it.
 
-import { Recording } from "../../lib/cli/recording.mjs";
 import { billOf, emptyBill, hitRate } from "../../lib/cli/report/bill.mjs";
 import { PRICES } from "../../lib/cli/report/caches.mjs";
 import { Versions } from "./versions.mjs";
@@ -17,11 +16,10 @@ const REREAD = { writtenTokens: 2000, outputTokens: 150, outputPrice: 5 };
 const PER_MILLION = 1e-6;
 
 /**
- * The bill of `policy` over a recording or a list of messages, with the options of `billOf`, and beside it what the
+ * The bill of `policy` over a recording, with the options of `billOf`, and beside it what the
  * model still saw of what it needed. `onCall` is told the lines, too, that blind edits had lost.
  */
-export async function measure(messages, policy, { prices = PRICES, onCall, ...setting }) {
-  const recording = Recording.of(messages);
+export async function measure(recording, policy, { prices = PRICES, onCall, ...setting }) {
   const versions = new Versions();
   let origins = new Origins(versions);
   const identifiers = new Visible((version) => version.identifiers);

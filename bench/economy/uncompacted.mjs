@@ -1,7 +1,7 @@
 // A recording as one transcript that no host ever compacted: what a policy does where nobody else cuts, and requests grow
 // far over the window without it.
 
-import { Recording } from "../../lib/cli/recording.mjs";
+import { recordingOf } from "../recordings.mjs";
 
 /** `{ messages, compactions }`: its messages in order, without the host's summaries and without what the provider reported. */
 export function uncompacted(recording) {
@@ -16,5 +16,5 @@ export function uncompacted(recording) {
       opening: opening.map(unreported),
       isCached,
     }));
-  return { messages: Recording.of(said.map(unreported)), compactions };
+  return { messages: recordingOf(said.map(unreported)), compactions };
 }

@@ -1,8 +1,8 @@
 // The closed loop: a host that sends what the hook hands back to a simulated provider and writes down what that one
 // reports. Judges nothing.
 
-import { Recording } from "../../lib/cli/recording.mjs";
 import hook from "../../lib/hook/hook.js";
+import { recordingOf } from "../recordings.mjs";
 import { commonRun } from "./same.mjs";
 import { isSent } from "./sizes.mjs";
 
@@ -107,7 +107,7 @@ export class Loop {
  * to change it otherwise, `onChange()` is told of the changes that were recorded.
  */
 export async function* play(session, loop, { beforeCall, onChange } = {}) {
-  const recording = Recording.of(session);
+  const recording = recordingOf(session);
   const said = new Map();
   for (const [stretch, { opening, from, to }] of recording.stretches.entries()) {
     if (stretch > 0) {

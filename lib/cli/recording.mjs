@@ -8,7 +8,7 @@ export class Recording {
   #messages;
   #tokens = [];
 
-  /** All messages, and of the file what the native reader says of it: `of` makes one of a list. */
+  /** All messages, and of the file what the native reader says of it. */
   constructor({ messages, format, problems, stretches, answers, unplayed }) {
     this.#messages = messages;
     this.format = format;
@@ -21,19 +21,6 @@ export class Recording {
       "made by sub-agents": unplayed.subAgents,
     };
     this.calls = callsIn(answers, stretches);
-  }
-
-  /** `messages` as a recording; one that is a recording already stays what it is. */
-  static of(messages) {
-    if (messages instanceof Recording) return messages;
-    return new Recording({
-      messages,
-      format: "messages",
-      problems: [],
-      stretches: [{ cause: "start", opening: [], from: 0, to: messages.length }],
-      answers: messages.flatMap(({ role }, number) => (role === "assistant" ? [number] : [])),
-      unplayed: { abandoned: 0, subAgents: 0 },
-    });
   }
 
   /** Number of messages; theirs begin at 0. */

@@ -1,26 +1,23 @@
 // The bill of a policy over one recorded session, under both cache models.
 
-import { Recording } from "../recording.mjs";
-import { BreakpointCache, dollars, PRICES, PrefixCache } from "./caches.mjs";
-import { estimatesOf, promptTokens } from "./estimates.mjs";
+import { BreakpointCache, dollars, PrefixCache } from "./caches.mjs";
+import { promptTokens } from "./estimates.mjs";
 import { Versions } from "./versions.mjs";
 
 const PER_MILLION = 1e-6;
 
 /**
- * Plays a recording (or a list of messages) through `policy` (`(messages) => Promise<messages>`, called before each call
- * with all that stands before it) and adds everything up. The loop is closed: a policy reads as usage what its own
- * requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (`estimatesOf`, if left out).
+ * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
+ * before it) and adds everything up. The loop is closed: a policy reads as usage what
+ * its own requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (of `estimatesOf`).
  * `onCall` is told of each call: `{ call, at, stretch, numbers, before, request, tokensBefore, tokens, dollars }`, its
  * number, its answer's, the messages before it, and the versions that were sent.
  */
 export async function billOf(
-  messages,
+  recording,
   policy,
-  { contextWindow, prices = PRICES, scale, estimates: given, versions = new Versions(), onCall },
+  { contextWindow, prices, estimates, versions = new Versions(), onCall },
 ) {
-  const recording = Recording.of(messages);
-  const estimates = given ?? (await estimatesOf(recording, { contextWindow, scale }));
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
   const ttlMs = 1000 * prices.ttlSeconds;
   const played = new Map();

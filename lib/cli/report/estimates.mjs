@@ -6,23 +6,15 @@ import options from "../../hook/options.js";
 
 /**
  * One `{ tokensBefore, estimate: { base, scale } }` per call of a recording. A request of `n` cl100k tokens is estimated
- * at `base + scale * n` tokens, so the whole transcript comes to `tokensBefore`, which is what the replay tells. With `scale`
- * given, the provider counts so many tokens for one of cl100k_base and nothing beside the messages.
+ * at `base + scale * n` tokens, so the whole transcript comes to `tokensBefore`, which is what the replay tells.
  */
-export async function estimatesOf(recording, { contextWindow, scale: given }) {
-  const counted = (call) =>
-    recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
-  if (given !== undefined) {
-    return recording.calls.map((call) => ({
-      tokensBefore: Math.round(given * counted(call)),
-      estimate: { base: 0, scale: given },
-    }));
-  }
+export async function estimatesOf(recording, { contextWindow }) {
   const hook = new Hook(new Layers(options.checkHookOptions("replay", { contextWindow })));
   const estimates = [];
   for (const call of recording.calls) {
     const { tokensBefore, scale } = await hook.planFor(recording.messagesBefore(call), new Call(), false);
-    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * counted(call), scale } });
+    const counted = recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
+    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * counted, scale } });
   }
   return estimates;
 }
