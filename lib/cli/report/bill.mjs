@@ -8,7 +8,7 @@ const PER_MILLION = 1e-6;
 
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
- * before it) and adds everything up. The loop is closed: a policy reads as usage what
+ * before it) and adds everything up; `series` has what each call cost. The loop is closed: a policy reads as usage what
  * its own requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (of `estimatesOf`).
  * `onCall` is told of each call: `{ call, at, stretch, numbers, before, request, tokensBefore, tokens, dollars }`, its
  * number, its answer's, the messages before it, and the versions that were sent.
@@ -25,7 +25,7 @@ export async function billOf(
     if (!played.has(number)) played.set(number, { ...recording.message(number), usage: undefined });
     return played.get(number);
   };
-  const bill = emptyBill();
+  const bill = { ...emptyBill(), series: { prefix: [], breakpoint: [] } };
   for (const [i, { number: call, at, stretch }] of recording.calls.entries()) {
     const numbers = recording.numbersBefore(recording.calls[i]);
     const before = numbers.map(playedAs);
@@ -38,6 +38,7 @@ export async function billOf(
       const read = cache.read(request, answer.timestamp, ttlMs, estimate);
       cost[model] = dollars(tokens, read, prices);
       bill.dollars[model] += cost[model];
+      bill.series[model].push(rounded(cost[model]));
       bill.readTokens[model] += read;
       if (model === "prefix") played.set(at, withUsage(answer, tokens, read, prices));
     }
@@ -59,6 +60,11 @@ export function emptyBill() {
     dollars: { prefix: 0, breakpoint: 0 },
     readTokens: { prefix: 0, breakpoint: 0 },
   };
+}
+
+/** Ten thousandths of a cent are enough for a chart. */
+function rounded(dollars) {
+  return Math.round(dollars * 1e6) / 1e6;
 }
 
 /** Share of the input that came from the cache, where any unchanged beginning is kept. */

@@ -5,9 +5,8 @@
 import contract from "../../contract.js";
 import { rowOf } from "../../inspector/changes.js";
 import { runs } from "../../inspector/past.js";
-import { hitRate } from "./bill.mjs";
+import { billOf, hitRate } from "./bill.mjs";
 import { NONE, POLICIES } from "./policies.mjs";
-import { pricedCalls } from "./run.mjs";
 
 const { LAYERS } = contract;
 
@@ -18,7 +17,7 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
   const policies = [];
   for (const [name, make] of Object.entries(POLICIES)) {
     const setting = { contextWindow, prices, estimates };
-    const bill = known[name] ?? (await pricedCalls(session, make({ contextWindow, prices }), setting));
+    const bill = known[name] ?? (await billOf(session, make({ contextWindow, prices }), setting));
     const { series, calls, tokens, peak, overflows, dollars } = bill;
     policies.push({ name, series, calls, tokens, peak, overflows, dollars, hitRate: hitRate(bill) });
     onPolicy?.();

@@ -18,7 +18,7 @@ import { cacheOf } from "./policies.mjs";
 export async function runOf(session, { contextWindow, prices, schedule, onCall }) {
   const estimates = await estimatesOf(session, { contextWindow });
   const setting = { contextWindow, prices, estimates };
-  const none = await pricedCalls(session, async (messages) => messages, setting);
+  const none = await billOf(session, async (messages) => messages, setting);
   const given = { contextWindow, schedule, cache: cacheOf(prices) };
   const hook = new Hook(new Layers(options.checkHookOptions("replay", given)));
   const [reports, lines, log] = [[], [], new ChangeLog()];
@@ -41,21 +41,6 @@ export async function runOf(session, { contextWindow, prices, schedule, onCall }
     lines.push(Math.round(plan.threshold));
     onCall?.(report);
   };
-  const ours = await pricedCalls(session, policy, { ...setting, onCall: answered });
+  const ours = await billOf(session, policy, { ...setting, onCall: answered });
   return { cache: cacheModelOf(session), estimates, none, ours, reports, lines, changes: log.changes };
-}
-
-/** The bill of a policy, with what each call cost under either cache as `series`. */
-export async function pricedCalls(session, policy, { onCall, ...setting }) {
-  const series = { prefix: [], breakpoint: [] };
-  const watch = (call) => {
-    for (const model of Object.keys(series)) series[model].push(rounded(call.dollars[model]));
-    onCall?.(call);
-  };
-  return { ...(await billOf(session, policy, { ...setting, onCall: watch })), series };
-}
-
-/** Ten thousandths of a cent are enough for a chart. */
-function rounded(dollars) {
-  return Math.round(dollars * 1e6) / 1e6;
 }
