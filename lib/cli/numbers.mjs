@@ -31,12 +31,8 @@ export function shared(total, weights) {
   if (all === 0) return weights.map((_, i) => (i === 0 ? total : 0));
   const exact = weights.map((weight) => (total * weight) / all);
   const parts = exact.map(Math.floor);
-  let left = Math.round(total - parts.reduce((sum, part) => sum + part, 0));
+  const left = Math.round(total - parts.reduce((sum, part) => sum + part, 0));
   const byRest = exact.map((_, i) => i).sort((a, b) => exact[b] - parts[b] - (exact[a] - parts[a]));
-  for (const i of byRest) {
-    if (left <= 0) break;
-    parts[i] += 1;
-    left -= 1;
-  }
+  for (const i of byRest.slice(0, left)) parts[i] += 1;
   return parts;
 }
