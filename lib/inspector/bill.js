@@ -15,7 +15,7 @@ class Bill {
   #hasCache = false;
 
   constructor(prices) {
-    this.#prices = { ...PRICES, ...prices };
+    this.#prices = { ...prices };
   }
 
   /** The bill of `call`, a row of the log; `last` is the row of the last answered one, and `moved` is true if `call` edited anew. */

@@ -5,25 +5,25 @@
 const { Hook, Layers } = require("../hook/hook.js");
 const { checkHookOptions } = require("../hook/options.js");
 const { amount, atLeastOne, checkOptions, record, text } = require("../options.js");
+const { PRICES } = require("./bill.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 const { textOf } = require("./text.js");
 
-const PRICES = {
-  input: [undefined, amount],
-  read: [undefined, amount],
-  write: [undefined, amount],
-  ttlSeconds: [undefined, amount],
-};
+/** Calls that are kept. */
+const MAX_CALLS = 10_000;
 const OPTIONS = {
   title: ["pi-strata", text],
   prices: [{}, record],
-  maxCalls: [undefined, atLeastOne],
+  maxCalls: [MAX_CALLS, atLeastOne],
 };
+const PRICE_OPTIONS = Object.fromEntries(
+  Object.entries(PRICES).map(([name, usual]) => [name, [usual, amount]]),
+);
 
 function createInspector(options) {
   const checked = checkOptions("createInspector", options, OPTIONS);
-  checkOptions("createInspector: prices", checked.prices, PRICES);
+  checked.prices = checkOptions("createInspector: prices", checked.prices, PRICE_OPTIONS);
   return new Inspector(checked);
 }
 

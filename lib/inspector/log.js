@@ -8,8 +8,7 @@ const { ChangeLog, editsIn, rowOf } = require("./changes.js");
 const { scheduleOf } = require("../hook/events.js");
 const { Past } = require("./past.js");
 
-const MAX_CALLS = 10_000;
-/** When there are more, the oldest of the calls go by this share. */
+/** When there are more calls than are kept, the oldest go by this share. */
 const TRIM_SHARE = 0.2;
 /** Messages and changes that are known at once; beyond them the log begins anew. */
 const MAX_MESSAGES = 50_000;
@@ -30,7 +29,7 @@ class CallLog {
   /** A new one tells pages that what they have seen is no longer so. */
   #generation = 0;
 
-  constructor({ prices, maxCalls = MAX_CALLS }) {
+  constructor({ prices, maxCalls }) {
     this.#maxCalls = maxCalls;
     this.#prices = prices;
     this.#beginAnew();
