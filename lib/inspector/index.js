@@ -8,7 +8,6 @@ const { amount, atLeastOne, checkOptions, record, text } = require("../options.j
 const { PRICES } = require("./bill.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
-const { textOf } = require("./text.js");
 
 /** Calls that are kept. */
 const MAX_CALLS = 10_000;
@@ -57,11 +56,7 @@ class Inspector {
   }
 
   async open({ port = 0 } = {}) {
-    this.#server ??= new PageServer({
-      title: this.#title,
-      stateSince: (seen) => this.#log.since(seen),
-      messageText: (number) => textOf(this.#log.message(number), this.#log.sent(number)),
-    });
+    this.#server ??= new PageServer(this.#title, this.#log);
     return this.#server.open(port);
   }
 

@@ -7,6 +7,7 @@ const { Bill } = require("./bill.js");
 const { ChangeLog, editsIn, rowOf } = require("./changes.js");
 const { scheduleOf } = require("../hook/events.js");
 const { Past } = require("./past.js");
+const { textOf } = require("./text.js");
 
 /** When there are more calls than are kept, the oldest go by this share. */
 const TRIM_SHARE = 0.2;
@@ -101,14 +102,9 @@ class CallLog {
     if (bill.reported > 0) Object.assign(call, bill);
   }
 
-  /** The message, while its host holds it. */
-  message(number) {
-    return this.#past.message(number);
-  }
-
-  /** The message that was sent in its place at the last call, if it was another one. */
-  sent(number) {
-    return this.#sent.get(number);
+  /** The text of a message, while its host holds it, and of what was sent in its place at the last call. */
+  text(number) {
+    return textOf(this.#past.message(number), this.#sent.get(number));
   }
 
   /** Everything after what a page has seen (`{ generation, calls, messages, changes }`). */
@@ -119,12 +115,10 @@ class CallLog {
     const now = this.#calls.length;
     // Of a change that still holds nobody knows yet when it ends.
     const row = (change) => rowOf(change.to === now ? { ...change, to: null } : change);
-    const updated = [];
     // The page asks several times a second, mostly when there was no call.
     const known = from.calls < now ? changes.slice(0, from.changes) : [];
-    for (const [position, change] of known.entries()) {
-      if (change.to >= from.calls && change.to < now) updated.push([position, row(change)]);
-    }
+    const hasEnded = ({ to }) => to >= from.calls && to < now;
+    const updated = known.flatMap((change, position) => (hasEnded(change) ? [[position, row(change)]] : []));
     // The last call may have been answered since.
     const firstCall = Math.max(0, from.calls - 1);
     return {

@@ -21,15 +21,13 @@ const HEADERS = {
 class PageServer {
   #token = randomBytes(TOKEN_BYTES).toString("base64url");
   #title;
-  #stateSince;
-  #messageText;
+  #log;
   #server;
   #opening;
 
-  constructor({ title, stateSince, messageText }) {
+  constructor(title, log) {
     this.#title = title;
-    this.#stateSince = stateSince;
-    this.#messageText = messageText;
+    this.#log = log;
   }
 
   /** The page's address. Rejects where the port is taken; port 0 is any free one. */
@@ -86,9 +84,9 @@ class PageServer {
       case "":
         return this.#sendPage(response);
       case "state":
-        return sendJson(response, this.#stateSince(seenOf(searchParams)));
+        return sendJson(response, this.#log.since(seenOf(searchParams)));
       case "message":
-        return sendJson(response, this.#messageText(Number(searchParams.get("number"))) ?? null);
+        return sendJson(response, this.#log.text(Number(searchParams.get("number"))) ?? null);
       default:
         return refuse(response, 404);
     }
