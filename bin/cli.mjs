@@ -126,8 +126,8 @@ Colours follow NO_COLOR and FORCE_COLOR; a progress bar is drawn on a terminal o
   )
   .exitOverride();
 
-/** A command that reads a recorded session, with the options it has in common with the others that do. */
-function sessionCommand(name, description) {
+/** A command that reads a recorded session, with the options it has in common with the others that do; `more` ends its help. */
+function sessionCommand(name, description, more) {
   const schedule = new Option("--schedule <name>", "when the layers may move");
   return program
     .command(name)
@@ -135,12 +135,19 @@ function sessionCommand(name, description) {
     .argument("<file>", 'the session, or "-" for standard input')
     .option("--context-window <tokens>", "the model's context window", positiveInteger, 200_000)
     .addOption(schedule.choices(["auto", "everyCall", "sticky"]).default("auto"))
-    .option("--json", "print one JSON document instead of the tables");
+    .option("--json", "print one JSON document instead of the tables")
+    .addHelpText("after", more);
 }
 
 sessionCommand(
   "replay",
   "Play a recorded session (pi JSONL, Claude Code transcript) call by call through the hook.",
+  `
+Examples:
+  pi-strata replay ~/.pi/agent/sessions/project/session.jsonl
+  pi-strata replay --context-window 64000 --every 20 session.jsonl
+  pi-strata replay --html report.html session.jsonl
+  cat session.jsonl | pi-strata replay --json - | jq .summary`,
 )
   .option("--every <n>", "print every n-th call only", positiveInteger, 1)
   .option("--html <file>", "also write a report: one page with charts that needs no network")
@@ -156,40 +163,23 @@ sessionCommand(
     price,
   )
   .option("--ttl <seconds>", "life of a cache entry", price, PRICES.ttlSeconds)
-  .addHelpText(
-    "after",
-    `
-Examples:
-  pi-strata replay ~/.pi/agent/sessions/project/session.jsonl
-  pi-strata replay --context-window 64000 --every 20 session.jsonl
-  pi-strata replay --html report.html session.jsonl
-  cat session.jsonl | pi-strata replay --json - | jq .summary`,
-  )
   .action(runReplay);
 
-sessionCommand("explain", "Say what the hook would do before one call of a recorded session, and why.")
-  .option("--call <n>", "the call, from 1 (default: the last one)", positiveInteger)
-  .addHelpText(
-    "after",
-    `
+sessionCommand(
+  "explain",
+  "Say what the hook would do before one call of a recorded session, and why.",
+  `
 Examples:
   pi-strata explain --call 120 session.jsonl
   pi-strata explain --json session.jsonl | jq .schedule`,
-  )
+)
+  .option("--call <n>", "the call, from 1 (default: the last one)", positiveInteger)
   .action(runExplain);
 
 sessionCommand(
   "cache",
   "Read a recorded session's bill back: dollars, cache misses and why, what the hook cost and saved.",
-)
-  .option(
-    "--price-input <dollars>",
-    "price of a million input tokens (default: as billed, else as listed); the other prices follow",
-    factor,
-  )
-  .addHelpText(
-    "after",
-    `
+  `
 Name the window and the schedule that the hook had.
 Tokens and costs are those the session reports. What it would have cost without the hook is estimated, and only
 where the sizes it reports show that the hook was at work. A cost of 0, as on a subscription, is reckoned from prices.
@@ -197,6 +187,11 @@ where the sizes it reports show that the hook was at work. A cost of 0, as on a 
 Examples:
   pi-strata cache session.jsonl
   pi-strata cache --json session.jsonl | jq .misses`,
+)
+  .option(
+    "--price-input <dollars>",
+    "price of a million input tokens (default: as billed, else as listed); the other prices follow",
+    factor,
   )
   .action(runCache);
 
