@@ -5,7 +5,7 @@
 
 use super::{Id, Object, is_true, present, str_of, take_string, time_ms};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Text that pi shows in place of reasoning that the provider sent encrypted.
 const REDACTED: &str = "[Reasoning redacted]";
@@ -84,7 +84,7 @@ fn queued_prompt(line: &mut Object) -> Option<Value> {
 
 /// The assistant message of a response, from its first line.
 pub(super) fn response(message: &Object, time: Option<&Value>) -> Object {
-    let blocks = assistant_blocks(message.get("content"));
+    let blocks = blocks_from(message.get("content"), assistant_block);
     let mut assistant = Object::from_iter([
         ("role".to_owned(), "assistant".into()),
         ("content".to_owned(), Value::Array(blocks)),
@@ -99,7 +99,7 @@ pub(super) fn response(message: &Object, time: Option<&Value>) -> Object {
 
 /// Adds the next line of a response; what an earlier line said already is not repeated.
 pub(super) fn add_line(assistant: &mut Object, message: &Object) {
-    let blocks = assistant_blocks(message.get("content"));
+    let blocks = blocks_from(message.get("content"), assistant_block);
     if let Some(Value::Array(content)) = assistant.get_mut("content") {
         let fresh: Vec<Value> = blocks.into_iter().filter(|block| !content.contains(block)).collect();
         content.extend(fresh);
@@ -123,20 +123,16 @@ fn blocks_of<'a>(content: Option<&'a Value>, kind: &'static str) -> impl Iterato
     blocks.filter(move |block| str_of(block, "type") == Some(kind))
 }
 
-/// Each call that the user's side answers, with the message of its result. `name_of` knows the tool of a call.
+/// Each call that the user's side answers, with the message of its result. `tools` has the tool of each call.
 pub(super) fn results_in<'a>(
     content: &'a Value,
     time: Option<&'a Value>,
-    name_of: impl Fn(&str) -> Option<String>,
+    tools: &HashMap<Id, String>,
 ) -> impl Iterator<Item = (Id, Value)> {
     blocks_of(Some(content), "tool_result").filter_map(move |result| {
         let id = str_of(result, "tool_use_id")?;
-        let content = match result.get("content") {
-            Some(Value::Array(blocks)) => plain_blocks(blocks),
-            Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
-            _ => Vec::new(),
-        };
-        let tool_name = name_of(id).unwrap_or_else(|| "unknown".to_owned());
+        let tool_name = tools.get(&Id::of(id)).map_or("unknown", String::as_str);
+        let content = blocks_from(result.get("content"), plain_block);
         let message = present(json!({
             "role": "toolResult", "toolName": tool_name, "toolCallId": id, "content": content,
             "isError": is_true(result, "is_error"), "timestamp": time,
@@ -147,14 +143,11 @@ pub(super) fn results_in<'a>(
 
 /// The words of the user's side beside tool results; `None` if nothing.
 pub(super) fn said_in(content: &Value) -> Option<Value> {
-    match content {
-        Value::Array(blocks) => {
-            let rest = plain_blocks(blocks);
-            (!rest.is_empty()).then_some(Value::Array(rest))
-        }
-        Value::String(text) => Some(text.as_str().into()),
-        _ => None,
+    if content.is_string() {
+        return Some(content.clone());
     }
+    let rest = blocks_from(Some(content), plain_block);
+    (!rest.is_empty()).then_some(Value::Array(rest))
 }
 
 /// A message of the user's, or of the host's own where `is_meta`.
@@ -174,24 +167,18 @@ pub(super) fn summary(content: &Value, tokens_before: Option<&Value>, time: Opti
     }))
 }
 
-/// Ids of the calls in a converted message's content.
-fn calls_in(content: Option<&Value>) -> impl Iterator<Item = &str> {
-    let blocks = content.and_then(Value::as_array).into_iter().flatten();
-    let calls = blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("toolCall"));
-    calls.filter_map(|call| call.get("id")?.as_str())
-}
-
 /// Usage and stop reason, from the newest line of the response that has them.
 fn set_outcome(assistant: &mut Object, message: &Object) {
     if let Some(usage) = message.get("usage").and_then(Value::as_object) {
         assistant.insert("usage".to_owned(), usage_of(usage));
     }
+    let has_calls = blocks_of(assistant.get("content"), "toolCall").any(|call| str_of(call, "id").is_some());
     let reason = match str_of(message, "stop_reason") {
         Some("tool_use") => "toolUse",
         Some("max_tokens" | "model_context_window_exceeded") => "length",
         Some("refusal" | "api_error") => "error",
         // Transcripts leave it out on all lines of a response but the last, some on every line.
-        None if calls_in(assistant.get("content")).next().is_some() => "toolUse",
+        None if has_calls => "toolUse",
         _ => "stop",
     };
     assistant.insert("stopReason".to_owned(), reason.into());
@@ -209,10 +196,11 @@ fn usage_of(usage: &Object) -> Value {
     json!({ "input": input, "output": output, "cacheRead": read, "cacheWrite": write, "totalTokens": total })
 }
 
-fn assistant_blocks(content: Option<&Value>) -> Vec<Value> {
+/// The blocks of a content as `convert` makes them; a text by itself is one.
+fn blocks_from(content: Option<&Value>, convert: fn(&Value) -> Option<Value>) -> Vec<Value> {
     match content {
         Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
-        Some(Value::Array(blocks)) => blocks.iter().filter_map(assistant_block).collect(),
+        Some(Value::Array(blocks)) => blocks.iter().filter_map(convert).collect(),
         _ => Vec::new(),
     }
 }
@@ -240,11 +228,7 @@ fn assistant_block(block: &Value) -> Option<Value> {
     }
 }
 
-/// The text and image blocks; pi has no other in user messages and tool results.
-fn plain_blocks(blocks: &[Value]) -> Vec<Value> {
-    blocks.iter().filter_map(plain_block).collect()
-}
-
+/// A text or an image; pi has no other block in user messages and tool results.
 fn plain_block(block: &Value) -> Option<Value> {
     let block = block.as_object()?;
     match str_of(block, "type")? {

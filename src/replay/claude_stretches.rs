@@ -122,9 +122,7 @@ impl<'a> Items<'a> {
         match &node.content {
             LineContent::Assistant(message) => self.add_response(node, message),
             LineContent::User { content, is_meta } => {
-                let tools = self.tools;
-                let name_of = |id: &str| tools.get(&Id::of(id)).cloned();
-                for (id, result) in messages::results_in(content, time, name_of) {
+                for (id, result) in messages::results_in(content, time, self.tools) {
                     self.push(result, Some(id));
                 }
                 if let Some(said) = messages::said_in(content) {
