@@ -1,6 +1,6 @@
 //! Finds bare messages: one JSON array of them, or one per line. They are taken as they are.
 
-use super::{Format, Recording, Timeline, Unplayed, UnreadLine, json, lines, str_of};
+use super::{Recording, Timeline, UnreadLine, json, lines, str_of};
 use serde::de::{Deserializer as _, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,26 +12,25 @@ const NO_ROLE: &str = "This is not a message: it has no role.";
 pub(super) fn in_lines(file: &[u8]) -> Recording {
     let mut timeline = Timeline::default();
     let problems = lines::for_each_object(file, |object| add(&mut timeline, &Value::Object(object)));
-    recording(timeline, problems)
+    Recording { timeline, problems, ..Recording::default() }
 }
 
 /// One array. The elements before the end of a cut one are kept.
 pub(super) fn in_array(file: &[u8]) -> Recording {
     let file = String::from_utf8_lossy(file);
-    let mut elements = Elements { file: &file, timeline: Timeline::default(), problems: Vec::new() };
+    let mut elements = Elements { file: &file, recording: Recording::default() };
     let mut array = serde_json::Deserializer::from_str(file.trim_start_matches('\u{feff}'));
     let read = array.deserialize_seq(&mut elements).and_then(|()| array.end());
     if let Err(error) = read {
-        elements.problems.push(UnreadLine { line: error.line(), message: json::sentence(&error) });
+        elements.recording.problems.push(UnreadLine { line: error.line(), message: json::sentence(&error) });
     }
-    recording(elements.timeline, elements.problems)
+    elements.recording
 }
 
 /// The elements of an array.
 struct Elements<'a> {
     file: &'a str,
-    timeline: Timeline,
-    problems: Vec<UnreadLine>,
+    recording: Recording,
 }
 
 impl<'a> Visitor<'a> for &mut Elements<'a> {
@@ -44,10 +43,11 @@ impl<'a> Visitor<'a> for &mut Elements<'a> {
     fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<(), A::Error> {
         while let Some(element) = elements.next_element::<&'a RawValue>()? {
             let read = json::read(element.get().as_bytes());
-            if let Err(message) = read.and_then(|value| add(&mut self.timeline, &value)) {
+            let Recording { timeline, problems, .. } = &mut self.recording;
+            if let Err(message) = read.and_then(|value| add(timeline, &value)) {
                 let offset = element.get().as_ptr().addr() - self.file.as_ptr().addr();
                 let line = 1 + self.file.bytes().take(offset).filter(|&byte| byte == b'\n').count();
-                self.problems.push(UnreadLine { line, message });
+                problems.push(UnreadLine { line, message });
             }
         }
         Ok(())
@@ -58,10 +58,6 @@ fn add(timeline: &mut Timeline, value: &Value) -> Result<(), String> {
     let role = value.as_object().and_then(|object| str_of(object, "role")).ok_or(NO_ROLE)?;
     timeline.push(value.to_string().into(), role == "assistant");
     Ok(())
-}
-
-fn recording(timeline: Timeline, problems: Vec<UnreadLine>) -> Recording {
-    Recording { format: Format::Messages, timeline, problems, unplayed: Unplayed::default() }
 }
 
 #[cfg(test)]

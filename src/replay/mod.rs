@@ -62,7 +62,7 @@ pub struct Unplayed {
 }
 
 /// A recorded session: its messages, and which of them the model had before it when.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Recording {
     /// Who wrote the file.
     pub format: Format,
