@@ -5,7 +5,6 @@ use serde_json::Value;
 
 /// The byte order mark some recorders begin with.
 const BOM: &[u8] = "\u{feff}".as_bytes();
-const NOT_AN_OBJECT: &str = "The line is JSON, but not an object.";
 
 /// The lines of a file without the blanks around them and the file's mark, each with its number as an editor counts.
 pub(super) fn lines(file: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
@@ -18,16 +17,16 @@ pub(super) fn for_each_object(
     file: &[u8],
     mut each: impl FnMut(Object) -> Result<(), String>,
 ) -> Vec<UnreadLine> {
+    let mut take = |value| match value {
+        Value::Object(object) => each(object),
+        _ => Err("The line is JSON, but not an object.".to_owned()),
+    };
     let mut problems = Vec::new();
     for (line, text) in lines(file).filter(|(_, text)| !text.is_empty()) {
         let used = json::read(text).and_then(|value| match value {
-            Value::Object(object) => each(object),
             // pi's version 4 writes several records of one transaction as one array.
-            Value::Array(records) => records.into_iter().try_for_each(|record| match record {
-                Value::Object(object) => each(object),
-                _ => Err(NOT_AN_OBJECT.to_owned()),
-            }),
-            _ => Err(NOT_AN_OBJECT.to_owned()),
+            Value::Array(records) => records.into_iter().try_for_each(&mut take),
+            value => take(value),
         });
         if let Err(message) = used {
             problems.push(UnreadLine { line, message });
