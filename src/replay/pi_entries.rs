@@ -67,12 +67,10 @@ pub(super) fn read(mut line: Object) -> Result<Entry, String> {
 }
 
 fn compaction_of(mut line: Object, timestamp: Option<&Value>) -> Result<Entry, String> {
-    let Some(summary) = take_string(&mut line, "summary") else {
-        return Err("This compaction carries no summary.".to_owned());
-    };
-    let tokens_before = line.remove("tokensBefore");
+    let summary = take_string(&mut line, "summary").ok_or("This compaction carries no summary.")?;
     let summary = present(json!({
-        "role": "compactionSummary", "summary": summary, "tokensBefore": tokens_before, "timestamp": timestamp,
+        "role": "compactionSummary", "summary": summary, "tokensBefore": line.get("tokensBefore"),
+        "timestamp": timestamp,
     }));
     let index = line.get("firstKeptEntryIndex").and_then(Value::as_u64).and_then(|i| usize::try_from(i).ok());
     let first_kept = match (take_string(&mut line, "firstKeptEntryId"), index) {
@@ -80,12 +78,9 @@ fn compaction_of(mut line: Object, timestamp: Option<&Value>) -> Result<Entry, S
         (None, Some(index)) => FirstKept::Line(index),
         (None, None) => FirstKept::None,
     };
-    let retained = match line.remove("retainedTail") {
-        Some(Value::Array(messages)) => messages,
-        _ => Vec::new(),
-    };
-    let system = line.remove("systemMessage").filter(has_role);
-    let head = system.into_iter().chain([summary]).chain(retained.into_iter().filter(has_role));
+    let retained = line.get("retainedTail").and_then(Value::as_array).into_iter().flatten();
+    let head = line.get("systemMessage").into_iter().chain([&summary]).chain(retained);
+    let head = head.filter(|message| role_of(message).is_some());
     Ok(Entry::Compaction { head: head.map(|message| message.to_string().into()).collect(), first_kept })
 }
 
@@ -111,10 +106,8 @@ fn current_shape(mut message: Object, entry_time: Option<Value>) -> Value {
     {
         message.insert("content".to_owned(), empty);
     }
-    if let Some(time) = entry_time
-        && !message.contains_key("timestamp")
-    {
-        message.insert("timestamp".to_owned(), time);
+    if let Some(time) = entry_time {
+        message.entry("timestamp").or_insert(time);
     }
     Value::Object(message)
 }
@@ -136,10 +129,6 @@ pub(super) fn edited(message: &Message, replacement: &Value) -> Message {
         Some(Value::Object(fields).to_string().into())
     };
     with_content().unwrap_or_else(|| message.clone())
-}
-
-fn has_role(message: &Value) -> bool {
-    role_of(message).is_some()
 }
 
 pub(super) fn role_of(message: &Value) -> Option<&str> {
