@@ -31,69 +31,62 @@ pub(super) fn read(file: &[u8]) -> Recording {
         unplayed.sub_agents = responses(nodes.iter().filter(|node| node.is_sidechain));
         nodes.retain(|node| !node.is_sidechain);
     }
-    let selected = complete(&nodes, marked_path(&nodes));
-    let left = nodes.iter().zip(&selected).filter(|(_, is_selected)| !**is_selected).map(|(node, _)| node);
-    unplayed.abandoned = responses(left);
-    let timeline = timeline(&nodes, &selected, &tools);
+    select_path(&mut nodes);
+    complete(&mut nodes);
+    unplayed.abandoned = responses(nodes.iter().filter(|node| !node.is_selected));
+    let timeline = timeline(&nodes, &tools);
     Recording { format: Format::ClaudeCode, timeline, problems, unplayed }
 }
 
 /// Number of API responses in these lines.
 fn responses<'a>(nodes: impl Iterator<Item = &'a Node>) -> usize {
     let mut ids = HashSet::new();
-    let mut count = 0;
-    for node in nodes {
-        if matches!(node.content, LineContent::Assistant(_)) {
-            count += usize::from(node.response().is_none_or(|id| ids.insert(id)));
-        }
-    }
-    count
+    let lines = nodes.filter(|node| matches!(node.content, LineContent::Assistant(_)));
+    lines.filter(|node| node.response().is_none_or(|id| ids.insert(id))).count()
 }
 
-/// Marks the lines from the last message up to the conversation's beginning, compactions on the way left behind.
-fn marked_path(nodes: &[Node]) -> Vec<bool> {
+/// Selects the lines from the last message up to the conversation's beginning, compactions on the way left behind.
+fn select_path(nodes: &mut [Node]) {
     let places = places(nodes.iter().map(|node| node.uuid));
     let before = |index: usize| {
         let node = nodes.get(index)?;
-        match (&node.parent, node.preserved(), node.after) {
+        match (&node.parent, node.compaction(), node.after) {
             (Parent::Root, Some(_), Some(uuid)) => Parent::Id(uuid).place(index, &places),
             (Parent::Root, Some(_), None) => index.checked_sub(1),
             (Parent::Root, None, _) if node.is_summary() => index.checked_sub(1),
             (parent, ..) => parent.place(index, &places),
         }
     };
-    let mut marked = vec![false; nodes.len()];
     for index in path(nodes.iter().rposition(Node::speaks), before) {
-        if let Some(mark) = marked.get_mut(index) {
-            *mark = true;
+        if let Some(node) = nodes.get_mut(index) {
+            node.is_selected = true;
         }
     }
-    marked
 }
 
-/// Adds the other lines of the responses on the path, and the results of calls nothing on the path answers.
-fn complete(nodes: &[Node], mut selected: Vec<bool>) -> Vec<bool> {
-    let chosen = |selected: &[bool]| -> Vec<&Node> {
-        nodes.iter().zip(selected).filter_map(|(node, flag)| flag.then_some(node)).collect()
-    };
-    let responses: HashSet<Id> = chosen(&selected).iter().filter_map(|node| node.response()).collect();
-    for (node, flag) in nodes.iter().zip(&mut selected) {
-        *flag |= node.response().is_some_and(|id| responses.contains(&id));
+/// Selects the other lines of the responses on the path, and the results of calls nothing on the path answers.
+fn complete(nodes: &mut [Node]) {
+    let responses: HashSet<Id> = selected(nodes).filter_map(Node::response).collect();
+    for node in nodes.iter_mut() {
+        node.is_selected |= node.response().is_some_and(|id| responses.contains(&id));
     }
-    let chosen = chosen(&selected);
-    let answered: HashSet<Id> = chosen.iter().flat_map(|node| node.answers()).collect();
-    let mut open: HashSet<Id> = chosen.iter().flat_map(|node| node.calls()).collect();
-    open.retain(|id| !answered.contains(id));
-    for (node, flag) in nodes.iter().zip(&mut selected) {
-        let fresh = !*flag && node.answers().iter().any(|id| open.contains(id));
-        if fresh {
-            *flag = true;
-            for id in node.answers() {
-                open.remove(&id);
+    let mut open: HashSet<Id> = selected(nodes).flat_map(Node::calls).collect();
+    for id in selected(nodes).flat_map(Node::answers) {
+        open.remove(&id);
+    }
+    for node in nodes.iter_mut().filter(|node| !node.is_selected) {
+        let answers = node.answers();
+        node.is_selected = answers.iter().any(|id| open.contains(id));
+        if node.is_selected {
+            for id in &answers {
+                open.remove(id);
             }
         }
     }
-    selected
+}
+
+fn selected(nodes: &[Node]) -> impl Iterator<Item = &Node> {
+    nodes.iter().filter(|node| node.is_selected)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! the name of the tool it answers. What the host put in by itself (`isMeta`) becomes a `custom` message and a
 //! compaction's summary a `compactionSummary`, the roles pi has for them. Knows nothing of the tree of lines.
 
-use super::{Id, Object, is_true, present, str_of, take_string, time_ms};
+use super::{Id, Object, is_true, present, str_of, take_string};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -23,22 +23,23 @@ pub(super) enum LineContent {
         is_meta: bool,
     },
     Summary(Value),
-    /// A compaction.
-    Boundary {
-        /// The prompt's size before it.
-        tokens_before: Option<Value>,
-        /// Lines from before that were kept word for word.
-        preserved: HashSet<Id>,
-    },
+    Boundary(Compaction),
     /// Only a link of the tree.
     Silent,
 }
 
-/// Reads what a line says and when; a line that should carry a message and does not is an error.
-pub(super) fn content_of_line(mut line: Object) -> Result<(LineContent, Option<Value>), String> {
+/// The host's note that it compacted.
+pub(super) struct Compaction {
+    /// The prompt's size before it.
+    pub(super) tokens_before: Option<Value>,
+    /// Lines from before that were kept word for word.
+    pub(super) preserved: HashSet<Id>,
+}
+
+/// Reads what a line says; a line that should carry a message and does not is an error.
+pub(super) fn content_of_line(mut line: Object) -> Result<LineContent, String> {
     let kind = take_string(&mut line, "type");
-    let time = time_ms(line.get("timestamp")).map(Value::from);
-    let body = match (kind.as_deref(), line.remove("message")) {
+    Ok(match (kind.as_deref(), line.remove("message")) {
         (Some("assistant"), Some(Value::Object(mut message))) => {
             if is_true(&line, "isApiErrorMessage") {
                 message.insert("stop_reason".to_owned(), "api_error".into());
@@ -58,23 +59,19 @@ pub(super) fn content_of_line(mut line: Object) -> Result<(LineContent, Option<V
         }
         (Some("user" | "assistant"), _) => return Err("This line carries no message.".to_owned()),
         (Some("system"), _) if str_of(&line, "subtype") == Some("compact_boundary") => {
-            compaction_of(line.get("compactMetadata"))
+            LineContent::Boundary(compaction_of(line.get("compactMetadata")))
         }
         // Typed while the agent was at work, and sent along with the results.
         (Some("attachment"), _) => queued_prompt(&mut line)
             .map_or(LineContent::Silent, |content| LineContent::User { content, is_meta: false }),
         _ => LineContent::Silent,
-    };
-    Ok((body, time))
+    })
 }
 
-fn compaction_of(metadata: Option<&Value>) -> LineContent {
+fn compaction_of(metadata: Option<&Value>) -> Compaction {
     let uuids = metadata.and_then(|data| data.pointer("/preservedMessages/uuids")).and_then(Value::as_array);
     let preserved = uuids.into_iter().flatten().filter_map(Value::as_str).map(Id::of).collect();
-    LineContent::Boundary {
-        tokens_before: metadata.and_then(|data| data.get("preTokens")).cloned(),
-        preserved,
-    }
+    Compaction { tokens_before: metadata.and_then(|data| data.get("preTokens")).cloned(), preserved }
 }
 
 fn queued_prompt(line: &mut Object) -> Option<Value> {

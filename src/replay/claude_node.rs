@@ -1,12 +1,10 @@
 //! A line of a Claude Code transcript, by its place in the conversation's tree.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use super::claude_messages::{LineContent, answers_in, calls_of, content_of_line};
+use super::claude_messages::{Compaction, LineContent, answers_in, calls_of, content_of_line};
 use super::tree::Parent;
-use super::{Id, Object, is_true, str_of};
+use super::{Id, Object, is_true, str_of, time_ms};
 
 /// A line of the conversation's tree.
 pub(super) struct Node {
@@ -15,6 +13,8 @@ pub(super) struct Node {
     /// Of a compaction: the last line before it.
     pub(super) after: Option<Id>,
     pub(super) is_sidechain: bool,
+    /// True if the conversation goes through it.
+    pub(super) is_selected: bool,
     pub(super) content: LineContent,
     pub(super) time: Option<Value>,
 }
@@ -24,12 +24,15 @@ impl Node {
         !matches!(self.content, LineContent::Silent)
     }
 
-    /// The lines from before that a compaction kept word for word.
-    pub(super) fn preserved(&self) -> Option<&HashSet<Id>> {
+    pub(super) fn compaction(&self) -> Option<&Compaction> {
         match &self.content {
-            LineContent::Boundary { preserved, .. } => Some(preserved),
+            LineContent::Boundary(compaction) => Some(compaction),
             _ => None,
         }
+    }
+
+    pub(super) fn is_kept_by(&self, compaction: &Compaction) -> bool {
+        self.uuid.is_some_and(|uuid| compaction.preserved.contains(&uuid))
     }
 
     pub(super) fn is_summary(&self) -> bool {
@@ -71,7 +74,8 @@ pub(super) fn node_of(line: Object) -> Result<Option<Node>, String> {
     let after = str_of(&line, "logicalParentUuid").map(Id::of);
     let is_sidechain = is_true(&line, "isSidechain") || str_of(&line, "parent_tool_use_id").is_some();
     let is_attachment = str_of(&line, "type") == Some("attachment");
-    let (content, time) = content_of_line(line)?;
-    let node = Node { uuid, parent, after, is_sidechain, content, time };
+    let time = time_ms(line.get("timestamp")).map(Value::from);
+    let content = content_of_line(line)?;
+    let node = Node { uuid, parent, after, is_sidechain, is_selected: false, content, time };
     Ok(Some(node).filter(|node| node.speaks() || uuid.is_some() || is_attachment))
 }

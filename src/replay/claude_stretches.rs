@@ -7,50 +7,40 @@ use std::collections::{HashMap, HashSet};
 use super::claude_messages::{self as messages, LineContent};
 use super::claude_node::Node;
 use super::timeline::{Cause, Timeline};
-use super::{Id, Object};
+use super::{Id, Object, str_of};
 
-fn keeps(preserved: &HashSet<Id>, node: &Node) -> bool {
-    node.uuid.is_some_and(|uuid| preserved.contains(&uuid))
-}
-
-/// Positions at which a compaction of this conversation took place.
-fn cuts(nodes: &[Node], selected: &[bool]) -> Vec<usize> {
-    let mut cuts = Vec::new();
-    for (index, (node, is_selected)) in nodes.iter().zip(selected).enumerate() {
-        let is_cut = match node.preserved() {
-            // A preserved line keeps its old parent, so such a path goes around the boundary.
-            Some(preserved) => {
-                let mut before = nodes.iter().take(index).zip(selected);
-                *is_selected
-                    || !preserved.is_empty()
-                        && before.any(|(node, is_selected)| *is_selected && keeps(preserved, node))
-            }
-            None => *is_selected && index > 0 && node.is_bare_summary(),
-        };
-        if is_cut {
-            cuts.push(index);
+/// True if a compaction of this conversation took place at the position.
+fn is_cut(nodes: &[Node], index: usize, node: &Node) -> bool {
+    match node.compaction() {
+        // A preserved line keeps its old parent, so such a path goes around the boundary.
+        Some(compaction) => {
+            let mut before = nodes.iter().take(index);
+            node.is_selected
+                || !compaction.preserved.is_empty()
+                    && before.any(|node| node.is_selected && node.is_kept_by(compaction))
         }
+        None => node.is_selected && index > 0 && node.is_bare_summary(),
     }
-    cuts
 }
 
 /// The messages of the selected lines, stretch by stretch. `tools` has the tool of each call in the file.
-pub(super) fn timeline(nodes: &[Node], selected: &[bool], tools: &HashMap<Id, String>) -> Timeline {
+pub(super) fn timeline(nodes: &[Node], tools: &HashMap<Id, String>) -> Timeline {
     let mut timeline = Timeline::default();
     // By their JSON: what a compaction preserved is the very message that came before it.
     let mut numbers: HashMap<Id, usize> = HashMap::new();
-    let cuts = cuts(nodes, selected);
+    let cuts = nodes.iter().enumerate().filter(|(index, node)| is_cut(nodes, *index, node));
+    let cuts: Vec<usize> = cuts.map(|(index, _)| index).collect();
     let ends = cuts.iter().copied().chain([nodes.len()]);
     for (start, end) in [None].into_iter().chain(cuts.iter().copied().map(Some)).zip(ends) {
-        let mut items = Items::of(tools);
+        let mut items = Items { tools, list: Vec::new(), responses: HashMap::new(), is_open: false };
         let summary = start.and_then(|cut| open(nodes, cut, end, &mut items));
         items.is_open = true;
         let from = start.unwrap_or_default();
-        let own = nodes.iter().zip(selected).enumerate().take(end).skip(from);
-        // The summary that opens the stretch comes again as a line of it.
-        for (_, (node, _)) in own.filter(|(index, (_, is_selected))| **is_selected && summary != Some(*index))
-        {
-            items.add(node, None);
+        for (index, node) in nodes.iter().enumerate().take(end).skip(from) {
+            // The summary that opens the stretch comes again as a line of it.
+            if node.is_selected && summary != Some(index) {
+                items.add(node, None);
+            }
         }
         let (own, opening): (Vec<Item>, Vec<Item>) =
             items.ordered().into_iter().partition(|item| item.is_own);
@@ -65,7 +55,8 @@ pub(super) fn timeline(nodes: &[Node], selected: &[bool], tools: &HashMap<Id, St
         }
         for item in own {
             let message = item.message();
-            numbers.insert(Id::of(&message), timeline.push(message, item.is_answer));
+            let is_answer = str_of(&item.fields, "role") == Some("assistant");
+            numbers.insert(Id::of(&message), timeline.push(message, is_answer));
         }
     }
     timeline
@@ -73,13 +64,13 @@ pub(super) fn timeline(nodes: &[Node], selected: &[bool], tools: &HashMap<Id, St
 
 /// Opens the stretch that the compaction at `cut` began: with its summary, whose place this gives, then what it preserved.
 fn open(nodes: &[Node], cut: usize, end: usize, items: &mut Items<'_>) -> Option<usize> {
-    let boundary = nodes.get(cut).filter(|node| node.preserved().is_some());
+    let compaction = nodes.get(cut).and_then(Node::compaction);
     let summary = nodes.iter().enumerate().take(end).skip(cut).find(|(_, node)| node.is_summary());
     if let Some((_, node)) = summary {
-        items.add(node, boundary);
+        items.add(node, compaction.and_then(|compaction| compaction.tokens_before.as_ref()));
     }
-    if let Some(preserved) = boundary.and_then(Node::preserved) {
-        for node in nodes.iter().take(cut).filter(|node| keeps(preserved, node)) {
+    if let Some(compaction) = compaction {
+        for node in nodes.iter().take(cut).filter(|node| node.is_kept_by(compaction)) {
             items.add(node, None);
         }
     }
@@ -91,7 +82,6 @@ struct Item {
     fields: Object,
     calls: Vec<Id>,
     answers: Option<Id>,
-    is_answer: bool,
     /// True if it came in the stretch; else it opens it.
     is_own: bool,
 }
@@ -112,12 +102,9 @@ struct Items<'a> {
     is_open: bool,
 }
 
-impl<'a> Items<'a> {
-    fn of(tools: &'a HashMap<Id, String>) -> Self {
-        Self { list: Vec::new(), tools, responses: HashMap::new(), is_open: false }
-    }
-
-    fn add(&mut self, node: &Node, boundary: Option<&Node>) {
+impl Items<'_> {
+    /// Adds the messages of a line; `tokens_before` is that of the compaction it sums up, where that is known.
+    fn add(&mut self, node: &Node, tokens_before: Option<&Value>) {
         let time = node.time.as_ref();
         match &node.content {
             LineContent::Assistant(message) => self.add_response(node, message),
@@ -130,10 +117,6 @@ impl<'a> Items<'a> {
                 }
             }
             LineContent::Summary(content) => {
-                let tokens_before = match boundary.map(|node| &node.content) {
-                    Some(LineContent::Boundary { tokens_before, .. }) => tokens_before.as_ref(),
-                    _ => None,
-                };
                 self.push(messages::summary(content, tokens_before, time), None);
             }
             _ => {}
@@ -149,17 +132,13 @@ impl<'a> Items<'a> {
             return;
         }
         self.responses.extend(response.map(|id| (id, self.list.len())));
-        self.push(Value::Object(messages::response(message, node.time.as_ref())), None);
-        if let Some(item) = self.list.last_mut() {
-            item.calls = node.calls();
-            item.is_answer = true;
-        }
+        let fields = messages::response(message, node.time.as_ref());
+        self.list.push(Item { fields, calls: node.calls(), answers: None, is_own: self.is_open });
     }
 
     fn push(&mut self, message: Value, answers: Option<Id>) {
         let Value::Object(fields) = message else { return };
-        let is_own = self.is_open;
-        self.list.push(Item { fields, calls: Vec::new(), answers, is_answer: false, is_own });
+        self.list.push(Item { fields, calls: Vec::new(), answers, is_own: self.is_open });
     }
 
     /// Each response's results right behind it: that is how they were sent, though the transcript may have what the
