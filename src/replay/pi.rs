@@ -17,6 +17,8 @@ const LINEAR_VERSION: u32 = 1;
 struct Node {
     id: Option<Id>,
     parent: Parent,
+    /// Its position among the parsed lines, the header's included.
+    line: usize,
     entry: Entry,
 }
 
@@ -24,8 +26,8 @@ struct Node {
 struct Tree {
     version: Option<u32>,
     nodes: Vec<Node>,
-    /// For each parsed line, the entry it became (the header became none).
-    by_line: Vec<Option<usize>>,
+    /// Lines that were parsed so far: entries, and the header.
+    lines: usize,
     /// The entry that the next one would follow.
     leaf: Parent,
 }
@@ -36,13 +38,11 @@ pub(super) fn read(file: &[u8]) -> Recording {
     let problems = lines::for_each_object(file, |line| tree.add(line));
     let version = tree.version.unwrap_or(LINEAR_VERSION);
     let path = tree.path(version);
-    let is_answer = |node: &Node| matches!(node.entry, Entry::Message { is_answer: true, .. });
-    let on_path =
-        path.iter().filter_map(|&index| tree.nodes.get(index)).filter(|node| is_answer(node)).count();
-    let abandoned = tree.nodes.iter().filter(|node| is_answer(node)).count() - on_path;
-    let timeline = tree.timeline(&path);
+    let is_answer = |node: &&Node| matches!(node.entry, Entry::Message { is_answer: true, .. });
+    let answers = tree.nodes.iter().filter(is_answer).count();
+    let abandoned = answers - path.iter().copied().filter(is_answer).count();
     let unplayed = Unplayed { abandoned, sub_agents: 0 };
-    Recording { format: Format::Pi { version }, timeline, problems, unplayed }
+    Recording { format: Format::Pi { version }, timeline: timeline(&path), problems, unplayed }
 }
 
 impl Tree {
@@ -51,7 +51,7 @@ impl Tree {
             let version = line.get("version").or_else(|| line.get("v")).and_then(Value::as_u64);
             let version = version.and_then(|version| u32::try_from(version).ok()).unwrap_or(LINEAR_VERSION);
             self.version.get_or_insert(version);
-            self.by_line.push(None);
+            self.lines += 1;
             return Ok(());
         }
         let is_record = line.contains_key("kind");
@@ -70,55 +70,52 @@ impl Tree {
             Ok(entry) => (entry, Ok(())),
             Err(message) => (Entry::Other, Err(message)),
         };
-        self.by_line.push(Some(self.nodes.len()));
-        self.nodes.push(Node { id, parent, entry });
+        self.nodes.push(Node { id, parent, line: self.lines, entry });
+        self.lines += 1;
         outcome
     }
 
-    /// Indices of the entries from the root to the leaf.
-    fn path(&self, version: u32) -> Vec<usize> {
+    /// The entries from the root to the leaf.
+    fn path(&self, version: u32) -> Vec<&Node> {
         if version <= LINEAR_VERSION {
-            return (0..self.nodes.len()).collect();
+            return self.nodes.iter().collect();
         }
         let places = places(self.nodes.iter().map(|node| node.id));
         let leaf = self.leaf.place(self.nodes.len(), &places);
-        let mut path = path(leaf, |index| self.nodes.get(index)?.parent.place(index, &places));
-        path.reverse();
-        path
+        let path = path(leaf, |index| self.nodes.get(index)?.parent.place(index, &places));
+        path.into_iter().rev().filter_map(|index| self.nodes.get(index)).collect()
     }
+}
 
-    /// The messages on the path, and where compactions and edits on it rewrote the past.
-    fn timeline(&self, path: &[usize]) -> Timeline {
-        let mut context = Context::default();
-        for (step, (index, node)) in path.iter().filter_map(|&at| Some((at, self.nodes.get(at)?))).enumerate()
-        {
-            match &node.entry {
-                Entry::Message { json, is_answer, .. } => context.append(index, node.id, json, *is_answer),
-                Entry::Edit { target, replacement } => context.edit(Id::of(target), replacement.as_ref()),
-                Entry::Compaction { head, first_kept } => {
-                    let before = path.get(..step).unwrap_or_default();
-                    let first = before.iter().position(|&at| self.is_first_kept(at, first_kept));
-                    let kept = first.and_then(|first| before.get(first..)).unwrap_or_default();
-                    // The checkpoint in the compaction has folded the system messages in.
-                    let kept = kept.iter().copied().filter(|&at| {
-                        let entry = self.nodes.get(at).map(|node| &node.entry);
-                        matches!(entry, Some(Entry::Message { is_system: false, .. }))
-                    });
-                    context.compact(head, kept);
-                }
-                Entry::Other => {}
-            }
-        }
-        context.timeline
-    }
-
-    fn is_first_kept(&self, index: usize, first_kept: &FirstKept) -> bool {
+impl Node {
+    fn is_first_kept(&self, first_kept: &FirstKept) -> bool {
         match first_kept {
-            FirstKept::Id(id) => self.nodes.get(index).is_some_and(|node| node.id == Some(Id::of(id))),
-            FirstKept::Line(line) => self.by_line.get(*line) == Some(&Some(index)),
+            FirstKept::Id(id) => self.id == Some(*id),
+            FirstKept::Line(line) => self.line == *line,
             FirstKept::None => false,
         }
     }
+}
+
+/// The messages on the path, and where compactions and edits on it rewrote the past.
+fn timeline(path: &[&Node]) -> Timeline {
+    let mut context = Context::default();
+    for (step, node) in path.iter().enumerate() {
+        match &node.entry {
+            Entry::Message { json, is_answer, .. } => context.append(step, node.id, json, *is_answer),
+            Entry::Edit { target, replacement } => context.edit(*target, replacement.as_ref()),
+            Entry::Compaction { head, first_kept } => {
+                let before = path.iter().enumerate().take(step);
+                let kept = before.skip_while(|(_, node)| !node.is_first_kept(first_kept));
+                // The checkpoint in the compaction has folded the system messages in.
+                let kept =
+                    kept.filter(|(_, node)| matches!(node.entry, Entry::Message { is_system: false, .. }));
+                context.compact(head, kept.map(|(step, _)| step));
+            }
+            Entry::Other => {}
+        }
+    }
+    context.timeline
 }
 
 /// The context as it was built up along the path.
@@ -127,32 +124,32 @@ struct Context<'a> {
     timeline: Timeline,
     /// The latest edit of each entry: its content, or none where the entry was taken away.
     edits: HashMap<Id, Option<&'a Value>>,
-    /// Number of each message entry as it now reads.
+    /// Number of each message entry as it now reads, by its step on the path.
     numbers: HashMap<usize, usize>,
-    /// Each message entry with an id, as it came.
+    /// Each message entry with an id, by its step and as it came.
     originals: HashMap<Id, (usize, &'a Message)>,
 }
 
 impl<'a> Context<'a> {
-    fn append(&mut self, index: usize, id: Option<Id>, message: &'a Message, is_answer: bool) {
-        self.originals.extend(id.map(|id| (id, (index, message))));
+    fn append(&mut self, step: usize, id: Option<Id>, message: &'a Message, is_answer: bool) {
+        self.originals.extend(id.map(|id| (id, (step, message))));
         let message = match id.and_then(|id| self.edits.get(&id)) {
             Some(None) => return,
             Some(Some(replacement)) => edited(message, replacement),
             None => message.clone(),
         };
         let number = self.timeline.push(message, is_answer);
-        self.numbers.insert(index, number);
+        self.numbers.insert(step, number);
     }
 
     /// The latest edit of an entry wins.
     fn edit(&mut self, target: Id, replacement: Option<&'a Value>) {
         self.edits.insert(target, replacement);
-        let Some(&(entry, message)) = self.originals.get(&target) else { return };
+        let Some(&(step, message)) = self.originals.get(&target) else { return };
         let before = self.timeline.transcript();
-        let old = self.numbers.remove(&entry);
+        let old = self.numbers.remove(&step);
         let new = replacement.map(|replacement| self.timeline.push_aside(edited(message, replacement)));
-        self.numbers.extend(new.map(|number| (entry, number)));
+        self.numbers.extend(new.map(|number| (step, number)));
         let after =
             before.into_iter().filter_map(|number| if Some(number) == old { new } else { Some(number) });
         let after = after.collect();
@@ -162,7 +159,7 @@ impl<'a> Context<'a> {
     fn compact(&mut self, head: &[Message], kept: impl Iterator<Item = usize>) {
         let mut opening: Vec<usize> =
             head.iter().map(|message| self.timeline.push_aside(message.clone())).collect();
-        opening.extend(kept.filter_map(|index| self.numbers.get(&index)));
+        opening.extend(kept.filter_map(|step| self.numbers.get(&step)));
         self.timeline.cut(Cause::Compaction, opening);
     }
 }

@@ -1,7 +1,7 @@
 //! The meaning of one entry of a pi session, in the shapes pi itself makes of it on loading. Knows nothing of the tree
 //! the entries form.
 
-use super::{Message, Object, is_true, present, str_of, take_string, time_ms};
+use super::{Id, Message, Object, is_true, present, str_of, take_string, time_ms};
 use serde_json::{Value, json};
 
 /// An entry of the file.
@@ -18,7 +18,7 @@ pub(super) enum Entry {
         first_kept: FirstKept,
     },
     Edit {
-        target: String,
+        target: Id,
         replacement: Option<Value>,
     },
     /// Carries nothing the model sees, but may be a link of the path.
@@ -27,7 +27,7 @@ pub(super) enum Entry {
 
 /// The oldest entry that a compaction kept.
 pub(super) enum FirstKept {
-    Id(String),
+    Id(Id),
     /// Version 1: its position among the parsed lines, header included.
     Line(usize),
     None,
@@ -56,7 +56,7 @@ pub(super) fn read(mut line: Object) -> Result<Entry, String> {
             _ => Ok(Entry::Other),
         },
         Some("compaction") => compaction_of(line, timestamp.as_ref()),
-        Some("context_edit") => match (take_string(&mut line, "targetId"), line.remove("replacement")) {
+        Some("context_edit") => match (str_of(&line, "targetId").map(Id::of), line.remove("replacement")) {
             (Some(target), Some(replacement)) => {
                 Ok(Entry::Edit { target, replacement: Some(replacement).filter(|r| !r.is_null()) })
             }
@@ -73,8 +73,8 @@ fn compaction_of(mut line: Object, timestamp: Option<&Value>) -> Result<Entry, S
         "timestamp": timestamp,
     }));
     let index = line.get("firstKeptEntryIndex").and_then(Value::as_u64).and_then(|i| usize::try_from(i).ok());
-    let first_kept = match (take_string(&mut line, "firstKeptEntryId"), index) {
-        (Some(id), _) => FirstKept::Id(id),
+    let first_kept = match (str_of(&line, "firstKeptEntryId"), index) {
+        (Some(id), _) => FirstKept::Id(Id::of(id)),
         (None, Some(index)) => FirstKept::Line(index),
         (None, None) => FirstKept::None,
     };
