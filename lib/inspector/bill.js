@@ -66,4 +66,4 @@ class Bill {
   }
 }
 
-module.exports = { Bill, PRICES };
+module.exports = { Bill, PER_MILLION, PRICES };

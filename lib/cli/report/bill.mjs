@@ -1,10 +1,8 @@
 // The bill of a policy over one recorded session, under both cache models.
 
-import { BreakpointCache, dollars, PrefixCache } from "./caches.mjs";
+import { BreakpointCache, dollars, PER_MILLION, PrefixCache } from "./caches.mjs";
 import { promptTokens } from "./estimates.mjs";
 import { Versions } from "./versions.mjs";
-
-const PER_MILLION = 1e-6;
 
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands

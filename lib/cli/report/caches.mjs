@@ -3,9 +3,7 @@
 import bill from "../../inspector/bill.js";
 import { promptTokens } from "./estimates.mjs";
 
-export const { PRICES } = bill;
-
-const PER_MILLION = 1e-6;
+export const { PER_MILLION, PRICES } = bill;
 
 /** Of these providers and models a cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
