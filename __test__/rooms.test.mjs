@@ -51,7 +51,7 @@ function filesNamed(file, text) {
   );
 }
 
-const RUST = filesIn("src", /\.rs$/).filter((file) => !/\/tests?\.rs$|_tests\.rs$|\/tests\//.test(file));
+const RUST = filesIn("src", /\.rs$/).filter((file) => !/\/tests?\.rs$|\/tests\//.test(file));
 const KNOWS = [
   ...RUST.filter((file) => file !== "src/lib.rs").flatMap((file) => {
     const text = productOf(readFileSync(join(ROOT, file), "utf8"));

@@ -90,5 +90,4 @@ fn selected(nodes: &[Node]) -> impl Iterator<Item = &Node> {
 }
 
 #[cfg(test)]
-#[path = "claude_tests.rs"]
 mod tests;

@@ -175,5 +175,4 @@ fn leaf_key(line: &Object) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-#[path = "pi_tests.rs"]
 mod tests;
