@@ -3,7 +3,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails where its own input is not what it must be")]
 
-use pi_strata::replay::{Cause, Format, Recording, Session, parse};
+use pi_strata::replay::{Cause, Format, Recording};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -82,8 +82,8 @@ fn joined(lines: &[Value]) -> Vec<u8> {
     lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n").into_bytes()
 }
 
-fn sound(session: &Session, file: &[u8]) -> Result<(), TestCaseError> {
-    for message in &session.messages {
+fn sound(session: &Recording, file: &[u8]) -> Result<(), TestCaseError> {
+    for message in &session.context() {
         prop_assert!(message.get("role").is_some_and(Value::is_string), "{message}");
     }
     let line_count = file.split(|byte| *byte == b'\n').count();
@@ -173,12 +173,12 @@ proptest! {
 
     #[test]
     fn any_bytes_are_survived(file in prop::collection::vec(any::<u8>(), 0..400)) {
-        sound(&parse(&file), &file)?;
+        sound(&Recording::read(&file), &file)?;
     }
 
     #[test]
     fn any_json_like_text_is_survived(file in "[\\[\\]{}\":,\\\\ud89a-c0-9tnul\n ]{0,200}") {
-        sound(&parse(file.as_bytes()), file.as_bytes())?;
+        sound(&Recording::read(file.as_bytes()), file.as_bytes())?;
     }
 
     #[test]
@@ -186,7 +186,7 @@ proptest! {
         let mut all = vec![json!({ "type": "session", "version": version, "id": "s" })];
         all.extend(lines);
         let file = joined(&all);
-        let session = parse(&file);
+        let session = Recording::read(&file);
         prop_assert_eq!(session.format, Format::Pi { version });
         sound(&session, &file)?;
     }
@@ -194,7 +194,7 @@ proptest! {
     #[test]
     fn any_claude_lines_are_survived(lines in prop::collection::vec(claude_line(), 0..12)) {
         let file = joined(&lines);
-        sound(&parse(&file), &file)?;
+        sound(&Recording::read(&file), &file)?;
     }
 
     #[test]
@@ -209,7 +209,7 @@ proptest! {
             file[at] = byte;
         }
         file.truncate(keep.index(file.len()) + 1);
-        sound(&parse(&file), &file)?;
+        sound(&Recording::read(&file), &file)?;
     }
 
     /// The oracle is the file as it stood before the answer was written.
@@ -224,7 +224,7 @@ proptest! {
         let calls = calls(&joined(&lines));
         prop_assert_eq!(calls.len(), answers.len());
         for (at, (_, before)) in answers.into_iter().zip(calls) {
-            prop_assert_eq!(parse(&joined(&lines[..at])).messages, before);
+            prop_assert_eq!(Recording::read(&joined(&lines[..at])).context(), before);
         }
     }
 
@@ -275,7 +275,7 @@ proptest! {
         let calls = calls(&joined(&lines));
         prop_assert_eq!(calls.len(), answers.len());
         for (at, (_, before)) in answers.into_iter().zip(calls) {
-            prop_assert_eq!(parse(&joined(&lines[..at])).messages, before);
+            prop_assert_eq!(Recording::read(&joined(&lines[..at])).context(), before);
         }
     }
 
@@ -291,18 +291,18 @@ proptest! {
             "parentId": index.checked_sub(1).map(|parent| parent.to_string()),
             "message": { "role": if *user { "user" } else { "assistant" }, "content": [], "timestamp": index },
         }).to_string()));
-        let whole = parse(lines.join("\n").as_bytes());
+        let whole = Recording::read(lines.join("\n").as_bytes());
         prop_assert!(whole.problems.is_empty());
-        prop_assert_eq!(whole.messages.len(), roles.len());
+        prop_assert_eq!(whole.context().len(), roles.len());
 
         // A line cut off in the middle takes its own message away and no other.
         let broken = at.index(roles.len());
         let half = lines[broken + 1].len() / 2;
         lines[broken + 1].truncate(half);
-        let session = parse(lines.join("\r\n").as_bytes());
-        let mut expected = whole.messages;
+        let session = Recording::read(lines.join("\r\n").as_bytes());
+        let mut expected = whole.context();
         expected.remove(broken);
-        prop_assert_eq!(session.messages, expected);
+        prop_assert_eq!(session.context(), expected);
         prop_assert_eq!(session.problems.iter().map(|p| p.line).collect::<Vec<_>>(), vec![broken + 2]);
     }
 
@@ -337,20 +337,20 @@ proptest! {
             let last = lines.last().and_then(|line| line.get("uuid")).cloned();
             parent = last.unwrap_or_default();
         }
-        let session = parse(&joined(&lines));
+        let session = Recording::read(&joined(&lines));
         let calls: usize = responses.iter().sum();
-        prop_assert_eq!(session.messages.len(), responses.len() * 2 + calls);
-        prop_assert_eq!(misplaced_results(&session.messages), 0);
+        prop_assert_eq!(session.context().len(), responses.len() * 2 + calls);
+        prop_assert_eq!(misplaced_results(&session.context()), 0);
     }
 }
 
 #[test]
 fn the_recorded_example_is_read_whole() {
     let file = include_bytes!("../examples/session.jsonl");
-    let session = parse(file);
-    assert_eq!((session.format, session.problems), (Format::Pi { version: 3 }, Vec::new()));
-    assert!(session.messages.len() >= 150);
-    assert_eq!(misplaced_results(&session.messages), 0);
+    let session = Recording::read(file);
+    assert_eq!((session.format, &session.problems), (Format::Pi { version: 3 }, &Vec::new()));
+    assert!(session.context().len() >= 150);
+    assert_eq!(misplaced_results(&session.context()), 0);
 }
 
 #[test]

@@ -62,25 +62,25 @@ fn add(timeline: &mut Timeline, value: &Value) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse;
     use super::*;
     use serde_json::Value;
 
     #[test]
     fn an_array_and_lines_of_the_same_messages_read_the_same() {
-        let array = parse(
+        let array = Recording::read(
             b"\xef\xbb\xbf [{\"role\":\"user\",\"content\":\"a\"},\r\n {\"role\":\"x\",\"odd\":[1.5]}]",
         );
-        let lines = parse(b"{\"role\":\"user\",\"content\":\"a\"}\r\n\r\n{\"role\":\"x\",\"odd\":[1.5]}");
-        assert_eq!(array, lines);
-        assert_eq!(array.messages.len(), 2);
+        let lines =
+            Recording::read(b"{\"role\":\"user\",\"content\":\"a\"}\r\n\r\n{\"role\":\"x\",\"odd\":[1.5]}");
+        assert_eq!(array.context(), lines.context());
+        assert_eq!(array.context().len(), 2);
         assert!(array.problems.is_empty());
     }
 
     #[test]
     fn a_cut_array_keeps_its_whole_elements_and_names_the_line() {
-        let session = parse(b"[{\"role\":\"user\"},\n3,\n{\"role\":\"user\"},\n{\"role\":\"us");
-        assert_eq!(session.messages.len(), 2);
+        let session = Recording::read(b"[{\"role\":\"user\"},\n3,\n{\"role\":\"user\"},\n{\"role\":\"us");
+        assert_eq!(session.context().len(), 2);
         let lines: Vec<_> = session.problems.iter().map(|problem| problem.line).collect();
         assert_eq!(lines, [2, 4]);
     }
@@ -88,23 +88,23 @@ mod tests {
     #[test]
     fn an_array_that_ends_between_its_elements_says_so_once() {
         for (file, line) in [("[{\"role\":\"user\"},\n", 2), ("[{\"role\":\"user\"}", 1), ("[", 1)] {
-            let problems = parse(file.as_bytes()).problems;
+            let problems = Recording::read(file.as_bytes()).problems;
             assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [line], "{file}");
         }
-        assert_eq!(parse(b"[{\"role\":\"user\"}] x").problems.len(), 1);
+        assert_eq!(Recording::read(b"[{\"role\":\"user\"}] x").problems.len(), 1);
     }
 
     #[test]
     fn a_lone_surrogate_in_an_array_costs_nothing() {
-        let session = parse(br#"[{"role":"user","content":"\ud83d"}]"#);
-        assert_eq!(session.messages.first().and_then(|m| m.get("content")), Some(&Value::from("\u{fffd}")));
+        let session = Recording::read(br#"[{"role":"user","content":"\ud83d"}]"#);
+        assert_eq!(session.context().first().and_then(|m| m.get("content")), Some(&Value::from("\u{fffd}")));
         assert!(session.problems.is_empty());
     }
 
     #[test]
     fn a_line_without_a_role_is_reported() {
-        let session = parse(b"{\"role\":\"user\"}\n{\"text\":\"hi\"}");
-        assert_eq!(session.messages.len(), 1);
+        let session = Recording::read(b"{\"role\":\"user\"}\n{\"text\":\"hi\"}");
+        assert_eq!(session.context().len(), 1);
         assert_eq!(session.problems, [UnreadLine { line: 2, message: NO_ROLE.to_owned() }]);
     }
 }

@@ -76,44 +76,31 @@ pub struct Recording {
 
 impl Recording {
     /// Reads a whole file. One without messages is no error: `problems` says what is in it.
+    ///
+    /// ```
+    /// let file = br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}
+    /// {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"Hello","timestamp":1}}"#;
+    /// let recording = pi_strata::replay::Recording::read(file);
+    /// assert_eq!(recording.context().len(), 1);
+    /// ```
     #[must_use]
     pub fn read(file: &[u8]) -> Self {
         fault::step();
         reader_of(file)(file)
     }
+
+    /// The messages that an agent would go on with: those before the next call, oldest first, each an object with a
+    /// `role`.
+    #[must_use]
+    pub fn context(&self) -> Vec<Value> {
+        let last = self.timeline.transcript();
+        let messages = last.into_iter().filter_map(|number| self.timeline.messages.get(number));
+        messages.filter_map(|json| serde_json::from_str(json).ok()).collect()
+    }
 }
 
 /// The JSON of a message. Several lists may hold one.
 pub type Message = Arc<str>;
-
-/// The messages that an agent would go on with from a recorded session.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Session {
-    /// Who wrote it.
-    pub format: Format,
-    /// The messages before the next call, oldest first, each an object with a `role`.
-    pub messages: Vec<Value>,
-    /// The lines left out because they could not be read, by line number.
-    pub problems: Vec<UnreadLine>,
-}
-
-/// Reads a whole session that is in memory. Never fails: an empty or unreadable file has no messages, and says why in
-/// `problems`.
-///
-/// ```
-/// let file = br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}
-/// {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"Hello","timestamp":1}}"#;
-/// let session = pi_strata::replay::parse(file);
-/// assert_eq!(session.messages.len(), 1);
-/// ```
-#[must_use]
-pub fn parse(bytes: &[u8]) -> Session {
-    let recording = Recording::read(bytes);
-    let last = recording.timeline.transcript();
-    let messages = last.into_iter().filter_map(|number| recording.timeline.messages.get(number));
-    let messages = messages.filter_map(|json| serde_json::from_str(json).ok()).collect();
-    Session { format: recording.format, messages, problems: recording.problems }
-}
 
 type Reader = fn(&[u8]) -> Recording;
 
@@ -198,8 +185,8 @@ mod tests {
     #[test]
     fn an_empty_or_blank_file_has_no_messages_and_no_problems() {
         for file in ["", "\n\n", "\u{feff}", " \r\n\t\r\n"] {
-            let session = parse(file.as_bytes());
-            assert_eq!((session.format, session.messages.len()), (Format::Messages, 0), "{file:?}");
+            let session = Recording::read(file.as_bytes());
+            assert_eq!((session.format, session.context().len()), (Format::Messages, 0), "{file:?}");
             assert!(session.problems.is_empty(), "{file:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! Readings of transcripts as Claude Code writes them, on files small enough to read.
 
-use super::super::{Session, parse};
+use super::super::Recording;
 use super::*;
 use serde_json::{Value, json};
 
@@ -45,12 +45,12 @@ fn call(id: &str) -> Value {
     json!({ "type": "tool_use", "id": id, "name": "Read", "input": { "file_path": id } })
 }
 
-fn read_lines(lines: &[String]) -> Session {
-    parse(lines.join("\n").as_bytes())
+fn read_lines(lines: &[String]) -> Recording {
+    Recording::read(lines.join("\n").as_bytes())
 }
 
 /// Role and the texts, call ids or answered ids of each message.
-fn outline(session: &Session) -> Vec<String> {
+fn outline(session: &Recording) -> Vec<String> {
     let mark = |block: &Value| {
         let mark = block.get("text").or_else(|| block.get("id")).or_else(|| block.get("thinking"));
         mark.and_then(Value::as_str).unwrap_or("?").to_owned()
@@ -61,7 +61,7 @@ fn outline(session: &Session) -> Vec<String> {
         let marks = marks.unwrap_or_else(|| content.as_str().unwrap().to_owned());
         format!("{}:{marks}", m.get("role").and_then(Value::as_str).unwrap())
     };
-    session.messages.iter().map(of).collect()
+    session.context().iter().map(of).collect()
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn lines_of_one_response_are_one_message_in_pis_shape() {
             "content": [{ "type": "text", "text": "no" }, { "type": "image", "data": "AA", "mimeType": "image/png" }],
         },
     ]);
-    assert_eq!(Value::Array(session.messages), expected);
+    assert_eq!(Value::Array(session.context()), expected);
 }
 
 #[test]
@@ -177,7 +177,8 @@ fn meta_lines_and_errors_keep_their_kind() {
         user("u3", "a1", json!([{ "type": "document" }])),
     ]);
     assert_eq!(outline(&session), ["custom:caveat", "user:look", "assistant:529"]);
-    let error = session.messages.last().unwrap();
+    let messages = session.context();
+    let error = messages.last().unwrap();
     assert_eq!(error.get("stopReason"), Some(&json!("error")));
     assert_eq!(error.get("errorMessage"), Some(&json!("529")));
 }
@@ -212,7 +213,7 @@ fn a_compaction_cuts_off_what_it_summarised() {
         user("u2", "cs", "new"),
     ]);
     assert_eq!(outline(&session), ["compactionSummary:what was said", "user:new"]);
-    assert_eq!(session.messages.first().unwrap().get("tokensBefore"), Some(&json!(155_000)));
+    assert_eq!(session.context().first().unwrap().get("tokensBefore"), Some(&json!(155_000)));
 }
 
 #[test]

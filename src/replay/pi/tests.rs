@@ -1,7 +1,7 @@
 //! Readings of each session version as pi's own loader has them, on files small enough to read.
 
 use super::super::pi_entries::role_of;
-use super::super::{Session, UnreadLine, parse};
+use super::super::{Recording, UnreadLine};
 use super::*;
 
 const V3: &str =
@@ -14,17 +14,17 @@ fn user(id: &str, parent: &str, text: &str) -> String {
     )
 }
 
-fn read_lines(lines: &[&str]) -> Session {
-    parse(lines.join("\n").as_bytes())
+fn read_lines(lines: &[&str]) -> Recording {
+    Recording::read(lines.join("\n").as_bytes())
 }
 
 /// Role and text of each message, short enough to compare by eye.
-fn outline(session: &Session) -> Vec<String> {
+fn outline(session: &Recording) -> Vec<String> {
     let text = |message: &Value| {
         let text = message.get("content").or_else(|| message.get("summary")).cloned().unwrap_or_default();
         text.as_str().map_or_else(|| text.to_string(), str::to_owned)
     };
-    session.messages.iter().map(|m| format!("{}:{}", role_of(m).unwrap_or("-"), text(m))).collect()
+    session.context().iter().map(|m| format!("{}:{}", role_of(m).unwrap_or("-"), text(m))).collect()
 }
 
 #[test]
@@ -37,7 +37,8 @@ fn version_1_is_a_list_without_ids() {
     ]);
     assert_eq!(session.format, Format::Pi { version: 1 });
     assert_eq!(outline(&session), ["user:a", "assistant:[]"]);
-    let time = session.messages.first().and_then(|message| message.get("timestamp"));
+    let messages = session.context();
+    let time = messages.first().and_then(|message| message.get("timestamp"));
     assert_eq!(time, Some(&Value::from(1_763_681_581_550_u64)));
 }
 
@@ -51,7 +52,7 @@ fn version_1_counts_kept_entries_by_line() {
         r#"{"type":"message","message":{"role":"user","content":"c"}}"#,
     ]);
     assert_eq!(outline(&session), ["compactionSummary:S", "user:b", "user:c"]);
-    assert_eq!(session.messages.first().and_then(|m| m.get("tokensBefore")), Some(&Value::from(9)));
+    assert_eq!(session.context().first().and_then(|m| m.get("tokensBefore")), Some(&Value::from(9)));
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn context_edits_replace_or_remove_and_the_last_one_wins() {
         edit("f", "e", "a", "null"),
         edit("g", "f", "r", r#"{"content":"short"}"#),
     ];
-    let session = parse(lines.join("\n").as_bytes());
+    let session = Recording::read(lines.join("\n").as_bytes());
     assert_eq!(outline(&session), ["user:2", r#"assistant:[{"type":"text","text":"short"}]"#]);
 }
 
