@@ -74,11 +74,7 @@ pub struct Collector {
 impl Collector {
     /// Adds those of a plain text.
     pub fn text(&mut self, units: &[u16]) {
-        let mut run = Run::default();
-        for &unit in units {
-            run.take(unit, &mut self.found);
-        }
-        run.end(&mut self.found);
+        Run::default().read(units, &mut self.found);
     }
 
     /// Adds those of a JSON text; an escape ends an identifier.
@@ -86,18 +82,14 @@ impl Collector {
         const BACKSLASH: u16 = b'\\' as u16;
         const UNICODE: u16 = b'u' as u16;
         let mut run = Run::default();
-        let mut rest = units.iter();
-        while let Some(&unit) = rest.next() {
-            if unit == BACKSLASH {
-                run.end(&mut self.found);
-                if rest.next() == Some(&UNICODE) {
-                    rest.nth(3);
-                }
-            } else {
-                run.take(unit, &mut self.found);
-            }
+        let mut rest = units;
+        while let Some(at) = rest.iter().position(|&unit| unit == BACKSLASH) {
+            let (plain, escape) = rest.split_at(at);
+            run.read(plain, &mut self.found);
+            let escape_len = if escape.get(1) == Some(&UNICODE) { 6 } else { 2 };
+            rest = escape.get(escape_len..).unwrap_or_default();
         }
-        run.end(&mut self.found);
+        run.read(rest, &mut self.found);
     }
 
     /// All that were added, ascending, each once.
@@ -108,50 +100,38 @@ impl Collector {
     }
 }
 
-/// The identifier being read, character by character.
+/// The identifier being read, by its place in the text.
+#[derive(Default)]
 struct Run {
-    characters: [u8; MAX_LEN],
-    /// Its length; may pass what `characters` holds, then it is none.
-    len: usize,
-    /// A separator that belongs to it only if a word character follows.
-    separator: Option<u8>,
+    start: Option<usize>,
+    /// Behind its last word character: a separator belongs to it only if another one follows.
+    end: usize,
     /// The latest characters of a run without spaces, and how many of them there are.
     sequence: [u16; SEQUENCE_LEN],
     sequence_len: usize,
 }
 
-impl Default for Run {
-    fn default() -> Self {
-        Self {
-            characters: [0; MAX_LEN],
-            len: 0,
-            separator: None,
-            sequence: [0; SEQUENCE_LEN],
-            sequence_len: 0,
-        }
-    }
-}
-
 impl Run {
-    fn take(&mut self, unit: u16, found: &mut Vec<Identifier>) {
+    fn read(&mut self, units: &[u16], found: &mut Vec<Identifier>) {
+        for (at, &unit) in units.iter().enumerate() {
+            self.take(units, at, unit, found);
+        }
+        self.end(units, found);
+    }
+
+    fn take(&mut self, units: &[u16], at: usize, unit: u16, found: &mut Vec<Identifier>) {
         let Ok(character) = u8::try_from(unit) else {
-            self.end(found);
+            self.end(units, found);
             self.take_wide(unit, found);
             return;
         };
         self.sequence_len = 0;
         let is_letter = character.is_ascii_alphabetic() || matches!(character, b'_' | b'$');
-        if is_letter || (self.len > 0 && character.is_ascii_digit()) {
-            if let Some(separator) = self.separator.take() {
-                self.push(separator);
-            }
-            self.push(character);
-        } else if self.len > 0 {
-            if self.separator.is_none() && matches!(character, b'.' | b'/' | b':' | b'-') {
-                self.separator = Some(character);
-            } else {
-                self.end(found);
-            }
+        if is_letter || (self.start.is_some() && character.is_ascii_digit()) {
+            self.start.get_or_insert(at);
+            self.end = at + 1;
+        } else if self.end < at || !matches!(character, b'.' | b'/' | b':' | b'-') {
+            self.end(units, found);
         }
     }
 
@@ -170,21 +150,15 @@ impl Run {
         }
     }
 
-    fn push(&mut self, character: u8) {
-        if let Some(place) = self.characters.get_mut(self.len) {
-            *place = character;
+    fn end(&mut self, units: &[u16], found: &mut Vec<Identifier>) {
+        let Some(read) = self.start.take().and_then(|start| units.get(start..self.end)) else { return };
+        if (MIN_LEN..=MAX_LEN).contains(&read.len()) {
+            let mut characters = [0; MAX_LEN];
+            for (character, &unit) in characters.iter_mut().zip(read) {
+                *character = unit as u8;
+            }
+            found.extend(characters.get(..read.len()).map(Identifier::new));
         }
-        self.len += 1;
-    }
-
-    fn end(&mut self, found: &mut Vec<Identifier>) {
-        if self.len >= MIN_LEN
-            && let Some(characters) = self.characters.get(..self.len)
-        {
-            found.push(Identifier::new(characters));
-        }
-        self.len = 0;
-        self.separator = None;
     }
 }
 
