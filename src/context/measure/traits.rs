@@ -8,7 +8,7 @@ use crate::context::traits::lines::{self, Layout, Line, Sizes};
 use crate::context::traits::target::Target;
 use crate::context::traits::{Cleared, Traits};
 use crate::context::transcript::Message;
-use crate::text::{NEWLINE, Utf16Len};
+use crate::text::{NEWLINE, Utf16Len, line_count};
 
 impl Raw<'_> {
     pub(super) fn traits(&self, message: &Message, text_tokens: usize, rules: &Rules) -> Traits {
@@ -57,7 +57,7 @@ impl Raw<'_> {
 
     /// Tokens of the markers for gaps in `text`.
     fn marker_sizes(&self, text: &[u16], message: &Message, rules: &Rules) -> Sizes {
-        let omitted = lines::split(text).count() - usize::from(text.ends_with(&[NEWLINE]));
+        let omitted = line_count(text) - usize::from(text.ends_with(&[NEWLINE]));
         let (gap, first) = match self.role {
             RawRole::ToolResult { marker: Some(own), .. } => (own.to_vec(), own.to_vec()),
             _ => (rules.marker.gap(omitted), rules.marker.marker(omitted, Utf16Len(text.len()))),
@@ -82,12 +82,11 @@ impl Raw<'_> {
             _ => None,
         });
         let targets = targets.collect();
-        let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) | Part::Counted(text) => Some(*text),
-            _ => None,
-        });
-        let room = lines::MAX_LINES.saturating_sub(shown.len());
-        shown.extend(texts.flat_map(lines::split).filter_map(Line::of).take(room));
+        for part in &self.parts {
+            if let Part::Text(text) | Part::Counted(text) = part {
+                lines::add(text, &mut shown);
+            }
+        }
         (targets, lines::distinct(shown))
     }
 

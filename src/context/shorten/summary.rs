@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::marker::MarkerLanguage;
 use crate::contract::{MIN_SUMMARY_CHARS, SUMMARY_HEAD_LINES, SUMMARY_LINE_CHARS, SUMMARY_TAIL_LINES};
-use crate::text::{NEWLINE, Utf16Len, clip_middle, first_lines, last_lines, line_count};
+use crate::text::{NEWLINE, Utf16Len, clip_middle, line_count, lines};
 
 /// First and last lines of a text around a marker line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -61,18 +61,18 @@ impl LineSummary {
         // With few lines those at the end are the same as those at the beginning: none is shown twice.
         let tail_lines = self.tail_lines.min(count.saturating_sub(self.head_lines));
         let shown = |line: &[u16]| clip_middle(line, self.line_len);
-        let mut lines: Vec<Vec<u16>> = first_lines(text, self.head_lines).map(shown).collect();
-        lines.push(marker(omitted, Utf16Len(text.len())));
-        lines.extend(last_lines(text, tail_lines).into_iter().map(shown));
-        let summary = lines.join(&NEWLINE);
+        let mut kept: Vec<Vec<u16>> = lines(text).take(self.head_lines).map(shown).collect();
+        kept.push(marker(omitted, Utf16Len(text.len())));
+        let last: Vec<Vec<u16>> = lines(text).rev().take(tail_lines).map(shown).collect();
+        kept.extend(last.into_iter().rev());
+        let summary = kept.join(&NEWLINE);
         (summary.len() < text.len()).then_some(summary)
     }
 
     /// Returns `true` if `text` is such a summary that came back: its marker says that the original was longer.
     fn is_summary(&self, text: &[u16]) -> bool {
         let most = self.head_lines + self.tail_lines + 1;
-        let mut lines = text.split(|&unit| unit == NEWLINE);
-        let marked = lines.by_ref().take(self.head_lines + 1).find_map(MarkerLanguage::original_len);
+        let marked = lines(text).take(self.head_lines + 1).find_map(MarkerLanguage::original_len);
         marked.is_some_and(|original| original > Utf16Len(text.len())) && line_count(text) <= most
     }
 }

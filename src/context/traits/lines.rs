@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::identifiers::{Collector, Identifier};
-use crate::text::NEWLINE;
+use crate::text::{self, NEWLINE};
 
 /// Shortest line that stands for something, in UTF-16 code units: braces and `return;` occur everywhere.
 pub const MIN_LEN: usize = 12;
@@ -64,14 +64,19 @@ pub fn bare(line: &[u16]) -> &[u16] {
     }
 }
 
-/// The lines of a text, as they stand there.
-pub fn split(text: &[u16]) -> impl Iterator<Item = &[u16]> {
-    text.split(|&unit| unit == NEWLINE)
+/// Adds the lines of a text to those found before; beyond [`MAX_LINES`] they are forgotten.
+pub fn add(text: &[u16], found: &mut Vec<Line>) {
+    let room = MAX_LINES.saturating_sub(found.len());
+    found.extend(text::lines(text).filter_map(Line::of).take(room));
 }
 
 /// The distinct lines of these texts, ascending; beyond [`MAX_LINES`] they are forgotten.
-pub fn of_texts<'a>(texts: impl Iterator<Item = &'a [u16]>) -> Box<[Line]> {
-    distinct(texts.flat_map(split).filter_map(Line::of).take(MAX_LINES).collect())
+pub fn of_texts(texts: impl Iterator<Item: AsRef<[u16]>>) -> Box<[Line]> {
+    let mut found = Vec::new();
+    for text in texts {
+        add(text.as_ref(), &mut found);
+    }
+    distinct(found)
 }
 
 /// Ascending, each once.

@@ -102,7 +102,7 @@ impl Target {
         };
         let texts = texts_in(&fields);
         for text in &texts {
-            add_lines(text, shown);
+            lines::add(&utf16(text), shown);
         }
         let named = Named::by(&fields);
         let folder = FOLDERS.iter().find_map(|name| fields.get(*name)?.as_str());
@@ -151,8 +151,8 @@ fn file_at(path: &str, fields: &Map<String, Value>) -> Option<File> {
         path: Path::of(path, None)?,
         change: is_changed.then(|| Change {
             moved_to: None,
-            old: lines_of(named(&OLD).chain(old)),
-            new: lines_of(named(&NEW).chain(new)),
+            old: lines::of_texts(named(&OLD).chain(old).map(utf16)),
+            new: lines::of_texts(named(&NEW).chain(new).map(utf16)),
         }),
     })
 }
@@ -172,26 +172,12 @@ fn patched(text: &str, folder: Option<&str>) -> Vec<File> {
     let changed = files.filter_map(|file| {
         let change = Change {
             moved_to: file.moved_to.and_then(|to| Path::of(to, folder)),
-            old: lines_of(file.old.into_iter()),
-            new: lines_of(file.new.into_iter()),
+            old: lines::of_texts(file.old.into_iter().map(utf16)),
+            new: lines::of_texts(file.new.into_iter().map(utf16)),
         };
         Some(File { path: Path::of(file.path, folder)?, change: Some(change) })
     });
     changed.collect()
-}
-
-/// The distinct lines of these texts.
-fn lines_of<'a>(texts: impl Iterator<Item = &'a str>) -> Box<[Line]> {
-    let mut found = Vec::new();
-    for text in texts {
-        add_lines(text, &mut found);
-    }
-    lines::distinct(found)
-}
-
-fn add_lines(text: &str, found: &mut Vec<Line>) {
-    let room = lines::MAX_LINES.saturating_sub(found.len());
-    found.extend(lines::split(&utf16(text)).filter_map(Line::of).take(room));
 }
 
 /// Every text in the arguments, however deep.
