@@ -8,7 +8,6 @@
     reason = "a build script stops the build where its input is not what it must be"
 )]
 
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::{env, fs};
 
@@ -58,18 +57,10 @@ fn rust_of(table: &str) -> String {
         rust += &enum_of(name, &words_of(&table[list]));
     }
     rust += &words_of_rules(&table["rules"]);
-    let marker = &table["cutMarker"];
-    writeln!(rust, "/// Stands before and after the number of UTF-16 units that a cut leaves out.")
-        .expect(MEMORY);
-    writeln!(rust, "pub const CUT_MARKER: [&str; 2] = [{}, {}];", marker[0], marker[1]).expect(MEMORY);
+    rust += &marker_of("CUT_MARKER", &table["cutMarker"]);
     for (language, markers) in table["markers"].as_object().expect("markers by language") {
         for (name, parts) in markers.as_object().expect("a language has markers by name") {
-            let parts = parts.as_array().expect("a marker is its parts");
-            let quoted: Vec<String> = parts.iter().map(Value::to_string).collect();
-            let constant = upper(&format!("{language}{}", capitalized(name)));
-            let (count, quoted) = (quoted.len(), quoted.join(", "));
-            writeln!(rust, "/// The built-in marker `{name}`, around what it says.").expect(MEMORY);
-            writeln!(rust, "pub const {constant}: [&str; {count}] = [{quoted}];").expect(MEMORY);
+            rust += &marker_of(&upper(&format!("{language}{}", capitalized(name))), parts);
         }
     }
     for (options, before) in OPTIONS {
@@ -81,8 +72,6 @@ fn rust_of(table: &str) -> String {
     }
     rust
 }
-
-const MEMORY: &str = "memory can be written";
 
 /// Variants with their words: those of a list are its names.
 fn words_of(list: &Value) -> Vec<(String, String)> {
@@ -110,6 +99,9 @@ fn enum_of(name: &str, words: &[(String, String)]) -> String {
         impl {name} {{
             /// Every one, by number.
             pub const ALL: [Self; {count}] = [{all}];
+            /// The one of that number.
+            #[must_use]
+            pub fn at(number: usize) -> Option<Self> {{ Self::ALL.get(number).copied() }}
             /// In words.
             #[must_use]
             pub const fn as_str(self) -> &'static str {{ match self {{ {arms} }} }}
@@ -119,14 +111,15 @@ fn enum_of(name: &str, words: &[(String, String)]) -> String {
 
 /// The words of each provider about a broken rule: those under its family's name, or else those under `any`, which come last.
 fn words_of_rules(rules: &Value) -> String {
-    let mut arms = String::new();
+    let mut arms = Vec::new();
     for (rule, words) in rules.as_object().expect("rules by name") {
         for (family, words) in words.as_object().expect("words by family").iter().skip(1) {
             let family =
                 if family == "any" { "_".to_owned() } else { format!("Family::{}", capitalized(family)) };
-            writeln!(arms, "(Self::{}, {family}) => {words},", capitalized(rule)).expect(MEMORY);
+            arms.push(format!("(Self::{}, {family}) => {words},", capitalized(rule)));
         }
     }
+    let arms = arms.concat();
     format!(
         "impl Rule {{
             /// The answer of the provider, in its words as far as they do not vary; never text of the conversation.
@@ -134,6 +127,11 @@ fn words_of_rules(rules: &Value) -> String {
             pub const fn says(self, family: Family) -> &'static str {{ match (self, family) {{ {arms} }} }}
         }}\n"
     )
+}
+
+fn marker_of(constant: &str, parts: &Value) -> String {
+    let count = parts.as_array().expect("a marker is its parts").len();
+    format!("/// A marker, around what it says.\npub const {constant}: [&str; {count}] = {parts};\n")
 }
 
 /// Lengths in UTF-16 code units, counts and all other numbers have a type each.

@@ -10,19 +10,3 @@
 )]
 
 include!(concat!(env!("OUT_DIR"), "/contract.rs"));
-
-impl Role {
-    /// The role of that number.
-    #[must_use]
-    pub fn at(number: usize) -> Option<Self> {
-        Self::ALL.get(number).copied()
-    }
-}
-
-impl Block {
-    /// The kind of block of that number.
-    #[must_use]
-    pub fn at(number: usize) -> Option<Self> {
-        Self::ALL.get(number).copied()
-    }
-}
