@@ -18,7 +18,9 @@ pub fn utf16(text: &str) -> Vec<u16> {
 /// The first `len` units of `text`, or one less where that would split a surrogate pair.
 #[must_use]
 pub fn head(text: &[u16], len: Utf16Len) -> &[u16] {
-    text.get(..cut_before(text, len.0)).unwrap_or(text)
+    let end = len.0.min(text.len());
+    let end = end - usize::from(splits_pair(text, end));
+    text.get(..end).unwrap_or_default()
 }
 
 /// The last `len` units of `text`, or one less where that would split a surrogate pair.
@@ -105,13 +107,9 @@ fn around_ellipsis(len: usize) -> (usize, usize) {
     (head, len.saturating_sub(head + 1))
 }
 
-fn cut_before(text: &[u16], at: usize) -> usize {
-    at.min(text.len()) - usize::from(splits_pair(text, at))
-}
-
 fn splits_pair(text: &[u16], at: usize) -> bool {
-    let unit = |i: Option<usize>| i.and_then(|i| text.get(i));
-    matches!((unit(at.checked_sub(1)), unit(Some(at))), (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)))
+    let around = at.checked_sub(1).and_then(|before| text.get(before..=at));
+    matches!(around, Some([0xD800..=0xDBFF, 0xDC00..=0xDFFF]))
 }
 
 /// Number of lines of `text`: one more than its newlines.
