@@ -3,7 +3,7 @@
 //! Only what pi sends is looked at. A message of an unknown role is taken for user-side text that breaks no rule,
 //! because a host may as well leave it out.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{Family, Rule};
 use crate::context::measure::{Part, Raw, RawRole};
@@ -25,12 +25,9 @@ pub struct Problem {
 /// All problems, by index. `messages` are what `transcript` was made of.
 pub fn check(transcript: &Transcript, messages: &[Raw<'_>], family: Family) -> Vec<Problem> {
     let view = View { transcript, messages, family };
-    let mut problems: Vec<Problem> = view.pairs().chain(view.contents()).chain(view.turns()).collect();
-    problems.extend(view.duplicate_ids());
-    problems.extend(view.unsigned_calls());
-    problems.sort_unstable();
-    problems.dedup();
-    problems
+    let within = view.contents().chain(view.duplicate_ids()).chain(view.unsigned_calls());
+    let problems: BTreeSet<Problem> = view.pairs().chain(view.turns()).chain(within).collect();
+    problems.into_iter().collect()
 }
 
 /// A conversation with the rules that apply to it.
@@ -69,39 +66,27 @@ impl<'a> View<'a> {
     /// The problems inside single messages.
     fn contents(&self) -> impl Iterator<Item = Problem> {
         let sent = self.messages.iter().enumerate().filter(|(_, message)| message.is_sent);
-        sent.flat_map(|(index, message)| {
-            let rules = self.content_rules(message).into_iter();
-            rules.map(move |rule| Problem { index, rule })
-        })
+        sent.flat_map(|(index, message)| self.content_rules(message).map(move |rule| Problem { index, rule }))
     }
 
-    fn content_rules(&self, message: &Raw<'_>) -> Vec<Rule> {
+    fn content_rules(&self, message: &Raw<'_>) -> impl Iterator<Item = Rule> + use<> {
         let is_anthropic = self.family == Family::Anthropic;
         let is_assistant = matches!(message.role, RawRole::Assistant { .. });
         let speaks = is_assistant || matches!(message.role, RawRole::User);
         let says_nothing = message.parts.iter().all(is_blank_text);
-        let mut rules = Vec::new();
-        if speaks && says_nothing {
-            rules.push(Rule::EmptyMessage);
-        } else if speaks && is_anthropic && message.parts.iter().any(is_blank_text) {
-            rules.push(Rule::BlankText);
-        }
-        if message.has_broken_id() || message.parts.iter().any(part_has_lone_surrogate) {
-            rules.push(Rule::LoneSurrogate);
-        }
-        if is_assistant && is_anthropic {
-            if message.call_ids().any(|id| !is_anthropic_id(id)) {
-                rules.push(Rule::CallIdPattern);
-            }
-            if texts_after_call(&message.parts).next().is_some() {
-                rules.push(Rule::TextAfterCall);
-            }
-        }
-        let needs_more = is_anthropic || self.family == Family::Responses;
-        if is_assistant && needs_more && !says_nothing && message.is_thinking_alone() {
-            rules.push(Rule::ThinkingAlone);
-        }
-        rules
+        let has_blank = || message.parts.iter().any(is_blank_text);
+        let has_lone_surrogate = message.has_broken_id() || message.parts.iter().any(part_has_lone_surrogate);
+        let is_anthropic_answer = is_assistant && is_anthropic;
+        let needs_more = is_assistant && (is_anthropic || self.family == Family::Responses);
+        let rules = [
+            (speaks && says_nothing, Rule::EmptyMessage),
+            (speaks && !says_nothing && is_anthropic && has_blank(), Rule::BlankText),
+            (has_lone_surrogate, Rule::LoneSurrogate),
+            (is_anthropic_answer && !message.call_ids().all(is_anthropic_id), Rule::CallIdPattern),
+            (is_anthropic_answer && texts_after_call(&message.parts).next().is_some(), Rule::TextAfterCall),
+            (needs_more && !says_nothing && message.is_thinking_alone(), Rule::ThinkingAlone),
+        ];
+        rules.into_iter().filter_map(|(is_broken, rule)| is_broken.then_some(rule))
     }
 
     /// Who may speak after whom.
@@ -109,12 +94,8 @@ impl<'a> View<'a> {
         let spoken: Vec<usize> = (0..self.transcript.len()).filter(|&index| self.is_spoken(index)).collect();
         let first = spoken.first().filter(|&&index| self.is_reply(index));
         let opening = first.map(|&index| Problem { index, rule: Rule::StartsWithReply });
-        let last =
-            spoken.last().and_then(|&index| self.ending_rule(index).map(|rule| Problem { index, rule }));
-        let pairs: Vec<Problem> = match self.family {
-            Family::Google => spoken.windows(2).filter_map(|pair| self.call_after_reply(pair)).collect(),
-            _ => Vec::new(),
-        };
+        let last = spoken.last().and_then(|&index| Some(Problem { index, rule: self.ending_rule(index)? }));
+        let pairs: Vec<Problem> = spoken.windows(2).filter_map(|pair| self.call_after_reply(pair)).collect();
         opening.into_iter().chain(last).chain(pairs)
     }
 
@@ -147,25 +128,21 @@ impl<'a> View<'a> {
         let &[before, index] = pair else { return None };
         let calls = !self.transcript.get(index)?.assistant()?.call_ids.is_empty();
         self.transcript.get(before)?.assistant()?;
-        calls.then_some(Problem { index, rule: Rule::CallAfterReply })
+        (calls && self.family == Family::Google).then_some(Problem { index, rule: Rule::CallAfterReply })
     }
 
     /// Messages with a call id that was used before: in the same message on any wire, anywhere on Anthropic's.
-    fn duplicate_ids(&self) -> Vec<Problem> {
-        let is_global = self.family == Family::Anthropic;
+    fn duplicate_ids(&self) -> impl Iterator<Item = Problem> {
         let mut seen = HashSet::new();
-        let mut problems = Vec::new();
-        for (index, message) in self.transcript.messages().iter().enumerate() {
-            let Some(assistant) = message.sent_assistant() else { continue };
-            if !is_global {
+        self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
+            let assistant = message.sent_assistant()?;
+            if self.family != Family::Anthropic {
                 seen.clear();
             }
             // Counted, because every id must go in.
-            if assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count() > 0 {
-                problems.push(Problem { index, rule: Rule::DuplicateCallId });
-            }
-        }
-        problems
+            let repeated = assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count();
+            (repeated > 0).then_some(Problem { index, rule: Rule::DuplicateCallId })
+        })
     }
 
     /// Steps of the open turn that Gemini 3 made and whose first call has no signature.
