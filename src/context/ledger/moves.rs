@@ -34,13 +34,6 @@ pub struct Move {
     pub saved: f64,
 }
 
-/// Changes that the hook made to the bill of one call, in dollars.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Effect {
-    pub(super) saved: f64,
-    pub(super) cost: f64,
-}
-
 /// cl100k tokens and messages, with a sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Taken {
@@ -63,15 +56,15 @@ impl Taken {
     }
 }
 
-/// The moves, and what the hook did to each call; `causes` are those of the misses.
+/// The moves, and the dollars that the hook saved at each call beyond what it cost there; `causes` are those of the misses.
 pub(super) fn moves(
     calls: &[Call],
     presence: &[bool],
     causes: &[Option<Cause>],
     tariffs: &[Option<Tariff>],
-) -> (Vec<Move>, Vec<Effect>) {
+) -> (Vec<Move>, Vec<f64>) {
     let mut moves: Vec<(Move, Taken)> = Vec::new();
-    let mut effects = Vec::with_capacity(calls.len());
+    let mut saved = Vec::with_capacity(calls.len());
     let mut rates = Vec::with_capacity(calls.len());
     let mut last = Taken::default();
     let mut last_of: Vec<Taken> = vec![Taken::default(); tariffs.len()];
@@ -87,7 +80,7 @@ pub(super) fn moves(
             last_of.fill(last);
         }
         if !(is_present && call.is_comparable()) {
-            effects.push(Effect::default());
+            saved.push(0.0);
             rates.push((0.0, 0.0));
             continue;
         }
@@ -113,11 +106,11 @@ pub(super) fn moves(
         }
         let price = tariff.map_or(0.0, |tariff| price(tariff, call, held));
         let rate = (price * in_tokens.0, price * in_tokens.1);
-        effects.push(Effect { saved: taken.at(rate), cost });
+        saved.push(taken.at(rate) - cost);
         rates.push(rate);
         last = taken;
     }
-    (settle(moves, calls, &rates), effects)
+    (settle(moves, calls, &rates), saved)
 }
 
 /// The price that a token would have had that was left out, in dollars.

@@ -1,7 +1,7 @@
 //! The report of a book: sums, misses, and how well the calls were predicted.
 
 use super::Call;
-use super::moves::{Effect, Move, moves};
+use super::moves::{Move, moves};
 use super::presence::presence;
 use crate::context::schedule::cache_watch::{self, Cause};
 use crate::context::schedule::tariff::{MAX_PRICE, Tariff};
@@ -101,17 +101,17 @@ pub(super) fn report(calls: &[Call], tariffs: &[Option<Tariff>]) -> Report {
         causes.push(found.map(|miss| miss.cause));
         report.misses.extend(found);
     }
-    let (moves, effects) = moves(calls, &presence, &causes, tariffs);
+    let (moves, saved) = moves(calls, &presence, &causes, tariffs);
     report.moves = moves;
-    for ((call, &is_present), effect) in calls.iter().zip(&presence).zip(effects) {
-        report.add(call, is_present, effect, tariff_of(call));
+    for ((call, &is_present), saved) in calls.iter().zip(&presence).zip(saved) {
+        report.add(call, is_present, saved, tariff_of(call));
     }
     (report.prompt_error, report.read_error) = errors(calls, &presence);
     report
 }
 
 impl Report {
-    fn add(&mut self, call: &Call, is_present: bool, effect: Effect, tariff: Option<Tariff>) {
+    fn add(&mut self, call: &Call, is_present: bool, saved: f64, tariff: Option<Tariff>) {
         let Some(prompt) = call.played.sight.prompt else {
             self.unreported += 1;
             return;
@@ -134,7 +134,7 @@ impl Report {
             }
             (None, None) => self.unpriced += 1,
         }
-        self.saved += effect.saved - effect.cost;
+        self.saved += saved;
     }
 }
 
