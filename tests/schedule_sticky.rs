@@ -271,7 +271,7 @@ proptest! {
                     Action::Drop if transcript.link(edit.index) != Link::Orphan => {
                         prop_assert!(edit.index + limits.keep_recent_messages < at);
                         prop_assert!(transcript.group(transcript.group_start(edit.index)).all(|member| gone.contains(&member)));
-                        prop_assert!(Some(edit.index) != transcript.first_user());
+                        prop_assert!(Some(edit.index) != messages.iter().position(|message| message.is_user()));
                     }
                     _ => {}
                 }

@@ -72,15 +72,10 @@ impl Account {
             whole_tokens: message.tokens as u32,
             images_out: 0,
             is_slid: false,
-            next_in_group: None,
             newest_in_group: index,
         };
-        if group != index
-            && let Some(newest) =
-                self.rows.get_mut(group).map(|opens| std::mem::replace(&mut opens.newest_in_group, index))
-            && let Some(newest) = self.rows.get_mut(newest)
-        {
-            newest.next_in_group = Some(index);
+        if let Some(opens) = self.rows.get_mut(group) {
+            opens.newest_in_group = index;
         }
         let size = row.size();
         (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
@@ -231,7 +226,9 @@ impl Account {
 
     /// The group that opens at `start`: that message and the results that answer it.
     pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(Some(start), |&index| self.rows.get(index)?.next_in_group)
+        let opener = self.rows.get(start).map_or(start, |row| row.group);
+        let newest = self.rows.get(opener).map_or(start, |row| row.newest_in_group);
+        (start..=newest).filter(move |&index| self.rows.get(index).is_some_and(|row| row.group == opener))
     }
 
     /// The first message that `before`, which holds the same ones, sends in another form.

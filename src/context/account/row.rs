@@ -61,7 +61,7 @@ pub struct Row {
     pub(super) images_out: u32,
     /// True if the sliding window passed it by: then it is not sent, whatever its form.
     pub(super) is_slid: bool,
-    pub(super) next_in_group: Option<usize>,
+    /// Of a message that opens a group, the newest in it.
     pub(super) newest_in_group: usize,
 }
 
@@ -149,14 +149,9 @@ impl Row {
         }
     }
 
-    /// Returns `true` if it is a tool result that answers no call.
-    pub fn is_orphan(&self) -> bool {
-        self.edit.2 == Reason::OrphanResult
-    }
-
-    /// Returns `true` if a provider sees it as a turn.
+    /// Returns `true` if a provider sees it as a turn: no tool result that answers no call.
     pub fn is_turn(&self) -> bool {
-        self.message.is_sent && !self.message.is_system() && !self.is_orphan()
+        self.message.is_sent && !self.message.is_system() && self.edit.2 != Reason::OrphanResult
     }
 
     /// Returns `true` if it opens a group: it is no result of another message.

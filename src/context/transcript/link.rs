@@ -11,8 +11,8 @@ pub(super) struct Linked {
     pub(super) link: Link,
     /// Of a result, the position of its call among the calls of its assistant message.
     pub(super) call: usize,
-    /// The next result of the same group.
-    pub(super) next: Option<usize>,
+    /// Of a message that opens a group, the newest in it.
+    pub(super) newest: usize,
 }
 
 /// The link of a message to its neighbours.
@@ -34,19 +34,18 @@ pub enum Link {
 pub(super) fn link(messages: &[Arc<Message>], links: &mut Vec<Linked>) {
     let mut open: Option<OpenCalls<'_>> = None;
     for (index, message) in messages.iter().enumerate().skip(links.len()) {
-        let mut linked = Linked { link: Link::Own, call: 0, next: None };
+        let mut linked = Linked { link: Link::Own, call: 0, newest: index };
         match &message.body {
             Body::Assistant(assistant) => open = message.is_sent.then(|| OpenCalls::of(index, assistant)),
             Body::ToolResult(result) => {
-                let answered =
-                    open.as_mut().and_then(|calls| calls.take(&result.call_id).map(|at| (calls, at)));
                 linked.link = Link::Orphan;
-                if let Some((calls, call)) = answered {
-                    linked = Linked { link: Link::ResultOf(calls.message), call, next: None };
-                    if let Some(before) = links.get_mut(calls.newest_member) {
-                        before.next = Some(index);
+                if let Some(calls) = &mut open
+                    && let Some(call) = calls.take(&result.call_id)
+                {
+                    linked = Linked { link: Link::ResultOf(calls.message), call, newest: index };
+                    if let Some(opens) = links.get_mut(calls.message) {
+                        opens.newest = index;
                     }
-                    calls.newest_member = index;
                 }
             }
             Body::User | Body::Summary => open = None,
@@ -59,7 +58,6 @@ pub(super) fn link(messages: &[Arc<Message>], links: &mut Vec<Linked>) {
 /// The calls of the newest assistant message that have no result yet.
 struct OpenCalls<'a> {
     message: usize,
-    newest_member: usize,
     /// Positions by id, the first call of an id last.
     unanswered: HashMap<&'a str, Vec<usize>>,
 }
@@ -70,7 +68,7 @@ impl<'a> OpenCalls<'a> {
         for (position, id) in assistant.call_ids.iter().enumerate().rev() {
             unanswered.entry(id).or_default().push(position);
         }
-        Self { message, newest_member: message, unanswered }
+        Self { message, unanswered }
     }
 
     /// The first call of this id that has no result yet; from now on it has one.

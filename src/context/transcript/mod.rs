@@ -127,12 +127,8 @@ impl Transcript {
 
     /// The group that opens at `start`: that message and the tool results that answer it.
     pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(Some(start), |&index| self.links.get(index)?.next)
-    }
-
-    /// Index of the first user message.
-    pub fn first_user(&self) -> Option<usize> {
-        self.messages.iter().position(|message| message.is_user())
+        let newest = self.links.get(start).map_or(start, |linked| linked.newest);
+        (start..=newest).filter(move |&index| self.group_start(index) == start)
     }
 
     /// Index of the last user message: what follows it is the open turn.
