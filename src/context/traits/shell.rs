@@ -3,42 +3,39 @@
 //! It is no shell: quotes are undone, pipes and `&&` separate commands, `cd` is followed; variables, substitutions and
 //! globs name no file.
 
-/// A file that a command prints or moves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    /// Its path as written.
-    pub(super) path: String,
-    /// The folder that a `cd` before it led to.
-    pub(super) folder: Option<String>,
-    /// The path it moves to.
-    pub(super) moved_to: Option<String>,
-}
+use super::paths::Path;
+use super::target::{Change, File};
 
 /// Commands looked at in one text, and files in all of them.
 const MAX_COMMANDS: usize = 64;
 const MAX_FILES: usize = 16;
 
-/// The files that `command` prints or moves, in order.
-pub(super) fn files(command: &str) -> Vec<Named> {
-    let mut folder = None;
-    let mut named = Vec::new();
+/// The files that `command` prints or moves, in order; it begins in `folder`.
+pub(super) fn files(command: &str, folder: Option<&str>) -> Vec<File> {
+    let mut led_to = None;
+    let mut files = Vec::new();
     for words in commands(command).into_iter().take(MAX_COMMANDS) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let folder = led_to.as_deref().or(folder);
         match words.as_slice() {
-            ["cd", to, ..] => folder = Some(joined(folder.as_deref(), to)),
-            ["mv", rest @ ..] | ["git", "mv", rest @ ..] => named.extend(moved(rest, folder.as_deref())),
+            ["cd", to, ..] => led_to = Some(joined(led_to.as_deref(), to)),
+            ["mv", rest @ ..] | ["git", "mv", rest @ ..] => {
+                files.extend(moved(rest).map(|(from, to)| file(from, Some(&to), folder)));
+            }
             [program, rest @ ..] => {
-                named.extend(printed(program, rest).into_iter().map(|path| Named {
-                    path: path.to_owned(),
-                    folder: folder.clone(),
-                    moved_to: None,
-                }));
+                files.extend(printed(program, rest).into_iter().map(|path| file(path, None, folder)));
             }
             [] => {}
         }
     }
-    named.truncate(MAX_FILES);
-    named
+    files.truncate(MAX_FILES);
+    files.into_iter().flatten().collect()
+}
+
+/// `None` if nothing is left of its path.
+fn file(path: &str, moved_to: Option<&str>, folder: Option<&str>) -> Option<File> {
+    let change = moved_to.map(|to| Change { moved_to: Path::of(to, folder), ..Change::default() });
+    Some(File { path: Path::of(path, folder)?, change })
 }
 
 fn joined(folder: Option<&str>, to: &str) -> String {
@@ -48,17 +45,15 @@ fn joined(folder: Option<&str>, to: &str) -> String {
     }
 }
 
-fn moved(words: &[&str], folder: Option<&str>) -> Option<Named> {
+/// The place that a file leaves, and the one it moves to.
+fn moved<'a>(words: &[&'a str]) -> Option<(&'a str, String)> {
     let mut paths = words.iter().filter(|word| !word.starts_with('-'));
-    let (from, to) = (paths.next()?, paths.next()?);
-    (paths.next().is_none() && is_path(from) && is_path(to)).then(|| Named {
-        path: (*from).to_owned(),
-        folder: folder.map(str::to_owned),
-        moved_to: Some(to.strip_suffix('/').map_or_else(
-            || (*to).to_owned(),
-            |into| format!("{into}/{}", from.rsplit('/').next().unwrap_or_default()),
-        )),
-    })
+    let (from, to) = (*paths.next()?, *paths.next()?);
+    let to_path = to.strip_suffix('/').map_or_else(
+        || to.to_owned(),
+        |into| format!("{into}/{}", from.rsplit('/').next().unwrap_or_default()),
+    );
+    (paths.next().is_none() && is_path(from) && is_path(to)).then_some((from, to_path))
 }
 
 /// The files that a program prints.
@@ -155,14 +150,17 @@ fn is_descriptor(word: &str, next: char) -> bool {
 mod tests {
     use super::*;
 
-    fn read(command: &str) -> Vec<String> {
-        let named = files(command).into_iter();
-        named.map(|named| joined(named.folder.as_deref(), &named.path)).collect()
+    fn read(command: &str) -> Vec<Path> {
+        files(command, None).into_iter().map(|file| file.path).collect()
+    }
+
+    fn path(path: &str) -> Path {
+        Path::of(path, None).expect("is a path")
     }
 
     #[test]
     fn commands_that_print_a_file_are_reads_of_it() {
-        for (command, path) in [
+        for (command, named) in [
             ("cat src/a.rs", "src/a.rs"),
             ("cd app && cat 'my file.ts'", "app/my file.ts"),
             ("sed -n '10,40p' src/a.rs", "src/a.rs"),
@@ -173,7 +171,7 @@ mod tests {
             ("rg -n \"fn main\" src/a.rs", "src/a.rs"),
             ("/bin/cat ./a.rs > copy.rs", "./a.rs"),
         ] {
-            assert_eq!(read(command), [path], "{command}");
+            assert_eq!(read(command), [path(named)], "{command}");
         }
         assert_eq!(read("cat a.rs b.rs; head c.rs").len(), 3);
     }
@@ -198,10 +196,9 @@ mod tests {
     #[test]
     fn a_move_names_both_places() {
         for command in ["mv a.rs b.rs", "git mv a.rs b.rs", "mv -f a.rs b.rs"] {
-            let moved = files(command).pop().expect("is a move");
-            assert_eq!((&*moved.path, moved.moved_to.as_deref()), ("a.rs", Some("b.rs")), "{command}");
+            assert_eq!(files(command, None).pop(), file("a.rs", Some("b.rs"), None), "{command}");
         }
-        assert_eq!(files("mv a.rs lib/").pop().and_then(|named| named.moved_to).as_deref(), Some("lib/a.rs"));
-        assert_eq!(files("git add a.rs"), []);
+        assert_eq!(files("mv a.rs lib/", None).pop(), file("a.rs", Some("lib/a.rs"), None));
+        assert_eq!(files("git add a.rs", None), []);
     }
 }

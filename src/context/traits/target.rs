@@ -110,7 +110,7 @@ impl Target {
         if files.is_empty() {
             files = match named {
                 Named::File(path) => file_at(path, &fields).into_iter().collect(),
-                Named::Command(command) => printed(command, folder),
+                Named::Command(command) => shell::files(command, folder),
                 Named::Nothing => Vec::new(),
             };
         }
@@ -155,16 +155,6 @@ fn file_at(path: &str, fields: &Map<String, Value>) -> Option<File> {
             new: lines::of_texts(named(&NEW).chain(new).map(utf16)),
         }),
     })
-}
-
-fn printed(command: &str, folder: Option<&str>) -> Vec<File> {
-    let files = shell::files(command).into_iter();
-    let read = files.filter_map(|named| {
-        let folder = named.folder.as_deref().or(folder);
-        let change = named.moved_to.map(|to| Change { moved_to: Path::of(&to, folder), ..Change::default() });
-        Some(File { path: Path::of(&named.path, folder)?, change })
-    });
-    read.collect()
 }
 
 fn patched(text: &str, folder: Option<&str>) -> Vec<File> {
