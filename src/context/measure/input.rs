@@ -127,9 +127,8 @@ impl<'a> Raw<'a> {
             Part::Thinking { signature, .. } => Some(is_field_name(signature)),
             _ => None,
         });
-        let (blocks, names_wire_field) =
-            signatures.fold((0, false), |(blocks, any), is_name| (blocks + 1, any | is_name));
-        (blocks > 0).then_some(Thinking { blocks, tokens: 0, names_wire_field })
+        let names_wire_field = signatures.reduce(|any, is_name| any | is_name)?;
+        Some(Thinking { tokens: 0, names_wire_field })
     }
 }
 

@@ -84,7 +84,6 @@ fn outline_by(raw: &Raw<'_>, rules: &Rules) -> Message {
         }),
         RawRole::ToolResult { call_id, tool_name, .. } => Body::ToolResult(ToolResult {
             call_id: text(call_id),
-            tool_name: text(tool_name),
             is_excluded: rules.excludes(tool_name),
             is_recalled: rules.names_handle && *text(tool_name) == *RECALL_TOOL,
             handle: rules.names_handle.then(|| Handle::of(call_id, &raw.joined_text())),
@@ -221,17 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn thinking_is_told_by_blocks_and_tokens_and_what_is_left_without_it() {
+    fn thinking_is_told_by_tokens_and_what_is_left_without_it() {
         let (thought, blank, said) = (utf16("hello world"), utf16(" \n"), utf16("ok"));
         let thinking = Part::Thinking { text: &thought, signature: &[] };
         let of = |parts: Vec<Part<'_>>| {
             let message = measure(&Raw::new(ASSISTANT, parts), &Rules::default());
-            message.assistant().map(|of| (of.thinking.map(|of| (of.blocks, of.tokens)), of.has_other_content))
+            message.assistant().map(|of| (of.thinking.map(|of| of.tokens), of.has_other_content))
         };
-        assert_eq!(of(vec![thinking, thinking]), Some((Some((2, 4)), false)));
-        assert_eq!(of(vec![thinking, Part::Text(&blank)]), Some((Some((1, 2)), false)));
-        assert_eq!(of(vec![thinking, Part::Text(&said)]), Some((Some((1, 2)), true)));
-        assert_eq!(of(vec![thinking, Part::Counted(&said)]), Some((Some((1, 2)), false)));
+        assert_eq!(of(vec![thinking, thinking]), Some((Some(4), false)));
+        assert_eq!(of(vec![thinking, Part::Text(&blank)]), Some((Some(2), false)));
+        assert_eq!(of(vec![thinking, Part::Text(&said)]), Some((Some(2), true)));
+        assert_eq!(of(vec![thinking, Part::Counted(&said)]), Some((Some(2), false)));
         assert_eq!(of(vec![Part::Image { len: 0 }]), Some((None, true)));
     }
 

@@ -130,8 +130,6 @@ pub struct Source {
 /// The thinking blocks of one assistant message, taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinking {
-    /// Number of blocks, redacted ones too.
-    pub blocks: usize,
     /// Their tokens.
     pub tokens: usize,
     /// True if a signature is the name of a wire field, such as `reasoning_content`.
@@ -143,8 +141,6 @@ pub struct Thinking {
 pub struct ToolResult {
     /// Id of the call it answers.
     pub call_id: Box<str>,
-    /// The tool's name.
-    pub tool_name: Box<str>,
     /// True if the host asked that this tool's results are never touched.
     pub is_excluded: bool,
     /// True if it is a page that the model asked to read back.
@@ -220,7 +216,7 @@ impl Message {
             Body::ToolResult(result) => {
                 let shortened =
                     result.shortened.as_ref().map_or(0, |shortened| size_of_val(&*shortened.text));
-                shortened + result.call_id.len() + result.tool_name.len()
+                shortened + result.call_id.len()
             }
             _ => 0,
         };

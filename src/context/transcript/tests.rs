@@ -109,7 +109,7 @@ fn facts_take_the_bytes_of_their_parts_and_nothing_twice() {
     let parts = of.traits.heap_bytes() + of.cuts.heap_bytes() + size_of_val(&*of.images.lens);
     let body = of.tool_result().map_or(0, |result| {
         let shortened = result.shortened.as_ref().map_or(0, |of| size_of_val(&*of.text));
-        shortened + result.call_id.len() + result.tool_name.len()
+        shortened + result.call_id.len()
     });
     assert_eq!(of.heap_bytes(), size_of::<Message>() + parts + body);
     let traits = &of.traits;
