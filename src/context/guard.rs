@@ -68,7 +68,7 @@ pub fn guard(transcript: &Transcript, limits: &Limits) -> Account {
             break;
         }
         let row = account.row(index);
-        let may_go = row.is_some_and(|row| row.opens_group(index) && !row.message.is_system());
+        let may_go = row.is_some_and(|row| row.group == index && !row.message.is_system());
         if may_go && index != newest_round {
             account.drop_group(index, Layer::Window, Reason::OverWindow);
         }

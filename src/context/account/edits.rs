@@ -58,13 +58,8 @@ impl Account {
             let Some(was) = before.rows.get(index) else { return false };
             let is_edited = was.edit.0 != Form::Whole || was.images_out > 0;
             let may_be = was.edit.0 != Form::Gone || !self.is_protected(index);
-            is_edited && may_be && self.ends_before(index, end)
+            is_edited && may_be && self.group(index).all(|member| member < end)
         })
-    }
-
-    fn ends_before(&self, index: usize, end: usize) -> bool {
-        let opens = self.rows.get(index).and_then(|row| self.rows.get(row.group));
-        opens.is_some_and(|opens| opens.newest_in_group < end)
     }
 
     /// Sends these messages as `before` does, which holds the same ones there.

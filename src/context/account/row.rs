@@ -153,11 +153,6 @@ impl Row {
     pub fn is_turn(&self) -> bool {
         self.message.is_sent && !self.message.is_system() && self.edit.2 != Reason::OrphanResult
     }
-
-    /// Returns `true` if it opens a group: it is no result of another message.
-    pub fn opens_group(&self, index: usize) -> bool {
-        self.group == index
-    }
 }
 
 /// Images of a request.
