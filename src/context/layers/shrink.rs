@@ -69,8 +69,10 @@ fn cut_texts(account: &mut Account, most: usize, lowest: Level) {
         let Some(top) = of_kind.iter().filter_map(|&index| account.message(index)?.cuts.top()).max() else {
             continue;
         };
-        let fits =
-            |level: &Level| account.sent().cl100k.saturating_sub(saved(account, &of_kind, *level)) <= most;
+        let fits = |&level: &Level| {
+            let saved: usize = of_kind.iter().map(|&index| gain(account, index, level)).sum();
+            account.sent().cl100k.saturating_sub(saved) <= most
+        };
         let level = (lowest.0..=top.0).rev().map(Level).find(fits).unwrap_or(lowest);
         for index in of_kind {
             if gain(account, index, level) > 0 {
@@ -100,11 +102,7 @@ impl Origin {
     }
 }
 
-/// Tokens that cutting these messages to `level` saves against how they are sent now.
-fn saved(account: &Account, messages: &[usize], level: Level) -> usize {
-    messages.iter().map(|&index| gain(account, index, level)).sum()
-}
-
+/// Tokens that cutting this message to `level` saves against how it is sent now.
 fn gain(account: &Account, index: usize, level: Level) -> usize {
     account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(level))))
 }
