@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{Family, Rule};
 use crate::context::measure::{Part, Raw, RawRole};
-use crate::context::transcript::{Body, Link, Message, Transcript};
+use crate::context::transcript::{Body, Link, Transcript};
 use crate::text::{has_lone_surrogate, is_blank};
 
 /// Models that bind a signature to the first call of each step.
@@ -38,16 +38,27 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Results without calls and calls without results.
+    /// Results without calls and calls without results. An orphan is told apart by the calls of the nearest assistant message
+    /// before it and by the results since.
     fn pairs(&self) -> impl Iterator<Item = Problem> {
-        let mut nearest = Nearest::default();
+        let (mut calls, mut answered) = (HashSet::new(), HashSet::new());
         self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
-            let rule = match self.transcript.link(index) {
-                Link::Orphan => message.tool_result().map(|result| nearest.orphan_rule(&result.call_id)),
-                Link::Own => (!self.unanswered(index).is_empty()).then_some(Rule::UnansweredCall),
-                Link::ResultOf(_) => None,
+            let rule = match &message.body {
+                Body::Assistant(assistant) => {
+                    calls = assistant.call_ids.iter().filter(|_| message.is_sent).collect();
+                    answered.clear();
+                    (!self.unanswered(index).is_empty()).then_some(Rule::UnansweredCall)
+                }
+                Body::ToolResult(result) => {
+                    let rule = match (calls.contains(&result.call_id), answered.insert(&result.call_id)) {
+                        (true, false) => Rule::DuplicateResult,
+                        (true, true) => Rule::LateResult,
+                        (false, _) => Rule::OrphanResult,
+                    };
+                    Some(rule).filter(|_| self.transcript.link(index) == Link::Orphan)
+                }
+                _ => None,
             };
-            nearest.pass(message);
             rule.map(|rule| Problem { index, rule })
         })
     }
@@ -112,13 +123,11 @@ impl<'a> View<'a> {
 
     fn ending_rule(&self, last: usize) -> Option<Rule> {
         let message = self.messages.get(last)?;
-        if !matches!(message.role, RawRole::Assistant { .. }) {
-            return None;
-        }
+        let is_answer = matches!(message.role, RawRole::Assistant { .. });
         match (self.family, message.parts.last()) {
-            (Family::Google, _) => Some(Rule::EndsOnReply),
-            (Family::Anthropic, Some(Part::Text([.., last]))) if is_blank(&[*last]) => {
-                Some(Rule::TrailingSpace)
+            (Family::Google, _) => is_answer.then_some(Rule::EndsOnReply),
+            (Family::Anthropic, Some(Part::Text([.., last]))) => {
+                (is_answer && is_blank(&[*last])).then_some(Rule::TrailingSpace)
             }
             _ => None,
         }
@@ -147,11 +156,8 @@ impl<'a> View<'a> {
 
     /// Steps of the open turn that Gemini 3 made and whose first call has no signature.
     fn unsigned_calls(&self) -> impl Iterator<Item = Problem> {
-        let start = match self.family {
-            Family::Google => self.transcript.last_user().unwrap_or(0),
-            _ => self.transcript.len(),
-        };
-        (start..self.transcript.len()).filter_map(|index| {
+        let turn = self.transcript.last_user().unwrap_or(0)..self.transcript.len();
+        turn.filter(|_| self.family == Family::Google).filter_map(|index| {
             let assistant = self.transcript.get(index)?.sent_assistant()?;
             let is_bound = assistant.source.model.contains(SIGNED_CALL_MODELS);
             let first = self.messages.get(index)?.parts.iter().find_map(|part| match part {
@@ -160,34 +166,6 @@ impl<'a> View<'a> {
             });
             (is_bound && first == Some(false)).then_some(Problem { index, rule: Rule::UnsignedCall })
         })
-    }
-}
-
-/// The context by which an orphan is told apart: the nearest assistant message before it and the results since.
-#[derive(Default)]
-struct Nearest<'a> {
-    calls: HashSet<&'a str>,
-    answered: HashSet<&'a str>,
-}
-
-impl<'a> Nearest<'a> {
-    fn pass(&mut self, message: &'a Message) {
-        if message.assistant().is_some() {
-            let calls = message.sent_assistant().into_iter().flat_map(|assistant| &assistant.call_ids);
-            self.calls = calls.map(AsRef::as_ref).collect();
-            self.answered.clear();
-        } else if let Some(result) = message.tool_result() {
-            self.answered.insert(&result.call_id);
-        }
-    }
-
-    /// Why a result with this id is an orphan.
-    fn orphan_rule(&self, id: &str) -> Rule {
-        match (self.calls.contains(id), self.answered.contains(id)) {
-            (true, true) => Rule::DuplicateResult,
-            (true, false) => Rule::LateResult,
-            (false, _) => Rule::OrphanResult,
-        }
     }
 }
 
