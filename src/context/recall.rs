@@ -148,12 +148,7 @@ fn excerpt(text: &str, hit: &Range<usize>) -> Range<usize> {
     let after = text.get(hit.start..).unwrap_or_default();
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line_end = hit.start + after.find('\n').unwrap_or(after.len());
-    let start = boundary_after(text, line_start.max(hit.start.saturating_sub(CONTEXT_BYTES)));
-    let end = boundary_after(text, line_end.min(hit.end.min(hit.start + CONTEXT_BYTES) + CONTEXT_BYTES));
+    let start = text.ceil_char_boundary(line_start.max(hit.start.saturating_sub(CONTEXT_BYTES)));
+    let end = text.ceil_char_boundary(line_end.min(hit.end.min(hit.start + CONTEXT_BYTES) + CONTEXT_BYTES));
     start..end
-}
-
-/// The first character boundary from `byte` on.
-fn boundary_after(text: &str, byte: usize) -> usize {
-    (byte..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
