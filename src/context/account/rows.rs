@@ -32,15 +32,13 @@ impl Rows {
     }
 
     /// Those from `start` on, with their positions.
-    pub fn since(&self, start: usize) -> impl Iterator<Item = (usize, &Row)> {
-        let first = start / CHUNK;
-        let rows = self.chunks.iter().skip(first).flat_map(|chunk| chunk.iter());
-        rows.enumerate().map(move |(at, row)| (first * CHUNK + at, row)).skip(start % CHUNK)
+    pub fn since(&self, start: usize) -> impl DoubleEndedIterator<Item = (usize, &Row)> {
+        (start..self.len).filter_map(|index| Some((index, self.get(index)?)))
     }
 
     /// All, with their positions, the newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = (usize, &Row)> {
-        (0..self.len).rev().filter_map(|index| Some((index, self.get(index)?)))
+        self.since(0).rev()
     }
 
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Row> {
