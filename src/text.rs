@@ -45,9 +45,7 @@ pub fn clip(text: &[u16], len: Utf16Len) -> Vec<u16> {
     if text.len() <= len.0 {
         return text.to_vec();
     }
-    let mut clipped = head(text, Utf16Len(len.0.saturating_sub(1))).to_vec();
-    clipped.push(ELLIPSIS);
-    clipped
+    [head(text, Utf16Len(len.0.saturating_sub(1))), &[ELLIPSIS]].concat()
 }
 
 /// `text`, or its beginning and its end around an ellipsis where it is longer, at most `len` units in all: seven tenths of

@@ -61,8 +61,7 @@ impl Account {
     /// Takes in the message at `index`, the next one of `transcript`. A tool result that answers no call is left out.
     pub fn enter(&mut self, transcript: &Transcript, index: usize) {
         let Some(message) = transcript.messages().get(index) else { return };
-        let link = transcript.link(index);
-        let group = if let Link::ResultOf(call) = link { call } else { index };
+        let group = transcript.group_start(index);
         let row = Row {
             message: message.clone(),
             group,
@@ -82,7 +81,7 @@ impl Account {
         self.images = self.images.plus(row.images());
         self.rows.push(row);
         self.live.insert(index);
-        if link == Link::Orphan {
+        if transcript.link(index) == Link::Orphan {
             self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
         }
         self.note(index, message);
