@@ -11,11 +11,14 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     assert!(known().all(|(bytes, _)| bytes.len() <= packing::LONGEST_TOKEN), "a length fits its bits");
     let ids: HashMap<&[u8], u32> = known().map(|(bytes, id)| (bytes.as_slice(), id)).collect();
     let halves: Vec<(u32, u32)> = tokens.iter().zip(0..).map(|(bytes, id)| halves(bytes, id, &ids)).collect();
-    let splits = halves.iter().map(|&halves| split(halves, tokens[halves.1 as usize].len()));
+    let splits = halves.iter().flat_map(|&(left, right)| {
+        let word = u64::from(left) | u64::from(right) << packing::ID_BITS;
+        word.to_le_bytes().into_iter().take(packing::SPLIT_BYTES)
+    });
     let pairs = known().filter(|(bytes, _)| bytes.len() > 1).map(|(_, id)| halves[id as usize]);
     let trie = trie::build(&known().map(|(bytes, id)| (bytes.clone(), id)).collect::<BTreeMap<_, _>>());
     let le32 = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    let mut splits: Vec<u8> = splits.flatten().collect();
+    let mut splits: Vec<u8> = splits.collect();
     // An entry is read eight bytes at a time.
     splits.extend([0; 8]);
     vec![
@@ -27,16 +30,6 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
         ("single_bytes", (0..256).map(|id| tokens[id][0]).collect()),
         ("bridges", packing::bridges(tokens.iter().map(Vec::as_slice))),
     ]
-}
-
-/// The halves of a token and the length of the right one.
-fn split(halves: (u32, u32), right_len: usize) -> [u8; packing::SPLIT_BYTES] {
-    let mut bytes = [0; packing::SPLIT_BYTES];
-    let word = u64::from(halves.0)
-        | u64::from(halves.1) << packing::ID_BITS
-        | (right_len.min(packing::LONG_RIGHT) as u64) << (2 * packing::ID_BITS);
-    bytes.copy_from_slice(&word.to_le_bytes()[..packing::SPLIT_BYTES]);
-    bytes
 }
 
 /// The last merge that makes a token: what byte-pair encoding leaves when only earlier ranks may merge.

@@ -5,7 +5,7 @@
 //! on one. The widths of all fields are in `packing`.
 //!
 //! ```text
-//! splits        id ──▶ left half, right half, its length        " lower" = " low" + "er"
+//! splits        id ──▶ left half, right half                    " lower" = " low" + "er"
 //! trie_units    bytes ──▶ longest token they start with         "lowest" ──▶ "low", "lowe"?, "lowest"?
 //! trie_tails    the rest of a token that alone has its start
 //! pair_filter   two halves ──▶ perhaps a token, or surely not
@@ -16,9 +16,7 @@ use std::sync::OnceLock;
 
 use super::{
     laid_pairs::LaidPairs,
-    packing::{
-        self, BASE_BITS, LABEL_BITS, LEAF, LONG_RIGHT, LONGEST_TOKEN, NO_BYTE, SPLIT_BYTES, TAIL_HEAD, TOKEN,
-    },
+    packing::{self, BASE_BITS, LABEL_BITS, LEAF, NO_BYTE, SPLIT_BYTES, TAIL_HEAD, TOKEN},
 };
 
 /// The places of the arrays of some ranks.
@@ -82,112 +80,21 @@ fn is_child(unit: u32, byte: u8) -> bool {
 }
 
 impl Laid {
-    /// The two tokens whose merge makes `token`; a single byte is its own two halves.
+    /// The two tokens whose merge makes this one; a single byte is its own two halves.
     #[inline(always)]
-    pub(crate) fn halves(&self, token: Token) -> (Token, Token) {
-        let split = self.split(token.id);
-        let (left, right) = packing::halves(split);
-        let right_len = match packing::right_len(split) {
-            LONG_RIGHT => self.len(right),
-            len => len,
-        };
-        (Token { id: left, len: token.len.saturating_sub(right_len) }, Token { id: right, len: right_len })
-    }
-
-    #[inline(always)]
-    fn split(&self, id: u32) -> u64 {
-        u64_at(self.tables.splits, id as usize * SPLIT_BYTES)
-    }
-
-    /// The length of a token, added up of its halves.
-    #[cold]
-    fn len(&self, mut id: u32) -> usize {
-        let mut len = 0;
-        loop {
-            let split = self.split(id);
-            let (left, right) = packing::halves(split);
-            if left == id {
-                return len + 1;
-            }
-            len += match packing::right_len(split) {
-                LONG_RIGHT => self.len(right),
-                len => len,
-            };
-            id = left;
-        }
+    pub(crate) fn halves(&self, id: u32) -> (u32, u32) {
+        packing::halves(u64_at(self.tables.splits, id as usize * SPLIT_BYTES))
     }
 
     /// Appends the bytes of a token: its halves, their halves, down to single bytes. False for an id that is no token's.
     pub(crate) fn spell(&self, id: u32, text: &mut Vec<u8>) -> bool {
-        if id >= self.end {
-            return false;
+        if let Some(&byte) = self.tables.single_bytes.get(id as usize) {
+            text.push(byte);
+            return true;
         }
-        // A token has at most 128 bytes, so at most 127 right halves wait.
-        let mut waiting = [0; LONGEST_TOKEN];
-        let (mut id, mut depth) = (id, 0_usize);
-        loop {
-            if let Some(&byte) = self.tables.single_bytes.get(id as usize) {
-                text.push(byte);
-                let Some(&next) = depth.checked_sub(1).and_then(|top| waiting.get(top)) else { return true };
-                (id, depth) = (next, depth - 1);
-            } else {
-                let (left, right) = packing::halves(self.split(id));
-                // An id without halves that is no byte is a gap.
-                let Some(place) = waiting.get_mut(depth).filter(|_| left != id) else { return false };
-                *place = right;
-                (id, depth) = (left, depth + 1);
-            }
-        }
-    }
-
-    /// True if merging two tokens makes one of lower id than `ceiling`. `bytes` gives those of both together.
-    ///
-    /// The filter answers most; what passes it is looked up in the trie. The halves decide: other tokens may have the
-    /// same bytes together.
-    #[inline(always)]
-    pub(crate) fn merges_below<'text>(
-        &self,
-        ceiling: u32,
-        left: Token,
-        right: Token,
-        bytes: impl FnOnce() -> Option<&'text [u8]>,
-    ) -> bool {
-        packing::passes(self.tables.pair_filter, packing::pair(left.id, right.id))
-            && self.is_token_of(ceiling, left, right, bytes().unwrap_or_default())
-    }
-
-    /// True if `bytes` are a token of lower id than `ceiling` with these halves.
-    #[inline(never)]
-    fn is_token_of(&self, ceiling: u32, left: Token, right: Token, bytes: &[u8]) -> bool {
-        let id = self.exactly(bytes);
-        id.is_some_and(|id| id < ceiling && self.halves(Token { id, len: bytes.len() }) == (left, right))
-    }
-
-    /// The token of just these bytes.
-    #[inline(always)]
-    fn exactly(&self, bytes: &[u8]) -> Option<u32> {
-        let (&first, rest) = bytes.split_first()?;
-        let mut unit = u32_at(self.tables.trie_roots, usize::from(first));
-        let mut at = 1;
-        for &byte in rest {
-            if unit & LEAF != 0 {
-                break;
-            }
-            unit = u32_at(self.tables.trie_units, (base(unit) ^ u32::from(byte)) as usize);
-            if !is_child(unit, byte) {
-                return None;
-            }
-            at += 1;
-        }
-        let rest = bytes.get(at..)?;
-        match unit & (TOKEN | LEAF) {
-            LEAF => {
-                let (token, tail) = self.tail(base(unit));
-                (token.len == rest.len() && starts_with(rest, tail, token.len)).then_some(token.id)
-            }
-            0 => None,
-            _ => rest.is_empty().then(|| self.id(Found { unit, len: at })),
-        }
+        let (left, right) = self.halves(id);
+        // An id without halves that is no byte is a gap.
+        id < self.end && left != id && self.spell(left, text) && self.spell(right, text)
     }
 
     /// The id of a token that was found. It costs a load of its own, and who only counts whole words does not need it.
@@ -262,7 +169,7 @@ impl Laid {
     pub(crate) fn pairs(&self) -> &LaidPairs {
         self.pairs.get_or_init(|| {
             let pairs = (0..self.end).filter_map(|id| {
-                let (left, right) = packing::halves(self.split(id));
+                let (left, right) = self.halves(id);
                 (left != id).then_some((left, right, id))
             });
             let pairs = LaidPairs::new(self.tables.single_bytes, self.tables.pair_filter, pairs);

@@ -1,5 +1,5 @@
-//! The pairs of a built-in vocabulary that merge, laid out in memory when its first text is counted: the trie finds the
-//! same from the program's own data, at several loads a pair.
+//! The pairs of a built-in vocabulary that merge, laid out in memory when its first text is counted: to find the same by
+//! the trie, from the program's own data, took several loads a pair.
 
 use super::{
     packing::{self, ID_BITS},
@@ -52,6 +52,22 @@ impl LaidPairs {
         }
         Self { filter, byte_ids, of_bytes, slots }
     }
+
+    /// True if two tokens make one of lower id than `ceiling`.
+    #[inline(always)]
+    pub(crate) fn merge_below(&self, ceiling: u32, left: u32, right: u32) -> bool {
+        let hash = packing::pair(left, right);
+        self.may_merge(hash) && self.joint(hash, left, right) < ceiling
+    }
+
+    /// What two tokens make, or [`NO_TOKEN`].
+    #[inline(always)]
+    fn joint(&self, hash: u64, left: u32, right: u32) -> u32 {
+        match self.slots.get(slot_of(&self.slots, hash, halves(left, right))) {
+            Some(&slot) if slot != EMPTY => slot as u32 & ((1 << ID_BITS) - 1),
+            _ => NO_TOKEN,
+        }
+    }
 }
 
 #[inline(always)]
@@ -90,9 +106,6 @@ impl Merges for LaidPairs {
     /// Ranks are ids here, so the joint token alone says which merge comes first.
     #[inline(always)]
     fn due(&self, hash: u64, left: u32, right: u32) -> Due {
-        match self.slots.get(slot_of(&self.slots, hash, halves(left, right))) {
-            Some(&slot) if slot != EMPTY => Due::new(0, slot as u32 & ((1 << ID_BITS) - 1)),
-            _ => Due::NEVER,
-        }
+        Due::new(0, self.joint(hash, left, right))
     }
 }

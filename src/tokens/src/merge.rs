@@ -317,13 +317,13 @@ fn longest_fitting(
     mut shorter: Option<Found>,
     is_longest: bool,
 ) -> Option<Token> {
-    while !compatible(vocabulary, piece, at, last, token, is_longest) {
+    while !compatible(vocabulary, last.id, token.id, is_longest) {
         token = prefixes.at(vocabulary, piece, at, token, shorter.take())?;
     }
     Some(token)
 }
 
-/// True if merging the joint bytes of two tokens, which meet at `boundary`, leaves just these two.
+/// True if merging the joint bytes of two tokens leaves just these two.
 ///
 /// The merges that face the boundary are undone, the youngest first. Were there ever a merge across the boundary older
 /// than all that was undone, merging would have taken it before building these tokens. On a tie the left one merges
@@ -331,31 +331,23 @@ fn longest_fitting(
 ///
 /// `is_longest` says that no longer token stands where `left` does, so a merge of all of it need not be looked for.
 #[inline(always)]
-fn compatible(
-    vocabulary: &Laid,
-    piece: &[u8],
-    boundary: usize,
-    mut left: Token,
-    mut right: Token,
-    mut is_longest: bool,
-) -> bool {
-    let mut ceiling = vocabulary.end;
+fn compatible(vocabulary: &Laid, mut left: u32, mut right: u32, mut is_longest: bool) -> bool {
+    let (pairs, mut ceiling) = (vocabulary.pairs(), vocabulary.end);
     loop {
-        let joint = || piece.get(boundary - left.len..boundary + right.len);
-        if !is_longest && vocabulary.merges_below(ceiling, left, right, joint) {
+        if !is_longest && pairs.merge_below(ceiling, left, right) {
             return false;
         }
         let (inner_left, inner_right) = (vocabulary.halves(left).1, vocabulary.halves(right).0);
-        let (left_is_byte, right_is_byte) = (left.len == 1, right.len == 1);
+        let (left_is_byte, right_is_byte) = (inner_left == left, inner_right == right);
         if left_is_byte && right_is_byte {
             return true;
         }
-        if right_is_byte || (!left_is_byte && left.id > right.id) {
-            ceiling = left.id;
+        if right_is_byte || (!left_is_byte && left > right) {
+            ceiling = left;
             left = inner_left;
             is_longest = false;
         } else {
-            ceiling = right.id + 1;
+            ceiling = right + 1;
             right = inner_right;
         }
     }

@@ -9,11 +9,8 @@ pub(crate) const ID_BITS: u32 = 18;
 pub(crate) const LEN_BITS: u32 = 8;
 /// The longest token's bytes.
 pub(crate) const LONGEST_TOKEN: usize = 128;
-/// Bytes of an entry of the splits, and bits of the right half's length in it: the longer ones, one in 300, are added up
-/// of their halves.
+/// Bytes of an entry of the splits.
 pub(crate) const SPLIT_BYTES: usize = 5;
-const RIGHT_LEN_BITS: u32 = 4;
-pub(crate) const LONG_RIGHT: usize = (1 << RIGHT_LEN_BITS) - 1;
 /// Bits of a trie unit's label, and of the place or id beside it.
 pub(crate) const LABEL_BITS: u32 = 8;
 pub(crate) const BASE_BITS: u32 = 30 - LABEL_BITS;
@@ -23,8 +20,7 @@ pub(crate) const TAIL_BITS: u32 = 8 * TAIL_HEAD as u32 - ID_BITS;
 pub(crate) const LONGEST_TAIL: usize = (1 << TAIL_BITS) - 1;
 
 const _: () = assert!(LONGEST_TOKEN < 1 << LEN_BITS, "a length fits its bits");
-const _: () =
-    assert!(2 * ID_BITS + RIGHT_LEN_BITS <= 8 * SPLIT_BYTES as u32, "two ids and a length fit a split");
+const _: () = assert!(2 * ID_BITS <= 8 * SPLIT_BYTES as u32, "two ids fit a split");
 const _: () = assert!(3 * ID_BITS + LEN_BITS < u64::BITS, "three ids, a length and a flag fit a word");
 const _: () = assert!(ID_BITS <= BASE_BITS, "a unit without a base holds an id");
 
@@ -41,13 +37,6 @@ pub(crate) const NO_BYTE: u8 = 0xff;
 #[inline(always)]
 pub(crate) fn halves(split: u64) -> (u32, u32) {
     ((split & ID_MASK) as u32, (split >> ID_BITS & ID_MASK) as u32)
-}
-
-/// The right half's length in an entry of the splits, whatever bits stand above it; [`LONG_RIGHT`] if it has that many
-/// bytes or more.
-#[inline(always)]
-pub(crate) fn right_len(split: u64) -> usize {
-    (split >> (2 * ID_BITS)) as usize & LONG_RIGHT
 }
 
 /// The id and the length in what stands before a tail, whatever bits stand above it.
