@@ -40,25 +40,15 @@ function safeEnd(text, start) {
 /** The text of tokens, a part at a time, never half a character. `texts`: those of special tokens of the caller's. */
 function* decodeAll(tokens, encoding, texts) {
   const stream = new Stream(encoding, texts);
-  for (const token of tokens) {
-    const text = stream.push(token);
-    if (text !== "") yield text;
-  }
-  const rest = stream.flush();
-  if (rest !== "") yield rest;
+  yield* stream.decode(tokens);
+  yield* unlessEmpty(stream.flush());
 }
 
 /** The same of tokens that arrive one by one: each is decoded as it comes. */
 async function* decodeAllLater(tokens, encoding, texts) {
   const stream = new Stream(encoding, texts, 1);
-  for await (const some of tokens) {
-    for (const token of typeof some === "number" ? [some] : some) {
-      const text = stream.push(token);
-      if (text !== "") yield text;
-    }
-  }
-  const rest = stream.flush();
-  if (rest !== "") yield rest;
+  for await (const some of tokens) yield* stream.decode(typeof some === "number" ? [some] : some);
+  yield* unlessEmpty(stream.flush());
 }
 
 class Stream {
@@ -74,14 +64,13 @@ class Stream {
     this.#batch = batch;
   }
 
-  /** The text that is whole once `token` has come. */
-  push(token) {
-    const special = this.#texts?.get(token);
-    if (special === undefined) {
-      this.#waiting.push(token);
-      return this.#waiting.length < this.#batch ? "" : this.flush({ stream: true });
+  /** The texts that are whole once the next tokens have come. */
+  *decode(tokens) {
+    for (const token of tokens) {
+      const special = this.#texts?.get(token);
+      if (special !== undefined) yield* unlessEmpty(this.flush() + special);
+      else if (this.#waiting.push(token) >= this.#batch) yield* unlessEmpty(this.flush({ stream: true }));
     }
-    return this.flush() + special;
   }
 
   /** The text of what waits. */
@@ -90,6 +79,10 @@ class Stream {
     this.#waiting = [];
     return this.#decoder.decode(bytes, options);
   }
+}
+
+function* unlessEmpty(text) {
+  if (text !== "") yield text;
 }
 
 module.exports = { decodeAll, decodeAllLater, encodeAll };
