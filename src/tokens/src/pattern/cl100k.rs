@@ -8,7 +8,9 @@
 //! (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //! ```
 
-use super::{Block, MARKED, Pretokenizer, Runs, bytes_end, contraction_end, number, run_end, white};
+use super::{
+    ANY_CASE, Block, MARKED, Pretokenizer, Runs, bytes_end, contraction_end, number, run_end, white,
+};
 use crate::{
     blocks::digit_triples,
     classes::{self, Class, LETTER, SYMBOL, Set},
@@ -63,9 +65,8 @@ impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Pretokenizer
                 _ => second,
             },
             _ => match classes::at(text, second) {
-                Some((class, len)) if Self::WORD.has(class) => {
-                    contraction_end(text, start).unwrap_or_else(|| run_end(text, second + len, Self::WORD))
-                }
+                Some((class, len)) if Self::WORD.has(class) => contraction_end(text, start, ANY_CASE)
+                    .unwrap_or_else(|| run_end(text, second + len, Self::WORD)),
                 _ => Self::symbols_end(text, second),
             },
         }
@@ -74,26 +75,8 @@ impl<const DIGITS: usize, const BREAKS: bool, const MARKS: bool> Pretokenizer
     #[inline(always)]
     fn starts(_: impl Classify + Copy, block: &Block<'_>) -> u64 {
         let Runs { letter, digit, lone_symbol, starts } = block.runs(0, |_| 0, BREAKS);
+        let starts = starts | if DIGITS == 1 { digit } else { digit_triples(digit) };
         let quotes = lone_symbol & block.masks.quote & (letter >> 1);
-        starts
-            | if DIGITS == 1 { digit } else { digit_triples(digit) }
-            | if quotes == 0 { 0 } else { after_contractions(block, quotes) & letter }
+        if quotes == 0 { starts } else { block.cut_contractions(starts, quotes, letter, ANY_CASE, false) }
     }
-}
-
-/// Places after contractions, given the quotes that start a piece and stand before a letter.
-#[cold]
-fn after_contractions(block: &Block<'_>, mut quotes: u64) -> u64 {
-    let mut after = 0;
-    while quotes != 0 {
-        let at = quotes.trailing_zeros() as usize;
-        let byte = |offset: usize| block.bytes.get(at + offset).copied().unwrap_or(0) | 0x20;
-        after |= match (byte(1), byte(2)) {
-            (b's' | b'd' | b'm' | b't', _) => 1u64.checked_shl(at as u32 + 2).unwrap_or(0),
-            (b'l', b'l') | (b'v' | b'r', b'e') => 1u64.checked_shl(at as u32 + 3).unwrap_or(0),
-            _ => 0,
-        };
-        quotes &= quotes - 1;
-    }
-    after
 }

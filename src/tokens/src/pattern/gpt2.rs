@@ -4,7 +4,7 @@
 //! '(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s
 //! ```
 
-use super::{Block, Pretokenizer, run_end, white};
+use super::{Block, LOWER_CASE, Pretokenizer, contraction_end, run_end, white};
 use crate::{
     classes::{self, Class, LETTER, SYMBOL, Set},
     simd::Classify,
@@ -21,7 +21,7 @@ impl Pretokenizer for Gpt2 {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
         if let Some(alike) = alike(first) {
-            return contraction_end(text, start).unwrap_or_else(|| run_end(text, second, alike));
+            return contraction_end(text, start, LOWER_CASE).unwrap_or_else(|| run_end(text, second, alike));
         }
         match classes::at(text, second) {
             Some((Class::Space | Class::Newline, _)) => {
@@ -51,7 +51,7 @@ impl Pretokenizer for Gpt2 {
 
         let starts = first(letter) | first(digit) | first(symbol) | white_starts;
         let quotes = first(symbol) & masks.quote & (letter >> 1);
-        if quotes == 0 { starts } else { cut_contractions(block, starts, quotes, letter) }
+        if quotes == 0 { starts } else { block.cut_contractions(starts, quotes, letter, LOWER_CASE, false) }
     }
 
     /// A break that is all of its run of white space is a piece of its own, in a text and at the end of one.
@@ -71,37 +71,4 @@ fn alike(class: Class) -> Option<Set> {
         Class::Other | Class::Symbol | Class::Mark => Some(SYMBOL),
         Class::Space | Class::Newline => None,
     }
-}
-
-/// End of a contraction that starts at `start`, in lower case only.
-#[inline(always)]
-fn contraction_end(text: &[u8], start: usize) -> Option<usize> {
-    match text.get(start..)? {
-        [b'\'', b's' | b'd' | b'm' | b't', ..] => Some(start + 2),
-        [b'\'', b'l', b'l', ..] | [b'\'', b'v' | b'r', b'e', ..] => Some(start + 3),
-        _ => None,
-    }
-}
-
-/// The starts of a block with contractions, given the quotes that start a piece and stand before a letter: none at their
-/// letters, one after them.
-#[cold]
-fn cut_contractions(block: &Block<'_>, mut starts: u64, mut quotes: u64, letter: u64) -> u64 {
-    while quotes != 0 {
-        let at = quotes.trailing_zeros() as usize;
-        quotes &= quotes - 1;
-        let len = match (block.byte(at + 1), block.byte(at + 2)) {
-            (Some(b's' | b'd' | b'm' | b't'), _) => 2,
-            (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) => 3,
-            // The next character decides if the letter starts a piece.
-            (Some(b'l' | b'v' | b'r'), None) if !block.is_end => {
-                starts &= !(2 << at);
-                continue;
-            }
-            _ => continue,
-        };
-        starts &= !(2 << at);
-        starts |= 1u64.checked_shl((at + len) as u32).unwrap_or(0) & letter;
-    }
-    starts
 }

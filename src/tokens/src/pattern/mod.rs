@@ -175,6 +175,44 @@ impl Block<'_> {
         let letter_starts = letter & !(letter << 1) & !((lone_symbol | gap) << 1);
         Runs { letter, digit, lone_symbol, starts: symbol_starts | white_starts | letter_starts }
     }
+
+    /// The starts of a block with contractions, given their quotes: none at their letters, one after them. Where they are
+    /// a word's, there is none at the quote either, unless it stands right after a contraction, as it then follows no word.
+    #[inline(never)]
+    fn cut_contractions(
+        &self,
+        mut starts: u64,
+        mut quotes: u64,
+        letter: u64,
+        case: u8,
+        in_word: bool,
+    ) -> u64 {
+        // The first that is no start: the quote, or the letter behind it.
+        let first = u32::from(!in_word);
+        let mut after_last = None;
+        while quotes != 0 {
+            let at = quotes.trailing_zeros() as usize;
+            quotes &= quotes - 1;
+            if in_word && after_last == Some(at) {
+                continue;
+            }
+            let letter_at = |at: usize| self.byte(at).map(|byte| byte | case);
+            let len = match (letter_at(at + 1), letter_at(at + 2)) {
+                // The next character decides if a piece starts.
+                (None, _) | (Some(b'l' | b'v' | b'r'), None) if !self.is_end => {
+                    starts &= !(1 << first << at);
+                    continue;
+                }
+                (Some(first), second) => contraction_len(first, second.unwrap_or(0)),
+                _ => None,
+            };
+            let Some(len) = len else { continue };
+            after_last = Some(at + len);
+            starts &= !(((1 << len) - (1 << first)) << at);
+            starts |= 1u64.checked_shl((at + len) as u32).unwrap_or(0) & letter;
+        }
+        starts
+    }
 }
 
 /// True if no other line break follows this one in a run of white space.
@@ -218,20 +256,31 @@ fn bytes_end(text: &[u8], mut at: usize, is_in: impl Fn(u8) -> bool) -> usize {
     at
 }
 
-/// End of a contraction that starts at `start`: `'s`, `'ll`, in any case, and `'ſ`, which folds to `'s`.
+/// The bit that is set in letters of the other case, for contractions that may have it.
+const ANY_CASE: u8 = 0x20;
+const LOWER_CASE: u8 = 0;
+
+/// Bytes of a contraction with its quote, by what follows that: `'s`, `'ll`.
 #[inline(always)]
-fn contraction_end(text: &[u8], start: usize) -> Option<usize> {
+fn contraction_len(first: u8, second: u8) -> Option<usize> {
+    match (first, second) {
+        (b's' | b'd' | b'm' | b't', _) => Some(2),
+        (b'l', b'l') | (b'v' | b'r', b'e') => Some(3),
+        _ => None,
+    }
+}
+
+/// End of a contraction that starts at `start`; in any case `'ſ` is one, too, as it folds to `'s`.
+#[inline(always)]
+fn contraction_end(text: &[u8], start: usize, case: u8) -> Option<usize> {
     if text.get(start) != Some(&b'\'') {
         return None;
     }
-    let (first, second) = (text.get(start + 1)?, text.get(start + 2).copied().unwrap_or(0));
-    match (first | 0x20, second | 0x20) {
-        (b's' | b'd' | b'm' | b't', _) => Some(start + 2),
-        (b'l', b'l') | (b'v' | b'r', b'e') => Some(start + 3),
-        // U+017F is C5 BF.
-        _ if *first == 0xc5 && second == 0xbf => Some(start + 3),
-        _ => None,
-    }
+    let (first, second) = (*text.get(start + 1)?, text.get(start + 2).copied().unwrap_or(0));
+    // U+017F is C5 BF.
+    let is_long_s = case == ANY_CASE && first == 0xc5 && second == 0xbf;
+    let len = if is_long_s { Some(3) } else { contraction_len(first | case, second | case) };
+    len.map(|len| start + len)
 }
 
 /// The end of a run of white space that begins at `start`.

@@ -11,7 +11,8 @@
 //! Kimi's begins with `[\p{Han}]+`, and in the words each class goes on `&&[^\p{Han}]`.
 
 use super::{
-    Block, MARKED, Pretokenizer, Runs, bytes_end, contraction_end, is_last_break, number, run_end, white,
+    ANY_CASE, Block, MARKED, Pretokenizer, Runs, bytes_end, contraction_end, is_last_break, number, run_end,
+    white,
 };
 use crate::{
     blocks::digit_triples,
@@ -61,7 +62,7 @@ impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Cased<DIGIT
                 _ => break after_either.unwrap_or(at),
             }
         };
-        if CONTRACTIONS { contraction_end(text, end).unwrap_or(end) } else { end }
+        if CONTRACTIONS { contraction_end(text, end, ANY_CASE).unwrap_or(end) } else { end }
     }
 
     /// Past the rest of a run of symbols and the line breaks and slashes right after it.
@@ -122,40 +123,11 @@ impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Pretokenize
         let digit_starts = if DIGITS == 1 { digit } else { digit_triples(digit) };
         let starts = starts | upper & (letter & !upper) << 1 | digit_starts;
         let quotes = if CONTRACTIONS { block.masks.quote & all & (letter << 1) } else { 0 };
-        if quotes == 0 { starts } else { join_contractions(block, starts, quotes, letter) }
+        if quotes == 0 { starts } else { block.cut_contractions(starts, quotes, letter, ANY_CASE, true) }
     }
 
     #[inline(always)]
     fn ends_at_line(text: &[u8], end: usize) -> bool {
         (HAN || text.get(end) != Some(&b'/')) && is_last_break(text, end)
     }
-}
-
-/// The starts of a block with contractions, given the quotes right after a letter: none at the quote and its letters, one
-/// after them. A quote right after a contraction starts a piece, as it does after anything but a word.
-#[inline(never)]
-fn join_contractions(block: &Block<'_>, mut starts: u64, mut quotes: u64, letter: u64) -> u64 {
-    let mut after_last = 0;
-    while quotes != 0 {
-        let at = quotes.trailing_zeros() as usize;
-        quotes &= quotes - 1;
-        if at == after_last {
-            continue;
-        }
-        let len =
-            match (block.byte(at + 1).map(|byte| byte | 0x20), block.byte(at + 2).map(|byte| byte | 0x20)) {
-                (Some(b's' | b'd' | b'm' | b't'), _) => 2,
-                (Some(b'l'), Some(b'l')) | (Some(b'v' | b'r'), Some(b'e')) => 3,
-                // The next character decides if the quote starts a piece.
-                (None, _) | (Some(b'l' | b'v' | b'r'), None) if !block.is_end => {
-                    starts &= !(1 << at);
-                    continue;
-                }
-                _ => continue,
-            };
-        after_last = at + len;
-        starts &= !(((1 << len) - 1) << at);
-        starts |= 1u64.checked_shl(after_last as u32).unwrap_or(0) & letter;
-    }
-    starts
 }
