@@ -62,15 +62,18 @@ impl Counter {
                 count += known;
             } else {
                 self.scratch.encode(self.vocabulary, text.get(at..end).unwrap_or_default());
-                let found = self.scratch.tokens.iter().map(|token| token.id);
+                let found = &self.scratch.tokens;
                 // Room for this piece beside that of the others.
                 tokens.resize(tokens.len() + found.len(), 0);
-                let places = tokens.get_mut(count..).unwrap_or_default();
-                places.iter_mut().zip(found.clone()).for_each(|(place, token)| *place = token);
+                if let Some(places) = tokens.get_mut(count..count + found.len()) {
+                    places.copy_from_slice(found);
+                }
                 count += found.len();
-                if len <= SHORT && found.len() <= ROW {
-                    let mut row = key;
-                    row.value.iter_mut().zip(found.clone()).for_each(|(place, token)| *place = token);
+                let mut row = key;
+                if len <= SHORT
+                    && let Some(value) = row.value.get_mut(..found.len())
+                {
+                    value.copy_from_slice(found);
                     self.cache.rows.put(row, found.len());
                 }
             }

@@ -48,7 +48,9 @@ use super::{
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// The tokens of the last piece, left to right.
-    pub(crate) tokens: Vec<Token>,
+    pub(crate) tokens: Vec<u32>,
+    /// Those of the walk so far.
+    row: Vec<Token>,
     /// One bit per place: set once no row of tokens through it can be completed.
     dead: Vec<u64>,
     /// Answers of [`longest_fitting`]: both ids and the answer in one word. The same tokens meet again and again, in runs
@@ -135,23 +137,20 @@ fn is_merged(piece: &[u8]) -> bool {
 impl Scratch {
     /// Fills `tokens` with the byte-pair encoding of `piece`.
     pub(crate) fn encode(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
-        match &vocabulary.words {
-            Words::Laid(laid) => self.encode_laid(laid, piece),
-            Words::Paired(paired) => self.joiner.encode(paired, piece, &mut self.tokens),
-        }
-    }
-
-    fn encode_laid(&mut self, vocabulary: &Laid, piece: &[u8]) {
         self.tokens.clear();
+        let vocabulary = match &vocabulary.words {
+            Words::Laid(laid) => laid,
+            Words::Paired(paired) => return self.joiner.encode(paired, piece, &mut self.tokens),
+        };
         let Some(first) = vocabulary.longest(piece) else { return };
         // Most pieces are one token.
         if first.found.len == piece.len() {
-            self.tokens.push(vocabulary.token(first.found));
+            self.tokens.push(vocabulary.id(first.found));
         } else if is_merged(piece) {
-            let parts = short::merge(vocabulary.pairs(), piece);
-            self.tokens.extend(parts.iter().map(|(id, len)| Token { id, len }));
+            self.tokens.extend(short::merge(vocabulary.pairs(), piece).ids());
         } else {
             self.walk(vocabulary, piece, first);
+            self.tokens.extend(self.row.iter().map(|token| token.id));
         }
     }
 
@@ -160,8 +159,8 @@ impl Scratch {
     pub(crate) fn count(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> usize {
         let vocabulary = match &vocabulary.words {
             Words::Laid(laid) => laid,
-            Words::Paired(paired) => {
-                self.joiner.encode(paired, piece, &mut self.tokens);
+            Words::Paired(_) => {
+                self.encode(vocabulary, piece);
                 return self.tokens.len();
             }
         };
@@ -171,14 +170,14 @@ impl Scratch {
             Some(_) if is_merged(piece) => short::count(vocabulary.pairs(), piece),
             Some(first) => {
                 self.walk(vocabulary, piece, first);
-                self.tokens.len()
+                self.row.len()
             }
         }
     }
 
-    /// Fills `tokens` with the encoding of a piece that is no token and starts with `first`.
+    /// Fills `row` with the encoding of a piece that is no token and starts with `first`.
     fn walk(&mut self, vocabulary: &Laid, piece: &[u8], first: Longest) {
-        self.tokens.clear();
+        self.row.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
         if self.answers.is_empty() {
@@ -193,7 +192,7 @@ impl Scratch {
         while let Some(Candidate { mut token, mut shorter }) = candidate {
             let longest = token.len;
             let taken = loop {
-                let fitting = match self.tokens.last() {
+                let fitting = match self.row.last() {
                     Some(&last) if is_long || last.len + token.len >= REMEMBERED_FROM => {
                         self.recall(vocabulary, piece, at, last, token, shorter, is_longest)
                     }
@@ -217,14 +216,14 @@ impl Scratch {
                 }
             };
             if let Some(end) = taken {
-                self.tokens.push(token);
+                self.row.push(token);
                 at = end;
                 is_longest = token.len == longest;
                 candidate = self.longest_at(vocabulary, piece, at);
             } else {
                 self.kill(at);
                 is_longest = false;
-                candidate = self.tokens.pop().map(|token| Candidate { token, shorter: None });
+                candidate = self.row.pop().map(|token| Candidate { token, shorter: None });
                 at -= candidate.map_or(0, |candidate| candidate.token.len);
             }
         }

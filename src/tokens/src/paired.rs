@@ -14,7 +14,6 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
-    laid::Token,
     packing,
     short::{self, Due, Merges, SHORT},
 };
@@ -233,10 +232,6 @@ impl Paired {
             true
         })
     }
-
-    fn token(&self, id: u32) -> Token {
-        Token { id, len: self.arena.get(id).map_or(0, <[u8]>::len) }
-    }
 }
 
 impl Merges for Paired {
@@ -292,21 +287,19 @@ struct LinkedToken {
 }
 
 impl Joiner {
-    /// Fills `tokens` with the encoding of a piece.
-    pub(crate) fn encode(&mut self, words: &Paired, piece: &[u8], tokens: &mut Vec<Token>) {
-        tokens.clear();
+    /// Appends the tokens of a piece.
+    pub(crate) fn encode(&mut self, words: &Paired, piece: &[u8], tokens: &mut Vec<u32>) {
         if let Some(id) = words.whole.as_ref().and_then(|whole| whole.get(&words.arena, piece)) {
-            tokens.push(words.token(id));
+            tokens.push(id);
             return;
         }
         if piece.len() <= SHORT {
-            tokens.extend(short::merge(words, piece).iter().map(|(id, _)| words.token(id)));
+            tokens.extend(short::merge(words, piece).ids());
             return;
         }
         self.split(words, piece);
         self.join(words);
-        let live = self.parts.iter().filter(|part| part.id != NONE);
-        tokens.extend(live.map(|part| words.token(part.id)));
+        tokens.extend(self.parts.iter().map(|part| part.id).filter(|&id| id != NONE));
     }
 
     /// One part for each byte, and the links between them.

@@ -70,19 +70,12 @@ pub(crate) trait Merges {
 pub(crate) struct Parts {
     ids: [u32; SHORT],
     live: u64,
-    len: usize,
 }
 
 impl Parts {
-    /// Each token, and the bytes to the next.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, usize)> {
-        let mut rest = self.live;
-        std::iter::from_fn(move || {
-            let place = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
-            rest &= rest - 1;
-            let end = if rest == 0 { self.len } else { rest.trailing_zeros() as usize };
-            Some((self.ids[place & PLACE], end - place))
-        })
+    /// From left to right.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(self.ids).filter(|&(place, _)| self.live >> place & 1 == 1).map(|(_, id): (u32, _)| id)
     }
 }
 
@@ -109,7 +102,7 @@ pub(crate) fn merge<M: Merges>(merges: &M, piece: &[u8]) -> Parts {
     loop {
         let next = least(&due, len);
         if next.joint() == NO_TOKEN {
-            return Parts { ids, live, len };
+            return Parts { ids, live };
         }
         let (place, joint) = (next.place(), next.joint());
         // Bit 0 stays set, so there always is a part before, if only this one itself.

@@ -255,14 +255,17 @@ pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
     let Ok(stages) = Stages::new(&patterns) else { return 0 };
     let words = words.paired();
     let (mut joiner, mut tokens, mut count) = (crate::paired::Joiner::default(), Vec::new(), 0);
+    let mut spelled = Vec::new();
     Preparation::new(added, is_nfc).parts(text, true, &mut |part| {
         let Part::Text(text) = part else { return true };
         let mut start = 0;
         stages.find(text.as_bytes(), 0, |end| {
             let piece = text.as_bytes().get(start..end).unwrap_or_default();
+            tokens.clear();
             joiner.encode(&words, piece, &mut tokens);
-            let spelled = tokens.iter().map(|token| token.len).sum::<usize>();
-            debug_assert!(start < end && spelled == piece.len(), "every byte is in one token");
+            spelled.clear();
+            let are_tokens = tokens.iter().all(|&id| words.spell(id, &mut spelled));
+            debug_assert!(start < end && are_tokens && spelled == piece, "every byte is in one token");
             (start, count) = (end, count + tokens.len());
             true
         });
