@@ -60,11 +60,6 @@ impl Preparation {
         Self { raw: Matcher::new(raw), normalized: Matcher::new(normalized), is_nfc }
     }
 
-    /// True if every text is taken as it comes.
-    pub(crate) fn is_idle(&self) -> bool {
-        !self.is_nfc && self.raw.tokens.is_empty() && self.normalized.tokens.is_empty()
-    }
-
     /// Hands the parts of a text to `take`, until it returns false. `with_special`: special tokens are found, too.
     pub(crate) fn parts(&self, text: &str, with_special: bool, take: &mut dyn FnMut(Part<'_>) -> bool) {
         self.raw.split(text, with_special, &mut |part| match part {

@@ -69,7 +69,7 @@ mod utf16;
 mod vocabulary;
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     error::Error,
     fmt,
     hash::{Hash, Hasher},
@@ -114,9 +114,8 @@ struct Kept {
 }
 
 thread_local! {
-    static KEPT: [Cell<Option<Box<Kept>>>; VOCABULARIES] = const { [const { Cell::new(None) }; VOCABULARIES] };
-    /// The same for those that were loaded.
-    static KEPT_OF_LOADED: RefCell<Vec<Option<Box<Kept>>>> = const { RefCell::new(Vec::new()) };
+    /// By number of the vocabulary.
+    static KEPT: RefCell<Vec<Option<Box<Kept>>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Longest buffer kept for the next text.
@@ -197,11 +196,7 @@ impl Tokenizer {
     /// Tokens of UTF-16 text; a lone surrogate counts as U+FFFD.
     #[must_use]
     pub fn count_utf16(&self, units: &[u16]) -> usize {
-        self.with_kept(|kept| {
-            utf16::append(units, &mut kept.text);
-            self.count_parts(&mut kept.counter, &kept.text, usize::MAX)
-        })
-        .unwrap_or(usize::MAX)
+        self.count_utf16_till_limit(units, usize::MAX).unwrap_or(usize::MAX)
     }
 
     /// Tokens of `text` if they are at most `limit`; stops soon after passing it.
@@ -239,8 +234,8 @@ impl Tokenizer {
     /// Hands the parts of UTF-8 text to `take`, until it returns false.
     fn parts(&self, text: &[u8], with_special: bool, take: &mut dyn FnMut(Part<'_>) -> bool) {
         let Ok(text) = std::str::from_utf8(text) else { return };
-        match self.loaded.map(|loaded| &loaded.preparation).filter(|preparation| !preparation.is_idle()) {
-            Some(preparation) => preparation.parts(text, with_special, take),
+        match self.loaded {
+            Some(loaded) => loaded.preparation.parts(text, with_special, take),
             None => {
                 take(Part::Text(text));
             }
@@ -320,38 +315,25 @@ impl Tokenizer {
     /// half-done behind.
     fn with_kept<T>(&self, task: impl FnOnce(&mut Kept) -> T) -> T {
         let number = self.vocabulary.number;
-        let taken = KEPT.try_with(|all| all.get(number).map(Cell::take));
-        let taken =
-            taken.ok().and_then(|taken| taken.unwrap_or_else(|| take_of_loaded(number - VOCABULARIES)));
-        let mut kept = taken.unwrap_or_else(|| {
+        let taken = KEPT.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take));
+        let mut kept = taken.ok().flatten().unwrap_or_else(|| {
             Box::new(Kept { counter: count::Counter::new(self.vocabulary), text: Vec::new(), spelled: None })
         });
         let result = task(&mut kept);
         kept.text.clear();
         kept.text.shrink_to(KEPT_BUFFER_BYTES);
         // A thread that is ending has no place to keep it.
-        let _ = KEPT.try_with(|all| match all.get(number) {
-            Some(cell) => cell.set(Some(kept)),
-            None => put_of_loaded(number - VOCABULARIES, kept),
+        let _ = KEPT.try_with(|all| {
+            let mut all = all.borrow_mut();
+            if all.len() <= number {
+                all.resize_with(number + 1, || None);
+            }
+            if let Some(place) = all.get_mut(number) {
+                *place = Some(kept);
+            }
         });
         result
     }
-}
-
-fn take_of_loaded(number: usize) -> Option<Box<Kept>> {
-    KEPT_OF_LOADED.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take)).ok().flatten()
-}
-
-fn put_of_loaded(number: usize, kept: Box<Kept>) {
-    let _ = KEPT_OF_LOADED.try_with(|all| {
-        let mut all = all.borrow_mut();
-        if all.len() <= number {
-            all.resize_with(number + 1, || None);
-        }
-        if let Some(place) = all.get_mut(number) {
-            *place = Some(kept);
-        }
-    });
 }
 
 impl PartialEq for Tokenizer {
