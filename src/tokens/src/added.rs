@@ -3,24 +3,30 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::classes::is_newer;
 
 /// A token that is found in text as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of the file's")]
 pub(crate) struct Added {
-    pub(crate) content: String,
     pub(crate) id: u32,
+    pub(crate) content: String,
     /// A control token: ordinary text, unless the caller asks for it.
+    #[serde(default)]
     pub(crate) special: bool,
     /// White space before it, or behind it, belongs to it.
+    #[serde(default)]
     pub(crate) lstrip: bool,
+    #[serde(default)]
     pub(crate) rstrip: bool,
     /// Not found inside words.
+    #[serde(default)]
     pub(crate) single_word: bool,
     /// Looked for once the text is normalised, not before.
+    #[serde(default)]
     pub(crate) normalized: bool,
 }
 
@@ -168,16 +174,7 @@ mod tests {
     use super::*;
 
     fn token(content: &str, id: u32) -> Added {
-        let content = content.to_owned();
-        Added {
-            content,
-            id,
-            special: false,
-            lstrip: false,
-            rstrip: false,
-            single_word: false,
-            normalized: false,
-        }
+        Added { id, content: content.to_owned(), ..Added::default() }
     }
 
     fn cut(added: Vec<Added>, is_nfc: bool, with_special: bool, text: &str) -> Vec<String> {

@@ -24,22 +24,21 @@ pub(super) fn index(arena: &Arena, is_word: impl Fn(u32) -> bool) -> Result<Inde
     Ok(index)
 }
 
-/// Tokens by id.
-#[derive(Default)]
-pub(super) struct Tokens {
-    pub(super) arena: Arena,
-}
-
-impl Tokens {
+impl Arena {
     /// Adds a token, which stands at `place`.
-    pub(super) fn put(&mut self, id: u64, bytes: &[u8], place: impl Fn() -> String) -> Result<(), LoadError> {
+    pub(super) fn put_checked(
+        &mut self,
+        id: u64,
+        bytes: &[u8],
+        place: impl Fn() -> String,
+    ) -> Result<(), LoadError> {
         let Some(small) = u32::try_from(id).ok().filter(|&id| id < MOST_ID) else {
             return Err(LoadError::new(place(), format!("the id {id} is not below {MOST_ID}")));
         };
         if bytes.is_empty() {
             return Err(LoadError::new(place(), "the token is empty"));
         }
-        if !self.arena.put(small, bytes) {
+        if !self.put(small, bytes) {
             return Err(LoadError::new(place(), format!("the id {id} is another token's, too")));
         }
         Ok(())
@@ -48,7 +47,7 @@ impl Tokens {
     /// The ids of those words that are single bytes.
     pub(super) fn single_bytes(&self, is_word: impl Fn(u32) -> bool) -> Result<Box<[u32; 256]>, LoadError> {
         let mut single_bytes = Box::new([u32::MAX; 256]);
-        for (id, bytes) in self.arena.iter() {
+        for (id, bytes) in self.iter() {
             if let &[byte] = bytes
                 && let Some(place) = single_bytes.get_mut(usize::from(byte)).filter(|_| is_word(id))
             {
@@ -76,12 +75,12 @@ impl Tokens {
         added: Vec<Added>,
     ) -> Result<File, LoadError> {
         let is_word = |id| id >= offset;
-        let (index, single_bytes) = (index(&self.arena, is_word)?, self.single_bytes(is_word)?);
+        let (index, single_bytes) = (index(&self, is_word)?, self.single_bytes(is_word)?);
         let mut merges = Vec::new();
-        for (joint, bytes) in self.arena.iter().filter(|&(id, _)| is_word(id)) {
+        for (joint, bytes) in self.iter().filter(|&(id, _)| is_word(id)) {
             for cut in 1..bytes.len() {
                 let (left, right) = bytes.split_at(cut);
-                let get = |bytes| index.get(&self.arena, bytes);
+                let get = |bytes| index.get(&self, bytes);
                 if let Some(left) = get(left)
                     && let Some(right) = get(right)
                 {
@@ -91,7 +90,9 @@ impl Tokens {
         }
         let mut words = Words { tokens: self, single_bytes, merges, first: Some(offset), whole: Some(index) };
         for Added { id, content, .. } in &added {
-            words.tokens.put(u64::from(*id), content.as_bytes(), || format!("special token {content}"))?;
+            words
+                .tokens
+                .put_checked(u64::from(*id), content.as_bytes(), || format!("special token {content}"))?;
         }
         Ok(File { words, patterns, added, is_nfc: false })
     }
@@ -106,7 +107,7 @@ pub(super) struct Merge {
 
 /// What merging needs, in the order of the file.
 pub(super) struct Words {
-    pub(super) tokens: Tokens,
+    pub(super) tokens: Arena,
     pub(super) single_bytes: Box<[u32; 256]>,
     pub(super) merges: Vec<Merge>,
     /// The token of rank 0, where ranks are those of the joint tokens; else they are the merges' order.
@@ -124,20 +125,12 @@ impl Words {
         for (order, Merge { left, right, joint }) in (0..).zip(merges) {
             pairs.put(left, right, first.map_or(order, |first| joint - first), joint);
         }
-        tokens.arena.shrink();
-        Paired::new(tokens.arena, single_bytes, pairs, whole)
+        tokens.shrink();
+        Paired::new(tokens, single_bytes, pairs, whole)
     }
 }
 
 /// A control token of a file that says no more of it.
 pub(super) fn special(content: &str, id: u32) -> Added {
-    Added {
-        content: content.to_owned(),
-        id,
-        special: true,
-        lstrip: false,
-        rstrip: false,
-        single_word: false,
-        normalized: false,
-    }
+    Added { id, content: content.to_owned(), special: true, ..Added::default() }
 }

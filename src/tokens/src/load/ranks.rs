@@ -3,9 +3,10 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{File, LoadError, LoadOptions, builder};
+use crate::paired::Arena;
 
 pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
-    let mut tokens = builder::Tokens::default();
+    let mut tokens = Arena::default();
     let mut bytes = Vec::new();
     for (number, line) in (1..).zip(file.split(|&byte| byte == b'\n')) {
         let line = line.trim_ascii();
@@ -15,7 +16,7 @@ pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError
         let place = || format!("line {number}");
         let (token, rank) = parse(line, &mut bytes)
             .ok_or_else(|| LoadError::new(place(), "is not a token in base64, a space and its rank"))?;
-        tokens.put(rank, token, place)?;
+        tokens.put_checked(rank, token, place)?;
     }
     let Some(pattern) = &options.pattern else {
         return Err(LoadError::new(

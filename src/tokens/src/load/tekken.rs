@@ -7,6 +7,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 
 use super::{File, LoadError, builder, json::Json};
+use crate::paired::Arena;
 
 #[derive(Deserialize)]
 struct Tekken<'a> {
@@ -47,7 +48,7 @@ pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
     let Tekken { config, vocab, special_tokens } = Json::new(text).value()?;
     let offset = config.default_num_special_tokens;
     let used = config.default_vocab_size.saturating_sub(u64::from(offset));
-    let mut tokens = builder::Tokens::default();
+    let mut tokens = Arena::default();
     for (at, Entry { rank, token_bytes }) in vocab.iter().enumerate() {
         if *rank >= used {
             continue;
@@ -56,7 +57,7 @@ pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
         let bytes = STANDARD
             .decode(token_bytes.as_ref())
             .map_err(|_| LoadError::new(place(), "token_bytes is not base64"))?;
-        tokens.put(rank + u64::from(offset), &bytes, place)?;
+        tokens.put_checked(rank + u64::from(offset), &bytes, place)?;
     }
     let special = special_tokens.unwrap_or_default();
     let added = special.iter().map(|token| builder::special(&token.token_str, token.rank)).collect();

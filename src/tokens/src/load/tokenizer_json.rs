@@ -3,15 +3,18 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
     File, GPT2, LoadError,
-    builder::{Merge, Tokens, Words, index},
+    builder::{Merge, Words, index},
     json::Json,
 };
-use crate::{added::Added, paired::Index};
+use crate::{
+    added::Added,
+    paired::{Arena, Index},
+};
 
 /// What is read of a file; nothing stands in it that is not in the file.
 #[derive(Default)]
@@ -34,25 +37,8 @@ struct Model {
 
 /// Tokens as they are written, and as the merges name them.
 struct Vocab {
-    written: Tokens,
+    written: Arena,
     index: Index,
-}
-
-#[derive(Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one of the file's")]
-struct AddedToken {
-    id: u32,
-    content: String,
-    #[serde(default)]
-    special: bool,
-    #[serde(default)]
-    lstrip: bool,
-    #[serde(default)]
-    rstrip: bool,
-    #[serde(default)]
-    single_word: bool,
-    #[serde(default)]
-    normalized: bool,
 }
 
 pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
@@ -76,10 +62,12 @@ pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
     let (tokens, is_word) = vocab.spelled()?;
     let is_word = |id| is_word.get(id as usize) == Some(&true);
     let single_bytes = tokens.single_bytes(is_word)?;
-    let whole = model.ignores_merges.then(|| index(&tokens.arena, is_word)).transpose()?;
+    let whole = model.ignores_merges.then(|| index(&tokens, is_word)).transpose()?;
     let mut words = Words { tokens, single_bytes, merges, first: None, whole };
     for (at, token) in file.added.iter().enumerate() {
-        words.tokens.put(u64::from(token.id), token.content.as_bytes(), || format!("added_tokens[{at}]"))?;
+        words
+            .tokens
+            .put_checked(u64::from(token.id), token.content.as_bytes(), || format!("added_tokens[{at}]"))?;
     }
     Ok(File { words, patterns, added: file.added, is_nfc })
 }
@@ -90,10 +78,7 @@ impl TokenizerJson {
             match key {
                 b"normalizer" => self.normalizer = Some(json.value()?),
                 b"pre_tokenizer" => self.pre_tokenizer = Some(json.value()?),
-                b"added_tokens" => {
-                    let added: Vec<AddedToken> = json.value()?;
-                    self.added = added.into_iter().map(Added::from).collect();
-                }
+                b"added_tokens" => self.added = json.value()?,
                 b"model" => self.model.insert(Model::default()).fill(json)?,
                 _ => drop(json.value::<IgnoredAny>()?),
             }
@@ -139,13 +124,6 @@ impl Model {
         if !is_unset {
             self.set.push(name);
         }
-    }
-}
-
-impl From<AddedToken> for Added {
-    fn from(token: AddedToken) -> Self {
-        let AddedToken { id, content, special, lstrip, rstrip, single_word, normalized } = token;
-        Self { content, id, special, lstrip, rstrip, single_word, normalized }
     }
 }
 
@@ -257,23 +235,23 @@ const BYTES: [Option<u8>; 0x144] = {
 
 impl Vocab {
     fn read(json: &mut Json<'_>) -> Result<Self, LoadError> {
-        let mut written = Tokens::default();
+        let mut written = Arena::default();
         json.object(|json, token| {
             let id = json.number()?;
-            written.put(id, token, || shown(token)).map_err(|error| {
+            written.put_checked(id, token, || shown(token)).map_err(|error| {
                 LoadError::new(format!("model.vocab, line {}", json.line(json.at())), error.to_string())
             })
         })?;
-        let index = index(&written.arena, |_| true)?;
+        let index = index(&written, |_| true)?;
         Ok(Self { written, index })
     }
 
     /// The bytes that are meant; by id, whether characters stand for them.
-    fn spelled(self) -> Result<(Tokens, Vec<bool>), LoadError> {
-        drop(self.index);
-        let Tokens { arena: written } = self.written;
+    fn spelled(self) -> Result<(Arena, Vec<bool>), LoadError> {
+        let Self { written, index } = self;
+        drop(index);
         let mut are_words = vec![false; written.end() as usize];
-        let (mut tokens, mut bytes) = (Tokens::default(), Vec::new());
+        let (mut tokens, mut bytes) = (Arena::default(), Vec::new());
         for (id, token) in written.iter() {
             let text = std::str::from_utf8(token)
                 .map_err(|_| LoadError::new("model.vocab", format!("{} is not UTF-8", shown(token))))?;
@@ -281,7 +259,7 @@ impl Vocab {
             let known = |character: char| BYTES.get(character as usize).copied().flatten();
             let is_word =
                 text.chars().all(|character| known(character).map(|byte| bytes.push(byte)).is_some());
-            tokens.arena.put(id, if is_word { &bytes } else { token });
+            tokens.put(id, if is_word { &bytes } else { token });
             if let Some(place) = are_words.get_mut(id as usize) {
                 *place = is_word;
             }
@@ -353,7 +331,7 @@ impl<'a> Waiting<'a> {
     }
 
     fn find(&mut self, vocab: &Vocab, json: &Json<'_>, merges: &mut Vec<Merge>) -> Result<(), LoadError> {
-        let Vocab { written: Tokens { arena }, index } = vocab;
+        let Vocab { written: arena, index } = vocab;
         let lefts = index.get_all(arena, self.halves.each_ref().map(|([left, _], _)| &**left));
         let rights = index.get_all(arena, self.halves.each_ref().map(|([_, right], _)| &**right));
         let found = self.halves.iter().zip(lefts).zip(rights).take(self.count);
