@@ -10,7 +10,7 @@ mod ranks;
 mod tekken;
 mod tokenizer_json;
 
-use std::{borrow::Cow, error::Error, fmt};
+use std::{error::Error, fmt};
 
 use parking_lot::{Mutex, RwLock};
 use xxhash_rust::xxh3::Xxh3;
@@ -70,8 +70,6 @@ struct File {
 pub(super) struct Loaded {
     pub(super) preparation: Preparation,
     content: u128,
-    /// True if the pattern is one of those written by hand.
-    is_fast: bool,
 }
 
 /// Those that were read, in order; they stay for the life of the process, so that none is read twice.
@@ -84,7 +82,7 @@ impl Tokenizer {
     /// are found in text as its own library does it.
     ///
     /// A file is read once per process and content: asked again, the same encoding comes back. It stays until the process
-    /// ends. Bytes that are given away are freed before all of the encoding is made.
+    /// ends. The file's bytes are freed before all of the encoding is made.
     ///
     /// ```
     /// use pi_strata_tokens::{LoadOptions, Tokenizer};
@@ -102,17 +100,11 @@ impl Tokenizer {
     ///
     /// # Errors
     /// [`LoadError`], for a file that is none of the three kinds, or one that asks for what is not here.
-    pub fn load<'a>(
-        file: impl Into<Cow<'a, [u8]>>,
-        options: &LoadOptions,
-    ) -> Result<&'static Self, LoadError> {
-        Self::load_bytes(file.into(), options)
-    }
-
-    fn load_bytes(file: Cow<'_, [u8]>, options: &LoadOptions) -> Result<&'static Self, LoadError> {
+    pub fn load(file: Vec<u8>, options: &LoadOptions) -> Result<&'static Self, LoadError> {
         let _reading = READING.lock();
         let content = content_of(&file, options);
-        let known = LOADED.read().iter().find(|known| known.content() == Some(content)).copied();
+        let is_same = |known: &&Self| known.loaded.is_some_and(|loaded| loaded.content == content);
+        let known = LOADED.read().iter().copied().find(is_same);
         if let Some(known) = known {
             return Ok(known);
         }
@@ -144,11 +136,7 @@ impl Tokenizer {
     /// True if text is cut by the engine's own scanner, not by a regular expression of the file's.
     #[must_use]
     pub fn is_fast(&self) -> bool {
-        self.loaded.is_none_or(|loaded| loaded.is_fast)
-    }
-
-    fn content(&self) -> Option<u128> {
-        self.loaded.map(|loaded| loaded.content)
+        !matches!(self.vocabulary.pattern, Pattern::Regex(_))
     }
 
     fn of_file(file: File, options: &LoadOptions, content: u128, number: usize) -> Result<Self, LoadError> {
@@ -159,7 +147,6 @@ impl Tokenizer {
             .filter(|token| token.special)
             .map(|token| (token.id, &*Box::leak(token.content.clone().into_boxed_str())))
             .collect();
-        let is_fast = !matches!(pattern, Pattern::Regex(_));
         let preparation = Preparation::new(file.added, file.is_nfc);
         Ok(Self {
             name: Box::leak(options.name.clone().into_boxed_str()),
@@ -169,7 +156,7 @@ impl Tokenizer {
                 words: Words::Paired(Box::new(file.words.paired())),
             })),
             special: special.into(),
-            loaded: Some(Box::leak(Box::new(Loaded { preparation, content, is_fast }))),
+            loaded: Some(Box::leak(Box::new(Loaded { preparation, content }))),
         })
     }
 }
@@ -241,8 +228,7 @@ fn pattern_of(patterns: &[String]) -> Result<Pattern, LoadError> {
     if let Some(&(_, known)) = KNOWN.iter().find(|(spelling, _)| *spelling == joined) {
         return Ok(known);
     }
-    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-    let stages = Stages::new(&patterns).map_err(|error| LoadError::new("the pattern", error.to_string()))?;
+    let stages = Stages::new(patterns).map_err(|what| LoadError::new("the pattern", what))?;
     Ok(Pattern::Regex(Box::leak(Box::new(stages))))
 }
 
@@ -251,7 +237,6 @@ fn pattern_of(patterns: &[String]) -> Result<Pattern, LoadError> {
 pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
     let options = LoadOptions { pattern: Some(pattern.to_owned()), ..LoadOptions::default() };
     let Ok(File { words, patterns, added, is_nfc }) = read(file, &options) else { return 0 };
-    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     let Ok(stages) = Stages::new(&patterns) else { return 0 };
     let words = words.paired();
     let (mut joiner, mut tokens, mut count) = (crate::paired::Joiner::default(), Vec::new(), 0);

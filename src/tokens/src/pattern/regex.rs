@@ -3,8 +3,6 @@
 //! Of all that looks ahead or behind, only `\s+(?!\S)` is taken, which nearly every pattern has: as white space of which
 //! the last character is given back where something follows. What needs backtracking is refused, with its place.
 
-use std::{error::Error, fmt};
-
 use regex::{Regex, RegexBuilder};
 
 /// Patterns one after the other: each cuts the pieces of the one before.
@@ -24,21 +22,10 @@ const MOST_BYTES: usize = 10 << 20;
 const LAST_SPACE: &str = r"\s+(?!\S)";
 const GROUP: &str = r"(\s+)";
 
-/// Why a pattern cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PatternError(String);
-
-impl fmt::Display for PatternError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for PatternError {}
-
 impl Stages {
-    pub(crate) fn new(patterns: &[&str]) -> Result<Self, PatternError> {
-        patterns.iter().map(|pattern| Stage::new(pattern)).collect::<Result<_, _>>().map(Self)
+    /// The error is what is wrong with a pattern.
+    pub(crate) fn new(patterns: &[impl AsRef<str>]) -> Result<Self, String> {
+        patterns.iter().map(|pattern| Stage::new(pattern.as_ref())).collect::<Result<_, _>>().map(Self)
     }
 
     /// Hands on the ends of pieces from `at` on, which must be the end of a piece of the first stage, until the receiver
@@ -69,7 +56,7 @@ fn cut_further(stages: &[Stage], piece: &str, base: usize, push: &mut dyn FnMut(
 }
 
 impl Stage {
-    fn new(pattern: &str) -> Result<Self, PatternError> {
+    fn new(pattern: &str) -> Result<Self, String> {
         let gives_back = pattern.split('|').filter(|part| *part == LAST_SPACE).count();
         // The rest must still be matched where nothing follows a single space.
         let is_complete = pattern.ends_with(r"|\s+(?!\S)|\s+") || pattern.ends_with(r"|\s+(?!\S)|\s");
@@ -84,9 +71,9 @@ impl Stage {
             .size_limit(MOST_BYTES)
             .dfa_size_limit(MOST_BYTES)
             .build()
-            .map_err(|error| PatternError(one_line(&error.to_string())))?;
+            .map_err(|error| one_line(&error.to_string()))?;
         if regex.captures_len() > 1 + usize::from(gives_back) && gives_back {
-            return Err(PatternError("a pattern with groups of its own beside \\s+(?!\\S)".to_owned()));
+            return Err("a pattern with groups of its own beside \\s+(?!\\S)".to_owned());
         }
         Ok(Self { regex, gives_back })
     }
@@ -133,7 +120,7 @@ impl Stage {
 }
 
 /// `a++` and `a{1,3}+` would be read as repeated repetitions.
-fn refuse_possessive(pattern: &str) -> Result<(), PatternError> {
+fn refuse_possessive(pattern: &str) -> Result<(), String> {
     let bytes = pattern.as_bytes();
     let (mut is_escaped, mut in_class, mut before) = (false, 0_usize, b' ');
     for (at, &byte) in bytes.iter().enumerate() {
@@ -144,7 +131,7 @@ fn refuse_possessive(pattern: &str) -> Result<(), PatternError> {
             _ => false,
         };
         if is_plain && byte == b'+' && is_repeated() {
-            return Err(PatternError(format!("a possessive repetition at offset {at}")));
+            return Err(format!("a possessive repetition at offset {at}"));
         }
         match byte {
             b'[' if !is_escaped => in_class += 1,
@@ -202,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_told_with_its_place() {
-        let refused = |pattern| Stages::new(&[pattern]).expect_err("refused").to_string();
+        let refused = |pattern| Stages::new(&[pattern]).expect_err("refused");
         assert_eq!(refused(r"a|\p{L}++"), "a possessive repetition at offset 8");
         assert_eq!(refused(r"\p{N}{1,3}+"), "a possessive repetition at offset 10");
         assert!(refused(r"a(?=b)").ends_with("at offset 1"), "{}", refused(r"a(?=b)"));
