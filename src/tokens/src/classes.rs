@@ -75,11 +75,7 @@ static HAN: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/han.rs"));
 #[inline(always)]
 pub(crate) fn is_han(text: &[u8], at: usize) -> bool {
     let Some(point) = beyond_ascii(text, at) else { return false };
-    if (0x4e00..=0x9fff).contains(&point) {
-        return true;
-    }
-    let after = HAN.partition_point(|&(_, last)| last < point);
-    HAN.get(after).is_some_and(|&(first, _)| first <= point)
+    (0x4e00..=0x9fff).contains(&point) || is_in(HAN, point)
 }
 
 /// Those that came after Unicode 9 or are nobody's.
@@ -88,9 +84,13 @@ static NEWER: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/newer.rs"));
 
 /// Whether Unicode 9 does not know a character.
 pub(crate) fn is_newer(character: char) -> bool {
-    let point = u32::from(character);
-    let at = NEWER.partition_point(|&(_, last)| last < point);
-    NEWER.get(at).is_some_and(|&(first, _)| first <= point)
+    is_in(NEWER, u32::from(character))
+}
+
+/// Whether a code point is in one of some ranges.
+fn is_in(ranges: &[(u32, u32)], point: u32) -> bool {
+    let at = ranges.partition_point(|&(_, last)| last < point);
+    ranges.get(at).is_some_and(|&(first, _)| first <= point)
 }
 
 /// The code point at `at`, if it is not ASCII.

@@ -204,7 +204,7 @@ pub(crate) struct Paired {
     pairs: Pairs,
     /// Pieces that are tokens are taken as they are.
     whole: Option<Index>,
-    bridges: Vec<u8>,
+    pub(crate) bridges: Vec<u8>,
 }
 
 impl Paired {
@@ -220,10 +220,6 @@ impl Paired {
 
     pub(crate) fn end(&self) -> u32 {
         self.arena.end()
-    }
-
-    pub(crate) fn bridges(&self) -> &[u8] {
-        &self.bridges
     }
 
     pub(crate) fn spell(&self, id: u32, text: &mut Vec<u8>) -> bool {

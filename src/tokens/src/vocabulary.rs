@@ -42,7 +42,7 @@ impl Vocabulary {
     pub(crate) fn bridged(&self, before: u8, lead: u8, next: u8) -> bool {
         let bridges = match &self.words {
             Words::Laid(laid) => laid.tables.bridges,
-            Words::Paired(paired) => paired.bridges(),
+            Words::Paired(paired) => &paired.bridges,
         };
         packing::is_bridged(bridges, before, lead, next)
     }

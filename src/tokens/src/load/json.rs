@@ -23,7 +23,7 @@ const fn less(bytes: u64, limit: u8) -> u64 {
 /// A text and how far it is read. Only strings that are asked for are UTF-8 for certain.
 pub(super) struct Json<'a> {
     text: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
 }
 
 impl<'a> Json<'a> {
@@ -225,11 +225,6 @@ impl<'a> Json<'a> {
         let before = self.text.get(..at).unwrap_or(self.text);
         let lines = memchr::memchr_iter(b'\n', before).count();
         (lines, before.len() - before.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1))
-    }
-
-    /// How far it is read.
-    pub(super) fn at(&self) -> usize {
-        self.at
     }
 
     /// The number of the line of a place.

@@ -239,7 +239,7 @@ impl Vocab {
         json.object(|json, token| {
             let id = json.number()?;
             written.put_checked(id, token, || shown(token)).map_err(|error| {
-                LoadError::new(format!("model.vocab, line {}", json.line(json.at())), error.to_string())
+                LoadError::new(format!("model.vocab, line {}", json.line(json.at)), error.to_string())
             })
         })?;
         let index = index(&written, |_| true)?;
@@ -323,9 +323,9 @@ impl<'a> Waiting<'a> {
             }
         }
         if count != 2 {
-            return Err(refused(json, json.at(), found + self.count, "is not two tokens"));
+            return Err(refused(json, json.at, found + self.count, "is not two tokens"));
         }
-        *end = json.at();
+        *end = json.at;
         self.count += 1;
         Ok(())
     }
