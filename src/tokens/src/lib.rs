@@ -29,6 +29,10 @@
 //! - Merging characters beyond ASCII, too: a first sight of Japanese was a tenth slower.
 //! - Asking the table of pairs without the filter before it: a quarter slower, as most pairs never merge.
 //! - Two branches for the two new neighbours of a merge instead of one for both: a twelfth slower.
+//! - Merging without the table of what two bytes make: new words a sixth slower, base64 a quarter.
+//! - Walking without the prefixes that were asked for lately: runs of dashes took more than twice as long.
+//! - One `piece_end` for the patterns of cl100k_base and o200k_base: Chinese was a twentieth slower.
+//! - Turning UTF-16 to UTF-8 by the standard library: Chinese and Japanese took more than twice as long.
 //! - Walking the trie for 16 new pieces in step, so that their waits for memory overlap: a third slower for all its
 //!   bookkeeping. Asking for cache slots ahead of time, or keeping pieces to 7 bytes in words of their own: no quicker.
 //! - Laying the trie out by rank instead of alphabet: no difference.
