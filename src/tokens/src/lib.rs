@@ -31,7 +31,6 @@
 //! - Two branches for the two new neighbours of a merge instead of one for both: a twelfth slower.
 //! - Merging without the table of what two bytes make: new words a sixth slower, base64 a quarter.
 //! - Walking without the prefixes that were asked for lately: runs of dashes took more than twice as long.
-//! - One `piece_end` for the patterns of cl100k_base and o200k_base: Chinese was a twentieth slower.
 //! - Turning UTF-16 to UTF-8 by the standard library: Chinese and Japanese took more than twice as long.
 //! - Walking the trie for 16 new pieces in step, so that their waits for memory overlap: a third slower for all its
 //!   bookkeeping. Asking for cache slots ahead of time, or keeping pieces to 7 bytes in words of their own: no quicker.
@@ -73,7 +72,7 @@ mod utf16;
 mod vocabulary;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     error::Error,
     fmt,
     hash::{Hash, Hasher},
@@ -118,8 +117,9 @@ struct Kept {
 }
 
 thread_local! {
-    /// By number of the vocabulary.
-    static KEPT: RefCell<Vec<Option<Box<Kept>>>> = const { RefCell::new(Vec::new()) };
+    static KEPT: [Cell<Option<Box<Kept>>>; VOCABULARIES] = const { [const { Cell::new(None) }; VOCABULARIES] };
+    /// The same for those that were loaded.
+    static KEPT_OF_LOADED: RefCell<Vec<Option<Box<Kept>>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Longest buffer kept for the next text.
@@ -319,25 +319,38 @@ impl Tokenizer {
     /// half-done behind.
     fn with_kept<T>(&self, task: impl FnOnce(&mut Kept) -> T) -> T {
         let number = self.vocabulary.number;
-        let taken = KEPT.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take));
-        let mut kept = taken.ok().flatten().unwrap_or_else(|| {
+        let taken = KEPT.try_with(|all| all.get(number).map(Cell::take));
+        let taken =
+            taken.ok().and_then(|taken| taken.unwrap_or_else(|| take_of_loaded(number - VOCABULARIES)));
+        let mut kept = taken.unwrap_or_else(|| {
             Box::new(Kept { counter: count::Counter::new(self.vocabulary), text: Vec::new(), spelled: None })
         });
         let result = task(&mut kept);
         kept.text.clear();
         kept.text.shrink_to(KEPT_BUFFER_BYTES);
         // A thread that is ending has no place to keep it.
-        let _ = KEPT.try_with(|all| {
-            let mut all = all.borrow_mut();
-            if all.len() <= number {
-                all.resize_with(number + 1, || None);
-            }
-            if let Some(place) = all.get_mut(number) {
-                *place = Some(kept);
-            }
+        let _ = KEPT.try_with(|all| match all.get(number) {
+            Some(cell) => cell.set(Some(kept)),
+            None => put_of_loaded(number - VOCABULARIES, kept),
         });
         result
     }
+}
+
+fn take_of_loaded(number: usize) -> Option<Box<Kept>> {
+    KEPT_OF_LOADED.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take)).ok().flatten()
+}
+
+fn put_of_loaded(number: usize, kept: Box<Kept>) {
+    let _ = KEPT_OF_LOADED.try_with(|all| {
+        let mut all = all.borrow_mut();
+        if all.len() <= number {
+            all.resize_with(number + 1, || None);
+        }
+        if let Some(place) = all.get_mut(number) {
+            *place = Some(kept);
+        }
+    });
 }
 
 impl PartialEq for Tokenizer {
