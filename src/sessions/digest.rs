@@ -3,11 +3,9 @@
 //! A digest goes on where the last one stopped, so compressing again and again gives one flat summary. Everything in
 //! it is bounded; it travels as JSON beside the session and comes back from wherever that was kept.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
-use super::language::{Language, Phrases};
+use super::language::{self, Language};
 use super::message::{Said, ToolCall};
 use super::names::files_in;
 use crate::context::traits::target::Named;
@@ -140,23 +138,18 @@ impl Digest {
     #[must_use]
     pub fn render(&self, language: Language) -> String {
         let Self { messages, users, assistants, tools, .. } = *self;
-        let words = Phrases::of(language.or_that_of(self.requests.iter().chain([&self.earlier])));
-        let mut text = (words.counts)([messages, users, assistants, tools]);
+        let language = language.or_that_of(self.requests.iter().chain([&self.earlier]));
+        let mut text = language.counts([messages, users, assistants, tools]);
         let requests = self.requests.iter().enumerate().map(|(i, request)| format!("{}. {request}", i + 1));
-        words.write_lines(&mut text, words.requests, requests);
+        language.write_lines(&mut text, language::REQUESTS, requests);
         let used = self.used.iter().map(|(name, times)| format!("{name} ×{times}"));
-        words.write_list(&mut text, words.tools, used);
-        words.write_list(&mut text, words.files, self.files.iter().cloned());
-        words.write_lines(
-            &mut text,
-            words.commands,
-            self.commands.iter().map(|command| format!("- {command}")),
-        );
-        let errors = self.errors.iter().map(|error| words.error(&error.tool, &error.target, &error.line));
-        words.write_lines(&mut text, words.errors, errors);
-        if !self.earlier.is_empty() {
-            let _ = write!(text, "\n{}{}{}", words.earlier, words.colon, self.earlier);
-        }
+        language.write_list(&mut text, language::TOOLS, used);
+        language.write_list(&mut text, language::FILES, self.files.iter().cloned());
+        let commands = self.commands.iter().map(|command| format!("- {command}"));
+        language.write_lines(&mut text, language::COMMANDS, commands);
+        let errors = self.errors.iter().map(|error| language.error(&error.tool, &error.target, &error.line));
+        language.write_lines(&mut text, language::ERRORS, errors);
+        language.write_list(&mut text, language::EARLIER, std::iter::once(self.earlier.clone()));
         text
     }
 }

@@ -25,84 +25,58 @@ impl Language {
         }
         if is_chinese(texts.flat_map(|text| text.chars())) == Some(true) { Self::Zh } else { Self::En }
     }
-}
 
-/// The words of one language.
-pub(super) struct Phrases {
-    pub(super) requests: &'static str,
-    pub(super) tools: &'static str,
-    pub(super) files: &'static str,
-    pub(super) commands: &'static str,
-    pub(super) errors: &'static str,
-    pub(super) earlier: &'static str,
-    pub(super) colon: &'static str,
-    separator: &'static str,
-    brackets: [&'static str; 2],
+    pub(super) fn word(self, [chinese, english]: Words) -> &'static str {
+        if self == Self::Zh { chinese } else { english }
+    }
+
     /// Of all messages, those of the user, the assistant and tools.
-    pub(super) counts: fn([usize; 4]) -> String,
-}
-
-const ZH: Phrases = Phrases {
-    requests: "最初的用户消息",
-    tools: "使用的工具",
-    files: "涉及的文件",
-    commands: "执行的命令",
-    errors: "未解决的错误",
-    earlier: "先前的总结",
-    colon: "：",
-    separator: "、",
-    brackets: ["（", "）"],
-    counts: |[messages, users, assistants, tools]| {
-        format!("已压缩 {messages} 条消息：用户 {users}，助手 {assistants}，工具 {tools}。")
-    },
-};
-
-const EN: Phrases = Phrases {
-    requests: "First user messages",
-    tools: "Tools used",
-    files: "Files",
-    commands: "Commands run",
-    errors: "Errors still open",
-    earlier: "Earlier summary",
-    colon: ": ",
-    separator: ", ",
-    brackets: [" (", ")"],
-    counts: |[messages, users, assistants, tools]| {
-        format!(
-            "{messages} messages compressed: {users} from the user, {assistants} from the assistant, {tools} from tools."
-        )
-    },
-};
-
-impl Phrases {
-    pub(super) fn of(language: Language) -> &'static Self {
-        if language == Language::Zh { &ZH } else { &EN }
-    }
-
-    pub(super) fn error(&self, tool: &str, target: &str, line: &str) -> String {
-        let [open, close] = self.brackets;
-        match target {
-            "" => format!("- {tool}{}{line}", self.colon),
-            _ => format!("- {tool}{open}{target}{close}{}{line}", self.colon),
+    pub(super) fn counts(self, [messages, users, assistants, tools]: [usize; 4]) -> String {
+        if self == Self::Zh {
+            format!("已压缩 {messages} 条消息：用户 {users}，助手 {assistants}，工具 {tools}。")
+        } else {
+            format!(
+                "{messages} messages compressed: {users} from the user, {assistants} from the assistant, {tools} from tools."
+            )
         }
     }
 
-    pub(super) fn write_list(&self, text: &mut String, title: &str, items: impl Iterator<Item = String>) {
-        let items = items.collect::<Vec<_>>().join(self.separator);
+    pub(super) fn error(self, tool: &str, target: &str, line: &str) -> String {
+        let about = match self {
+            _ if target.is_empty() => String::new(),
+            Self::Zh => format!("（{target}）"),
+            _ => format!(" ({target})"),
+        };
+        format!("- {tool}{about}{}{line}", self.word(COLON))
+    }
+
+    pub(super) fn write_list(self, text: &mut String, title: Words, items: impl Iterator<Item = String>) {
+        let items = items.collect::<Vec<_>>().join(self.word(["、", ", "]));
         if !items.is_empty() {
-            let _ = write!(text, "\n{title}{}{items}", self.colon);
+            let _ = write!(text, "\n{}{}{items}", self.word(title), self.word(COLON));
         }
     }
 
-    pub(super) fn write_lines(&self, text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
+    pub(super) fn write_lines(self, text: &mut String, title: Words, lines: impl Iterator<Item = String>) {
         for (i, line) in lines.enumerate() {
             if i == 0 {
-                let _ = write!(text, "\n{title}{}", self.colon.trim_end());
+                let _ = write!(text, "\n{}{}", self.word(title), self.word(COLON).trim_end());
             }
             let _ = write!(text, "\n{line}");
         }
     }
 }
+
+/// The same in Chinese and in English.
+pub(super) type Words = [&'static str; 2];
+
+pub(super) const REQUESTS: Words = ["最初的用户消息", "First user messages"];
+pub(super) const TOOLS: Words = ["使用的工具", "Tools used"];
+pub(super) const FILES: Words = ["涉及的文件", "Files"];
+pub(super) const COMMANDS: Words = ["执行的命令", "Commands run"];
+pub(super) const ERRORS: Words = ["未解决的错误", "Errors still open"];
+pub(super) const EARLIER: Words = ["先前的总结", "Earlier summary"];
+const COLON: Words = ["：", ": "];
 
 #[cfg(test)]
 mod tests {
