@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::context::measure::{Part, Raw, RawRole, Rules, count, outline};
 use crate::context::transcript::{Transcript, Usage};
 use crate::replay::mend_json;
+use crate::text::utf16;
 
 /// A message of any provider, as `lib/sessions/compression.js` and `rounds.js` write it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -52,59 +53,40 @@ pub fn read<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
 
 /// The conversation with each result linked to its call by the core's own rule.
 pub(super) fn transcript(messages: &[Said]) -> Transcript {
-    Transcript::new(messages.iter().map(|said| Arc::new(outline(&Units::of(said).raw()))).collect())
+    Transcript::new(messages.iter().map(|said| Arc::new(as_raw(said, outline))).collect())
 }
 
 /// Tokens of each message.
 pub(super) fn tokens(messages: &[Said]) -> Vec<usize> {
     let rules = Rules::default();
-    messages.iter().map(|said| count(&Units::of(said).raw(), &rules)).collect()
+    messages.iter().map(|said| as_raw(said, |raw| count(raw, &rules))).collect()
 }
 
-/// A message with its texts as the core reads them.
-struct Units<'a> {
-    said: &'a Said,
-    text: Vec<u16>,
-    call_id: Vec<u16>,
-    calls: Vec<[Vec<u16>; 3]>,
-}
-
-impl<'a> Units<'a> {
-    fn of(said: &'a Said) -> Self {
-        let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
-        let calls = said.tool_calls.iter();
-        Self {
-            said,
-            text: units(&said.content),
-            call_id: units(said.tool_call_id.as_deref().unwrap_or_default()),
-            calls: calls.map(|call| [units(&call.id), units(&call.name), units(&call.arguments)]).collect(),
-        }
-    }
-
-    fn raw(&self) -> Raw<'_> {
-        let role = match self.said.role.as_str() {
-            "system" => RawRole::System,
-            "user" | "summary" => RawRole::User,
-            "assistant" => RawRole::Assistant {
-                api: &[],
-                provider: &[],
-                model: &[],
-                usage: Usage::default(),
-                has_text_id: false,
-            },
-            "tool" => RawRole::ToolResult { call_id: &self.call_id, tool_name: &[], marker: None },
-            _ => RawRole::Other,
-        };
-        let calls = self.calls.iter().map(|[id, name, arguments]| Part::Call {
-            id,
-            name,
-            arguments,
-            is_signed: false,
-        });
-        let images = std::iter::repeat_n(Part::Image { len: 0 }, self.said.images);
-        let parts = std::iter::once(Part::Text(&self.text)).chain(calls).chain(images).collect();
-        Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
-    }
+/// The answer of `read` about a message with its texts as the core reads them.
+fn as_raw<T>(said: &Said, read: impl FnOnce(&Raw<'_>) -> T) -> T {
+    let text = utf16(&said.content);
+    let call_id = utf16(said.tool_call_id.as_deref().unwrap_or_default());
+    let calls = said.tool_calls.iter();
+    let calls: Vec<_> =
+        calls.map(|call| [&call.id, &call.name, &call.arguments].map(|text| utf16(text))).collect();
+    let role = match said.role.as_str() {
+        "system" => RawRole::System,
+        "user" | "summary" => RawRole::User,
+        "assistant" => RawRole::Assistant {
+            api: &[],
+            provider: &[],
+            model: &[],
+            usage: Usage::default(),
+            has_text_id: false,
+        },
+        "tool" => RawRole::ToolResult { call_id: &call_id, tool_name: &[], marker: None },
+        _ => RawRole::Other,
+    };
+    let calls =
+        calls.iter().map(|[id, name, arguments]| Part::Call { id, name, arguments, is_signed: false });
+    let images = std::iter::repeat_n(Part::Image { len: 0 }, said.images);
+    let parts = std::iter::once(Part::Text(&text)).chain(calls).chain(images).collect();
+    read(&Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 })
 }
 
 #[cfg(test)]
