@@ -1,6 +1,8 @@
 //! The messages that a session may let go, and what goes along when single messages are deleted: calls and their results stay
 //! together, by the core's own linking. Whether it is time, and what takes the place of the messages, is decided elsewhere.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::message::{Said, tokens, transcript};
@@ -43,16 +45,10 @@ pub fn let_go(messages: &[Said], keep: &Keep) -> Vec<usize> {
 
 /// Indices of the messages that go when those at `indices` are deleted: each with its whole group.
 #[must_use]
-pub fn with_groups(messages: &[Said], indices: &[usize]) -> Vec<usize> {
+pub fn with_groups(messages: &[Said], indices: &[usize]) -> BTreeSet<usize> {
     let transcript = transcript(messages);
-    let mut all: Vec<_> = indices
-        .iter()
-        .filter(|&&index| index < messages.len())
-        .flat_map(|&index| transcript.group(transcript.group_start(index)).collect::<Vec<_>>())
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    let there = indices.iter().filter(|&&index| index < messages.len());
+    there.flat_map(|&index| transcript.group(transcript.group_start(index))).collect()
 }
 
 /// `start`, or as far before it as the calls of the results from there on.
@@ -123,7 +119,7 @@ mod tests {
         assert_eq!(let_go(&messages, &keep(1)), [0, 1, 2]);
         assert_eq!(let_go(&messages, &keep(3)), [0, 1, 2]);
         assert_eq!(let_go(&messages, &keep(0)), [0, 1, 2, 3, 4, 5]);
-        assert_eq!(with_groups(&messages, &[4, 99]), [3, 4, 5]);
+        assert_eq!(with_groups(&messages, &[4, 99]), BTreeSet::from([3, 4, 5]));
     }
 
     #[test]

@@ -33,11 +33,8 @@ pub struct Split {
 pub fn split(messages: &[Said], keep: usize) -> Split {
     let start = tail_start(messages, keep);
     let rounds = rounds(messages).into_iter().filter(|round| round.question < start).collect();
-    let stands_alone = |said: &Said| match said.role.as_str() {
-        "user" => true,
-        "assistant" => said.tool_calls.is_empty(),
-        _ => false,
-    };
+    let stands_alone =
+        |said: &Said| said.role == "user" || (said.role == "assistant" && said.tool_calls.is_empty());
     let spoken = (start..messages.len()).filter(|&index| messages.get(index).is_some_and(stands_alone));
     Split { start, rounds, spoken: spoken.collect() }
 }
@@ -54,13 +51,9 @@ fn rounds(messages: &[Said]) -> Vec<Round> {
     let mut has_final = false;
     for (index, said) in messages.iter().enumerate() {
         match said.role.as_str() {
-            "user" => {
-                rounds.push(Round { question: index, answer: None });
-                has_final = false;
-            }
-            "summary" => {
-                rounds.push(Round { question: index, answer: Some(index) });
-                has_final = true;
+            role @ ("user" | "summary") => {
+                has_final = role == "summary";
+                rounds.push(Round { question: index, answer: has_final.then_some(index) });
             }
             "assistant" if !said.content.is_empty() && said.is_error != Some(true) => {
                 let is_final = said.tool_calls.is_empty();
