@@ -88,10 +88,9 @@ impl State {
                 .collect();
             let tables: Vec<(&str, &[&str])> =
                 columns.iter().map(|(table, columns)| (*table, columns.as_slice())).collect();
-            let (set_up, version) = (|_: &Connection| Ok(()), None);
             let create = &self.tables.create;
-            let schema = Schema { tables: &tables, create, set_up, version, joins_others: true };
-            let opened = sqlite::open(&self.path, &schema, BUSY_TIMEOUT)?;
+            let schema = Schema { tables: &tables, create, set_up: |_| Ok(()), version: None };
+            let opened = sqlite::open(&self.path, &schema)?;
             self.set_aside = opened.set_aside.map(|path| path.display().to_string());
             opened.connection
         };

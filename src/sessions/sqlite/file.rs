@@ -85,11 +85,9 @@ pub(super) fn immutable_uri(path: &Path) -> Result<String, Error> {
 
 /// Removes a copy and what was made beside it.
 pub(super) fn remove_all(path: &Path) {
-    for name in
-        std::iter::once(path.to_owned()).chain(COMPANIONS.iter().map(|suffix| with_suffix(path, suffix)))
-    {
+    for suffix in [""].into_iter().chain(COMPANIONS) {
         // A copy that stays behind takes room and no more.
-        let _ = fs::remove_file(name);
+        let _ = fs::remove_file(with_suffix(path, suffix));
     }
 }
 

@@ -45,10 +45,9 @@ pub struct Schema<'a> {
     pub create: &'a str,
     /// Gives a connection what the tables ask of it.
     pub set_up: fn(&Connection) -> Result<(), rusqlite::Error>,
-    /// Of the tables, as the file says it (`user_version`); a newer one is refused.
+    /// Of the tables, as the file says it (`user_version`); a newer one is refused. Tables without one may live in a database
+    /// that another program made.
     pub version: Option<i32>,
-    /// True if the tables may live in a database that another program made.
-    pub joins_others: bool,
 }
 
 /// An open database.
@@ -64,24 +63,24 @@ pub struct Opened {
 ///
 /// A damaged file is renamed to `*.corrupt-N` together with its log; a new one takes its place, with every row that could
 /// still be read. A file that this process may only read is opened for reading while another process, which may write,
-/// has it open: its log cannot be made here. It waits at most `busy_timeout` for other processes, now and at every later
+/// has it open: its log cannot be made here. It waits at most [`BUSY_TIMEOUT`] for other processes, now and at every later
 /// statement.
 ///
 /// # Errors
 /// [`Kind`] says which: locked, read-only, full, of another program, or not to be opened at all.
-pub fn open(location: &str, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
+pub fn open(location: &str, schema: &Schema<'_>) -> Result<Opened, Error> {
     if location == IN_MEMORY {
         let connection = Connection::open_in_memory()?;
-        prepare(&connection, schema, busy_timeout)?;
+        prepare(&connection, schema)?;
         return Ok(Opened { connection, set_aside: None });
     }
     let path = file::absolute(location)?;
-    let sound = attempt(&path, schema, busy_timeout).and_then(|connection| {
+    let sound = attempt(&path, schema).and_then(|connection| {
         check(&connection, &path)?;
         Ok(Opened { connection, set_aside: None })
     });
     let opened = match sound {
-        Err(error) if error.kind() == Kind::Corrupt => replace_damaged(&path, schema, busy_timeout),
+        Err(error) if error.kind() == Kind::Corrupt => replace_damaged(&path, schema),
         outcome => outcome,
     };
     opened.map_err(|error| read_only_if_readable(error, &path).at(&path))
@@ -101,14 +100,14 @@ pub fn check_place(location: &str) -> Result<(), Error> {
 }
 
 /// Sets a damaged file aside and makes a new one of what can be read of it.
-fn replace_damaged(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Opened, Error> {
+fn replace_damaged(path: &Path, schema: &Schema<'_>) -> Result<Opened, Error> {
     if file::is_text(path)? {
         return Err(Error::foreign("it is a text"));
     }
     let set_aside = file::set_aside(path)?;
-    let connection = attempt(path, schema, busy_timeout)?;
+    let connection = attempt(path, schema)?;
     let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
-    salvage(&set_aside, &transaction, schema.tables.iter().map(|(table, _)| *table))?;
+    salvage(&set_aside, &transaction, schema)?;
     transaction.commit()?;
     Ok(Opened { connection, set_aside: Some(set_aside) })
 }
@@ -125,17 +124,15 @@ fn read_only_if_readable(error: Error, path: &Path) -> Error {
 /// As [`open`].
 pub fn open_reader(location: &str, schema: &Schema<'_>) -> Result<Connection, Error> {
     let reader = connect(&file::absolute(location)?)?;
-    reader.busy_timeout(BUSY_TIMEOUT)?;
-    reader.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-    (schema.set_up)(&reader)?;
+    set_up(&reader, schema)?;
     reader.pragma_update(None, "query_only", true)?;
     Ok(reader)
 }
 
-fn attempt(path: &Path, schema: &Schema<'_>, busy_timeout: Duration) -> Result<Connection, Error> {
+fn attempt(path: &Path, schema: &Schema<'_>) -> Result<Connection, Error> {
     file::create_private(path)?;
     let connection = connect(path)?;
-    prepare(&connection, schema, busy_timeout)?;
+    prepare(&connection, schema)?;
     Ok(connection)
 }
 
@@ -169,19 +166,23 @@ fn open_immutable(path: &Path) -> Result<Connection, Error> {
     Ok(Connection::open_with_flags(file::immutable_uri(path)?, flags)?)
 }
 
-fn prepare(connection: &Connection, schema: &Schema<'_>, busy_timeout: Duration) -> Result<(), Error> {
-    connection.busy_timeout(busy_timeout)?;
+fn set_up(connection: &Connection, schema: &Schema<'_>) -> Result<(), Error> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-    (schema.set_up)(connection)?;
+    Ok((schema.set_up)(connection)?)
+}
+
+fn prepare(connection: &Connection, schema: &Schema<'_>) -> Result<(), Error> {
+    set_up(connection, schema)?;
     if connection.is_readonly("main")? {
         check_version(connection, schema)?;
         return if absent(connection, schema)?.is_none() { Ok(()) } else { Err(Kind::ReadOnly.into()) };
     }
     // First of all, because another program's file must be left as it is.
-    patiently(busy_timeout, || create_tables(connection, schema))?;
+    patiently(|| create_tables(connection, schema))?;
     // Two processes that open one new file at once: SQLite refuses the switch to WAL without waiting.
     // On a file system that cannot do it (a network share), it stays with its rollback journal, which is safe too.
-    patiently(busy_timeout, || Ok(connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?))?;
+    patiently(|| Ok(connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?))?;
     // A commit then survives the death of the process, though not always that of the power supply.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE_KIB)?;
@@ -191,8 +192,7 @@ fn prepare(connection: &Connection, schema: &Schema<'_>, busy_timeout: Duration)
 
 fn check_version(connection: &Connection, schema: &Schema<'_>) -> Result<(), Error> {
     let Some(known) = schema.version else { return Ok(()) };
-    let version: i32 =
-        connection.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
+    let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version > known { Err(Kind::Version.into()) } else { Ok(()) }
 }
 
@@ -204,11 +204,10 @@ fn create_tables(connection: &Connection, schema: &Schema<'_>) -> Result<(), Err
     }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let is_empty = transaction.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
-    let application_id: i32 =
-        transaction.query_row("SELECT application_id FROM pragma_application_id", [], |row| row.get(0))?;
+    let application_id: i32 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if is_empty {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    } else if application_id != APPLICATION_ID && !schema.joins_others {
+    } else if application_id != APPLICATION_ID && schema.version.is_some() {
         return Err(Error::foreign("it belongs to another program"));
     }
     let created = transaction.execute_batch(schema.create).map_err(Error::from);
@@ -254,12 +253,12 @@ fn check(connection: &Connection, path: &Path) -> Result<(), Error> {
     if verdict == "ok" { Ok(()) } else { Err(Kind::Corrupt.into()) }
 }
 
-/// Repeats `work` while another process holds the lock, until `limit` is over.
-fn patiently(limit: Duration, work: impl Fn() -> Result<(), Error>) -> Result<(), Error> {
+/// Repeats `work` while another process holds the lock, until [`BUSY_TIMEOUT`] is over.
+fn patiently(work: impl Fn() -> Result<(), Error>) -> Result<(), Error> {
     let started = Instant::now();
     loop {
         match work() {
-            Err(error) if error.kind() == Kind::Locked && started.elapsed() < limit => {
+            Err(error) if error.kind() == Kind::Locked && started.elapsed() < BUSY_TIMEOUT => {
                 std::thread::sleep(RETRY_PAUSE);
             }
             outcome => return outcome,

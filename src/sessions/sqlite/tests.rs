@@ -8,10 +8,8 @@ const SCHEMA: Schema = Schema {
     tables: &[("note", &["id", "text"])],
     create: "CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)",
     set_up: |_| Ok(()),
-    version: None,
-    joins_others: false,
+    version: Some(1),
 };
-const SOON: Duration = Duration::from_millis(50);
 
 struct Folder(PathBuf);
 
@@ -34,7 +32,7 @@ impl Drop for Folder {
 }
 
 fn kind(location: &str, schema: &Schema) -> Option<Kind> {
-    open(location, schema, SOON).err().map(|error| error.kind())
+    open(location, schema).err().map(|error| error.kind())
 }
 
 fn add(connection: &Connection, text: &str) -> Result<(), Error> {
@@ -49,10 +47,10 @@ fn notes(connection: &Connection) -> i64 {
 #[test]
 fn what_was_written_is_there_when_opened_again() {
     let folder = Folder::new("again");
-    add(&open(&folder.file(), &SCHEMA, BUSY_TIMEOUT).expect("opens").connection, "a").expect("writes");
-    let opened = open(&folder.file(), &SCHEMA, BUSY_TIMEOUT).expect("opens again");
+    add(&open(&folder.file(), &SCHEMA).expect("opens").connection, "a").expect("writes");
+    let opened = open(&folder.file(), &SCHEMA).expect("opens again");
     assert_eq!((notes(&opened.connection), opened.set_aside), (1, None));
-    assert_eq!(notes(&open(IN_MEMORY, &SCHEMA, BUSY_TIMEOUT).expect("opens").connection), 0);
+    assert_eq!(notes(&open(IN_MEMORY, &SCHEMA).expect("opens").connection), 0);
 }
 
 #[cfg(unix)]
@@ -60,7 +58,7 @@ fn what_was_written_is_there_when_opened_again() {
 fn the_file_and_its_log_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("private");
-    let opened = open(&folder.file(), &SCHEMA, BUSY_TIMEOUT).expect("opens");
+    let opened = open(&folder.file(), &SCHEMA).expect("opens");
     add(&opened.connection, "a").expect("writes");
     let modes: Vec<_> = fs::read_dir(&folder.0)
         .expect("a folder")
@@ -73,7 +71,7 @@ fn the_file_and_its_log_are_private() {
 fn damaged_files_are_set_aside_and_what_can_be_read_goes_on() {
     let folder = Folder::new("damaged");
     {
-        let opened = open(&folder.file(), &SCHEMA, BUSY_TIMEOUT).expect("opens");
+        let opened = open(&folder.file(), &SCHEMA).expect("opens");
         (0..2000).for_each(|_| add(&opened.connection, &"x".repeat(100)).expect("writes"));
     }
     let mut sound = fs::read(folder.file()).expect("a file");
@@ -81,7 +79,7 @@ fn damaged_files_are_set_aside_and_what_can_be_read_goes_on() {
     sound[middle..middle + 9000].fill(0xAA);
     for (number, content) in [vec![0xFF; 5000], sound].into_iter().enumerate() {
         fs::write(folder.file(), &content).expect("writes");
-        let opened = open(&folder.file(), &SCHEMA, BUSY_TIMEOUT).expect("opens");
+        let opened = open(&folder.file(), &SCHEMA).expect("opens");
         let aside = opened.set_aside.expect("was set aside");
         assert!(aside.to_str().is_some_and(|name| name.ends_with(&format!(".corrupt-{}", number + 1))));
         assert_eq!(fs::read(aside).expect("still there"), content);
@@ -98,9 +96,9 @@ fn a_database_of_another_program_is_left_alone() {
     let before = fs::read(folder.file()).expect("a file");
     assert_eq!(kind(&folder.file(), &SCHEMA), Some(Kind::Foreign));
     assert_eq!(fs::read(folder.file()).expect("a file"), before);
-    assert_eq!(kind(&folder.file(), &Schema { joins_others: true, ..SCHEMA }), None);
+    assert_eq!(kind(&folder.file(), &Schema { version: None, ..SCHEMA }), None);
     other.execute_batch("DROP TABLE note; CREATE TABLE note(id, author)").expect("creates");
-    assert_eq!(kind(&folder.file(), &Schema { joins_others: true, ..SCHEMA }), Some(Kind::Foreign));
+    assert_eq!(kind(&folder.file(), &Schema { version: None, ..SCHEMA }), Some(Kind::Foreign));
     other.query_row("SELECT count(*) FROM bill", [], |_| Ok(())).expect("still there");
 }
 
@@ -116,7 +114,8 @@ fn a_text_is_no_damaged_database() {
 #[test]
 fn a_locked_file_says_so_and_is_unharmed() {
     let folder = Folder::new("locked");
-    let opened = open(&folder.file(), &SCHEMA, SOON).expect("opens");
+    let opened = open(&folder.file(), &SCHEMA).expect("opens");
+    opened.connection.busy_timeout(Duration::from_millis(50)).expect("sets it");
     let other = Connection::open(folder.file()).expect("opens");
     other.execute_batch("BEGIN IMMEDIATE").expect("locks");
     assert_eq!(add(&opened.connection, "a").map_err(|error| error.kind()), Err(Kind::Locked));
@@ -127,7 +126,7 @@ fn a_locked_file_says_so_and_is_unharmed() {
 
 #[test]
 fn a_full_disk_loses_nothing() {
-    let opened = open(IN_MEMORY, &SCHEMA, BUSY_TIMEOUT).expect("opens");
+    let opened = open(IN_MEMORY, &SCHEMA).expect("opens");
     add(&opened.connection, "a").expect("writes");
     opened.connection.query_row("PRAGMA max_page_count = 1", [], |_| Ok(())).expect("limits");
     let outcome = add(&opened.connection, &"x".repeat(1 << 20));
@@ -138,10 +137,10 @@ fn a_full_disk_loses_nothing() {
 #[test]
 fn a_file_that_may_only_be_read_is_read() {
     let folder = Folder::new("read-only");
-    let opened = open(&folder.file(), &SCHEMA, BUSY_TIMEOUT).expect("opens");
+    let opened = open(&folder.file(), &SCHEMA).expect("opens");
     add(&opened.connection, "a").expect("writes");
     let reader = Connection::open_with_flags(folder.file(), OpenFlags::SQLITE_OPEN_READ_ONLY).expect("opens");
-    prepare(&reader, &SCHEMA, SOON).expect("has the tables");
+    prepare(&reader, &SCHEMA).expect("has the tables");
     assert_eq!(notes(&reader), 1);
     assert_eq!(add(&reader, "b").map_err(|error| error.kind()), Err(Kind::ReadOnly));
 }
@@ -162,9 +161,9 @@ fn many_openers_of_one_new_file_all_succeed() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                add(&open(&file, &SCHEMA, BUSY_TIMEOUT).expect("opens").connection, "a").expect("writes");
+                add(&open(&file, &SCHEMA).expect("opens").connection, "a").expect("writes");
             });
         }
     });
-    assert_eq!(notes(&open(&file, &SCHEMA, BUSY_TIMEOUT).expect("opens").connection), 8);
+    assert_eq!(notes(&open(&file, &SCHEMA).expect("opens").connection), 8);
 }

@@ -22,9 +22,7 @@ pub use self::script::{asked, outcomes, script, words_of};
 use crate::fault;
 use crate::sessions::sqlite::rusqlite::functions::FunctionFlags;
 use crate::sessions::sqlite::rusqlite::{self, Transaction, TransactionBehavior};
-use crate::sessions::sqlite::{
-    self, BUSY_TIMEOUT, Connection, Error, IN_MEMORY, Kind, Opened, Schema, Statement, query,
-};
+use crate::sessions::sqlite::{self, Connection, Error, IN_MEMORY, Kind, Opened, Schema, Statement, query};
 
 const TABLES: &[(&str, &[&str])] = &[
     ("strata_session", &["number", "namespace", "key", "prompt", "fields", "digest", "version", "revision"]),
@@ -35,13 +33,8 @@ const TABLES: &[(&str, &[&str])] = &[
     ("strata_cleared", &["session", "bulk"]),
 ];
 
-const IN_MEMORY_SCHEMA: Schema = Schema {
-    tables: TABLES,
-    create: include_str!("tables.sql"),
-    set_up: add_functions,
-    version: Some(1),
-    joins_others: false,
-};
+const IN_MEMORY_SCHEMA: Schema =
+    Schema { tables: TABLES, create: include_str!("tables.sql"), set_up: add_functions, version: Some(1) };
 const FILE_SCHEMA: Schema =
     Schema { create: concat!(include_str!("tables.sql"), include_str!("words.sql")), ..IN_MEMORY_SCHEMA };
 
@@ -61,7 +54,7 @@ pub struct Replaced {
     /// Its place now.
     pub moved_to: Option<String>,
     /// Messages of it that could be read; they are in the new one.
-    pub salvaged: u64,
+    pub salvaged: i64,
 }
 
 impl Store {
@@ -83,7 +76,7 @@ impl Store {
             return Ok(replaced);
         }
         let schema = if self.is_in_memory() { &IN_MEMORY_SCHEMA } else { &FILE_SCHEMA };
-        let Opened { connection, set_aside } = sqlite::open(&self.location, schema, BUSY_TIMEOUT)?;
+        let Opened { connection, set_aside } = sqlite::open(&self.location, schema)?;
         if let Some(aside) = set_aside {
             replaced.moved_to = Some(aside.display().to_string());
             replaced.salvaged = after_salvage(&connection)?;
@@ -193,7 +186,7 @@ fn add_functions(connection: &Connection) -> Result<(), rusqlite::Error> {
 
 /// Makes whole what was salvaged table by table: sessions for messages that lost theirs, but not for those of cleared ones.
 /// Says how many messages there are.
-fn after_salvage(connection: &Connection) -> Result<u64, Error> {
+fn after_salvage(connection: &Connection) -> Result<i64, Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     transaction.execute_batch(
         "UPDATE strata_message SET namespace = coalesce(
@@ -204,10 +197,9 @@ fn after_salvage(connection: &Connection) -> Result<u64, Error> {
          WHERE session NOT IN (SELECT number FROM strata_session) AND session NOT IN (SELECT session FROM strata_cleared)
          GROUP BY session",
     )?;
-    let salvaged =
-        transaction.query_row("SELECT count(*) FROM strata_message", [], |row| row.get::<_, i64>(0))?;
+    let salvaged = transaction.query_row("SELECT count(*) FROM strata_message", [], |row| row.get(0))?;
     transaction.commit()?;
-    Ok(u64::try_from(salvaged).unwrap_or(0))
+    Ok(salvaged)
 }
 
 #[cfg(test)]
