@@ -110,11 +110,7 @@ impl SessionStore {
 
 fn answer(store: &Store, request: Request) -> Result<String> {
     match request {
-        Request::Question(question) => {
-            let rows = store.ask(&question)?;
-            let rows: Vec<_> = rows.iter().map(|AnswerRow(row)| row.get()).collect();
-            Ok(format!("[{}]", rows.join(",")))
-        }
+        Request::Question(question) => written(store.ask(&question)),
         Request::Open => written(store.open()),
         Request::Erase => written(store.erase()),
         Request::Prune(namespace, before) => written(store.prune(&namespace, before)),

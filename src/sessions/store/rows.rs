@@ -122,7 +122,7 @@ pub struct Outcome {
 }
 
 /// A row of a statement's answer, in JSON.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct AnswerRow(pub Box<RawValue>);
 
 #[derive(Deserialize)]
