@@ -3,6 +3,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use serde_json::Value;
+
+use crate::sessions::sqlite::Statement;
+
 /// A database that sessions are kept in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -62,9 +66,9 @@ impl Dialect {
         self.statements().whole.get(name).map(String::as_str)
     }
 
-    /// The statement of that name.
-    pub(super) fn statement(self, name: &str) -> &'static str {
-        self.find(name).unwrap_or_default()
+    /// The statement of that name, with its values.
+    pub(super) fn statement(self, name: &str, values: Vec<Value>) -> Statement {
+        Statement(self.find(name).unwrap_or_default().into(), values)
     }
 
     /// A search for that many phrases, each of which has a parameter in the form asked for.

@@ -45,7 +45,7 @@ impl Store {
     /// # Errors
     /// [`Kind`](crate::sessions::sqlite::Kind) says which; what was taken until then is gone.
     pub fn prune(&self, namespace: &str, before: i64) -> Result<Pruned, Error> {
-        let statement = |name| self.dialect().statement(name);
+        let statement = |name| self.dialect().find(name).unwrap_or_default();
         let mut messages = 0;
         let sessions = self.in_slices(|transaction| {
             let old = params![namespace, before, SESSIONS];

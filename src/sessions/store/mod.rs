@@ -15,8 +15,7 @@ use serde_json::value::RawValue;
 
 pub use self::dialect::Dialect;
 pub use self::rows::{
-    AnswerRow, Change, ImportedMessage, ListQuery, NewMessage, Operation, Order, Outcome, Page, Pruned,
-    Question, SearchQuery, Stamp,
+    AnswerRow, Change, ImportedMessage, NewMessage, Operation, Order, Outcome, Page, Pruned, Question, Stamp,
 };
 pub use self::script::{asked, outcomes, script, words_of};
 use crate::fault;

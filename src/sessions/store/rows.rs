@@ -148,10 +148,28 @@ pub enum Question {
     Stamp(String, String),
     /// Its messages, those let go too.
     Read(String, String, Page),
-    /// Sessions.
-    List(ListQuery),
+    /// A page of sessions.
+    List {
+        /// Whose.
+        namespace: String,
+        /// The order.
+        order: Order,
+        /// Their number.
+        limit: i64,
+        /// The cursor of the page before.
+        cursor: Option<String>,
+    },
     /// Messages by their words, the newest first.
-    Search(SearchQuery),
+    Search {
+        /// Its place.
+        namespace: String,
+        /// In this session alone.
+        key: Option<String>,
+        /// All of them must occur.
+        phrases: Vec<String>,
+        /// Number of messages.
+        limit: i64,
+    },
     /// Of a server: some sessions of a namespace that nothing was done to since then are forgotten; how many at most.
     PruneSessions(String, i64, i64),
     /// Of a server: the same of messages that others let go.
@@ -175,32 +193,6 @@ pub enum Order {
     Created,
     /// The one changed last first.
     Updated,
-}
-
-/// A page of sessions.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ListQuery {
-    /// Whose.
-    pub namespace: String,
-    /// The order.
-    pub order: Order,
-    /// Their number.
-    pub limit: i64,
-    /// The cursor of the page before.
-    pub cursor: Option<String>,
-}
-
-/// A search.
-#[derive(Clone, Debug, Deserialize)]
-pub struct SearchQuery {
-    /// Its place.
-    pub namespace: String,
-    /// In this session alone.
-    pub key: Option<String>,
-    /// All of them must occur.
-    pub phrases: Vec<String>,
-    /// Number of messages.
-    pub limit: i64,
 }
 
 /// The messages that retention took.

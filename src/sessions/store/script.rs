@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use super::rows::{AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Question};
+use super::rows::{AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Page, Question};
 use crate::sessions::message::read;
 use crate::sessions::search::search_form;
 use crate::sessions::sqlite::{Error, Kind, Statement};
@@ -16,7 +16,7 @@ use crate::sessions::sqlite::{Error, Kind, Statement};
 const MAX_NUMBER: i64 = (1 << 53) - 1;
 
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { vec![$(Value::from($value)),*] };
+    ($($value:expr),*) => { vec![$(json!($value)),*] };
 }
 
 /// Operations that share statements: appends in a row, or one of any other kind.
@@ -31,40 +31,26 @@ fn groups(operations: &[Operation]) -> impl Iterator<Item = &[Operation]> {
 pub fn script(dialect: Dialect, operations: &[Operation]) -> Vec<Vec<Statement>> {
     // One statement that takes its locks in order needs no other.
     let lock = dialect.find("lock").filter(|_| groups(operations).nth(1).is_some());
-    let lock = lock.map(|lock| vec![Statement(lock.into(), values![Sessions::of(operations).json()])]);
-    let steps = groups(operations).map(|group| match group {
-        [(namespace, key, change)] if !matches!(change, Change::Append { .. }) => {
-            one(dialect, (namespace, key), change)
-        }
-        appends => append(dialect, appends),
-    });
-    lock.into_iter().chain(steps).collect()
+    let lock = lock.map(|_| vec![dialect.statement("lock", values![Sessions::of(operations).json()])]);
+    lock.into_iter().chain(groups(operations).map(|group| steps(dialect, group))).collect()
 }
 
-/// The sessions that operations name, numbered, and how many of them name each.
-struct Sessions<'a> {
-    numbers: HashMap<(&'a str, &'a str), usize>,
-    named: Vec<(&'a str, &'a str, usize)>,
-}
+/// The sessions that operations name: the number of each, and how many name it.
+struct Sessions<'a>(HashMap<(&'a str, &'a str), (usize, usize)>);
 
 impl<'a> Sessions<'a> {
     fn of(operations: &'a [Operation]) -> Self {
-        let mut sessions = Self { numbers: HashMap::new(), named: Vec::new() };
+        let mut sessions = HashMap::new();
         for (namespace, key, _) in operations {
-            let number = *sessions.numbers.entry((namespace, key)).or_insert_with(|| {
-                sessions.named.push((namespace, key, 0));
-                sessions.named.len() - 1
-            });
-            if let Some((_, _, count)) = sessions.named.get_mut(number) {
-                *count += 1;
-            }
+            let next = sessions.len();
+            sessions.entry((namespace.as_str(), key.as_str())).or_insert((next, 0)).1 += 1;
         }
-        sessions
+        Self(sessions)
     }
 
+    /// In any order: the statements set their own.
     fn json(&self) -> String {
-        let named = self.named.iter().enumerate();
-        let named = named.map(|(i, (namespace, key, operations))| {
+        let named = self.0.iter().map(|((namespace, key), (i, operations))| {
             json!({ "i": i, "namespace": namespace, "key": key, "operations": operations })
         });
         named.collect::<Value>().to_string()
@@ -76,7 +62,7 @@ fn append(dialect: Dialect, group: &[Operation]) -> Vec<Statement> {
     let mut said = Vec::new();
     for (namespace, key, change) in group {
         let Change::Append { messages } = change else { continue };
-        let number = sessions.numbers.get(&(namespace.as_str(), key.as_str()));
+        let number = sessions.0.get(&(namespace.as_str(), key.as_str())).map(|(number, _)| number);
         for NewMessage { id, body } in messages {
             crate::fault::step();
             let words = (dialect == Dialect::Postgres).then(|| words_of(body));
@@ -84,11 +70,11 @@ fn append(dialect: Dialect, group: &[Operation]) -> Vec<Statement> {
         }
     }
     let sessions = sessions.json();
-    let step = |name, values| Statement(dialect.statement(name).into(), values);
     vec![
-        step("append_sessions", values![sessions.as_str()]),
-        step("append_messages", values![sessions.as_str(), Value::from(said).to_string()]),
-        step("append_numbers", values![sessions]),
+        dialect.statement("append_sessions", values![sessions]),
+        // Megabytes of text are moved, not copied.
+        dialect.statement("append_messages", vec![json!(sessions), Value::from(said).to_string().into()]),
+        dialect.statement("append_numbers", values![sessions]),
     ]
 }
 
@@ -105,26 +91,24 @@ pub fn words_of(body: &str) -> String {
     format!(" {}", search_form(&content))
 }
 
-/// The statements of one change: the first row that any of them answers says what the session is now.
-fn one(dialect: Dialect, (namespace, key): (&str, &str), change: &Change) -> Vec<Statement> {
-    let step = |name: &str, more: Vec<Value>| {
-        Statement(dialect.statement(name).into(), [values![namespace, key], more].concat())
-    };
+/// The statements of a group. Of a change other than appending, the first row that any of them answers says what the session
+/// is now.
+fn steps(dialect: Dialect, group: &[Operation]) -> Vec<Statement> {
+    let [(namespace, key, change), ..] = group else { return Vec::new() };
+    let step = |name, more| dialect.statement(name, [values![namespace, key], more].concat());
     match change {
-        Change::Append { .. } => Vec::new(),
+        Change::Append { .. } => append(dialect, group),
         Change::Fields { fields, prompt, prompt_if_absent } => {
             let fields = json!(fields).to_string();
-            vec![step("fields", values![fields, prompt.as_deref(), i64::from(*prompt_if_absent)])]
+            vec![step("fields", values![fields, prompt, i64::from(*prompt_if_absent)])]
         }
         Change::Compress { session, revision, let_go, forget, summary, digest, tokens_saved } => {
             let gone = if *forget { "compress_forgetting" } else { "compress_keeping" };
             let let_go = json!(let_go).to_string();
-            let (session, revision) = (*session, *revision);
-            let (id, body) = (summary.id.as_str(), summary.body.as_str());
             vec![
-                step("compress_summary", values![session, revision, let_go.as_str(), id, body]),
+                step("compress_summary", values![session, revision, let_go, summary.id, summary.body]),
                 step(gone, values![session, revision, let_go]),
-                step("compress_session", values![session, revision, digest.as_str(), *tokens_saved]),
+                step("compress_session", values![session, revision, digest, tokens_saved]),
                 step("stamp_of", Vec::new()),
             ]
         }
@@ -146,7 +130,7 @@ fn one(dialect: Dialect, (namespace, key): (&str, &str), change: &Change) -> Vec
             });
             vec![
                 step("import_session", values![json!([state]).to_string()]),
-                step("import_messages", values![messages.collect::<Value>().to_string()]),
+                step("import_messages", vec![messages.collect::<Value>().to_string().into()]),
                 step("import_numbers", Vec::new()),
                 step("stamp_of", Vec::new()),
             ]
@@ -163,15 +147,11 @@ pub fn outcomes(operations: &[Operation], rows: &[Vec<Vec<AnswerRow>>]) -> Resul
     // A lock comes before all groups.
     let locks = rows.len().saturating_sub(groups(operations).count());
     for (group, answers) in groups(operations).zip(rows.iter().skip(locks)) {
-        match group {
-            [(_, _, change)] if !matches!(change, Change::Append { .. }) => {
-                let first = answers.iter().flatten().next().map(AnswerRow::read).transpose()?;
-                outcomes.push(first.unwrap_or_default());
-            }
-            appends => {
-                let stamps = answers.last().ok_or(Kind::Other)?;
-                appended(appends, stamps, &mut outcomes)?;
-            }
+        if let [(_, _, Change::Append { .. }), ..] = group {
+            appended(group, answers.last().ok_or(Kind::Other)?, &mut outcomes)?;
+        } else {
+            let first = answers.iter().flatten().next().map(AnswerRow::read).transpose()?;
+            outcomes.push(first.unwrap_or_default());
         }
     }
     if outcomes.len() == operations.len() { Ok(outcomes) } else { Err(Kind::Other.into()) }
@@ -197,50 +177,49 @@ fn appended(group: &[Operation], stamps: &[AnswerRow], outcomes: &mut Vec<Outcom
 /// # Errors
 /// [`Kind::BadCursor`].
 pub fn asked(dialect: Dialect, question: &Question) -> Result<Option<Statement>, Error> {
-    let of = |name, values| Some(Statement(dialect.statement(name).into(), values));
+    let of = |name, values| Some(dialect.statement(name, values));
     Ok(match question {
-        Question::Load(namespace, key) => of("load", values![namespace.as_str(), key.as_str()]),
-        Question::Stamp(namespace, key) => of("stamp_of", values![namespace.as_str(), key.as_str()]),
-        Question::Read(namespace, key, page) => {
-            let after = page.after.unwrap_or(-MAX_NUMBER);
-            of("read", values![namespace.as_str(), key.as_str(), after, page.limit])
+        Question::Load(namespace, key) => of("load", values![namespace, key]),
+        Question::Stamp(namespace, key) => of("stamp_of", values![namespace, key]),
+        Question::Read(namespace, key, Page { after, limit }) => {
+            of("read", values![namespace, key, after.unwrap_or(-MAX_NUMBER), limit])
         }
-        Question::List(query) => {
-            let (name, first) = match query.order {
+        Question::List { namespace, order, limit, cursor } => {
+            let (name, first) = match order {
                 Order::Created => ("list_created", 0),
                 Order::Updated => ("list_updated", MAX_NUMBER),
             };
-            let (time, number) = match &query.cursor {
+            let (time, number) = match cursor {
                 Some(cursor) => parse_cursor(cursor).ok_or(Kind::BadCursor)?,
                 None => (first, first),
             };
-            of(name, values![query.namespace.as_str(), time, number, query.limit])
+            of(name, values![namespace, time, number, limit])
         }
-        Question::Search(query) => {
-            let phrases = query.phrases.iter().map(|phrase| search_form(phrase));
+        Question::Search { namespace, key, phrases, limit } => {
+            let phrases = phrases.iter().map(|phrase| search_form(phrase));
             let phrases: Vec<_> = phrases.filter(|phrase| !phrase.is_empty()).collect();
             if phrases.is_empty() {
                 return Ok(None);
             }
-            let mut values = values![query.namespace.as_str(), query.key.as_deref(), query.limit];
+            let mut values = values![namespace, key, limit];
             let [before, after] = match dialect {
                 // Letters, digits and spaces alone: nothing in a phrase is an operator of FTS5.
                 Dialect::File => ["\"", "\"*"],
                 Dialect::Memory => [" ", ""],
                 Dialect::Postgres => ["% ", "%"],
             };
-            let patterns: Vec<_> = phrases.iter().map(|phrase| format!("{before}{phrase}{after}")).collect();
+            let patterns = phrases.iter().map(|phrase| format!("{before}{phrase}{after}"));
             match dialect {
-                Dialect::File => values.push(patterns.join(" ").into()),
-                Dialect::Memory | Dialect::Postgres => values.extend(patterns.into_iter().map(Value::from)),
+                Dialect::File => values.push(patterns.collect::<Vec<_>>().join(" ").into()),
+                Dialect::Memory | Dialect::Postgres => values.extend(patterns.map(Value::from)),
             }
-            Some(Statement(dialect.search(phrases.len(), query.key.is_some()).into(), values))
+            Some(Statement(dialect.search(phrases.len(), key.is_some()).into(), values))
         }
         Question::PruneSessions(namespace, before, limit) => {
-            of("prune_sessions", values![namespace.as_str(), *before, *limit])
+            of("prune_sessions", values![namespace, before, limit])
         }
         Question::PruneLetGo(namespace, before, limit) => {
-            of("prune_let_go", values![namespace.as_str(), *before, *limit])
+            of("prune_let_go", values![namespace, before, limit])
         }
     })
 }

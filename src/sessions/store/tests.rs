@@ -93,20 +93,20 @@ fn ids(store: &Store, key: &str) -> Vec<String> {
 }
 
 fn found(store: &Store, query: &str, key: Option<&str>) -> Vec<String> {
-    let query = SearchQuery {
+    let query = Question::Search {
         namespace: String::new(),
         key: key.map(str::to_owned),
         phrases: search_phrases(query),
         limit: 10,
     };
-    texts(&ask(store, &Question::Search(query)), "id")
+    texts(&ask(store, &query), "id")
 }
 
 fn keys(store: &Store, order: Order) -> Vec<String> {
     let (mut keys, mut cursor) = (Vec::new(), None);
     loop {
-        let query = ListQuery { namespace: String::new(), order, limit: 2, cursor };
-        let page = ask(store, &Question::List(query));
+        let query = Question::List { namespace: String::new(), order, limit: 2, cursor };
+        let page = ask(store, &query);
         keys.extend(texts(&page, "key"));
         let Some(last) = page.get(1) else { return keys };
         cursor = Some(format!("{}.{}", last["updatedAt"], last["number"]));
@@ -220,9 +220,13 @@ fn lists_come_in_pages_and_old_sessions_are_pruned() {
             (ids(store, "b"), found(store, "x", None)),
             (vec!["sum".to_owned(), "y".to_owned()], vec![])
         );
-        let query =
-            ListQuery { namespace: String::new(), order: Order::Created, limit: 1, cursor: Some("?".into()) };
-        let refused = store.ask(&Question::List(query)).map_err(|error| error.kind());
+        let query = Question::List {
+            namespace: String::new(),
+            order: Order::Created,
+            limit: 1,
+            cursor: Some("?".into()),
+        };
+        let refused = store.ask(&query).map_err(|error| error.kind());
         assert_eq!(refused.err(), Some(Kind::BadCursor));
     });
 }
@@ -422,8 +426,8 @@ fn whichever_page_is_damaged_the_file_can_be_opened_and_what_can_be_read_is_ther
         assert!(replaced.moved_to.is_some(), "page {}", at / page + 1);
         salvaged.push(replaced.salvaged);
         assert!(one(&store, append("b", &["next"])).applied);
-        let all = ListQuery { namespace: String::new(), order: Order::Created, limit: 9, cursor: None };
-        let sessions = ask(&store, &Question::List(all));
+        let all = Question::List { namespace: String::new(), order: Order::Created, limit: 9, cursor: None };
+        let sessions = ask(&store, &all);
         let listed: i64 = sessions.iter().map(|session| session["messages"].as_i64().expect("a count")).sum();
         assert_eq!(listed, replaced.salvaged + 1, "each message has a session");
         store.close().expect("closes");
