@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::rows::Pruned;
 use super::{Store, Transaction};
 use crate::fault;
-use crate::sessions::sqlite::rusqlite::{OptionalExtension as _, params, params_from_iter};
+use crate::sessions::sqlite::rusqlite::{OptionalExtension as _, params};
 use crate::sessions::sqlite::{Error, Kind};
 
 /// Longest time of one transaction: others notice no more than a slow disk.
@@ -118,48 +118,39 @@ fn erase_some(transaction: &Transaction<'_>) -> Result<Slice, Error> {
         .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<bool>>(1)?)))
         .optional()?;
     let Some((session, bulk)) = next else { return Ok(Slice { rows: 0, is_last: true }) };
-    let bulk = match bulk {
-        Some(bulk) => bulk,
-        None => is_bulk(transaction, session)?,
-    };
-    let rows = if bulk {
+    let bulk = bulk.map_or_else(|| is_bulk(transaction, session), Ok)?;
+    if bulk {
         secure_words(transaction, false)?;
-        let rows = delete_some(transaction, session)?;
+    }
+    let mut gone = transaction.prepare_cached(
+        "DELETE FROM strata_message WHERE number IN (SELECT number FROM strata_message WHERE session = ?1 LIMIT ?2)",
+    )?;
+    let rows = count_of(gone.execute([session, ROWS])?);
+    if bulk {
         secure_words(transaction, true)?;
-        rows
-    } else {
-        delete_some(transaction, session)?
-    };
+    }
     if rows < ROWS && (!bulk || is_merged(transaction)?) {
         transaction.prepare_cached("DELETE FROM strata_cleared WHERE session = ?1")?.execute([session])?;
     }
     Ok(Slice { rows, is_last: false })
 }
 
-/// Returns `true` if the session is so much of all that the index of words is better written anew.
+/// Returns `true` if the session is so much of all that the index of words is better written anew, and notes that. In memory
+/// there is no such index.
 fn is_bulk(transaction: &Transaction<'_>, session: i64) -> Result<bool, Error> {
-    let count = |sql, values: &[i64]| -> Result<i64, Error> {
-        Ok(transaction.prepare_cached(sql)?.query_row(params_from_iter(values), |row| row.get(0))?)
-    };
-    // In memory there is no such index.
-    let has_index = count("SELECT count(*) FROM sqlite_schema WHERE name = 'strata_words'", &[])? > 0;
-    let its = count("SELECT count(*) FROM strata_message WHERE session = ?1", &[session])?;
-    let all = count("SELECT count(*) FROM strata_message", &[])?;
-    let bulk = has_index && its > ROWS && its.saturating_mul(REWRITING_GAIN) > all;
-    transaction
-        .prepare_cached("UPDATE strata_cleared SET bulk = ?2 WHERE session = ?1")?
-        .execute(params![session, bulk])?;
+    let bulk = transaction.query_row(
+        "WITH counted(its, total) AS (SELECT
+             (SELECT count(*) FROM strata_message WHERE session = ?1), (SELECT count(*) FROM strata_message))
+         UPDATE strata_cleared SET bulk = (SELECT its > ?2 AND its * ?3 > total FROM counted)
+             AND EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'strata_words')
+         WHERE session = ?1 RETURNING bulk",
+        [session, ROWS, REWRITING_GAIN],
+        |row| row.get(0),
+    )?;
     Ok(bulk)
 }
 
-fn delete_some(transaction: &Transaction<'_>, session: i64) -> Result<i64, Error> {
-    let mut gone = transaction.prepare_cached(
-        "DELETE FROM strata_message WHERE number IN (SELECT number FROM strata_message WHERE session = ?1 LIMIT ?2)",
-    )?;
-    Ok(count_of(gone.execute([session, ROWS])?))
-}
-
-/// Returns `true` if deleted words are taken out of the index for good, not noted as deleted until it is written anew.
+/// Says if deleted words are taken out of the index for good, or noted as deleted until it is written anew.
 fn secure_words(transaction: &Transaction<'_>, is_secure: bool) -> Result<(), Error> {
     transaction
         .prepare_cached("INSERT INTO strata_words(strata_words, rank) VALUES ('secure-delete', ?1)")?
