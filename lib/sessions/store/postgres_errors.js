@@ -4,6 +4,7 @@
 
 const { DatabaseError } = require("../../native/database-error.js");
 
+const NOT_STORED = "nothing of this write was stored";
 /** Codes of SQLSTATE (Postgres, appendix A), or their first two characters, Node's and those of WORDS; the first that fits. */
 const KINDS = [
   [
@@ -22,25 +23,13 @@ const KINDS = [
     "the server has no such database or schema; create it first",
   ],
   [["25006"], "ERR_DATABASE_READ_ONLY", "the server takes no writes; connect to the primary"],
-  [["53100", "53200"], "ERR_DATABASE_FULL", "the server is out of space; nothing of this write was stored"],
-  [
-    ["57014", "25P03", "ETIMEOUT"],
-    "ERR_DATABASE_TIMEOUT",
-    "the server took too long; nothing of this write was stored",
-  ],
-  [
-    ["40", "55P03"],
-    "ERR_DATABASE_LOCKED",
-    "the rows are locked by others; nothing of this write was stored, try again",
-  ],
+  [["53100", "53200"], "ERR_DATABASE_FULL", `the server is out of space; ${NOT_STORED}`],
+  [["57014", "25P03", "ETIMEOUT"], "ERR_DATABASE_TIMEOUT", `the server took too long; ${NOT_STORED}`],
+  [["40", "55P03"], "ERR_DATABASE_LOCKED", `the rows are locked by others; ${NOT_STORED}, try again`],
   [["42501"], "ERR_DATABASE_PERMISSION", "the user may not do this; grant it the rights on the tables"],
   [["42"], "ERR_DATABASE_FOREIGN", "the tables have another shape"],
-  [
-    ["58", "XX001", "XX002"],
-    "ERR_DATABASE_DISK",
-    "the server's disk failed; nothing of this write was stored",
-  ],
-  [["54", "22"], "ERR_DATABASE_VALUE", "the server cannot hold this value; nothing of this write was stored"],
+  [["58", "XX001", "XX002"], "ERR_DATABASE_DISK", `the server's disk failed; ${NOT_STORED}`],
+  [["54", "22"], "ERR_DATABASE_VALUE", `the server cannot hold this value; ${NOT_STORED}`],
   [[""], "ERR_DATABASE", "the server failed"],
 ];
 /** Classes whose own message names tables, columns and users, never values. */
@@ -101,7 +90,7 @@ function publicError(error) {
   if (isUnavailable(error)) {
     return new DatabaseError(
       "ERR_DATABASE_UNAVAILABLE",
-      `the server cannot be reached (${code || "the connection broke"}); nothing of this write was stored`,
+      `the server cannot be reached (${code || "the connection broke"}); ${NOT_STORED}`,
     );
   }
   const [, kind, sentence] = KINDS.find(([codes]) => begins(code, codes));
