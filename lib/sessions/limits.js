@@ -53,21 +53,21 @@ function checkManagerOptions(given) {
   );
   options.maxCompressedMessages ??= Math.max(0, share);
   options.maxCompressedTokens ??= maxTokens === undefined ? undefined : Math.floor(maxTokens / 2);
-  checkLimits("ContextManager", options);
+  checkLimits(options);
   return options;
 }
 
 /** Limits under which a compression would leave no room are none: every message would set off the next. */
-function checkLimits(owner, { maxMessages, maxCompressedMessages, maxTokens, maxCompressedTokens }) {
+function checkLimits({ maxMessages, maxCompressedMessages, maxTokens, maxCompressedTokens }) {
   if (maxMessages < maxCompressedMessages + ROOM) {
     throw new TypeError(
-      `${owner}: maxMessages is ${maxMessages} and maxCompressedMessages ${maxCompressedMessages}: nearly every message ` +
+      `ContextManager: maxMessages is ${maxMessages} and maxCompressedMessages ${maxCompressedMessages}: nearly every message ` +
         `would set off a compression; maxMessages must be at least ${maxCompressedMessages + ROOM} (set the other first)`,
     );
   }
   if (maxTokens !== undefined && maxCompressedTokens >= maxTokens) {
     throw new TypeError(
-      `${owner}: maxCompressedTokens is ${maxCompressedTokens}; it must be below maxTokens, ${maxTokens}`,
+      `ContextManager: maxCompressedTokens is ${maxCompressedTokens}; it must be below maxTokens, ${maxTokens}`,
     );
   }
 }

@@ -281,7 +281,7 @@ class ContextManager {
   #setLimit(name, n) {
     const rule = name === "maxMessages" ? atLeastOne : count;
     if (!rule.accepts(n)) throw new TypeError(`ContextManager: ${name} must be ${rule.allowed}`);
-    checkLimits("ContextManager", { ...this.#options, [name]: n });
+    checkLimits({ ...this.#options, [name]: n });
     this.#options[name] = n;
   }
 
