@@ -2,6 +2,7 @@
 // record and no instruction, because a model wrote it from text that may have come from anywhere.
 "use strict";
 
+const { arePairs } = require("./pairs.js");
 const { plainText } = require("./text.js");
 
 const OPEN = `<conversation_memory trust="untrusted">
@@ -28,8 +29,7 @@ function readMemory(message) {
   if (!text.startsWith(OPEN) || !text.endsWith(CLOSE)) return undefined;
   try {
     const pairs = JSON.parse(text.slice(OPEN.length, text.length - CLOSE.length));
-    const isPair = (pair) => typeof pair?.q === "string" && typeof pair.a === "string";
-    return Array.isArray(pairs) && pairs.every(isPair) ? pairs : undefined;
+    return arePairs(pairs) ? pairs : undefined;
   } catch {
     return undefined;
   }

@@ -12,6 +12,9 @@ const CLIPPED = [
 /** Units of an answer that are looked at: no summariser was asked for more. */
 const ANSWER_UNITS = 64 * 1024;
 
+const isPair = (pair) => typeof pair?.q === "string" && typeof pair.a === "string";
+const arePairs = (value) => Array.isArray(value) && value.every(isPair);
+
 /**
  * The pairs in a summariser's answer, whatever surrounds them: prose, code fences, an object around the array. Of half a
  * JSON, the whole pairs; `isCut` tells that it ended in the middle. Takes linear time.
@@ -47,8 +50,7 @@ function readPair(json) {
   try {
     const { q, question, a, answer } = JSON.parse(json);
     const pair = { q: q ?? question, a: a ?? answer };
-    if (typeof pair.q !== "string" || typeof pair.a !== "string" || pair.q.trim() === "") return [];
-    return [shortened(pair, REMEMBERED)];
+    return isPair(pair) && pair.q.trim() !== "" ? [shortened(pair, REMEMBERED)] : [];
   } catch {
     return [];
   }
@@ -76,4 +78,4 @@ function mergePairs(history, pairs, max) {
   return [...history.filter((pair) => !isKnown(pair)), ...pairs].slice(-max);
 }
 
-module.exports = { clippedPairs, mergePairs, readPairs };
+module.exports = { arePairs, clippedPairs, mergePairs, readPairs };

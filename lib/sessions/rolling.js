@@ -18,17 +18,13 @@ const {
 const { keywordPairs } = require("./keywords.js");
 const { memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");
-const { clippedPairs, mergePairs, readPairs } = require("./pairs.js");
+const { arePairs, clippedPairs, mergePairs, readPairs } = require("./pairs.js");
 const { partedByReport, withoutReport } = require("./reports.js");
 const { pairsPrompt, splitRounds } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
 const { plainText } = require("./text.js");
 
-const pairs = {
-  allowed: "an array of { q, a } with texts",
-  accepts: (value) =>
-    Array.isArray(value) && value.every((pair) => typeof pair?.q === "string" && typeof pair.a === "string"),
-};
+const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
 
 const OPTIONS = {
   contextWindow: [undefined, orFunction(positive)],
