@@ -22,7 +22,7 @@ class StoredHistory {
 
   /**
    * @param names those of the tables, quoted
-   * @param open makes what `SqliteDatabase` is, with `tell(event)`
+   * @param open makes what `sqliteDatabase` does, with `tell(event)`
    */
   constructor(name, names, onEvent, open) {
     this.#name = name;

@@ -24,56 +24,42 @@ class PostgresProvider extends StoredHistory {
   constructor(options) {
     const checked = checkConnection("PostgresProvider", options, OPTIONS);
     const names = { history: quoted(checked.historyTable), events: quoted(checked.eventsTable) };
-    super("PostgresProvider", names, checked.onEvent, (tell) => new PostgresDatabase(checked, tell));
+    super("PostgresProvider", names, checked.onEvent, (tell) => postgresDatabase(checked, tell));
   }
 }
 
-/** The same for Postgres as `SqliteDatabase` for SQLite. */
-class PostgresDatabase {
-  isServer = true;
-  #connection;
-
-  constructor(options, tell) {
-    this.#connection = new PostgresConnection(options, tell);
-  }
-
-  text = (column) => `${column}::text AS ${column}`;
-  isText = (column) => `${column} IS NOT NULL`;
-  chatId = String;
-  exact = exact;
-
-  async read(statement, values) {
-    const { rows } = await this.#connection.read(statement, values);
-    return rows;
-  }
-
-  /** The rows of a statement; `isStored(rows, read)` looks whether they are there where only they can tell. */
-  change([statement, values], isStored) {
-    return this.#connection.transaction(
-      async (query) => (await query(statement, values)).rows,
-      (rows, read) => isStored(rows, async (...asked) => (await read(...asked)).rows),
-    );
-  }
-
-  async columnsOf(table, part) {
-    const index = part === "history" ? `CREATE INDEX ON ${table} (chat_id, id DESC);` : "";
-    await makeTable(this.#connection, table, `${created(part, table, TYPES)}${index}`);
-    return this.read(
-      "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
-      [table],
-    );
-  }
-
-  close() {
-    return this.#connection.close();
-  }
+/** The same for Postgres as `sqliteDatabase` for SQLite. */
+function postgresDatabase(options, tell) {
+  const connection = new PostgresConnection(options, tell);
+  const rowsOf = (ask) => async (statement, values) => (await ask(statement, values)).rows;
+  const read = rowsOf((statement, values) => connection.read(statement, values));
+  return {
+    isServer: true,
+    text: (column) => `${column}::text AS ${column}`,
+    isText: (column) => `${column} IS NOT NULL`,
+    chatId: String,
+    exact,
+    read,
+    /** The rows of a statement; `isStored(rows, read)` looks whether they are there where only they can tell. */
+    change: ([statement, values], isStored) =>
+      connection.transaction(
+        (query) => rowsOf(query)(statement, values),
+        (rows, query) => isStored(rows, rowsOf(query)),
+      ),
+    async columnsOf(table, part) {
+      const index = part === "history" ? `CREATE INDEX ON ${table} (chat_id, id DESC);` : "";
+      await makeTable(connection, table, `${created(part, table, TYPES)}${index}`);
+      return read(
+        "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+        [table],
+      );
+    },
+    close: () => connection.close(),
+  };
 }
 
 function quoted(name) {
-  return name
-    .split(".")
-    .map((part) => `"${part}"`)
-    .join(".");
+  return `"${name.replace(".", '"."')}"`;
 }
 
 /** The part that Postgres' text cannot hold, kept as JSON beside it. */

@@ -34,62 +34,41 @@ class SqliteProvider extends StoredHistory {
         [eventsTable, []],
       ],
     };
-    super("SqliteProvider", names, onEvent, (tell) => new SqliteDatabase(path, tables, tell));
+    super("SqliteProvider", names, onEvent, (tell) => sqliteDatabase(path, tables, tell));
   }
 }
 
 /** The database of a `StoredHistory`: its words, and a worker that runs statements. */
-class SqliteDatabase {
-  isServer = false;
-  recordMs = RECORD_MS;
-  /** UTC, to the millisecond, sortable as text. */
-  now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-  #path;
-  #tables;
-  #tell;
-  #file;
-
-  constructor(path, tables, tell) {
-    this.#path = path;
-    this.#tables = tables;
-    this.#tell = tell;
-  }
-
-  text = (column) => column;
-  isText = (column) => `typeof(${column}) = 'text'`;
-  chatId = (chatId) => chatId;
-  exact = (row) => ({ ...row, text: row.text.toWellFormed() });
-
-  async read(statement, values) {
-    return this.#run([statement, values], false);
-  }
-
-  async change(statement, _isStored, busyMs) {
-    return this.#run(statement, true, busyMs);
-  }
-
-  columnsOf(table) {
-    return this.read("SELECT name FROM pragma_table_info($1)", [table.slice(1, -1)]);
-  }
-
-  close() {
-    return withCode(this.#opened().close());
-  }
-
-  #opened() {
-    this.#file ??= new (native().DatabaseFile)(this.#path, JSON.stringify(this.#tables));
-    return this.#file;
-  }
-
-  async #run(statement, writes, busyMs) {
-    const done = await withCode(this.#opened().run(JSON.stringify([statement]), writes, busyMs));
+function sqliteDatabase(path, tables, tell) {
+  let file;
+  const opened = () => {
+    file ??= new (native().DatabaseFile)(path, JSON.stringify(tables));
+    return file;
+  };
+  const run = async (statement, writes, busyMs) => {
+    const done = await withCode(opened().run(JSON.stringify([statement]), writes, busyMs));
     const { rows, setAside } = JSON.parse(done);
     if (setAside !== null) {
-      const message = `The damaged database ${this.#path} was moved to ${setAside}; a new one is in its place.`;
-      this.#tell({ type: "database_set_aside", message, path: this.#path, setAside });
+      const message = `The damaged database ${path} was moved to ${setAside}; a new one is in its place.`;
+      tell({ type: "database_set_aside", message, path, setAside });
     }
     return rows[0];
-  }
+  };
+  const read = (statement, values) => run([statement, values], false);
+  return {
+    isServer: false,
+    recordMs: RECORD_MS,
+    /** UTC, to the millisecond, sortable as text. */
+    now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+    text: (column) => column,
+    isText: (column) => `typeof(${column}) = 'text'`,
+    chatId: (chatId) => chatId,
+    exact: (row) => ({ ...row, text: row.text.toWellFormed() }),
+    read,
+    change: (statement, _isStored, busyMs) => run(statement, true, busyMs),
+    columnsOf: (table) => read("SELECT name FROM pragma_table_info($1)", [table.slice(1, -1)]),
+    close: () => withCode(opened().close()),
+  };
 }
 
 module.exports = { SqliteProvider };
