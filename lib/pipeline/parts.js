@@ -64,45 +64,43 @@ class StandardAssembler {
 
 /** Provider, compressor and assembler, one after the other. A cut is recorded where the provider can. */
 class Pipeline {
-  #provider;
-  #compressor;
-  #assembler;
-  #historyLimit;
+  #options;
   #notices;
   /** The newest cut that was recorded of each chat. */
   #cuts = new Map();
 
   constructor(options) {
-    const { provider, compressor, assembler, historyLimit, onEvent } = checkOptions("Pipeline", options, {
+    const checked = checkOptions("Pipeline", options, {
       provider: [undefined, has("getHistory")],
       compressor: [undefined, has("compress")],
       assembler: [undefined, has("assemble")],
       historyLimit: [undefined, atLeastOne],
       onEvent: [undefined, handler],
     });
-    if (provider === undefined) throw new TypeError("Pipeline: option provider is missing");
-    this.#provider = provider;
-    this.#compressor = compressor ?? new SimpleCompressor(pipelineConfigFromEnv());
-    this.#assembler = assembler ?? new StandardAssembler();
-    const { maxMessages } = this.#compressor;
-    this.#historyLimit =
-      historyLimit ?? (count.accepts(maxMessages) ? maxMessages : MAX_MESSAGES) + HISTORY_MARGIN;
-    this.#notices = new Notices("Pipeline", onEvent);
+    if (checked.provider === undefined) throw new TypeError("Pipeline: option provider is missing");
+    checked.compressor ??= new SimpleCompressor(pipelineConfigFromEnv());
+    checked.assembler ??= new StandardAssembler();
+    const { maxMessages } = checked.compressor;
+    checked.historyLimit ??= (count.accepts(maxMessages) ? maxMessages : MAX_MESSAGES) + HISTORY_MARGIN;
+    this.#options = checked;
+    this.#notices = new Notices("Pipeline", checked.onEvent);
   }
 
   /** The request for the newest message of a chat. */
   async prepare(chatId, system, userMessage) {
-    const history = await this.#provider.getHistory(chatId, this.#historyLimit);
+    const { provider, compressor, assembler, historyLimit } = this.#options;
+    const history = await provider.getHistory(chatId, historyLimit);
     checkMessages("Pipeline", history, "what provider.getHistory returned");
-    const compressed = await this.#compressor.compress(history);
+    const compressed = await compressor.compress(history);
     checkMessages("Pipeline", compressed, "what compressor.compress returned");
     if (isCut(history, compressed)) this.#record(chatId, history, compressed);
-    return this.#assembler.assemble(system, compressed, userMessage);
+    return assembler.assemble(system, compressed, userMessage);
   }
 
   /** Bookkeeping: the task neither waits for it nor fails with it. A cut that stays as it was is told once. */
   async #record(chatId, history, compressed) {
-    const { maxMessages = 0, maxCharsPerMessage = 0 } = this.#compressor;
+    const { provider, compressor } = this.#options;
+    const { maxMessages = 0, maxCharsPerMessage = 0 } = compressor;
     const row = {
       original_count: history.length,
       compressed_count: compressed.length,
@@ -115,7 +113,7 @@ class Pipeline {
     this.#cuts.set(chatId, cut);
     if (this.#cuts.size > KNOWN_CHATS) this.#cuts.delete(this.#cuts.keys().next().value);
     try {
-      await this.#provider.recordCompression?.(row, chatId);
+      await provider.recordCompression?.(row, chatId);
     } catch (error) {
       const code = typeof error?.code === "string" ? error.code : "ERR_INTERNAL";
       const message = `The event of a compression was not recorded: ${error?.message}`;
