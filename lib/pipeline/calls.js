@@ -2,9 +2,7 @@
 // would refuse. A host's own messages hold nothing else to repair, and no more than that may go.
 "use strict";
 
-const { callsIn } = require("../sessions/text.js");
-
-const isResult = ({ role }) => role === "tool" || role === "toolResult";
+const { callsIn, isResult } = require("../sessions/text.js");
 
 /** Start of the newest `count` messages, moved back so that no tool's answer is parted from its call. */
 function tailStart(messages, count) {

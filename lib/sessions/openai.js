@@ -7,7 +7,7 @@ const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
-const { callsIn } = require("./text.js");
+const { callsIn, isResult } = require("./text.js");
 
 /** OpenAI's roles: ours, and another name of the first. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
@@ -44,10 +44,6 @@ function toOpenAIMessages(messages) {
 
 function isUnsent({ role, stopReason, excludeFromContext }) {
   return excludeFromContext === true || (role === "assistant" && UNSENT_STOP_REASONS.has(stopReason));
-}
-
-function isResult({ role }) {
-  return role === "tool" || role === "toolResult";
 }
 
 /** The parts by which a user message shows the images of a tool result. */

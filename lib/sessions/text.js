@@ -22,6 +22,9 @@ function callsIn({ content, toolCalls, tool_calls: others }) {
   return [blocks, toolCalls, others].filter(Array.isArray).flat();
 }
 
+/** True of a tool's answer, in our form or pi's. */
+const isResult = ({ role }) => role === "tool" || role === "toolResult";
+
 /** The text as every database can hold it. */
 function storable(text) {
   return isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " ");
@@ -32,4 +35,4 @@ function isPlain(text) {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-module.exports = { callsIn, isPlain, plainText, storable };
+module.exports = { callsIn, isPlain, isResult, plainText, storable };
