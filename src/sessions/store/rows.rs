@@ -125,13 +125,6 @@ pub struct Outcome {
 #[derive(Debug, Deserialize, Serialize)]
 pub struct AnswerRow(pub Box<RawValue>);
 
-#[derive(Deserialize)]
-pub(super) struct NamedStamp {
-    pub(super) namespace: String,
-    pub(super) key: String,
-    pub(super) stamp: Stamp,
-}
-
 impl AnswerRow {
     pub(super) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
         serde_json::from_str(self.0.get()).map_err(|_| Kind::Other.into())

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use super::rows::{AnswerRow, Change, NamedStamp, NewMessage, Operation, Order, Outcome, Page, Question};
+use super::rows::{AnswerRow, Change, NewMessage, Operation, Order, Outcome, Page, Question, Stamp};
 use crate::sessions::message::read;
 use crate::sessions::search::search_form;
 use crate::sessions::sqlite::{Error, Kind, Statement};
@@ -158,10 +158,9 @@ pub fn outcomes(operations: &[Operation], rows: &[Vec<Vec<AnswerRow>>]) -> Resul
 }
 
 fn appended(group: &[Operation], stamps: &[AnswerRow], outcomes: &mut Vec<Outcome>) -> Result<(), Error> {
-    let named =
-        |row: &AnswerRow| row.read().map(|NamedStamp { namespace, key, stamp }| ((namespace, key), stamp));
-    let mut stamps = stamps.iter().map(named).collect::<Result<HashMap<_, _>, _>>()?;
-    // The stamps are those after the last operation on each session.
+    // Each session by its name, as it is after the last operation on it.
+    let mut stamps: HashMap<(String, String), Stamp> =
+        stamps.iter().map(AnswerRow::read).collect::<Result<_, _>>()?;
     let mut newest_first = Vec::with_capacity(group.len());
     for (namespace, key, _) in group.iter().rev() {
         let stamp = stamps.get_mut(&(namespace.clone(), key.clone())).ok_or(Kind::Other)?;

@@ -9,6 +9,11 @@ json_object
 -- @object postgres
 json_build_object
 
+-- @array sqlite
+json_array
+-- @array postgres
+json_build_array
+
 -- @json sqlite
 json
 -- @json postgres
@@ -129,7 +134,7 @@ WITH [given]
 UPDATE strata_session AS s
 SET last_seq = [greatest](s.last_seq, coalesce((SELECT max(m.seq) FROM strata_message m WHERE [of]), 0))
 WHERE (s.namespace, s.number) IN (SELECT s.namespace, s.number FROM given g JOIN strata_session s ON [same])
-RETURNING [object]('namespace', namespace, 'key', key, 'stamp', [stamp]) AS answer
+RETURNING [array]([array](namespace, key), [stamp]) AS answer
 
 -- @fields
 INSERT INTO strata_session AS s (namespace, [key_columns], version, prompt, fields, created_at, updated_at)
