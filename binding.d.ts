@@ -98,10 +98,7 @@ export declare function chinese(text: string): boolean | null
 export declare function clipText(text: string, max: number): string
 
 /** Tokens of messages, described as `lib/hook/snapshot.js` does. */
-export declare function countMessages(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): number
-
-/** `countMessages` off the main thread. */
-export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], imageTokens: number, encoding?: number | undefined | null): Promise<number>
+export declare function countMessages(numbers: Float64Array, strings: unknown[], offThread: boolean, encoding?: number | undefined | null): number | Promise<number>
 
 /** Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one. */
 export declare function countText(text: string, encoding?: number | undefined | null): number
@@ -134,7 +131,7 @@ export declare function encodingIsFast(encoding: number): boolean
 export declare function encodingNumber(name: string): number | null
 
 /** Tokens of messages by the length of their texts. */
-export declare function estimateMessages(numbers: Float64Array, strings: unknown[], imageTokens: number): number
+export declare function estimateMessages(numbers: Float64Array, strings: unknown[]): number
 
 /** An answer for the model. */
 export interface Found {
@@ -168,11 +165,8 @@ export interface MendedMessage {
   isRewritten: boolean
 }
 
-/** The changes that mend a transcript. */
-export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
-
-/** `mends` off the main thread. */
-export declare function mendsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<MendedMessage>>
+/** The changes that mend a transcript, by the same rules. */
+export declare function mends(numbers: Float64Array, strings: unknown[], offThread: boolean, api?: string | undefined | null): Array<MendedMessage> | Promise<Array<MendedMessage>>
 
 /** The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`. */
 export declare function pairsPrompt(request: string): Promise<string>
@@ -194,10 +188,7 @@ export interface Problem {
 }
 
 /** The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
-export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
-
-/** `problems` off the main thread. */
-export declare function problemsAsync(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Promise<Array<Problem>>
+export declare function problems(numbers: Float64Array, strings: unknown[], offThread: boolean, api?: string | undefined | null): Array<Problem> | Promise<Array<Problem>>
 
 /** Reads a recorded session's file: JSON, in the names of `lib/cli/recording.mjs`. */
 export declare function readSession(file: Uint8Array): Promise<string>

@@ -4,22 +4,20 @@
 const { native } = require("../native/native.js");
 const { Batch } = require("../hook/snapshot.js");
 
-/** Tokens of one image where no option says otherwise. */
-const IMAGE_TOKENS = require("../contract.js").hookOptions.imageTokens.default;
-
 function countTokens(input, options) {
-  return count(input, options, native().countText, native().countMessages);
+  return count(input, options, false);
 }
 
 async function countTokensAsync(input, options) {
-  return count(input, options, native().countTextAsync, native().countMessagesAsync);
+  return count(input, options, true);
 }
 
-function count(input, options, ofText, ofMessages) {
+function count(input, options, offThread) {
+  const { countText, countTextAsync, countMessages } = native();
   const encoding = numberIn(options);
-  if (typeof input === "string") return ofText(input, encoding);
+  if (typeof input === "string") return (offThread ? countTextAsync : countText)(input, encoding);
   const { numbers, strings } = describe(input);
-  return ofMessages(numbers, strings, IMAGE_TOKENS, encoding);
+  return countMessages(numbers, strings, offThread, encoding);
 }
 
 /** The native side's number of the encoding options ask for; undefined is cl100k_base. */
@@ -38,7 +36,7 @@ function estimateTokens(input, { counting = "chars" } = {}) {
     );
   }
   const { numbers, strings } = describe(typeof input === "string" ? { role: "user", content: input } : input);
-  return native().estimateMessages(numbers, strings, IMAGE_TOKENS);
+  return native().estimateMessages(numbers, strings);
 }
 
 /** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */

@@ -4,7 +4,7 @@ use napi::JsString;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 
-use super::blocking::{Promise, blocking};
+use super::blocking::{Answer, Promise, blocking, here_or_blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
@@ -17,30 +17,6 @@ pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
     guarded(|| Ok(tokenizer(encoding)?.count_utf16(&units(&text)?) as u32))
 }
 
-/// Tokens of messages, described as `lib/hook/snapshot.js` does.
-#[napi]
-pub fn count_messages(
-    numbers: Float64ArraySlice<'_>,
-    strings: Array<'_>,
-    image_tokens: f64,
-    encoding: Option<f64>,
-) -> Result<f64> {
-    guarded(|| {
-        let counting = Counting::Exact(tokenizer(encoding)?);
-        tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, counting)
-    })
-}
-
-/// Tokens of messages by the length of their texts.
-#[napi]
-pub fn estimate_messages(
-    numbers: Float64ArraySlice<'_>,
-    strings: Array<'_>,
-    image_tokens: f64,
-) -> Result<f64> {
-    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, image_tokens, Counting::Chars))
-}
-
 /// `countText` off the main thread.
 #[napi(ts_return_type = "Promise<number>")]
 pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<Promise<u32>> {
@@ -50,19 +26,25 @@ pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<Pro
     })
 }
 
-/// `countMessages` off the main thread.
-#[napi(ts_return_type = "Promise<number>")]
-pub fn count_messages_async(
+/// Tokens of messages, described as `lib/hook/snapshot.js` does.
+#[napi(ts_return_type = "number | Promise<number>")]
+pub fn count_messages(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
-    image_tokens: f64,
+    off_thread: bool,
     encoding: Option<f64>,
-) -> Result<Promise<f64>> {
+) -> Result<Answer<f64>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
         let counting = Counting::Exact(tokenizer(encoding)?);
-        Ok(blocking(None, move |_| tokens_of(&batch, image_tokens, counting)))
+        here_or_blocking(off_thread, move || tokens_of(&batch, counting))
     })
+}
+
+/// Tokens of messages by the length of their texts.
+#[napi]
+pub fn estimate_messages(numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<f64> {
+    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, Counting::Chars))
 }
 
 /// Tokens of a string if they are at most `limit`; stops counting when they are more.
@@ -74,8 +56,8 @@ pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Re
     })
 }
 
-fn tokens_of(batch: &Batch, image_tokens: f64, counting: Counting) -> Result<f64> {
-    let rules = Rules { image_tokens: image_tokens as usize, counting, ..Rules::default() };
+fn tokens_of(batch: &Batch, counting: Counting) -> Result<f64> {
+    let rules = Rules { counting, ..Rules::default() };
     let tokens = batch.messages()?.iter().map(|message| count(&message.raw, &rules)).sum::<usize>();
     Ok(tokens as f64)
 }

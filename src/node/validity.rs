@@ -4,7 +4,7 @@ use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 use std::sync::Arc;
 
-use super::blocking::{Promise, blocking};
+use super::blocking::{Answer, here_or_blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
@@ -37,48 +37,30 @@ pub struct MendedMessage {
 }
 
 /// The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message.
-#[napi]
+#[napi(ts_return_type = "Array<Problem> | Promise<Array<Problem>>")]
 pub fn problems(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
+    off_thread: bool,
     api: Option<String>,
-) -> Result<Vec<Problem>> {
-    guarded(|| problems_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
-}
-
-/// `problems` off the main thread.
-#[napi(ts_return_type = "Promise<Array<Problem>>")]
-pub fn problems_async(
-    numbers: Float64ArraySlice<'_>,
-    strings: Array<'_>,
-    api: Option<String>,
-) -> Result<Promise<Vec<Problem>>> {
+) -> Result<Answer<Vec<Problem>>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        Ok(blocking(None, move |_| problems_of(&batch, api.as_deref())))
+        here_or_blocking(off_thread, move || problems_of(&batch, api.as_deref()))
     })
 }
 
-/// The changes that mend a transcript.
-#[napi]
+/// The changes that mend a transcript, by the same rules.
+#[napi(ts_return_type = "Array<MendedMessage> | Promise<Array<MendedMessage>>")]
 pub fn mends(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
+    off_thread: bool,
     api: Option<String>,
-) -> Result<Vec<MendedMessage>> {
-    guarded(|| mends_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
-}
-
-/// `mends` off the main thread.
-#[napi(ts_return_type = "Promise<Array<MendedMessage>>")]
-pub fn mends_async(
-    numbers: Float64ArraySlice<'_>,
-    strings: Array<'_>,
-    api: Option<String>,
-) -> Result<Promise<Vec<MendedMessage>>> {
+) -> Result<Answer<Vec<MendedMessage>>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        Ok(blocking(None, move |_| mends_of(&batch, api.as_deref())))
+        here_or_blocking(off_thread, move || mends_of(&batch, api.as_deref()))
     })
 }
 
@@ -97,22 +79,15 @@ fn problems_of(batch: &Batch, api: Option<&str>) -> Result<Vec<Problem>> {
 fn mends_of(batch: &Batch, api: Option<&str>) -> Result<Vec<MendedMessage>> {
     let messages = raws(batch)?;
     let family = family(api, &transcript_of(&messages));
-    Ok(repair(&messages, family).into_iter().map(MendedMessage::from).collect())
-}
-
-impl From<(usize, Mend)> for MendedMessage {
-    fn from((index, mend): (usize, Mend)) -> Self {
-        let index = index as u32;
-        match mend {
-            Mend::Drop => Self { index, is_dropped: true, blocks: Vec::new(), is_rewritten: false },
-            Mend::Edit { blocks, is_rewritten } => Self {
-                index,
-                is_dropped: false,
-                blocks: blocks.into_iter().map(|at| at as u32).collect(),
-                is_rewritten,
-            },
-        }
-    }
+    let mended = repair(&messages, family).into_iter().map(|(index, mend)| {
+        let (is_dropped, blocks, is_rewritten) = match mend {
+            Mend::Drop => (true, Vec::new(), false),
+            Mend::Edit { blocks, is_rewritten } => (false, blocks, is_rewritten),
+        };
+        let blocks = blocks.into_iter().map(|at| at as u32).collect();
+        MendedMessage { index: index as u32, is_dropped, blocks, is_rewritten }
+    });
+    Ok(mended.collect())
 }
 
 fn raws(batch: &Batch) -> Result<Vec<Raw<'_>>> {
