@@ -193,8 +193,11 @@ export declare function problems(numbers: Float64Array, strings: unknown[], offT
 /** Reads a recorded session's file: JSON, in the names of `lib/cli/recording.mjs`. */
 export declare function readSession(file: Uint8Array): Promise<string>
 
-/** Looks a handle, or the id of the call itself, up among tool results. */
-export declare function recall(numbers: Float64Array, strings: unknown[], query: RecallQuery): Promise<Recalled>
+/**
+ * Looks a handle, or the id of the call itself, up among tool results. The question of the model is already made sound by
+ * `lib/tools/recall.js`: a page of `limit` UTF-16 units from `offset` on, or the matches of a pattern from there.
+ */
+export declare function recall(numbers: Float64Array, strings: unknown[], handle: string, offset: number, limit: number, pattern?: string | undefined | null): Promise<Recalled>
 
 /** The finds in one batch of messages. */
 export interface Recalled {
@@ -202,18 +205,6 @@ export interface Recalled {
   found?: Found
   /** The handles of these messages, in their order. */
   handles: Array<string>
-}
-
-/** The question of the model, already made sound by `lib/tools/recall.js`. */
-export interface RecallQuery {
-  /** The handle in the marker, or the id of the call. */
-  handle: string
-  /** First UTF-16 unit of the page, or where the search begins. */
-  offset: number
-  /** Length of the page. */
-  limit: number
-  /** Show matches of this in place of a page. */
-  pattern?: string
 }
 
 /** The words of a text as every store's search sees them. */

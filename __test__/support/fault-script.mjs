@@ -142,10 +142,7 @@ async function questionsAt(seed) {
   const read = new Batch();
   for (const message of conversation(seed, { length: 4 })) read.add(message);
   const batch = [read.numbers, read.strings];
-  const [texts, told] = [
-    { role: "user", content: "text" },
-    { handle: "none", offset: 0, limit: 9 },
-  ];
+  const texts = { role: "user", content: "text" };
   const messages = [1, 2, 3].map((n) => ({ role: "user", content: `fix src/${n}.rs` }));
   const plan = JSON.stringify([messages, { messages: 0, hasPrompt: true }, 900, 500]);
   const summary = JSON.stringify([messages, "", "earlier", "auto"]);
@@ -166,10 +163,10 @@ async function questionsAt(seed) {
     () => guard.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
     () => guard.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),
     () => binding.clipText("text", 2),
-    () => binding.estimateMessages(...batch, 1200),
+    () => binding.estimateMessages(...batch),
     () => binding.readSession(recorded),
-    () => binding.recall(...batch, told),
-    () => binding.countTextAsync("text", undefined, new binding.CancelFlag()),
+    () => binding.recall(...batch, "none", 0, 9),
+    () => binding.countTextAsync("text"),
     () => new binding.CancelFlag().cancel(),
     () => binding.planCompression(plan),
     () => binding.summariseSession(summary),

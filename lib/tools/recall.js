@@ -59,7 +59,7 @@ function createRecallTool(messages) {
       const first = await lookUp(results, query, signal);
       if (first.found !== undefined) return answer(query.handle, first.found);
       const own = await lookUp(pages, query, signal);
-      if (own.found === undefined) return notFound(query.handle, first.known, wasCompacted(all));
+      if (own.found === undefined) return notFound(query.handle, results, first.handles, wasCompacted(all));
       // A page that was itself shortened: what it was a page of says more.
       const source = sourceOf(own.message, query);
       const { found } = source === undefined ? {} : await lookUp(results, source, signal);
@@ -105,19 +105,20 @@ function sourceOf({ content, details }, query) {
   return { ...query, handle: details.handle, offset: Math.min(Number(start) + query.offset, MAX_CHARS) };
 }
 
-async function lookUp(results, query, signal) {
-  const known = [];
-  for (let from = 0; from < results.length; ) {
+/** The answer and the message that it was found in; else the handles of all results. */
+async function lookUp(results, { handle, offset, limit, pattern }, signal) {
+  let handles = [];
+  while (handles.length < results.length) {
     signal?.throwIfAborted?.();
     const batch = new Batch();
-    let to = from;
-    for (; to < results.length && batch.units < BATCH_UNITS; to += 1) batch.add(results[to]);
-    const { found, handles } = await native().recall(batch.numbers, batch.strings, query);
-    if (found !== undefined && found !== null) return { found, message: results[from + handles.length - 1] };
-    for (const [i, handle] of handles.entries()) known.push({ handle, message: results[from + i] });
-    from = to;
+    for (let at = handles.length; at < results.length && batch.units < BATCH_UNITS; at += 1)
+      batch.add(results[at]);
+    const { numbers, strings } = batch;
+    const recalled = await native().recall(numbers, strings, handle, offset, limit, pattern);
+    handles = handles.concat(recalled.handles);
+    if (recalled.found) return { found: recalled.found, message: results[handles.length - 1] };
   }
-  return { known };
+  return { handles };
 }
 
 function answer(handle, { text, toolName, chars, next, matches }) {
@@ -132,16 +133,12 @@ function answer(handle, { text, toolName, chars, next, matches }) {
   return { content: [{ type: "text", text }], details };
 }
 
-function notFound(handle, known, isCompacted) {
-  const named = known
-    .map(({ handle, message }) => ({
-      handle,
-      tool: message.toolName,
-      chars: joinedText(message.content).length,
-    }))
+function notFound(handle, results, handles, isCompacted) {
+  const named = results
+    .map(({ toolName, content }, i) => ({ toolName, chars: joinedText(content).length, handle: handles[i] }))
     .filter(({ chars }) => chars > MIN_NAMED_CHARS)
-    .slice(0, NAMED_HANDLES);
-  const list = named.map(({ handle, tool, chars }) => `${handle} (${tool}, ${chars} characters)`).join("\n");
+    .slice(0, NAMED_HANDLES)
+    .map(({ toolName, chars, handle }) => `${handle} (${toolName}, ${chars} characters)`);
   const gone = isCompacted
     ? "The conversation was compacted: what came before that is only in its summary, and must be read or run again. "
     : "";
@@ -151,7 +148,7 @@ function notFound(handle, known, isCompacted) {
   const text =
     `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. ${gone}A handle has eight ` +
     "characters and stands at the end of the marker line of a shortened result. " +
-    (named.length === 0 ? none : `The newest are:\n${list}`);
+    (named.length === 0 ? none : `The newest are:\n${named.join("\n")}`);
   return { content: [{ type: "text", text }], details: { found: false, handle } };
 }
 

@@ -12,19 +12,6 @@ use crate::context::measure::RawRole;
 use crate::context::recall::{Query, read};
 use crate::text::Utf16Len;
 
-/// The question of the model, already made sound by `lib/tools/recall.js`.
-#[napi(object)]
-pub struct RecallQuery {
-    /// The handle in the marker, or the id of the call.
-    pub handle: String,
-    /// First UTF-16 unit of the page, or where the search begins.
-    pub offset: u32,
-    /// Length of the page.
-    pub limit: u32,
-    /// Show matches of this in place of a page.
-    pub pattern: Option<String>,
-}
-
 /// The finds in one batch of messages.
 #[napi(object)]
 pub struct Recalled {
@@ -49,26 +36,32 @@ pub struct Found {
     pub matches: Option<u32>,
 }
 
-/// Looks a handle, or the id of the call itself, up among tool results.
+/// Looks a handle, or the id of the call itself, up among tool results. The question of the model is already made sound by
+/// `lib/tools/recall.js`: a page of `limit` UTF-16 units from `offset` on, or the matches of a pattern from there.
 #[napi(ts_return_type = "Promise<Recalled>")]
 pub fn recall(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
-    query: RecallQuery,
+    handle: String,
+    offset: u32,
+    limit: u32,
+    pattern: Option<String>,
 ) -> Result<Promise<Recalled>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        Ok(blocking(None, move |_| looked_up(&batch, &query)))
+        let (offset, limit) = (Utf16Len(offset as usize), Utf16Len(limit as usize));
+        let query = Query { offset, limit, pattern };
+        Ok(blocking(None, move |_| looked_up(&batch, &handle, &query)))
     })
 }
 
-fn looked_up(batch: &Batch, query: &RecallQuery) -> Result<Recalled> {
+fn looked_up(batch: &Batch, wanted: &str, query: &Query) -> Result<Recalled> {
     let mut recalled = Recalled { found: None, handles: Vec::new() };
     for message in batch.messages()? {
         let RawRole::ToolResult { call_id, tool_name, .. } = message.raw.role else { continue };
         let text = message.raw.joined_text();
         let handle = Handle::of(call_id, &text).to_string();
-        let is_wanted = handle == query.handle || String::from_utf16_lossy(call_id) == query.handle;
+        let is_wanted = handle == wanted || String::from_utf16_lossy(call_id) == wanted;
         recalled.handles.push(handle);
         if is_wanted {
             recalled.found = Some(answer(&text, tool_name, query));
@@ -78,15 +71,8 @@ fn looked_up(batch: &Batch, query: &RecallQuery) -> Result<Recalled> {
     Ok(recalled)
 }
 
-fn answer(text: &[u16], tool_name: &[u16], query: &RecallQuery) -> Found {
-    let answer = read(
-        text,
-        &Query {
-            offset: Utf16Len(query.offset as usize),
-            limit: Utf16Len(query.limit as usize),
-            pattern: query.pattern.clone(),
-        },
-    );
+fn answer(text: &[u16], tool_name: &[u16], query: &Query) -> Found {
+    let answer = read(text, query);
     Found {
         text: Utf16String::from(answer.text),
         tool_name: String::from_utf16_lossy(tool_name),
