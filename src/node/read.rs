@@ -98,7 +98,7 @@ pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {
 }
 
 /// Appends a JavaScript string to `units`.
-pub(super) fn append_string(env: sys::napi_env, string: sys::napi_value, units: &mut Vec<u16>) -> Result<()> {
+fn append_string(env: sys::napi_env, string: sys::napi_value, units: &mut Vec<u16>) -> Result<()> {
     let mut len = 0;
     // SAFETY: a null buffer asks for the length only; napi checks that `string` is one.
     check(unsafe { sys::napi_get_value_string_utf16(env, string, std::ptr::null_mut(), 0, &raw mut len) })?;
@@ -142,9 +142,12 @@ impl<'a> Cursor<'a> {
             self.number..self.number + if matches!(role, Role::Assistant) { USAGE_NUMBERS } else { 0 };
         let role = self.role(role)?;
         let parts = (0..part_count).map(|_| self.part()).collect::<Result<Vec<_>>>()?;
-        let fingerprint = self.fingerprint(first_number, first_string, 0..0);
-        let identity =
-            if usage.is_empty() { fingerprint } else { self.fingerprint(first_number, first_string, usage) };
+        let fingerprint = self.fingerprint(first_string, [first_number..self.number, 0..0]);
+        let identity = if usage.is_empty() {
+            fingerprint
+        } else {
+            self.fingerprint(first_string, [first_number..usage.start, usage.end..self.number])
+        };
         Ok(Read { is_protected, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity } })
     }
 
@@ -207,17 +210,13 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Equal content, equal fingerprint: the texts, where each ends, and the numbers beside them but for those `left_out`.
-    fn fingerprint(&self, first_number: usize, first_string: usize, left_out: Range<usize>) -> u128 {
-        let numbers = |range: Range<usize>| self.batch.numbers.get(range).unwrap_or_default();
-        let (before, after) = if left_out.is_empty() {
-            (numbers(first_number..self.number), [].as_slice())
-        } else {
-            (numbers(first_number..left_out.start), numbers(left_out.end..self.number))
-        };
+    /// Equal content, equal fingerprint: the texts since `first_string`, where each ends, and `numbers` beside them.
+    fn fingerprint(&self, first_string: usize, numbers: [Range<usize>; 2]) -> u128 {
         let start = self.text_start(first_string);
         let ends = self.batch.ends.get(first_string..self.string).unwrap_or_default();
-        let of_numbers = xxh3_64_with_seed(cast_slice(after), xxh3_64_with_seed(cast_slice(before), 0));
+        let of_numbers = numbers.into_iter().fold(0, |seed, range| {
+            xxh3_64_with_seed(cast_slice(self.batch.numbers.get(range).unwrap_or_default()), seed)
+        });
         let seed =
             ends.iter().fold(of_numbers, |seed, end| xxh3_64_with_seed(&(end - start).to_le_bytes(), seed));
         let units = self.batch.units.get(start..self.text_start(self.string)).unwrap_or_default();
@@ -225,10 +224,8 @@ impl<'a> Cursor<'a> {
     }
 
     fn text(&mut self) -> Result<&'a [u16]> {
-        let (start, end) = (self.text_start(self.string), self.text_start(self.string + 1));
-        if self.string >= self.batch.ends.len() {
-            return Err(malformed());
-        }
+        let start = self.text_start(self.string);
+        let end = *self.batch.ends.get(self.string).ok_or_else(malformed)?;
         self.string += 1;
         self.batch.units.get(start..end).ok_or_else(malformed)
     }
