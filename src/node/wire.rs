@@ -102,11 +102,7 @@ fn encode(edit: &Edit, scale: f64, (is_new, texts): (bool, usize), numbers: &mut
             runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), *why as usize as f64])
                 .collect()
         }
-        Action::Summarize
-        | Action::StripThinking
-        | Action::ClearInputs
-        | Action::OmitImages
-        | Action::Drop => Vec::new(),
+        _ => Vec::new(),
     };
     numbers.extend(EditField::ALL.map(|field| match field {
         EditField::Index => edit.index as f64,
