@@ -16,6 +16,7 @@ use super::content_cache;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use super::ledger::LedgerBook;
+use super::options::Options;
 use super::read::Batch;
 use super::wire::{Answer, answer};
 use crate::cancel::Cancel;
@@ -23,7 +24,7 @@ use crate::context::guard::guard;
 use crate::context::layers::Limits;
 use crate::context::measure::Rules;
 use crate::context::plan::Edit;
-use crate::context::schedule::economy::{Policy, Prices};
+use crate::context::schedule::economy::Prices;
 use crate::context::schedule::{self, Decision, Mode, Terms};
 use crate::context::transcript::Message;
 use crate::contract::CACHE_TTL_SECONDS;
@@ -32,23 +33,8 @@ use crate::tokens::estimate::Estimate;
 /// A conversation of one hook.
 #[napi]
 pub struct Conversation {
-    set: Arc<Set>,
+    options: Arc<Options>,
     state: Arc<Mutex<State>>,
-}
-
-/// By what a hook was made.
-pub(super) struct Set {
-    pub(super) limits: Limits,
-    pub(super) planner: Planner,
-    pub(super) rules: Rules,
-}
-
-/// The planner of a hook.
-pub(super) enum Planner {
-    /// The hook's layers, moving when their schedule lets them.
-    Layers(Mode, Policy),
-    /// The context guard.
-    Guard,
 }
 
 #[derive(Clone)]
@@ -134,9 +120,8 @@ impl Conversation {
     #[napi(constructor)]
     pub fn new(options: String) -> Result<Self> {
         guarded(|| {
-            let set = Set::read(&options)?;
-            let mode = if let Planner::Layers(mode, _) = set.planner { mode } else { Mode::EveryCall };
-            let conversation = schedule::Conversation::new(mode);
+            let options = Options::read(&options)?;
+            let conversation = schedule::Conversation::new(options.mode());
             let state = State {
                 conversation,
                 ahead: Vec::new(),
@@ -144,7 +129,7 @@ impl Conversation {
                 told: Vec::new(),
                 terms: CallTerms::default(),
             };
-            Ok(Self { set: Arc::new(set), state: Arc::new(Mutex::new(state)) })
+            Ok(Self { options: Arc::new(options), state: Arc::new(Mutex::new(state)) })
         })
     }
 
@@ -153,7 +138,7 @@ impl Conversation {
     pub fn fork(&self) -> Result<Self> {
         guarded(|| {
             let state = self.state.lock().clone();
-            Ok(Self { set: self.set.clone(), state: Arc::new(Mutex::new(state)) })
+            Ok(Self { options: self.options.clone(), state: Arc::new(Mutex::new(state)) })
         })
     }
 
@@ -171,9 +156,9 @@ impl Conversation {
                 self.state.lock().ahead.clear();
             }
             let batch = Batch::take(&numbers, &strings)?;
-            let (set, state, from) = (self.set.clone(), self.state.clone(), from as usize);
+            let (options, state, from) = (self.options.clone(), self.state.clone(), from as usize);
             Ok(blocking(flag, move |cancel| {
-                let read = facts_of(&batch, &set.rules, cancel)?;
+                let read = facts_of(&batch, &options.rules, cancel)?;
                 let ahead = &mut state.lock().ahead;
                 ahead.resize(ahead.len().max(from + read.len()), None);
                 for (place, facts) in ahead.iter_mut().skip(from).zip(read) {
@@ -198,15 +183,15 @@ impl Conversation {
     ) -> Result<Promise<Answer>> {
         guarded(|| {
             self.change(terms, splice, numbers, strings)?;
-            let (set, state) = (self.set.clone(), self.state.clone());
+            let (options, state) = (self.options.clone(), self.state.clone());
             Ok(blocking(flag, move |_| {
                 let mut state = state.lock();
                 if !is_told {
                     state.told.clear();
                 }
-                let terms = state.take_in(&set)?;
-                let limits = set.limits(&terms);
-                let decision = set.planner.decide(&mut state.conversation, &terms, limits.clone());
+                let terms = state.take_in(&options)?;
+                let limits = options.limits(&terms);
+                let decision = decide(&mut state.conversation, &options, &terms, limits.clone());
                 let told = take(&mut state.told);
                 let transcript = state.conversation.transcript();
                 let answer = answer(&decision, &limits, transcript, &told, terms.by_message);
@@ -239,23 +224,24 @@ impl Conversation {
     ) -> Result<Promise<()>> {
         guarded(|| {
             self.change(terms, splice, numbers, strings)?;
-            let (set, state, book) = (self.set.clone(), self.state.clone(), book.0.clone());
+            let (options, state, book) = (self.options.clone(), self.state.clone(), book.0.clone());
             Ok(blocking(None, move |_| {
-                let Planner::Layers(mode, policy) = &set.planner else {
-                    return Err(Failure::invalid("the guard keeps no ledger"));
-                };
                 let mut state = state.lock();
-                let terms = state.take_in(&set)?;
-                let (limits, overhead_tokens) = (set.limits(&terms), terms.overhead_tokens);
-                let terms = Terms { policy: *policy, limits, overhead_tokens };
-                book.lock().enter(state.conversation.transcript(), from as usize, *mode, &terms);
+                let terms = state.take_in(&options)?;
+                let (limits, overhead_tokens) = (options.limits(&terms), terms.overhead_tokens);
+                let terms = Terms { policy: options.policy, limits, overhead_tokens };
+                book.lock().enter(state.conversation.transcript(), from as usize, options.mode(), &terms);
                 Ok(())
             }))
         })
     }
 }
 
-impl Set {
+impl Options {
+    fn mode(&self) -> Mode {
+        self.schedule.unwrap_or(Mode::EveryCall)
+    }
+
     fn limits(&self, terms: &CallTerms) -> Limits {
         let max_prompt_tokens = terms.max_prompt_tokens.unwrap_or(f64::INFINITY);
         Limits { context_window: terms.context_window, max_prompt_tokens, ..self.limits.clone() }
@@ -264,9 +250,9 @@ impl Set {
 
 impl State {
     /// Takes in what changed since the last plan, and the host's word on its cache. The terms that hold.
-    fn take_in(&mut self, set: &Set) -> Result<CallTerms> {
+    fn take_in(&mut self, options: &Options) -> Result<CallTerms> {
         for Change(Splice { at, removed, inserted, added }, mut newer, batch) in take(&mut self.splices) {
-            let read = facts_of(&batch, &set.rules, &Cancel::default())?;
+            let read = facts_of(&batch, &options.rules, &Cancel::default())?;
             let count = (inserted + added) as usize;
             newer.truncate(count.saturating_sub(read.len()));
             newer.extend(read.into_iter().map(Some));
@@ -284,26 +270,25 @@ impl State {
     }
 }
 
-impl Planner {
-    fn decide(
-        &self,
-        conversation: &mut schedule::Conversation,
-        terms: &CallTerms,
-        limits: Limits,
-    ) -> Decision {
-        let Self::Layers(_, policy) = self else {
-            let plan = guard(conversation.transcript(), &limits).plan();
-            let (floor, estimate) = (plan.after, Estimate::PLAIN);
-            return Decision { plan, floor, estimate, arithmetic: None, miss: None, is_refused: false };
-        };
-        let mut policy = *policy;
-        if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {
-            let ttl_seconds = terms.ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);
-            policy.prices = Prices { read, write, ttl_seconds };
-            (policy.learns_prices, policy.learns_ttl) = (false, terms.ttl_seconds.is_none());
-        }
-        conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens })
+/// The layers' decision, where their schedule lets them move, or the guard's.
+fn decide(
+    conversation: &mut schedule::Conversation,
+    options: &Options,
+    terms: &CallTerms,
+    limits: Limits,
+) -> Decision {
+    if options.schedule.is_none() {
+        let plan = guard(conversation.transcript(), &limits).plan();
+        let (floor, estimate) = (plan.after, Estimate::PLAIN);
+        return Decision { plan, floor, estimate, arithmetic: None, miss: None, is_refused: false };
     }
+    let mut policy = options.policy;
+    if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {
+        let ttl_seconds = terms.ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);
+        policy.prices = Prices { read, write, ttl_seconds };
+        (policy.learns_prices, policy.learns_ttl) = (false, terms.ttl_seconds.is_none());
+    }
+    conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens })
 }
 
 /// The facts of what was handed in; equal content that was measured under equal rules is looked up.

@@ -3,7 +3,6 @@
 
 use serde::Deserialize;
 
-use super::conversation::{Planner, Set};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::sessions::parsed;
@@ -14,17 +13,18 @@ use crate::context::schedule::Mode;
 use crate::context::schedule::economy::Policy;
 use crate::context::shorten::Shortening;
 
+/// By what a hook was made.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Options {
+pub(super) struct Options {
     #[serde(flatten)]
-    limits: Limits,
+    pub(super) limits: Limits,
     #[serde(flatten)]
-    rules: Rules,
+    pub(super) rules: Rules,
     #[serde(flatten)]
-    policy: Policy,
-    /// The guard has none.
-    schedule: Option<Mode>,
+    pub(super) policy: Policy,
+    /// When the layers may move; the guard, which has none, plans without them.
+    pub(super) schedule: Option<Mode>,
     /// Number of the encoding texts are counted by; cl100k_base's without one.
     encoding: Option<f64>,
     /// True if tokens are estimated by length.
@@ -32,14 +32,14 @@ struct Options {
     counts_chars: bool,
 }
 
-impl Set {
-    pub(super) fn read(options: &str) -> Result<Self> {
-        let Options { limits, mut rules, policy, schedule, encoding, counts_chars } = parsed(options)?;
-        rules.counting = if counts_chars { Counting::Chars } else { Counting::Exact(tokenizer(encoding)?) };
+impl Options {
+    pub(super) fn read(json: &str) -> Result<Self> {
+        let mut options: Self = parsed(json)?;
+        let Self { rules, encoding, counts_chars, .. } = &mut options;
+        rules.counting = if *counts_chars { Counting::Chars } else { Counting::Exact(tokenizer(*encoding)?) };
         if let Shortening::Ends(ends) = &mut rules.shortening {
             *ends = cap(ends.max_len, ends.head, ends.tail);
         }
-        let planner = schedule.map_or(Planner::Guard, |mode| Planner::Layers(mode, policy));
-        Ok(Self { limits, planner, rules })
+        Ok(options)
     }
 }
