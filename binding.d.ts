@@ -18,14 +18,18 @@ export declare class Conversation {
   /** Reads messages of the next splice ahead, from its position `from` on, on a worker thread. */
   readAhead(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
-   * Changes the list by `splice`, and plans over it on a worker thread. What was not read ahead of what is new crosses here. Terms
-   * hold until there are new ones. `is_told` if the last answer was applied: what it said is not said again.
+   * Changes the list by `splice`, which is read when the next plan begins. What was not read ahead of what is new crosses
+   * here.
    */
-  plan(terms: CallTerms | undefined | null, isTold: boolean, flag?: CancelFlag | undefined | null, splice?: Splice | undefined | null, numbers?: Float64Array | undefined | null, strings?: unknown[] | undefined | null): Promise<Answer>
+  splice(splice: Splice, numbers: Float64Array, strings: unknown[]): void
+  /** The terms that hold from the next plan on. */
+  setTerms(terms: CallTerms): void
+  /** Plans over the list on a worker thread. `is_told` if the last answer was applied: what it said is not said again. */
+  plan(isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
-  /** Changes the list by `splice`, and enters it into a book on a worker thread; calls before `from` are in it already. */
-  enter(book: LedgerBook, from: number, terms?: CallTerms | undefined | null, splice?: Splice | undefined | null, numbers?: Float64Array | undefined | null, strings?: unknown[] | undefined | null): Promise<void>
+  /** Enters the list into a book on a worker thread; calls before `from` are in it already. */
+  enter(book: LedgerBook, from: number): Promise<void>
 }
 
 /** A database in a file or in memory. */

@@ -94,30 +94,19 @@ class Conversation {
     if (change === undefined && last !== undefined && isEqual(terms, this.#terms)) {
       return { plan: last.plan, isNew: false };
     }
-    const answer = await this.#takeIn(list, change, call, (...splice) => {
-      const isTold = needsNoTexts || this.#isTold;
-      this.#isTold = false;
-      this.#last = undefined;
-      return this.#native.plan(this.#newTerms(terms), isTold, call.flag, ...splice);
-    });
-    if (answer === undefined) return undefined;
-    const plan = new Plan(answer);
+    if (!(await this.#takeIn(list, change, terms, call))) return undefined;
+    const isTold = needsNoTexts || this.#isTold;
+    this.#isTold = false;
+    this.#last = undefined;
+    const plan = new Plan(await call.away(this.#native.plan(isTold, call.flag)));
     this.#last = { plan, edited: undefined };
     return { plan, isNew: true };
   }
 
   /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
   async enter(book, list, from, terms, call) {
-    await this.#takeIn(list, this.#changeTo(list), call, (...splice) =>
-      this.#native.enter(book, from, this.#newTerms(terms), ...splice),
-    );
-  }
-
-  /** The terms, unless they are what the native side was told last. */
-  #newTerms(terms) {
-    if (this.#terms !== undefined && isEqual(terms, this.#terms)) return undefined;
-    this.#terms = terms;
-    return terms;
+    if (await this.#takeIn(list, this.#changeTo(list), terms, call))
+      await call.away(this.#native.enter(book, from));
   }
 
   /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */
@@ -223,16 +212,24 @@ class Conversation {
   }
 
   /**
-   * Makes `list` that of both sides: the native one takes the splice in with what `ask` asks of it. The answer to that; undefined if
-   * the call was cancelled. What fails from there on leaves the two sides apart.
+   * Makes `list` and `terms` those of both sides; whether it did, which it does not if the call was cancelled. What fails from
+   * there on leaves the two sides apart.
    */
-  async #takeIn(list, change, call, ask) {
-    if (change === undefined) return call.isCancelled ? undefined : call.away(ask());
+  async #takeIn(list, change, terms, call) {
+    if (change !== undefined) await this.#splice(list, change, call);
+    if (call.isCancelled) return false;
+    if (this.#terms === undefined || !isEqual(terms, this.#terms)) this.#native.setTerms(terms);
+    this.#terms = terms;
+    return true;
+  }
+
+  async #splice(list, change, call) {
     const { at, removed, inserted, added } = change;
     const fresh = list.slice(at, at + inserted).concat(list.slice(list.length - added));
     const { values, batch } = await this.#read(fresh, call);
-    if (call.isCancelled) return undefined;
-    const asked = ask(change, batch.numbers, batch.strings);
+    if (call.isCancelled) return;
+    this.#native.splice(change, batch.numbers, batch.strings);
+    this.#last = undefined;
     if (removed + inserted > 0) {
       this.#values = spliced(this.#values, change, values);
       this.#made.length = Math.min(this.#made.length, at);
@@ -242,7 +239,6 @@ class Conversation {
     // Of a host's copies those are held that were read.
     this.#list = this.isCloned ? spliced(this.#list, change, fresh) : list;
     this.target = list;
-    return call.away(asked);
   }
 
   /**

@@ -92,28 +92,6 @@ pub struct CallTerms {
     pub by_message: bool,
 }
 
-impl Conversation {
-    /// Takes new terms in, and a splice, which is read when the next plan begins.
-    fn change(
-        &self,
-        terms: Option<CallTerms>,
-        splice: Option<Splice>,
-        numbers: Option<Float64ArraySlice<'_>>,
-        strings: Option<Array<'_>>,
-    ) -> Result<()> {
-        let mut state = self.state.lock();
-        if let (Some(splice), Some(numbers), Some(strings)) = (splice, numbers, strings) {
-            let batch = Arc::new(Batch::take(&numbers, &strings)?);
-            let ahead = take(&mut state.ahead);
-            state.splices.push(Change(splice, ahead, batch));
-        }
-        if let Some(terms) = terms {
-            state.terms = terms;
-        }
-        Ok(())
-    }
-}
-
 #[napi]
 impl Conversation {
     /// A conversation without messages, by options in JSON (`options.rs`).
@@ -169,20 +147,32 @@ impl Conversation {
         })
     }
 
-    /// Changes the list by `splice`, and plans over it on a worker thread. What was not read ahead of what is new crosses here. Terms
-    /// hold until there are new ones. `is_told` if the last answer was applied: what it said is not said again.
-    #[napi(ts_return_type = "Promise<Answer>")]
-    pub fn plan(
-        &self,
-        terms: Option<CallTerms>,
-        is_told: bool,
-        flag: Option<&CancelFlag>,
-        splice: Option<Splice>,
-        numbers: Option<Float64ArraySlice<'_>>,
-        strings: Option<Array<'_>>,
-    ) -> Result<Promise<Answer>> {
+    /// Changes the list by `splice`, which is read when the next plan begins. What was not read ahead of what is new crosses
+    /// here.
+    #[napi]
+    pub fn splice(&self, splice: Splice, numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<()> {
         guarded(|| {
-            self.change(terms, splice, numbers, strings)?;
+            let batch = Arc::new(Batch::take(&numbers, &strings)?);
+            let mut state = self.state.lock();
+            let ahead = take(&mut state.ahead);
+            state.splices.push(Change(splice, ahead, batch));
+            Ok(())
+        })
+    }
+
+    /// The terms that hold from the next plan on.
+    #[napi]
+    pub fn set_terms(&self, terms: CallTerms) -> Result<()> {
+        guarded(|| {
+            self.state.lock().terms = terms;
+            Ok(())
+        })
+    }
+
+    /// Plans over the list on a worker thread. `is_told` if the last answer was applied: what it said is not said again.
+    #[napi(ts_return_type = "Promise<Answer>")]
+    pub fn plan(&self, is_told: bool, flag: Option<&CancelFlag>) -> Result<Promise<Answer>> {
+        guarded(|| {
             let (options, state) = (self.options.clone(), self.state.clone());
             Ok(blocking(flag, move |_| {
                 let mut state = state.lock();
@@ -211,19 +201,10 @@ impl Conversation {
         })
     }
 
-    /// Changes the list by `splice`, and enters it into a book on a worker thread; calls before `from` are in it already.
+    /// Enters the list into a book on a worker thread; calls before `from` are in it already.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn enter(
-        &self,
-        book: &LedgerBook,
-        from: u32,
-        terms: Option<CallTerms>,
-        splice: Option<Splice>,
-        numbers: Option<Float64ArraySlice<'_>>,
-        strings: Option<Array<'_>>,
-    ) -> Result<Promise<()>> {
+    pub fn enter(&self, book: &LedgerBook, from: u32) -> Result<Promise<()>> {
         guarded(|| {
-            self.change(terms, splice, numbers, strings)?;
             let (options, state, book) = (self.options.clone(), self.state.clone(), book.0.clone());
             Ok(blocking(None, move |_| {
                 let mut state = state.lock();
