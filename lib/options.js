@@ -53,7 +53,7 @@ const times = {
 
 /** `given` completed by the defaults of `table`; throws a TypeError for the first option that is off. */
 function checkOptions(owner, given, table) {
-  if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given))) {
+  if (given !== undefined && !record.accepts(given)) {
     throw new TypeError(`${owner}: options must be an object, not ${show(given)}`);
   }
   for (const name of Object.keys(given ?? {})) {

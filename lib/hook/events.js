@@ -65,11 +65,6 @@ class Reporter {
     this.#emitOnce(option, { type: "optionFailed", option, message });
   }
 
-  /** The event of a cache miss at the last call. */
-  miss(miss) {
-    this.emit({ type: "cacheMiss", ...miss });
-  }
-
   /** The plan's events, edit by edit; `charsAfter(edit)` is asked for the length of an edited tool result. */
   plan(messages, { edits }, charsAfter) {
     const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);

@@ -5,7 +5,7 @@
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
-const { checkHookOptions, completeCache, economyTokens, kindOf, thrownBy } = require("./options.js");
+const { answerOf, checkHookOptions, completeCache, economyTokens } = require("./options.js");
 const { amount, positive, record, times } = require("../options.js");
 const { encodingOfTranscript, numberOf } = require("../tokens/models.js");
 const { hookOptions } = require("../contract.js");
@@ -169,19 +169,10 @@ class Hook {
 
   /** The window as the host has it now; where its function names none (an Agent without a model says 0), the default. */
   contextWindow() {
-    const { contextWindow } = this.#policy.options;
-    if (typeof contextWindow !== "function") return contextWindow;
-    let cause;
-    try {
-      const tokens = contextWindow();
-      if (positive.accepts(tokens)) return tokens;
-      cause = `returned ${kindOf(tokens)}`;
-    } catch (error) {
-      cause = `threw ${thrownBy(error)}`;
-    }
+    const { options, reporter } = this.#policy;
     const standsIn = hookOptions.contextWindow.default;
-    this.#policy.reporter.windowUnknown(standsIn, cause);
-    return standsIn;
+    const failed = (cause) => reporter.windowUnknown(standsIn, cause);
+    return asked(options.contextWindow, positive, failed) ?? standsIn;
   }
 
   /** Runs `work` with the conversation that `messages` go on in, and with them, when the calls before it are over. */
@@ -221,31 +212,25 @@ class Hook {
   #terms(byMessage) {
     const { options } = this.#policy;
     const { overheadTokens, maxPromptTokens, warmedAt, coldAt } = options;
-    const cache = typeof options.cache === "function" ? this.#asked(options.cache, record) : undefined;
+    const cache = typeof options.cache === "function" ? asked(options.cache, record) : undefined;
     const { read, write, ttlSeconds } = completeCache(cache) ?? {};
     return {
       contextWindow: this.contextWindow(),
-      overheadTokens: this.#asked(overheadTokens, amount),
-      maxPromptTokens: this.#asked(maxPromptTokens, positive),
+      overheadTokens: asked(overheadTokens, amount),
+      maxPromptTokens: asked(maxPromptTokens, positive),
       cacheRead: read,
       cacheWrite: write,
       ttlSeconds,
-      warmedAt: this.#asked(warmedAt, times),
-      coldAt: this.#asked(coldAt, times),
+      warmedAt: asked(warmedAt, times),
+      coldAt: asked(coldAt, times),
       byMessage,
     };
   }
+}
 
-  /** The value of an option that may be a function; undefined where it throws or returns what `rule` does not accept. */
-  #asked(option, rule) {
-    if (typeof option !== "function") return option;
-    try {
-      const value = option();
-      return rule.accepts(value) ? value : undefined;
-    } catch {
-      return undefined;
-    }
-  }
+/** The value of an option that may be a function, which is asked. */
+function asked(option, rule, failed) {
+  return typeof option === "function" ? answerOf(option, [], rule, failed) : option;
 }
 
 /** The policy of the transformContext hook: the layers and their events. */
@@ -289,7 +274,7 @@ class Layers {
     if (!this.reporter.isListening) return;
     const { tokensBefore, tokensAfter, floorTokens, budget, miss } = plan;
     const { mode, why } = scheduleOf(plan);
-    if (isNew && miss !== undefined) this.reporter.miss(miss);
+    if (isNew && miss !== undefined) this.reporter.emit({ type: "cacheMiss", ...miss });
     this.reporter.plan(list, plan, charsAfter);
     if (plan.isRefused === 1 || tokensAfter > budget) {
       this.reporter.emit({

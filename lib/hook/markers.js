@@ -4,7 +4,8 @@
 
 const { markers: MARKERS } = require("../contract.js");
 const { native } = require("../native/native.js");
-const { kindOf, thrownBy } = require("./options.js");
+const rules = require("../options.js");
+const { answerOf } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
 
 /** Beginning of the message that is looked at, in UTF-16 code units: more would not change what it is written in. */
@@ -39,17 +40,7 @@ const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
  */
 function checkedMarker(marker, failed) {
   if (typeof marker !== "function") return undefined;
-  return (omitted, chars) => {
-    try {
-      const line = marker(omitted, chars);
-      if (typeof line === "string") return line;
-      if (typeof line?.then === "function") line.then(undefined, () => {});
-      failed(`returned ${kindOf(line)}`);
-    } catch (error) {
-      failed(`threw ${thrownBy(error)}`);
-    }
-    return undefined;
-  };
+  return (...gap) => answerOf(marker, gap, rules.text, failed);
 }
 
 /** A checked marker function as `Batch.add` wants it: called only for texts that may be summarised. */

@@ -80,6 +80,22 @@ function kindOf(value) {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/**
+ * The answer of a host's function to what it is given, held to a rule. Where it throws or answers something else, undefined, and
+ * `failed(cause)` is told.
+ */
+function answerOf(ask, given, rule, failed) {
+  try {
+    const answer = ask(...given);
+    if (rule.accepts(answer)) return answer;
+    if (typeof answer?.then === "function") answer.then(undefined, () => {});
+    failed?.(`returned ${kindOf(answer)}`);
+  } catch (error) {
+    failed?.(`threw ${thrownBy(error)}`);
+  }
+  return undefined;
+}
+
 /** The kind of error that was thrown; never its message, for the same reason. */
 function thrownBy(error) {
   try {
@@ -94,7 +110,7 @@ function thrownBy(error) {
 module.exports = {
   getContextWindow,
   optionTable,
-  kindOf,
+  answerOf,
   thrownBy,
   checkHookOptions,
   completeCache,
