@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { measure, ratesOf } from "../bench/economy/measure.mjs";
+import { estimatesBy, recordingOf } from "../bench/recordings.mjs";
 import keptLines from "../lib/hook/markers.js";
 
 const CODE = "const answer = compute(41);\nconst other = compute(7);";
@@ -32,8 +33,13 @@ const forget = async (messages) =>
   messages.map((message) =>
     message.role === "toolResult" ? { ...message, content: [{ type: "text", text: "gone" }] } : message,
   );
+const scoreOf = async (messages, policy) => {
+  const [recording, contextWindow] = [recordingOf(messages), 200_000];
+  const estimates = await estimatesBy(recording, { contextWindow });
+  return measure(recording, policy, { contextWindow, estimates });
+};
 const blind = async (messages, policy) => {
-  const { edits, blindEdits } = await measure(messages, policy, { contextWindow: 200_000 });
+  const { edits, blindEdits } = await scoreOf(messages, policy);
   return `${blindEdits} of ${edits}`;
 };
 
@@ -68,7 +74,7 @@ test("what never occurred and what is too short to matter cannot be lost", async
 });
 
 test("a blind edit costs one more call", async () => {
-  const score = await measure(session(CODE, EDITS[0]), forget, { contextWindow: 200_000 });
+  const score = await scoreOf(session(CODE, EDITS[0]), forget);
   const { dollars, rereadDollars } = score;
   assert.ok(rereadDollars > 0);
   assert.equal(
