@@ -108,15 +108,16 @@ function sourceOf({ content, details }, query) {
 /** The answer and the message that it was found in; else the handles of all results. */
 async function lookUp(results, { handle, offset, limit, pattern }, signal) {
   let handles = [];
-  while (handles.length < results.length) {
+  for (let from = 0; from < results.length; ) {
     signal?.throwIfAborted?.();
     const batch = new Batch();
-    for (let at = handles.length; at < results.length && batch.units < BATCH_UNITS; at += 1)
-      batch.add(results[at]);
+    let to = from;
+    for (; to < results.length && batch.units < BATCH_UNITS; to += 1) batch.add(results[to]);
     const { numbers, strings } = batch;
-    const recalled = await native().recall(numbers, strings, handle, offset, limit, pattern);
-    handles = handles.concat(recalled.handles);
-    if (recalled.found) return { found: recalled.found, message: results[handles.length - 1] };
+    const { found, handles: own } = await native().recall(numbers, strings, handle, offset, limit, pattern);
+    if (found) return { found, message: results[from + own.length - 1] };
+    handles = handles.concat(own);
+    from = to;
   }
   return { handles };
 }
