@@ -1,11 +1,12 @@
 // Decides if the provider's cache is worth another refresh, or may go cold: on a cold cache a batch costs no rewriting.
 
 import strata from "../index.js";
+import contract from "../lib/contract.js";
 
 /** A batch that leaves more than this share of the prompt is no reason to let the cache go. */
 const MAX_LEFT_SHARE = 0.95;
 /** Seconds that a cache lives which nobody refreshed, where the host does not say. */
-const TTL_SECONDS = 300;
+const TTL_SECONDS = contract.constants.cacheTtlSeconds.default;
 
 /**
  * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh,
@@ -15,7 +16,7 @@ const TTL_SECONDS = 300;
 export async function paysToLetCool(event, { messages }, options) {
   const { action, warmCost, missCost, continuationProbability: chance } = event ?? {};
   const cache = typeof options.cache === "function" ? options.cache() : options.cache;
-  if (action !== "warm" || typeof cache !== "object" || !(missCost > 0) || !(warmCost >= 0) || !(chance > 0))
+  if (action !== "warm" || cache?.read === undefined || !(missCost > 0) || !(warmCost >= 0) || !(chance > 0))
     return false;
   const now = Date.now();
   const asked = { role: "user", content: ".", timestamp: now };
