@@ -212,8 +212,8 @@ class Conversation {
   }
 
   /**
-   * Makes `list` and `terms` those of both sides; whether it did, which it does not if the call was cancelled. What fails from
-   * there on leaves the two sides apart.
+   * Makes `list` and `terms` those of both sides; false if the call was cancelled first. What fails from there on leaves the two
+   * sides apart.
    */
   async #takeIn(list, change, terms, call) {
     if (change !== undefined) await this.#splice(list, change, call);

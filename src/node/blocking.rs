@@ -61,13 +61,13 @@ where
 }
 
 /// The return value of an exported function that JavaScript may call either way: what it asks for, or a promise of it.
-pub(super) type Answer<T> = Either<T, Promise<T>>;
+pub(super) type HereOrLater<T> = Either<T, Promise<T>>;
 
 /// Does `work` at once, or hands it to a worker thread.
 pub(super) fn here_or_blocking<T>(
     off_thread: bool,
     work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<Answer<T>>
+) -> Result<HereOrLater<T>>
 where
     T: ToNapiValue + TypeName + Send + 'static,
 {

@@ -4,7 +4,7 @@ use napi::JsString;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 
-use super::blocking::{Answer, Promise, blocking, here_or_blocking};
+use super::blocking::{HereOrLater, Promise, blocking, here_or_blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
@@ -33,7 +33,7 @@ pub fn count_messages(
     strings: Array<'_>,
     off_thread: bool,
     encoding: Option<f64>,
-) -> Result<Answer<f64>> {
+) -> Result<HereOrLater<f64>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
         let counting = Counting::Exact(tokenizer(encoding)?);

@@ -4,7 +4,7 @@ use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 use std::sync::Arc;
 
-use super::blocking::{Answer, here_or_blocking};
+use super::blocking::{HereOrLater, here_or_blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
@@ -43,7 +43,7 @@ pub fn problems(
     strings: Array<'_>,
     off_thread: bool,
     api: Option<String>,
-) -> Result<Answer<Vec<Problem>>> {
+) -> Result<HereOrLater<Vec<Problem>>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
         here_or_blocking(off_thread, move || problems_of(&batch, api.as_deref()))
@@ -57,7 +57,7 @@ pub fn mends(
     strings: Array<'_>,
     off_thread: bool,
     api: Option<String>,
-) -> Result<Answer<Vec<MendedMessage>>> {
+) -> Result<HereOrLater<Vec<MendedMessage>>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
         here_or_blocking(off_thread, move || mends_of(&batch, api.as_deref()))

@@ -13,7 +13,8 @@ const PATIENCE: i64 = 64;
 /// Farthest row number sought where the file does not say which was the last.
 const MAX_ROW: i64 = i64::MAX / 4;
 
-/// Copies the rows of the tables of `schema` that can be read in the damaged file at `aside` into `into`, which has the same tables.
+/// Copies the rows of the tables of `schema` that can be read in the damaged file at `aside` into `into`, which has the same
+/// tables.
 ///
 /// # Errors
 /// Only those of `into`: what cannot be read is left out.

@@ -82,12 +82,12 @@ pub(crate) fn is_han(text: &[u8], at: usize) -> bool {
 #[expect(clippy::unreadable_literal, reason = "no one reads the numbers there")]
 static NEWER: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/newer.rs"));
 
-/// Whether Unicode 9 does not know a character.
+/// True of a character that Unicode 9 does not know.
 pub(crate) fn is_newer(character: char) -> bool {
     is_in(NEWER, u32::from(character))
 }
 
-/// Whether a code point is in one of some ranges.
+/// True of a code point in one of these ranges, which ascend.
 fn is_in(ranges: &[(u32, u32)], point: u32) -> bool {
     let at = ranges.partition_point(|&(_, last)| last < point);
     ranges.get(at).is_some_and(|&(first, _)| first <= point)

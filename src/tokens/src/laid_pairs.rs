@@ -60,7 +60,7 @@ impl LaidPairs {
         self.may_merge(hash) && self.joint(hash, left, right) < ceiling
     }
 
-    /// What two tokens make, or [`NO_TOKEN`].
+    /// The token that two make, or [`NO_TOKEN`].
     #[inline(always)]
     fn joint(&self, hash: u64, left: u32, right: u32) -> u32 {
         match self.slots.get(slot_of(&self.slots, hash, halves(left, right))) {
