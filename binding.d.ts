@@ -170,7 +170,7 @@ export interface MendedMessage {
 }
 
 /** The changes that mend a transcript, by the same rules. */
-export declare function mends(numbers: Float64Array, strings: unknown[], offThread: boolean, api?: string | undefined | null): Array<MendedMessage> | Promise<Array<MendedMessage>>
+export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
 
 /** The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`. */
 export declare function pairsPrompt(request: string): Promise<string>
@@ -192,7 +192,7 @@ export interface Problem {
 }
 
 /** The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
-export declare function problems(numbers: Float64Array, strings: unknown[], offThread: boolean, api?: string | undefined | null): Array<Problem> | Promise<Array<Problem>>
+export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
 
 /** Reads a recorded session's file: JSON, in the names of `lib/cli/recording.mjs`. */
 export declare function readSession(file: Uint8Array): Promise<string>

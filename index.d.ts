@@ -64,8 +64,6 @@ export interface TransformContextOptions {
    * size too.
    */
   minSummaryChars?: number;
-  /** A longer kept line shows its first 7/10 and its end around `…`, this much in all. UTF-16 code units, default 500; raise it for logs whose lines are long. */
-  summaryLineChars?: number;
   /**
    * The line that says what was left out: "zh" (default), "en", or your own (it must return a string). "auto" writes in the
    * language of the conversation: Chinese where the first user message, or a summary before it, is Chinese.
@@ -86,12 +84,6 @@ export interface TransformContextOptions {
    * false; give both or neither.
    */
   recall?: boolean;
-  /**
-   * True lets the sticky schedule clear what old calls wrote before it drops the calls: a marker stands for each text longer
-   * than `minSummaryChars` in their arguments. Default false: a model may imitate what it sees there. Calls that the provider
-   * signed, those beside thinking and those of `excludeTools` stay as they are.
-   */
-  clearToolInputs?: boolean;
   /**
    * "closedTurns" keeps the thinking of everything after the last user message. Default "all"; for long turns of
    * planning.
@@ -221,8 +213,6 @@ export type StrataEvent =
       images: number;
       tokensSaved: number;
     }
-  /** With `clearToolInputs`: the long arguments of an old answer's calls are cleared. */
-  | { type: "toolInputsCleared"; index: number; tokensSaved: number }
   | { type: "thinkingStripped"; index: number; blocks: number; tokensSaved: number }
   /** A run of neighbours, `from` and `to` included. */
   | { type: "messagesDropped"; from: number; to: number; count: number; tokensSaved: number }
@@ -288,7 +278,7 @@ export interface Explanation {
     index: number;
     layer: 1 | 2 | 3 | 4;
     /** `keepLines`: of a tool result only the lines in `ranges` stay, word for word. */
-    action: "summarize" | "keepLines" | "clearInputs" | "omitImages" | "stripThinking" | "drop" | "truncate";
+    action: "summarize" | "keepLines" | "omitImages" | "stripThinking" | "drop" | "truncate";
     /** For `keepLines`: the lines that stay, as `[first, after the last]`, counted from 0. */
     ranges?: [number, number][];
     /** For `keepLines`: how many lines stay for which reason, in words. */
@@ -384,29 +374,12 @@ export interface ChatMessage {
 export function validate<M extends MessageLike>(messages: M[], api?: string): Problem[];
 
 /**
- * `validate` off the main thread, for long transcripts: what stays on it is copying the texts, about a millisecond a
- * megabyte.
- *
- * Rejects with a TypeError if `messages` is no array.
- * @example (await validateAsync(agent.state.messages)).length // 0
- */
-export function validateAsync<M extends MessageLike>(messages: M[], api?: string): Promise<Problem[]>;
-
-/**
  * `messages` made valid with the fewest losses: messages or single blocks are left out, half surrogate pairs become
  * U+FFFD, nothing is added or reordered. What is not touched is the same object; nothing to do, the same array. A
  * transcript that only waits for the user (`ends-on-reply`, `trailing-space`) is left alone.
  * @throws TypeError if `messages` is no array.
  */
 export function repair<M extends MessageLike>(messages: M[], api?: string): M[];
-
-/**
- * `repair` off the main thread, likewise. What comes back is made of `messages` as they were at the call.
- *
- * Rejects with a TypeError if `messages` is no array.
- * @example agent.state.messages = await repairAsync(agent.state.messages);
- */
-export function repairAsync<M extends MessageLike>(messages: M[], api?: string): Promise<M[]>;
 
 /** A message that breaks a rule. */
 export interface Problem {

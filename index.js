@@ -24,9 +24,7 @@ const isWithinTokenLimit = (...given) => require("./lib/tools/count.js").isWithi
 
 const createRecallTool = (messages) => require("./lib/tools/recall.js").createRecallTool(messages);
 const validate = (...given) => require("./lib/tools/validate.js").validate(...given);
-const validateAsync = (...given) => require("./lib/tools/validate.js").validateAsync(...given);
 const repair = (...given) => require("./lib/tools/validate.js").repair(...given);
-const repairAsync = (...given) => require("./lib/tools/validate.js").repairAsync(...given);
 const status = () => require("./lib/native/native.js").status();
 
 module.exports = {
@@ -40,9 +38,7 @@ module.exports = {
   isWithinTokenLimit,
   createRecallTool,
   validate,
-  validateAsync,
   repair,
-  repairAsync,
   status,
   KEEP_RECENT_TOOL_RESULTS,
   KEEP_RECENT_THINKING,

@@ -206,7 +206,7 @@ describe("the tool", () => {
   test("an offset inside a surrogate pair gives no half character", async () => {
     const messages = session(["😀".repeat(2000)]);
     const tool = createRecallTool(() => messages);
-    const [{ handle }] = await handles(messages, { minSummaryChars: 10, summaryLineChars: 50 });
+    const [{ handle }] = await handles(messages, { minSummaryChars: 10 });
     for (const params of [{ offset: 1 }, { offset: 3, limit: 7 }, { offset: 1, pattern: "." }]) {
       const { content } = await tool.execute("t", { handle, ...params });
       assert.ok(

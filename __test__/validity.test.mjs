@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { repair, repairAsync, validate, validateAsync } from "../index.js";
+import { repair, validate } from "../index.js";
 import { conversation } from "./support/transcripts.mjs";
 
 const user = (content = "go") => ({ role: "user", content });
@@ -133,28 +133,6 @@ test("what cannot be read breaks no rule, and no array is a TypeError", () => {
   assert.throws(() => validate([], 7), TypeError);
 });
 
-test("the asynchronous twins say and do the same", async () => {
-  for (let seed = 0; seed < 40; seed += 1) {
-    const messages = conversation(seed, { length: 60, noise: seed % 20 });
-    const api = [undefined, ANTHROPIC, GOOGLE, "openai-responses"][seed % 4];
-    assert.deepEqual(await validateAsync(messages, api), validate(messages, api));
-    const mended = repair(messages, api);
-    assert.deepEqual(await repairAsync(messages, api), mended);
-    if (mended === messages) assert.equal(await repairAsync(messages, api), messages);
-  }
-  for (const bad of [undefined, null, "text", {}]) {
-    await assert.rejects(validateAsync(bad), TypeError);
-    await assert.rejects(repairAsync(bad), TypeError);
-  }
-});
-
-test("repairAsync mends what it was given, whatever the host pushes meanwhile", async () => {
-  const messages = [user(), result("a"), assistant([text("x")])];
-  const pending = repairAsync(messages);
-  messages.length = 0;
-  assert.deepEqual(await pending, [user(), assistant([text("x")])]);
-});
-
 /** Time that grows with the square of these would pass the limit many times over. */
 const MANY = 100_000;
 const many = (make) => Array.from({ length: MANY }, (_, i) => make(i));
@@ -180,10 +158,10 @@ const LONG = {
 };
 
 for (const [name, messages] of Object.entries(LONG)) {
-  test(`${MANY} ${name} take a time that grows with their number`, { timeout: 30_000 }, async () => {
-    const problems = await validateAsync(messages);
-    const mended = await repairAsync(messages);
+  test(`${MANY} ${name} take a time that grows with their number`, { timeout: 30_000 }, () => {
+    const problems = validate(messages);
+    const mended = repair(messages);
     assert.equal(mended === messages, problems.length === 0);
-    assert.deepEqual(await validateAsync(mended), []);
+    assert.deepEqual(validate(mended), []);
   });
 }

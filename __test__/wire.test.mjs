@@ -47,7 +47,6 @@ const options = fc
     summaryHeadLines: fc.nat(4),
     summaryTailLines: fc.nat(3),
     minSummaryChars: fc.constantFrom(0, 100, 500),
-    summaryLineChars: fc.constantFrom(20, 500),
     marker: fc.constantFrom("zh", "en", (lines, chars) => `<${lines} of ${chars}>`),
     excludeTools: fc.constantFrom([], ["bash"]),
     thinkingScope: fc.constantFrom("all", "closedTurns"),

@@ -91,7 +91,6 @@ function partsOf(message) {
 
 export const ACTIONS = {
   keepLines: "cut by line",
-  clearInputs: "arguments cleared",
   summarize: "shortened",
   omitImages: "images left out",
   stripThinking: "thinking removed",

@@ -157,8 +157,6 @@ async function questionsAt(seed) {
     () => tokens.getEncoding("cl100k_base").decode([9]),
     () => strata.validate(conversation(seed, { length: 9 })),
     () => strata.repair(conversation(seed, { length: 9, noise: 2 })),
-    () => strata.validateAsync(conversation(seed, { length: 9 })),
-    () => strata.repairAsync(conversation(seed, { length: 9, noise: 2 })),
     () => strata.explain(conversation(seed, { length: 9 })),
     () => guard.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
     () => guard.truncateToolResult("text ".repeat(99), { maxToolResultChars: 50 }),

@@ -32,10 +32,8 @@ export const options: TransformContextOptions[] = [
   { contextWindow: () => 128_000, keepRecentMessages: 20, summaryHeadLines: 3, summaryTailLines: 2 },
   {
     minSummaryChars: 500,
-    summaryLineChars: 500,
     marker: "en",
     excludeTools: ["recall"],
-    clearToolInputs: true,
   },
   { marker: (omittedLines, originalChars) => `${omittedLines.toFixed()} of ${originalChars.toFixed()}` },
   {

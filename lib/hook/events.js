@@ -124,7 +124,6 @@ function editEvent(message, edit, charsAfter) {
       tokensSaved,
     };
   }
-  if (edit.action === "clearInputs") return { type: "toolInputsCleared", index, tokensSaved };
   return { type: "repaired", index, rule: edit.reason };
 }
 

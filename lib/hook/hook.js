@@ -104,7 +104,7 @@ class Hook {
       marker: markerLine(own, options),
       protects: protection(options.protect, failed("protect")),
     };
-    this.#writer = { own, longestInput: options.minSummaryChars, excludeTools: options.excludeTools };
+    this.#writer = { own };
     this.#conversations = new Conversations((list) => this.#conversationFor(list));
   }
 
@@ -244,7 +244,7 @@ class Layers {
   createConversation(encoding, language) {
     const { Conversation: Native } = native();
     const { cache, economy, recall } = this.options;
-    const { summaryHeadLines, summaryTailLines, minSummaryChars, summaryLineChars } = this.options;
+    const { summaryHeadLines, summaryTailLines, minSummaryChars } = this.options;
     // A function is asked at each call; until it says something, and where it does not, prices are learned.
     const { read, write, ttlSeconds, learnsPrices } =
       typeof cache === "function" ? { ...completeCache({}), learnsPrices: true } : cache;
@@ -255,7 +255,6 @@ class Layers {
           headLines: summaryHeadLines,
           tailLines: summaryTailLines,
           minLen: minSummaryChars,
-          lineLen: summaryLineChars,
         },
       },
       namesHandle: recall,

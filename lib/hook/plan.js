@@ -3,7 +3,7 @@
 "use strict";
 
 const { gapMarkers, keptLines } = require("./markers.js");
-const { joinedText, json } = require("./snapshot.js");
+const { joinedText } = require("./snapshot.js");
 const {
   REASONS,
   VERDICTS,
@@ -162,7 +162,7 @@ class Plan {
   #make(message, at, known, own, writer) {
     const text = known ?? this.#textOf(message, at, own, writer);
     const images = whole(this.#numbers[at + AT.images]);
-    const content = this.#contentOf(message, at, text, writer);
+    const content = this.#contentOf(message, at, text);
     const left =
       images > 0 ? withoutImages(content, images, MARKERS[writer.language].image.join("")) : content;
     return { of: message, copy: left === message.content ? message : withContent(message, left), text };
@@ -177,15 +177,13 @@ class Plan {
     return keptLines(text, ranges, (gaps, chars) => gapMarkers(gaps, chars, { ...writer, handle: own }));
   }
 
-  #contentOf({ content }, at, text, writer) {
+  #contentOf({ content }, at, text) {
     switch (this.#actionAt(at)) {
       case "summarize":
       case "keepLines":
         return withText(content, text);
       case "stripThinking":
         return withoutThinking(content);
-      case "clearInputs":
-        return withoutInputs(content, writer);
       case "truncate":
         return withCuts(content, rangesOf(this.#numbers, at));
       default:
@@ -229,21 +227,6 @@ function withText(content, text) {
 
 function withoutThinking(content) {
   return content.filter((block) => !isThinking(block));
-}
-
-/** Without thinking, and a marker in place of each long text of the calls' arguments, as src/context/measure/inputs.rs counts it. */
-function withoutInputs(content, { language, longestInput, excludeTools }) {
-  const [before, after] = MARKERS[language].input;
-  const cleared = (_, value) => {
-    if (typeof value !== "string" || value.length <= longestInput) return value;
-    const marker = before + value.length + after;
-    return marker.length < value.length ? marker : value;
-  };
-  const withoutInput = (block) => {
-    const input = block?.type === "toolCall" && !excludeTools.includes(block.name) && json(block.arguments);
-    return input ? { ...block, arguments: JSON.parse(input, cleared) } : block;
-  };
-  return withoutThinking(content).map(withoutInput);
 }
 
 /** `marker` in place of each of the first `count` images. */

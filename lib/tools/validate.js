@@ -7,24 +7,11 @@ const { withContent } = require("../hook/plan.js");
 const { Batch } = require("../hook/snapshot.js");
 
 function validate(messages, api) {
-  return ask("validate", messages, api, "problems", false);
-}
-
-/** `validate` with the judging off the main thread: what is left on it is the copying of the texts. */
-async function validateAsync(messages, api) {
-  return ask("validateAsync", messages, api, "problems", true);
+  return ask("validate", messages, api, "problems");
 }
 
 function repair(messages, api) {
-  return apply(messages, ask("repair", messages, api, "mends", false));
-}
-
-/** `repair`, likewise. The array is that of the moment of the call, whatever the host does to it meanwhile. */
-async function repairAsync(messages, api) {
-  const mending = ask("repairAsync", messages, api, "mends", true);
-  const list = messages.slice();
-  const mends = await mending;
-  return mends.length === 0 ? messages : apply(list, mends);
+  return apply(messages, ask("repair", messages, api, "mends"));
 }
 
 function apply(messages, mends) {
@@ -37,12 +24,12 @@ function apply(messages, mends) {
   });
 }
 
-function ask(name, messages, api, question, offThread) {
+function ask(name, messages, api, question) {
   if (!Array.isArray(messages)) throw new TypeError(`${name}: messages must be an array`);
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
   const batch = new Batch();
   for (let index = 0; index < messages.length; index += 1) batch.addReadable(messages[index]);
-  return native()[question](batch.numbers, batch.strings, offThread, api);
+  return native()[question](batch.numbers, batch.strings, api);
 }
 
 function mended(message, { blocks, isRewritten }) {
@@ -68,4 +55,4 @@ function wellFormed(block) {
   return { ...block, text: block.text.toWellFormed() };
 }
 
-module.exports = { validate, validateAsync, repair, repairAsync };
+module.exports = { validate, repair };

@@ -20,8 +20,6 @@ pub enum Action {
     KeepLines(Arc<KeptLines>),
     /// Its thinking blocks are removed whole.
     StripThinking,
-    /// Its thinking blocks are removed, and a marker takes the place of each long text in its calls' arguments.
-    ClearInputs,
     /// Nothing but the images that [`Edit::images_out`] counts is left out.
     OmitImages,
     /// It is left out of the request.

@@ -4,7 +4,6 @@ use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 use std::sync::Arc;
 
-use super::blocking::{HereOrLater, here_or_blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
@@ -37,31 +36,23 @@ pub struct MendedMessage {
 }
 
 /// The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message.
-#[napi(ts_return_type = "Array<Problem> | Promise<Array<Problem>>")]
+#[napi]
 pub fn problems(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
-    off_thread: bool,
     api: Option<String>,
-) -> Result<HereOrLater<Vec<Problem>>> {
-    guarded(|| {
-        let batch = Batch::take(&numbers, &strings)?;
-        here_or_blocking(off_thread, move || problems_of(&batch, api.as_deref()))
-    })
+) -> Result<Vec<Problem>> {
+    guarded(|| problems_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
 }
 
 /// The changes that mend a transcript, by the same rules.
-#[napi(ts_return_type = "Array<MendedMessage> | Promise<Array<MendedMessage>>")]
+#[napi]
 pub fn mends(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
-    off_thread: bool,
     api: Option<String>,
-) -> Result<HereOrLater<Vec<MendedMessage>>> {
-    guarded(|| {
-        let batch = Batch::take(&numbers, &strings)?;
-        here_or_blocking(off_thread, move || mends_of(&batch, api.as_deref()))
-    })
+) -> Result<Vec<MendedMessage>> {
+    guarded(|| mends_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
 }
 
 fn problems_of(batch: &Batch, api: Option<&str>) -> Result<Vec<Problem>> {

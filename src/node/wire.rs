@@ -124,7 +124,6 @@ const fn name_of(action: &Action) -> ActionName {
         Action::Summarize => ActionName::Summarize,
         Action::KeepLines(_) => ActionName::KeepLines,
         Action::StripThinking => ActionName::StripThinking,
-        Action::ClearInputs => ActionName::ClearInputs,
         Action::OmitImages => ActionName::OmitImages,
         Action::Drop => ActionName::Drop,
         Action::Truncate(_) => ActionName::Truncate,

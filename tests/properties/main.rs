@@ -45,7 +45,7 @@ fn fates(plan: &Plan) -> Vec<(usize, Fate)> {
         Action::Summarize => Fate::Shortened,
         Action::StripThinking => Fate::Stripped,
         Action::Drop => Fate::Dropped,
-        Action::KeepLines(_) | Action::Truncate(_) | Action::OmitImages | Action::ClearInputs => {
+        Action::KeepLines(_) | Action::Truncate(_) | Action::OmitImages => {
             panic!("neither layer 1 to 3 nor the guard does {action:?}")
         }
     };

@@ -130,7 +130,6 @@ impl Message {
         match &edit.action {
             Action::Drop => panic!("a dropped message is no edited one"),
             Action::OmitImages => {}
-            Action::ClearInputs => panic!("nobody asked for that"),
             Action::StripThinking => message.blocks.retain(|block| !matches!(block, Block::Thinking { .. })),
             Action::Summarize => {
                 let result = transcript.get(edit.index).and_then(|facts| facts.tool_result());

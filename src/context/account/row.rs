@@ -16,8 +16,6 @@ pub enum Form {
     Lines(u32),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
-    /// An assistant message without its thinking and the long arguments of its calls.
-    Cleared,
     /// With its texts cut to this level.
     Cut(Level),
     /// Not at all.
@@ -31,9 +29,8 @@ impl Form {
             Self::Whole => (0, 0),
             Self::Lines(tokens) => (1, u32::MAX - tokens),
             Self::Edited => (2, 0),
-            Self::Cleared => (3, 0),
-            Self::Cut(Level(level)) => (4, u32::from(u8::MAX - level)),
-            Self::Gone => (5, 0),
+            Self::Cut(Level(level)) => (3, u32::from(u8::MAX - level)),
+            Self::Gone => (4, 0),
         };
         rank(self) < rank(later)
     }
@@ -95,15 +92,13 @@ impl Row {
                 let shortened = result.shortened.as_ref();
                 shortened.map_or(message.tokens, |shortened| shortened.message_tokens.min(message.tokens))
             }
-            (Form::Edited | Form::Cleared, Body::Assistant(assistant)) => {
-                let cleared = message.traits.cleared.as_ref().filter(|_| form == Form::Cleared);
+            (Form::Edited, Body::Assistant(assistant)) => {
                 let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
-                let saved = thinking + cleared.map_or(0, |cleared| cleared.tokens_saved as usize);
-                message.tokens.saturating_sub(saved)
+                message.tokens.saturating_sub(thinking)
             }
             (Form::Lines(tokens), _) => message.tokens.min(tokens as usize),
             (Form::Cut(level), _) => message.tokens.saturating_sub(message.cuts.saved_at(level)),
-            (Form::Whole | Form::Edited | Form::Cleared, _) => message.tokens,
+            (Form::Whole | Form::Edited, _) => message.tokens,
         };
         left.saturating_sub(self.images_out as usize * message.images.tokens_saved as usize)
     }
@@ -143,7 +138,6 @@ impl Row {
             Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
             Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
-            Form::Cleared => Some(Action::ClearInputs),
             Form::Cut(level) => Some(Action::Truncate(self.message.cuts.at(level).collect())),
             Form::Gone => Some(Action::Drop),
         }

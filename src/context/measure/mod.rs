@@ -4,7 +4,6 @@
 //! The work that grows with text is here, so it runs off the host's main thread. Nothing is decided.
 
 mod input;
-mod inputs;
 mod rules;
 mod traits;
 

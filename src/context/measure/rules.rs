@@ -20,8 +20,6 @@ pub struct Rules {
     /// The way to count texts.
     #[serde(skip)]
     pub counting: Counting,
-    /// True if the long arguments of old calls may be cleared.
-    pub clear_tool_inputs: bool,
     /// Tools whose results are never touched.
     pub exclude_tools: Vec<Box<str>>,
     /// Tokens of one image.
@@ -44,7 +42,6 @@ impl Default for Rules {
             marker: MarkerLanguage::Zh,
             names_handle: false,
             counting: Counting::Exact(Tokenizer::cl100k()),
-            clear_tool_inputs: false,
             exclude_tools: Vec::new(),
             image_tokens: IMAGE_TOKENS,
         }

@@ -3,10 +3,10 @@
 
 use super::input::{Part, Raw, RawRole};
 use super::rules::Rules;
+use crate::context::traits::Traits;
 use crate::context::traits::identifiers::{Collector, Identifier};
 use crate::context::traits::lines::{self, Layout, Line, Sizes};
 use crate::context::traits::target::Target;
-use crate::context::traits::{Cleared, Traits};
 use crate::context::transcript::Message;
 use crate::text::{NEWLINE, Utf16Len, line_count};
 
@@ -29,30 +29,7 @@ impl Raw<'_> {
             Layout::of(&text, &lines, &identifiers, sizes, |line| rules.tokens(line))
         });
         let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
-        let cleared = self.cleared(rules).map(Box::new);
-        Traits { identifiers, kept, lines, kept_lines, cleared, layout, targets }
-    }
-
-    /// The rest without thinking and the long arguments of its calls, if that is less.
-    fn cleared(&self, rules: &Rules) -> Option<Cleared> {
-        let inputs = self.cleared_inputs(rules);
-        let (mut parts, mut saved) = (Vec::new(), 0);
-        for (part, input) in self.parts.iter().zip(&inputs) {
-            match (*part, input) {
-                (Part::Call { id, name, arguments, is_signed }, Some(left)) => {
-                    saved += rules.tokens(arguments).saturating_sub(rules.tokens(left));
-                    parts.push(Part::Call { id, name, arguments: left, is_signed });
-                }
-                (Part::Thinking { .. }, _) => {}
-                (part, _) => parts.push(part),
-            }
-        }
-        let left = Raw::new(self.role, parts);
-        (saved > 0).then(|| Cleared {
-            tokens_saved: saved as u32,
-            identifiers: left.identifiers(|_| true, None),
-            lines: left.targets_and_lines().1,
-        })
+        Traits { identifiers, kept, lines, kept_lines, layout, targets }
     }
 
     /// Tokens of the markers for gaps in `text`.

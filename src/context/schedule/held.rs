@@ -11,8 +11,6 @@ pub struct Held {
     pub numbers: Numbers,
     /// Of what its edited form shows.
     pub kept: Option<Numbers>,
-    /// Of what it shows without the long arguments of its calls.
-    pub cleared: Option<Numbers>,
     /// True if the model took up anything it brought.
     pub is_taken_up: bool,
 }
@@ -25,7 +23,6 @@ impl Held {
             Form::Whole => &self.numbers,
             Form::Lines(_) => row.kept_lines.as_ref().map_or(&[], |kept| &kept.numbers),
             Form::Edited | Form::Cut(_) => self.kept.as_deref().unwrap_or_default(),
-            Form::Cleared => self.cleared.as_deref().unwrap_or_default(),
             Form::Gone => &[],
         }
     }

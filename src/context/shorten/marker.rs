@@ -1,9 +1,7 @@
 //! The marker line that stands for the lines left out of a tool result, and its inverse.
 
 use crate::context::handle::Handle;
-use crate::contract::{
-    EN_FIRST, EN_GAP, EN_HANDLE, EN_IMAGE, EN_INPUT, ZH_FIRST, ZH_GAP, ZH_HANDLE, ZH_IMAGE, ZH_INPUT,
-};
+use crate::contract::{EN_FIRST, EN_GAP, EN_HANDLE, EN_IMAGE, ZH_FIRST, ZH_GAP, ZH_HANDLE, ZH_IMAGE};
 use crate::text::{Utf16Len, utf16};
 
 /// The marker line, in one of the two languages it comes in.
@@ -32,12 +30,6 @@ impl MarkerLanguage {
     /// The line that stands where an image was.
     pub fn image(self) -> Vec<u16> {
         utf16(&self.of(ZH_IMAGE, EN_IMAGE).concat())
-    }
-
-    /// The text that stands for an argument of so many characters. It can be taken for no content.
-    pub fn input(self, original: Utf16Len) -> Vec<u16> {
-        let [before, after] = self.of(ZH_INPUT, EN_INPUT);
-        utf16(&format!("{before}{}{after}", original.0))
     }
 
     /// The ending of a marker where the model can ask for the original by this handle.

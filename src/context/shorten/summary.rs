@@ -3,8 +3,11 @@
 use serde::Deserialize;
 
 use super::marker::MarkerLanguage;
-use crate::contract::{MIN_SUMMARY_CHARS, SUMMARY_HEAD_LINES, SUMMARY_LINE_CHARS, SUMMARY_TAIL_LINES};
+use crate::contract::{MIN_SUMMARY_CHARS, SUMMARY_HEAD_LINES, SUMMARY_TAIL_LINES};
 use crate::text::{NEWLINE, Utf16Len, clip_middle, line_count, lines};
+
+/// Longest line that a summary shows whole.
+const LINE_LEN: Utf16Len = Utf16Len(500);
 
 /// First and last lines of a text around a marker line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -16,18 +19,11 @@ pub struct LineSummary {
     pub tail_lines: usize,
     /// Only longer texts are summarised.
     pub min_len: Utf16Len,
-    /// A longer kept line is cut to this.
-    pub line_len: Utf16Len,
 }
 
 impl Default for LineSummary {
     fn default() -> Self {
-        Self {
-            head_lines: SUMMARY_HEAD_LINES,
-            tail_lines: SUMMARY_TAIL_LINES,
-            min_len: MIN_SUMMARY_CHARS,
-            line_len: SUMMARY_LINE_CHARS,
-        }
+        Self { head_lines: SUMMARY_HEAD_LINES, tail_lines: SUMMARY_TAIL_LINES, min_len: MIN_SUMMARY_CHARS }
     }
 }
 
@@ -60,7 +56,7 @@ impl LineSummary {
         let omitted = count.saturating_sub(self.head_lines + self.tail_lines);
         // With few lines those at the end are the same as those at the beginning: none is shown twice.
         let tail_lines = self.tail_lines.min(count.saturating_sub(self.head_lines));
-        let shown = |line: &[u16]| clip_middle(line, self.line_len);
+        let shown = |line: &[u16]| clip_middle(line, LINE_LEN);
         let mut kept: Vec<Vec<u16>> = lines(text).take(self.head_lines).map(shown).collect();
         kept.push(marker(omitted, Utf16Len(text.len())));
         let last: Vec<Vec<u16>> = lines(text).rev().take(tail_lines).map(shown).collect();

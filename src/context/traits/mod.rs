@@ -23,23 +23,10 @@ pub struct Traits {
     pub lines: Box<[Line]>,
     /// Those its shortened form still shows; `None` where it has none.
     pub kept_lines: Option<Box<[Line]>>,
-    /// The rest of a message without thinking whose calls' long arguments are cleared; `None` where they may not be.
-    pub cleared: Option<Box<Cleared>>,
     /// A long tool result line by line; `None` for other messages, and where no cut between lines makes sense.
     pub layout: Option<Layout>,
     /// Targets of its tool calls, in the order of the calls.
     pub targets: Box<[Target]>,
-}
-
-/// The traits of a message whose calls' long arguments are cleared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleared {
-    /// Tokens that this saves, those of thinking aside.
-    pub tokens_saved: u32,
-    /// Identifiers that are still shown.
-    pub identifiers: Box<[Identifier]>,
-    /// Lines that are still shown.
-    pub lines: Box<[Line]>,
 }
 
 impl Traits {
@@ -50,9 +37,6 @@ impl Traits {
         let layout = self.layout.as_ref().map_or(0, Layout::heap_bytes);
         let targets = self.targets.iter().map(Target::heap_bytes).sum::<usize>();
         let sets = size_of_val(&*self.identifiers) + size_of_val(&*self.lines) + size_of_val(&*self.targets);
-        let of_cleared =
-            |left: &Cleared| size_of_val(left) + size_of_val(&*left.identifiers) + size_of_val(&*left.lines);
-        let cleared = self.cleared.as_deref().map_or(0, of_cleared);
-        sets + kept + kept_lines + cleared + layout + targets
+        sets + kept + kept_lines + layout + targets
     }
 }

@@ -1,11 +1,10 @@
 //! Moves the frontier by one batch of edits: of what may go, the least useful for its tokens goes first. Layer 4 acts where that
 //! is not enough, and the thinking that is bound to both goes.
 //!
-//! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, where the
-//! host asked for it the call's long arguments are cleared, and last the call goes with its results. Useful means expected
-//! later uses of what nothing else in the context shows, so that the choice is one of coverage: each thing that goes makes
-//! what shows the same dearer. Prices only rise within a batch, so a stale one is looked at again when its turn comes and put
-//! back if it is no longer the least.
+//! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, and last
+//! the call goes with its results. Useful means expected later uses of what nothing else in the context shows, so that the
+//! choice is one of coverage: each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a
+//! stale one is looked at again when its turn comes and put back if it is no longer the least.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -123,9 +122,8 @@ impl Sticky {
         let edits = whole.into_iter().chain(self.thinking()).map(of(Rung::Edit));
         let cuts = by_line.iter().copied().map(of(Rung::Lines));
         let markers = by_line.iter().copied().map(of(Rung::Marker));
-        let inputs = self.account.live_before(end).map(of(Rung::Inputs));
         let groups = self.account.live_before(tail).filter(|&index| index > 0).map(of(Rung::Group));
-        let all = edits.chain(cuts).chain(markers).chain(inputs).chain(groups);
+        let all = edits.chain(cuts).chain(markers).chain(groups);
         all.filter_map(|removal| self.candidate(removal)).collect()
     }
 
@@ -147,7 +145,6 @@ impl Sticky {
     fn rest(&self, rung: Rung, row: &Row, held: &Held) -> Option<Rest> {
         let (form, shows) = match rung {
             Rung::Edit if row.form() == Form::Whole => (Form::Edited, held.kept.as_deref()?),
-            Rung::Inputs if may_clear_inputs(row) => (Form::Cleared, held.cleared.as_deref()?),
             Rung::Lines | Rung::Marker if matches!(row.form(), Form::Whole | Form::Lines(_)) => {
                 let lines = if rung == Rung::Marker {
                     line_cuts::marker_alone(row)?
@@ -213,7 +210,6 @@ impl Sticky {
         let (row, held) = self.at(index)?;
         let rest = self.rest(rung, row, held)?;
         let (layer, reason) = match rung {
-            Rung::Inputs => (Layer::ToolResults, Reason::LeastUseful),
             Rung::Edit if row.message.assistant().is_some() => (Layer::Thinking, Reason::OldThinking),
             _ => (Layer::ToolResults, held.why()),
         };
@@ -221,12 +217,7 @@ impl Sticky {
             Some(lines) => account.keep_lines(index, lines, layer, reason),
             None => account.set(index, rest.form, layer, reason),
         });
-        let rung = match rung {
-            Rung::Edit => Rung::Inputs,
-            Rung::Lines => Rung::Marker,
-            _ => return None,
-        };
-        self.candidate(Removal { rung, index })
+        if rung == Rung::Lines { self.candidate(Removal { rung: Rung::Marker, index }) } else { None }
     }
 
     /// A group goes by the rule its results share, else as the least useful.
@@ -274,13 +265,6 @@ impl Sticky {
     }
 }
 
-/// True of an answer without thinking: what that is bound to may not change while it is there.
-fn may_clear_inputs(row: &Row) -> bool {
-    let thinking = row.message.assistant().and_then(|assistant| assistant.thinking);
-    let has_none = row.form() == Form::Edited || (row.form() == Form::Whole && thinking.is_none());
-    has_none && !row.message.is_protected
-}
-
 /// The rungs of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rung {
@@ -290,8 +274,6 @@ enum Rung {
     Lines,
     /// Keep nothing of a tool result but its marker line: what the agent did stays in view.
     Marker,
-    /// Clear the long arguments of an answer's calls: what the agent did stays in view, not all it wrote.
-    Inputs,
     /// Drop the group that opens there.
     Group,
 }

@@ -102,7 +102,6 @@ impl Schedule for Sticky {
             held.numbers = number(&traits.identifiers, &traits.lines);
             let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
             held.kept = traits.kept.as_ref().map(|kept| number(kept, kept_lines));
-            held.cleared = traits.cleared.as_ref().map(|left| number(&left.identifiers, &left.lines));
             self.take_up(index, message, &held);
         }
         Arc::make_mut(&mut self.held).push(held);
