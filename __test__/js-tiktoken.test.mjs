@@ -1,5 +1,5 @@
 // pi-strata/js-tiktoken against js-tiktoken itself: the same calls, the same answers, the same errors; and where they
-// differ, why, as `docs/from-js-tiktoken.md` says. Should js-tiktoken mend one of these, the note must change with this
+// differ, why, as `docs/tokens.md` says. Should js-tiktoken mend one of these, the note must change with this
 // file.
 
 import assert from "node:assert/strict";

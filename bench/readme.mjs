@@ -8,14 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const RESULTS = new URL("results/", import.meta.url);
 /** Pages with figures, from the root. */
-export const PAGES = [
-  "README.md",
-  "README.zh-CN.md",
-  "docs/economics.md",
-  "docs/economics.zh-CN.md",
-  "docs/from-js-tiktoken.md",
-  "docs/vocabularies.md",
-];
+export const PAGES = ["README.md", "README.zh-CN.md", "docs/economics.md", "docs/tokens.md"];
 
 /** The session of the READMEs' one table, and from how many calls on a session is a long one. */
 const SHOWN_SESSION = "large-session.jsonl";

@@ -1,4 +1,4 @@
-// Puts the figures of the tarballs into docs/platforms.md: `npm run release:figures [ARTIFACTS]` packs what was built here
+// Puts the figures of the tarballs into docs/electron.md: `npm run release:figures [ARTIFACTS]` packs what was built here
 // (or lies in ARTIFACTS) and writes the table between the two marks. What was not built here has no size.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { budgetOf, inspect } from "./inspect.mjs";
 import { pack } from "./pack.mjs";
 import { GLIBC_FLOOR, platforms, ROOT } from "./platforms.mjs";
 
-const PAGE = join(ROOT, "docs/platforms.md");
+const PAGE = join(ROOT, "docs/electron.md");
 const MARKS = /(<!-- figures -->\n).*?(<!-- \/figures -->)/s;
 
 /** Megabytes to a tenth; kilobytes to ten, so that a line of documentation does not change them. */
