@@ -190,6 +190,8 @@ export type StrataEvent =
       messagesAfter: number;
       tokensBefore: number;
       tokensAfter: number;
+      /** The first message that is sent otherwise than in the last request; absent where this one only adds to it. */
+      firstChanged?: number;
       schedule: "everyCall" | "sticky";
       reason: string;
       blockedMs: number;
@@ -222,8 +224,8 @@ export type StrataEvent =
   | { type: "contextOverflow"; tokens: number; contextWindow: number; floorTokens: number }
   /**
    * The report of the last call shows that it read less from the provider's cache than the call before had put there:
-   * `tokens` were not read, which cost `dollars` more, where a price is known. `cause`: see `Ledger`. At most once per call,
-   * with the first transcript that holds its report.
+   * `tokens` were not read, which cost `dollars` more where the usage tells prices. At most once per call, with the first
+   * list that holds its answer; calls from before the hook was made are not told of.
    */
   | { type: "cacheMiss"; cause: CacheMissCause; tokens: number; dollars?: number }
   /** Something that would brick the session was left out. */

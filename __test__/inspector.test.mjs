@@ -191,7 +191,7 @@ test("an option that is not allowed is refused by its name when the inspector is
     [{ maxCalls: "many" }, /option maxCalls is "many"/],
     [{ title: 7 }, /option title is 7; it must be a text/],
     [{ prices: 5 }, /option prices is 5; it must be an object/],
-    [{ prices: { input: -1 } }, /prices: option input is -1; it must be a finite number from 0 on/],
+    [{ prices: { input: -1 } }, /prices: option input is -1; it must be a finite number above 0/],
   ];
   for (const [options, message] of wrong)
     assert.throws(() => createInspector(options), { name: "TypeError", message });
@@ -341,7 +341,8 @@ test("misses have causes, and dollars follow the usage", async () => {
   const { calls } = await stateOf(inspector);
   assert.deepEqual(
     calls.map(({ miss }) => miss),
-    [undefined, undefined, "model", "provider"],
+    [undefined, undefined, "model", "host"],
+    "a prompt of a million tokens held something else than these messages",
   );
   assert.equal(calls[0].paid, 8);
   assert.ok(Math.abs(calls[1].paid - 1.0008) < 1e-9);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ledger } from "pi-strata/ledger";
+import { Bill, ledger, rowOf } from "pi-strata/ledger";
 import { Loop, play } from "../bench/live/loop.mjs";
 import { Provider } from "../bench/live/provider.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
@@ -120,9 +120,8 @@ test("predictions of a live session are held to what was reported", async () => 
   const options = { contextWindow: WINDOW, schedule: "sticky" };
   const { messages } = await live(said, { options });
   const { predicted } = await ledger(messages, options);
-  assert.ok(predicted.prompt.count > 150 && predicted.cacheRead.count > 150);
-  assert.ok(predicted.prompt.median <= 0.001 && predicted.prompt.p95 <= 0.005, JSON.stringify(predicted));
-  assert.ok(predicted.cacheRead.median <= 0.02, JSON.stringify(predicted));
+  assert.ok(predicted.count > 150);
+  assert.ok(predicted.median <= 0.001 && predicted.p95 <= 0.005, JSON.stringify(predicted));
 });
 
 test("where the hook was not at work, nothing is put down to it", async () => {
@@ -157,8 +156,9 @@ test("asking again for the same transcript reports no miss twice", async () => {
   const events = [];
   const hook = createTransformContext({ schedule: "sticky", onEvent: (event) => events.push(event) });
   const end = messages.findLastIndex(({ usage }) => usage?.cacheRead === 0 && usage.cacheWrite > 5000) + 1;
-  const list = messages.slice(0, end);
-  for (let time = 0; time < 3; time += 1) await hook(list);
+  await hook(messages.slice(0, end - 3));
+  await hook(messages.slice(0, end - 1));
+  for (let time = 0; time < 3; time += 1) await hook(messages.slice(0, end));
   assert.equal(events.filter(({ type }) => type === "cacheMiss").length, 1);
 });
 
@@ -226,8 +226,8 @@ const priced = (messages, usageOf) =>
       : message,
   );
 
-test("costs of zero and absurd ones are reckoned from the price list, and said to be", async () => {
-  const { messages } = await live(conversation(2, 40, { pauses: 0 }), { options: {} });
+test("costs of zero and absurd ones are no bill: prices that the host names stand in, else a dash", async () => {
+  const { messages } = await live(conversation(2, 40, { pauses: 4 }), { options: {} });
   const told = await ledger(priced(messages, ({ usage }) => usage));
   assert.ok(told.dollars.billed > 0 && told.dollars.estimated === 0);
   for (const cost of [
@@ -237,12 +237,15 @@ test("costs of zero and absurd ones are reckoned from the price list, and said t
     { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
     { input: -1, output: Number.NaN, cacheRead: 1e300, cacheWrite: Number.POSITIVE_INFINITY, total: 1e12 },
   ]) {
-    const { dollars } = await ledger(priced(messages, ({ usage }) => ({ ...usage, cost })));
-    assert.ok(
-      isClose(dollars.billed, told.dollars.billed, 1e-9),
-      `${JSON.stringify(cost)}: ${dollars.billed}`,
-    );
-    assert.equal(dollars.estimated, dollars.billed);
+    const list = priced(messages, ({ usage }) => ({ ...usage, cost }));
+    const unknown = await ledger(list);
+    assert.deepEqual([unknown.dollars.billed, unknown.unpricedCalls], [undefined, unknown.calls]);
+    assert.ok(unknown.tokens.prompt > 0 && unknown.misses.length > 0);
+    assert.ok(unknown.misses.every(({ dollars }) => dollars === undefined));
+    const named = await ledger(list, { prices: { input: 5 } });
+    assert.ok(isClose(named.dollars.billed, told.dollars.billed, 1e-9), `${JSON.stringify(cost)}`);
+    assert.deepEqual([named.dollars.estimated, named.unpricedCalls], [named.dollars.billed, 0]);
+    assert.ok(named.misses.every(({ dollars }) => dollars > 0));
   }
   const onlyTotal = await ledger(
     priced(messages, ({ usage }) => ({ ...usage, cost: { total: usage.cost.total } })),
@@ -252,19 +255,35 @@ test("costs of zero and absurd ones are reckoned from the price list, and said t
   );
 });
 
-test("a model without a price counts in tokens only, unless the host names one", async () => {
-  const { messages } = await live(conversation(2, 20, { pauses: 4 }), { options: {} });
-  const free = messages.map((message) =>
-    message.usage === undefined ? message : { ...message, usage: { ...message.usage, cost: undefined } },
-  );
-  const book = await ledger(free);
-  assert.deepEqual([book.dollars.billed, book.unpricedCalls], [0, book.calls]);
-  assert.ok(book.tokens.prompt > 0);
-  const named = await ledger(free, { prices: { input: 5 } });
-  const told = await ledger(messages);
-  assert.ok(isClose(named.dollars.billed, told.dollars.billed, 1e-9) && named.unpricedCalls === 0);
-  const costs = ({ misses }) => new Set(misses.map(({ dollars }) => typeof dollars));
-  assert.deepEqual([costs(book), costs(named)], [new Set(["undefined"]), new Set(["number"])]);
+test("a live bill of the hook's events is the bill read back", async () => {
+  const said = conversation(7, 120, { pauses: 20, switches: 40 });
+  const options = { contextWindow: WINDOW, schedule: "sticky" };
+  const { records, messages } = await live(said, { options });
+  const bill = new Bill({ contextWindow: WINDOW });
+  const answers = messages.flatMap((message, at) => (message.role === "assistant" && at > 0 ? [at] : []));
+  for (const [i, { events }] of records.entries()) {
+    const sent = events.find(({ type }) => type === "transformed");
+    bill.enter(rowOf(sent, messages[answers[i]], messages[answers[i] - 1].timestamp));
+  }
+  const withoutIndex = (rows) => rows.map(({ index, ...row }) => row);
+  const { misses, moves, ...read } = await ledger(messages, options);
+  const { misses: liveMisses, moves: liveMoves, ...told } = bill.report();
+  assert.deepEqual(told, read);
+  assert.deepEqual([liveMisses, liveMoves], [withoutIndex(misses), withoutIndex(moves)]);
+  assert.deepEqual(bill.report().moves, liveMoves, "a report closes nothing");
+});
+
+test("without sizes a bill tells usage and expiry", () => {
+  const bill = new Bill({ prices: (model) => (model === "a/priced" ? { input: 2, output: 4 } : undefined) });
+  const usage = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 9000 };
+  const enter = (more) => bill.enter({ model: "a/priced", at: 0, usage, ...more });
+  assert.ok(isClose(enter().dollars, (1000 * 2 + 9000 * 2 + 100 * 4) / 1e6, 1e-9));
+  const warm = enter({ at: 200_000, usage: { ...usage, cacheRead: 10_000, cacheWrite: 0 } });
+  assert.equal(warm.miss, undefined);
+  assert.equal(enter({ at: 600_000 }).miss.cause, "expired");
+  assert.equal(enter({ at: 700_000, model: "b/free" }).miss.cause, "model");
+  const { dollars, unpricedCalls, moves } = bill.report();
+  assert.deepEqual([unpricedCalls, moves, dollars.saved], [1, [], 0]);
 });
 
 test("no usage at all, odd usage, and no messages", async () => {

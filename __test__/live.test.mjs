@@ -181,7 +181,9 @@ for (const [what, change] of [
     ];
     const told = [];
     const make = () =>
-      createTransformContext({ onEvent: ({ blockedMs, totalMs, ...event }) => told.push(event) });
+      createTransformContext({
+        onEvent: ({ blockedMs, totalMs, firstChanged, ...event }) => told.push(event),
+      });
     const hook = make();
     await hook(messages);
     change(messages);

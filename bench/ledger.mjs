@@ -1,6 +1,5 @@
 // Measures how well calls are predicted: `npm run bench:ledger [-- SESSION…]`. Of each session as it was recorded, and played again
-// in the closed loop, with the hook at work: estimated against reported prompts, and the cache reads to be expected
-// against those that were reported. With `--public` the sessions are public recordings at pinned commits.
+// in the closed loop, with the hook at work: estimated against reported prompts. With `--public` the sessions are public recordings at pinned commits.
 
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,17 +34,10 @@ async function liveLedger(recording) {
 
 const share = (value) => `${(100 * value).toFixed(2)} %`;
 
-function row(name, how, { calls, dollars, misses, predicted: { prompt, cacheRead } }) {
-  const told = ({ count, median, p95 }) => (count > 0 ? [share(median), share(p95)] : ["–", "–"]);
-  return [
-    name,
-    how,
-    whole(calls),
-    `$ ${dollars.billed.toFixed(2)}`,
-    whole(misses.length),
-    ...told(prompt),
-    ...told(cacheRead),
-  ];
+function row(name, how, { calls, dollars, misses, predicted: { count, median, p95 } }) {
+  const told = count > 0 ? [share(median), share(p95)] : ["–", "–"];
+  const billed = dollars.billed === undefined ? "–" : `$ ${dollars.billed.toFixed(2)}`;
+  return [name, how, whole(calls), billed, whole(misses.length), ...told];
 }
 
 const given = process.argv.slice(2);
@@ -57,15 +49,5 @@ for (const file of files) {
   rows.push(row(name, "recorded", await ledgerOf(session, OPTIONS)));
   rows.push(row(name, "closed loop", await liveLedger(session)));
 }
-const heads = [
-  "session",
-  "",
-  "calls",
-  "billed",
-  "misses",
-  "prompt, median",
-  "p95",
-  "cache read, median",
-  "p95",
-];
+const heads = ["session", "", "calls", "billed", "misses", "prompt, median", "p95"];
 console.log(textTable(heads, rows));

@@ -140,7 +140,6 @@ function tiles({ contextWindow }, words) {
     .map((cause) => [cause, answered.filter(({ miss }) => miss === cause).length])
     .filter(([, count]) => count > 0);
   const misses = causes.reduce((total, [, count]) => total + count, 0);
-  const saved = sum("without") - sum("paid");
   const errors = answered.map(({ after, reported }) => Math.abs(after - reported) / reported);
   return [
     context,
@@ -151,12 +150,18 @@ function tiles({ contextWindow }, words) {
       words.misses(misses),
       ...causes.map(([cause, count]) => `${whole(count)} × ${words.missCauses[cause]}`),
     ),
-    tile(
-      words.paid,
-      dollars(sum("paid")),
-      saved >= 0 ? words.savedSoFar(dollars(saved)) : words.spent(dollars(-saved)),
-    ),
+    paidTile(answered, tile, words),
   ];
+}
+
+/** Dollars of the calls that have a price; a dash where none has. */
+function paidTile(answered, tile, words) {
+  const priced = answered.filter(({ paid, without }) => Number.isFinite(paid) && Number.isFinite(without));
+  if (priced.length === 0) return tile(words.paid, words.none, words.unpriced);
+  const paid = priced.reduce((sum, call) => sum + call.paid, 0);
+  const saved = priced.reduce((sum, call) => sum + call.without - call.paid, 0);
+  const note = saved >= 0 ? words.savedSoFar(dollars(saved)) : words.spent(dollars(-saved));
+  return tile(words.paid, dollars(paid), note);
 }
 
 function median(values) {

@@ -108,6 +108,7 @@ const en = {
   savedSoFar: (dollars) => `saved ${dollars} so far`,
   spent: (dollars) => `${dollars} more than without the hook`,
   unreported: "the provider reports nothing",
+  unpriced: "no price is known",
   blocksTitle: "What the model sees",
   blocksHelp:
     "One block per message, as wide as it is long; hatched is what was taken out. Click one, or focus the blocks and use the arrow keys and Enter, to read it.",
@@ -238,6 +239,7 @@ const zh = {
   savedSoFar: (dollars) => `目前节省 ${dollars}`,
   spent: (dollars) => `比不用钩子多花 ${dollars}`,
   unreported: "服务商没有返回用量",
+  unpriced: "价格未知",
   blocksTitle: "模型看到的内容",
   blocksHelp: "一块一条消息，宽度即长度；斜线部分已被去掉。点击某块，或聚焦后用方向键和回车，查看原文。",
   follow: "跟随最新调用",

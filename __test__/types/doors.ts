@@ -42,7 +42,7 @@ export const guards: [Options73, Options74, Pick<Options87, "transformContext">]
   { transformContext: guard },
 ];
 
-export async function billed(messages: Message74[]): Promise<[Ledger, number]> {
+export async function billed(messages: Message74[]): Promise<[Ledger, number | undefined]> {
   const bill = await ledger(messages, { prices: { input: 3 }, economy: "thrifty" });
   return [bill, bill.dollars.saved];
 }

@@ -71,14 +71,8 @@ function howKnown(billed, estimated) {
   return estimated >= billed ? ", estimated from prices" : `, ${usd(estimated)} of it estimated from prices`;
 }
 
-function predictions({ prompt, cacheRead }) {
-  const rows = [
-    ["prompts predicted within", prompt],
-    ["cache reads predicted within", cacheRead],
-  ];
-  return rows
-    .filter(([, { count }]) => count > 0)
-    .map(([title, { median, p95 }]) => [title, `median ${share(median)}, p95 ${share(p95)}`]);
+function predictions({ count, median, p95 }) {
+  return count > 0 ? [["prompts predicted within", `median ${share(median)}, p95 ${share(p95)}`]] : [];
 }
 
 function missTable({ misses, tokens }) {
@@ -121,5 +115,7 @@ function moveTable({ moves }) {
 }
 
 const usd = (dollars) =>
-  `${dollars < 0 ? "−" : ""}$ ${Math.abs(dollars).toFixed(dollars !== 0 && Math.abs(dollars) < 0.1 ? 4 : 2)}`;
+  dollars === undefined
+    ? "–"
+    : `${dollars < 0 ? "−" : ""}$ ${Math.abs(dollars).toFixed(dollars !== 0 && Math.abs(dollars) < 0.1 ? 4 : 2)}`;
 const share = (value) => `${(100 * value).toFixed(2)} %`;

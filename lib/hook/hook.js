@@ -94,6 +94,8 @@ class Hook {
   /** The host's way of reading messages and writing markers: the host's functions, each held to what it may answer. */
   #reader;
   #writer;
+  /** The plan and the list of each conversation's last request. */
+  #sent = new WeakMap();
 
   constructor(policy) {
     const { options } = policy;
@@ -135,7 +137,7 @@ class Hook {
     return this.#inTurn(messages, async (conversation, list) => {
       const planned = await conversation.plan(list, terms, call);
       if (planned === undefined || call.isCancelled) return undefined;
-      const { plan, isNew } = planned;
+      const { plan } = planned;
       const edited = conversation.apply(list, plan, this.#writer);
       const outcome = {
         list,
@@ -143,9 +145,10 @@ class Hook {
         plan,
         contextWindow: terms.contextWindow,
         conversation,
+        firstChanged: this.#policy.isListening ? this.#firstChanged(conversation, plan) : undefined,
         charsAfter: ({ index }) => conversation.textAt(index).length,
       };
-      this.#policy.report(outcome, call, isNew);
+      this.#policy.report(outcome, call);
       return outcome;
     });
   }
@@ -160,11 +163,30 @@ class Hook {
     });
   }
 
-  /** Enters `messages` into a native book as it would be sent; the calls before `from` are in it already. */
-  enterInto(book, messages, from, call) {
+  /** What a call with `messages` would send, as its `transformed` event tells it, and the scale of its estimates. */
+  sentAt(messages, call) {
     const terms = this.#terms(false);
-    const enter = (conversation, list) => conversation.enter(book, list, from, terms, call);
-    return this.#inTurn(messages, enter);
+    return this.#inTurn(messages, async (conversation, list) => {
+      const { plan } = await conversation.plan(list, terms, call, true);
+      const { tokensBefore, tokensAfter, scale } = plan;
+      const firstChanged = this.#firstChanged(conversation, plan);
+      return { tokensBefore, tokensAfter, firstChanged, reason: scheduleOf(plan).why, scale };
+    });
+  }
+
+  /** The first message that this request sends otherwise than the last one of its conversation; undefined where it only adds. */
+  #firstChanged(conversation, plan) {
+    const last = this.#sent.get(conversation);
+    const { known } = conversation;
+    this.#sent.set(conversation, { plan, known });
+    if (last === undefined) return undefined;
+    const end = Math.min(last.known.length, known.length);
+    let shared = 0;
+    while (shared < end && Object.is(last.known[shared], known[shared])) shared += 1;
+    const changed = plan.firstChange(last.plan, last.known.length);
+    // What stands behind the last answer is the tail of one request.
+    const isRewritten = last.known.slice(shared).some((message) => message?.role === "assistant");
+    return isRewritten ? Math.min(shared, changed ?? shared) : changed;
   }
 
   /** The window as the host has it now; where its function names none (an Agent without a model says 0), the default. */
@@ -181,6 +203,7 @@ class Hook {
     const list = messages.slice();
     const { conversation: found, isFork, isAnswered } = this.#conversations.of(list);
     let conversation = isFork ? await found.turn(() => found.fork(isAnswered)) : found;
+    if (isFork && this.#sent.has(found)) this.#sent.set(conversation, this.#sent.get(found));
     if (!isAnswered && conversation.encoding !== this.#encodingOf(list)) {
       const { isCloned } = conversation;
       conversation = this.#conversationFor(list);
@@ -235,9 +258,16 @@ function asked(option, rule, failed) {
 
 /** The policy of the transformContext hook: the layers and their events. */
 class Layers {
+  /** The bill of each conversation, and its last call while that is not answered. */
+  #bills = new WeakMap();
+
   constructor(options) {
     this.options = options;
     this.reporter = new Reporter(options.onEvent);
+  }
+
+  get isListening() {
+    return this.reporter.isListening;
   }
 
   /** The options as the engine reads them; what it has no field for it passes over. */
@@ -268,12 +298,13 @@ class Layers {
     return new Native(JSON.stringify(options));
   }
 
-  /** The plan of an unchanged transcript is the last one again, not `isNew`: what it says of the last call was told. */
-  report({ list, edited, plan, contextWindow, charsAfter }, call, isNew) {
+  report(outcome, call) {
     if (!this.reporter.isListening) return;
-    const { tokensBefore, tokensAfter, floorTokens, budget, miss } = plan;
+    const { list, edited, plan, contextWindow, firstChanged, charsAfter } = outcome;
+    const { tokensBefore, tokensAfter, floorTokens, budget } = plan;
     const { mode, why } = scheduleOf(plan);
-    if (isNew && miss !== undefined) this.reporter.emit({ type: "cacheMiss", ...miss });
+    const miss = this.#missOf(outcome, why);
+    if (miss !== undefined) this.reporter.emit({ type: "cacheMiss", ...miss });
     this.reporter.plan(list, plan, charsAfter);
     if (plan.isRefused === 1 || tokensAfter > budget) {
       this.reporter.emit({
@@ -289,10 +320,31 @@ class Layers {
       messagesAfter: edited.length,
       tokensBefore,
       tokensAfter,
+      ...(firstChanged !== undefined && { firstChanged }),
       schedule: mode,
       reason: why,
       ...call.times(),
     });
+  }
+
+  /** The cache miss of the call before this one, once its answer is in the list. */
+  #missOf({ list, plan, conversation, firstChanged }, reason) {
+    const { Bill, rowOf } = require("../bill/bill.js");
+    const { cache, warmedAt } = this.options;
+    const make = () =>
+      new Bill({ ttlSeconds: cache?.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
+    const { bill = make(), open } = this.#bills.get(conversation) ?? {};
+    const answer = open && list.slice(open.length).find((message) => message?.role === "assistant");
+    const { miss } = answer === undefined ? {} : bill.enter(rowOf(open.sent, answer, open.at));
+    const { tokensBefore, tokensAfter } = plan;
+    const sent = { tokensBefore, tokensAfter, firstChanged, reason };
+    // A call that was made again departs from the last request where either did.
+    const isAgain = open !== undefined && answer === undefined && open.sent.firstChanged !== undefined;
+    if (isAgain) Object.assign(sent, { firstChanged: open.sent.firstChanged, reason: open.sent.reason });
+    this.#bills.set(conversation, { bill, open: { sent, length: list.length, at: list.at(-1)?.timestamp } });
+    if (miss === undefined) return undefined;
+    const { cause, tokens, dollars } = miss;
+    return { cause, tokens, dollars };
   }
 }
 

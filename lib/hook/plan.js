@@ -86,6 +86,33 @@ class Plan {
     return { saved, dropped };
   }
 
+  /** The first of `length` messages that is sent otherwise than by the plan `last`; undefined if there is none. */
+  firstChange(last, length) {
+    const [ours, theirs] = [this, last].map((plan) => Array.from(plan.#places(), (at) => plan.#formAt(at)));
+    let from = 0;
+    for (let i = 0, j = 0; i < ours.length || j < theirs.length; ) {
+      const [one, other] = [ours[i], theirs[j]];
+      const first = (form) => Math.max(from, form?.index ?? Infinity);
+      const at = Math.min(first(one), first(other));
+      if (at >= length) return undefined;
+      if (first(one) !== first(other) || one.form !== other.form) return at;
+      from = Math.min(one.end, other.end);
+      if (one.end === from) i += 1;
+      if (other.end === from) j += 1;
+    }
+    return undefined;
+  }
+
+  /** The messages of the edit at `at`, and how they are sent. Dropped neighbours may be one edit or several. */
+  #formAt(at) {
+    const numbers = this.#numbers;
+    const index = numbers[at + AT.index];
+    const action = this.#actionAt(at);
+    const form =
+      action === "drop" ? action : [action, numbers[at + AT.images], rangesOf(numbers, at)].join(" ");
+    return { index, end: index + numbers[at + AT.count], form };
+  }
+
   #actionAt(at) {
     return ACTIONS[whole(this.#numbers[at + AT.action])];
   }

@@ -22,10 +22,10 @@ export interface InspectorOptions {
   /** The heading of the page. Default "pi-strata". */
   title?: string;
   /**
-   * Dollars per million input tokens, plain, read from the cache and written to it, and seconds a cache entry lives. Where
-   * usage tells its cost, that counts. Default Claude Opus 4.5: 5, 0.5, 6.25, 300.
+   * Dollars per million tokens, where usage tells no cost. The other prices follow from `input` as those of the model's family
+   * do. Without prices and costs the page shows a dash.
    */
-  prices?: { input?: number; read?: number; write?: number; ttlSeconds?: number };
+  prices?: { input: number; read?: number; write?: number; output?: number };
   /** Calls that are kept, the oldest going first. Default 10 000. */
   maxCalls?: number;
 }

@@ -4,8 +4,8 @@
 
 const { Hook, Layers } = require("../hook/hook.js");
 const { checkHookOptions } = require("../hook/options.js");
-const { amount, atLeastOne, checkOptions, record, text } = require("../options.js");
-const { PRICES } = require("./bill.js");
+const { checkPrices } = require("../bill/prices.js");
+const { atLeastOne, checkOptions, record, text } = require("../options.js");
 const { CallLog } = require("./log.js");
 const { PageServer } = require("./server.js");
 
@@ -13,16 +13,12 @@ const { PageServer } = require("./server.js");
 const MAX_CALLS = 10_000;
 const OPTIONS = {
   title: ["pi-strata", text],
-  prices: [{}, record],
+  prices: [undefined, record],
   maxCalls: [MAX_CALLS, atLeastOne],
 };
-const PRICE_OPTIONS = Object.fromEntries(
-  Object.entries(PRICES).map(([name, usual]) => [name, [usual, amount]]),
-);
-
 function createInspector(options) {
   const checked = checkOptions("createInspector", options, OPTIONS);
-  checked.prices = checkOptions("createInspector: prices", checked.prices, PRICE_OPTIONS);
+  checked.prices = checkPrices("createInspector", checked.prices);
   return new Inspector(checked);
 }
 
@@ -76,10 +72,10 @@ class WatchedLayers extends Layers {
     this.#log = log;
   }
 
-  report(outcome, call, isNew) {
-    super.report(outcome, call, isNew);
+  report(outcome, call) {
+    super.report(outcome, call);
     try {
-      this.#log.called(outcome, isNew);
+      this.#log.called(outcome);
     } catch {
       // A look must never cost the call: what could not be noted is not shown.
     }

@@ -3,7 +3,7 @@
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { Bill } = require("./bill.js");
+const { Bill, rowOf: callRow } = require("../bill/bill.js");
 const { ChangeLog, editsIn, rowOf } = require("./changes.js");
 const { scheduleOf } = require("../hook/events.js");
 const { Past } = require("./past.js");
@@ -38,23 +38,21 @@ class CallLog {
 
   #beginAnew() {
     this.#generation += 1;
-    this.#bill = new Bill(this.#prices);
+    this.#bill = new Bill({ prices: this.#prices });
     this.#past = new Past();
     this.#log = new ChangeLog();
     this.#calls = [];
     this.#sent = new Map();
   }
 
-  /** A call of the hook; `isNew` where its plan is none that was told before. */
-  called({ list, edited, plan, contextWindow, conversation }, isNew) {
+  /** A call of the hook. */
+  called({ list, edited, plan, contextWindow, conversation, firstChanged }) {
     if (this.#past.length > MAX_MESSAGES || this.#log.changes.length > MAX_CHANGES) this.#beginAnew();
     const firstNew = this.#past.length;
     const numbers = this.#past.enter(conversation.known, conversation.tokens());
     // Without a host that tells of answers, the next call's transcript holds them.
     const answer = list.find((message, i) => numbers[i] >= firstNew && isReported(message));
     if (answer !== undefined) this.answered(answer);
-    const last = this.#calls.at(-1);
-    if (isNew && plan.miss !== undefined && last?.reported > 0) last.miss = plan.miss.cause;
     this.#add({
       at: this.#past.length,
       stretch: this.#past.stretches.length - 1,
@@ -63,6 +61,8 @@ class CallLog {
       line: Math.round(plan.threshold),
       window: contextWindow,
       reason: scheduleOf(plan).why,
+      firstChanged,
+      madeAt: list.at(-1)?.timestamp,
       messagesBefore: list.length,
       messagesAfter: edited.length,
     });
@@ -96,10 +96,12 @@ class CallLog {
   answered(message) {
     const call = this.#calls.at(-1);
     if (!isReported(message) || call === undefined || call.reported !== null) return;
-    const last = this.#calls.findLast(({ reported }) => reported !== null);
-    const moved = this.#log.changes.at(-1)?.from === this.#calls.length;
-    const bill = this.#bill.of(call, last, moved, message);
-    if (bill.reported > 0) Object.assign(call, bill);
+    const sent = { ...call, tokensBefore: call.before, tokensAfter: call.after };
+    const { prompt, cacheRead, input, saved, miss } = this.#bill.enter(callRow(sent, message, call.madeAt));
+    if (prompt === undefined) return;
+    const without = input === undefined || saved === undefined ? undefined : input + saved;
+    const { model } = message;
+    Object.assign(call, { model, reported: prompt, cacheRead, paid: input, without, miss: miss?.cause });
   }
 
   /** The text of a message, while its host holds it, and of what was sent in its place at the last call. */

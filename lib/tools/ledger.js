@@ -1,6 +1,7 @@
-// `pi-strata/ledger`: the bill of a transcript, read back from its own usage. Edits nothing.
+// `pi-strata/ledger`: the bill of a transcript, read back from its own usage, and the bill of a live conversation.
 "use strict";
 
+const { Bill, rowOf } = require("../bill/bill.js");
 const { Book } = require("./ledger_book.js");
 
 async function ledger(messages, options) {
@@ -10,4 +11,4 @@ async function ledger(messages, options) {
   return book.report();
 }
 
-module.exports = { ledger };
+module.exports = { Bill, ledger, rowOf };

@@ -1,62 +1,126 @@
-// The bill read back from a transcript's own usage: what was paid, what the provider's cache missed and why, what the
-// hook cost and saved. Edits nothing.
+// The bill of a transcript: the hook is run over the list before each call, and tells what was sent there; the usage tells
+// what that cost. Edits nothing.
 "use strict";
 
+const { Bill, rowOf } = require("../bill/bill.js");
+const { checkPrices, countsOf } = require("../bill/prices.js");
 const { Call, Hook, Layers } = require("../hook/hook.js");
-const { native } = require("../native/native.js");
 const { checkHookOptions } = require("../hook/options.js");
-const { amount, checkOptions, positive, record, show } = require("../options.js");
+const { record } = require("../options.js");
+const { countTokens } = require("./count.js");
 
-/** Dollars per million tokens; the cache's prices follow that of the input, and so does the answer's. */
-const PRICE_OPTIONS = {
-  input: [undefined, positive],
-  read: [undefined, amount],
-  write: [undefined, amount],
-  output: [undefined, amount],
-};
-const RELATIVE = { input: 1, read: 0.1, write: 1.25, output: 5 };
-const PER_MILLION = 1e-6;
+/** A difference of fewer tokens, or of less than this share of a prompt, does not tell whether the hook was at work. */
+const TELLING_TOKENS = 100;
+const TELLING_SHARE = 0.005;
 
-/** The calls of one conversation, list after list where it was compacted. */
+/** The bill of a recorded conversation, list after list where its host compacted it. */
 class Book {
   #hook;
-  #prices;
-  #book;
+  #bill;
+  #entries = [];
 
   constructor(owner, options) {
     const { prices, ...ofHook } = record.accepts(options) ? options : {};
-    this.#prices = pricesOf(owner, prices);
-    this.#hook = new Hook(new Layers(checkHookOptions(owner, record.accepts(options) ? ofHook : options)));
-    this.#book = new (native().LedgerBook)();
+    const checked = checkHookOptions(owner, record.accepts(options) ? ofHook : options);
+    this.#hook = new Hook(new Layers(checked));
+    const { ttlSeconds } = typeof checked.cache === "function" ? {} : checked.cache;
+    const { warmedAt } = checked;
+    const contextWindow = this.#hook.contextWindow();
+    this.#bill = new Bill({ prices: checkPrices(owner, prices), contextWindow, ttlSeconds, warmedAt });
   }
 
   /** Takes in a list; the calls answered before position `from` are in the book already. */
   async enter(list, from = 0) {
-    const call = new Call();
-    try {
-      await this.#hook.enterInto(this.#book, list, from, call);
-    } finally {
-      call.end();
+    const first = this.#entries.length;
+    let counted = 0;
+    let tokens = 0;
+    let newestInput = -Infinity;
+    for (const [index, message] of list.entries()) {
+      if (message?.role !== "assistant") {
+        if (message?.role !== "toolResult")
+          newestInput = Math.max(newestInput, message?.timestamp ?? -Infinity);
+        continue;
+      }
+      if (index < Math.max(from, 1)) continue;
+      const before = list.slice(0, index);
+      tokens += countTokens(list.slice(counted, index).filter(isObject));
+      counted = index;
+      const at = before.findLast(({ timestamp } = {}) => timestamp !== undefined)?.timestamp;
+      // The report of an answer that is older than what stands before it is of another list.
+      if (message.timestamp < newestInput) {
+        this.#entries.push({ index, row: rowOf({}, message, at), isStale: true });
+        continue;
+      }
+      const sent = await this.#hook.sentAt(before, new Call());
+      this.#entries.push({ index, tokens, scale: sent.scale, row: rowOf(sent, message, at) });
     }
+    const fresh = this.#entries.slice(first).filter(({ isStale }) => isStale !== true);
+    markAbsent(fresh);
+    // Calls before were to another list, so the host changed what stood there.
+    const isRewritten = first > 0 || this.#entries[first]?.isStale === true;
+    if (isRewritten && fresh.length > 0) Object.assign(fresh[0].row, { firstChanged: 0, reason: undefined });
+    for (const { row } of this.#entries.slice(first)) this.#bill.enter(row);
   }
 
-  async report() {
-    const report = JSON.parse(await this.#book.report(this.#prices));
-    // JSON has no undefined.
-    const misses = report.misses.map((miss) => ({ ...miss, dollars: miss.dollars ?? undefined }));
-    return { ...report, misses };
+  report() {
+    const { misses, moves, ...report } = this.#bill.report();
+    const withIndex = (of) => ({ ...of, index: this.#entries[of.call - 1].index });
+    return { ...report, misses: misses.map(withIndex), moves: moves.map(withIndex) };
   }
 }
 
-/** The JSON of the prices of one token; undefined where the host gives none. */
-function pricesOf(owner, given) {
-  if (given === undefined) return undefined;
-  const prices = checkOptions(`${owner}: prices`, given, PRICE_OPTIONS);
-  if (prices.input === undefined) {
-    throw new TypeError(`${owner}: option prices is ${show(given)}; it must name the price of input`);
+const isObject = (message) => typeof message === "object" && message !== null;
+
+/**
+ * Finds the calls at which the hook was not at work, and says in their rows that all was sent. A transcript does not say so,
+ * but the sizes that were reported do: from one report to the next the prompt grew by what came, or by that less what the
+ * hook would have taken out. Calls that tell nothing go by the next that tells, then by the last.
+ */
+function markAbsent(entries) {
+  let last;
+  let isPresent;
+  for (const entry of entries) {
+    const prompt = countsOf(entry.row.usage)?.prompt;
+    const taken = entry.row.tokensRaw - entry.row.tokensSent;
+    if (prompt !== undefined) {
+      if (last?.row.model === entry.row.model)
+        isPresent = presence(last, entry, { prompt, taken }) ?? isPresent;
+      last = { ...entry, prompt, taken, isPresent };
+    }
+    entry.isPresent = isPresent;
   }
-  const priceOf = ([name, share]) => [name, (prices[name] ?? share * prices.input) * PER_MILLION];
-  return JSON.stringify(Object.fromEntries(Object.entries(RELATIVE).map(priceOf)));
+  let next = entries.findLast((entry) => entry.isPresent !== undefined)?.isPresent ?? true;
+  let before = 0;
+  for (const entry of entries.toReversed()) {
+    next = entry.isPresent ?? next;
+    entry.isPresent = next;
+  }
+  for (const { row, isPresent: isAtWork } of entries) {
+    const taken = row.tokensRaw - row.tokensSent;
+    // Estimates go by the last report, as if what that call would have left out had been left out.
+    const whole = row.tokensRaw - before;
+    if (!isAtWork)
+      Object.assign(row, {
+        tokensRaw: whole,
+        tokensSent: whole,
+        firstChanged: undefined,
+        reason: undefined,
+      });
+    before = taken;
+  }
+}
+
+/** Whether the step from one report to the next is that of a hook at work; undefined where it does not tell. */
+function presence(last, { tokens, scale }, { prompt, taken }) {
+  const telling = Math.max(TELLING_TOKENS, TELLING_SHARE * prompt);
+  if (Math.abs(taken) < telling) return undefined;
+  const grown = last.prompt + scale * (tokens - last.tokens);
+  const offBy = (isAtWork) => {
+    const wasAtWork = last.isPresent ?? isAtWork;
+    return Math.abs(grown - (isAtWork ? taken : 0) + (wasAtWork ? last.taken : 0) - prompt);
+  };
+  const [edited, raw] = [offBy(true), offBy(false)];
+  return Math.abs(edited - raw) > telling ? edited < raw : undefined;
 }
 
 module.exports = { Book };

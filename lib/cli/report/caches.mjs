@@ -1,9 +1,10 @@
 // The two ways providers cache prompts, priced: an unchanged prefix, or only whole earlier requests.
 
-import bill from "../../inspector/bill.js";
+import bill from "../../bill/prices.js";
 import { promptTokens } from "./estimates.mjs";
 
-export const { PER_MILLION, PRICES } = bill;
+export const { PER_MILLION } = bill;
+export const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
 
 /** Of these providers and models a cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;

@@ -1,0 +1,131 @@
+// What a token costs: as its call was billed, as its model was billed before, or as the host says. Without any of these a
+// token has no dollars, only a weight relative to input, by the family of its model.
+"use strict";
+
+const { cacheFamilies, cacheOptions, constants } = require("../contract.js");
+const { amount, checkOptions, positive, show } = require("../options.js");
+
+const PER_MILLION = 1e-6;
+/** Dollars. No provider charges this much for a token: a bill above it is a mistake. */
+const MAX_PRICE = 1e-3;
+/** The price of an answer's token relative to input where nobody tells it: what most providers charge. */
+const OUTPUT_SHARE = 5;
+/** Cache prices relative to input outside of these ranges are mistakes of whoever priced the call. */
+const RANGES = { cacheRead: [0.001, 1], cacheWrite: [0.5, 3] };
+/** Kinds of tokens, as `usage` and `usage.cost` name them. */
+const KINDS = ["input", "cacheRead", "cacheWrite", "output"];
+/** Tokens. No model takes a longer prompt. */
+const MAX_TOKENS = 1e9;
+
+const PRICE_OPTIONS = {
+  input: [undefined, positive],
+  read: [undefined, amount],
+  write: [undefined, amount],
+  output: [undefined, amount],
+};
+
+/** Prices relative to input and the life of a cache entry, for a model named `model` or `provider/model`. */
+function familyOf(model) {
+  const name = String(model).toLowerCase();
+  const own = name.slice(name.lastIndexOf("/") + 1);
+  const families = Object.entries(cacheFamilies);
+  const found =
+    families.find(([family]) => own.includes(family)) ?? families.find(([family]) => name.includes(family));
+  const { read, write, ttlSeconds } = found?.[1] ?? {
+    read: cacheOptions.read.default,
+    write: 1,
+    ttlSeconds: constants.cacheTtlSeconds.default,
+  };
+  return {
+    family: found?.[0],
+    input: 1,
+    cacheRead: read,
+    cacheWrite: write,
+    output: OUTPUT_SHARE,
+    ttlSeconds,
+  };
+}
+
+/** Checks prices in dollars per million tokens, `{ input, read, write, output }`, of which only `input` is needed. */
+function checkPrices(owner, given) {
+  if (given === undefined) return undefined;
+  const prices = checkOptions(`${owner}: prices`, given, PRICE_OPTIONS);
+  if (prices.input === undefined)
+    throw new TypeError(`${owner}: option prices is ${show(given)}; it must name the price of input`);
+  return prices;
+}
+
+/** Token counts of a usage report and `prompt`, their sum without the answer; undefined where the report is unusable. */
+function countsOf(usage) {
+  const count = (value) => (Number.isFinite(value) && value > 0 ? value : 0);
+  const counts = Object.fromEntries(KINDS.map((kind) => [kind, count(usage?.[kind])]));
+  const prompt = counts.input + counts.cacheRead + counts.cacheWrite;
+  return prompt > 0 && prompt <= MAX_TOKENS ? { ...counts, prompt } : undefined;
+}
+
+class Prices {
+  #given;
+  #billed = new Map();
+
+  /** `given` is in dollars per million tokens, or a function that returns such prices for a model. */
+  constructor(given) {
+    this.#given = given;
+  }
+
+  /** Dollars of one token of each kind in a call of `model`; undefined where neither a bill nor the host tells. */
+  of(model, { cost }, counts) {
+    const family = familyOf(model);
+    const own = this.#billed.get(model) ?? {};
+    this.#billed.set(model, own);
+    for (const kind of KINDS) {
+      const price = cost?.[kind] / counts[kind];
+      if (price > 0 && price <= MAX_PRICE) own[kind] = price;
+    }
+    const total = billedOf(cost, counts);
+    const isUntold = KINDS.every((kind) => own[kind] === undefined);
+    if (isUntold && total !== undefined) own.input = total / sumOf(counts, family);
+    return completed(own, family) ?? this.#givenFor(model, family);
+  }
+
+  #givenFor(model, family) {
+    const given = typeof this.#given === "function" ? this.#given(model) : this.#given;
+    if (!(given?.input > 0)) return undefined;
+    const { input, read = input * family.cacheRead, write = input * family.cacheWrite } = given;
+    const prices = {
+      input,
+      cacheRead: read,
+      cacheWrite: write,
+      output: given.output ?? OUTPUT_SHARE * input,
+    };
+    return Object.fromEntries(KINDS.map((kind) => [kind, prices[kind] * PER_MILLION]));
+  }
+}
+
+/** Prices of every kind from those that were billed; undefined where none was. */
+function completed(own, family) {
+  const input = own.input ?? own.cacheWrite / family.cacheWrite;
+  const base = input > 0 ? input : own.cacheRead / family.cacheRead;
+  if (!(base > 0)) return undefined;
+  const price = (kind) => {
+    const [least, most] = RANGES[kind] ?? [0, Infinity];
+    const share = own[kind] / base;
+    return share >= least && share <= most ? own[kind] : base * family[kind];
+  };
+  return Object.fromEntries(KINDS.map((kind) => [kind, kind === "input" ? base : price(kind)]));
+}
+
+/** What tokens cost at these prices, answer included. */
+function sumOf(counts, prices, kinds = KINDS) {
+  return kinds.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
+}
+
+/** Dollars of a call as its bill tells them; undefined where it tells nothing, or an absurd sum. */
+function billedOf(cost, counts) {
+  const most = MAX_PRICE * (counts.prompt + counts.output);
+  const isBelieved = (dollars) => dollars > 0 && dollars <= most;
+  const parts = KINDS.map((kind) => cost?.[kind]).filter(Number.isFinite);
+  const sums = [cost?.total, parts.reduce((sum, part) => sum + part, 0)];
+  return sums.find(isBelieved);
+}
+
+module.exports = { KINDS, PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, sumOf };
