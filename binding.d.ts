@@ -71,6 +71,8 @@ export interface Answer {
   numbers: Float64Array
   /** The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay. */
   texts: Array<string>
+  /** Of each edit of a dry run, the form of the call that its message answers; empty where none was read. */
+  forms: Array<string>
 }
 
 /** The host's word on its model at a call, and how the plan is wanted. */

@@ -287,6 +287,8 @@ export interface Explanation {
     kept?: { lines: number; why: string }[];
     /** Number of its images, the first ones, that are left out, whatever else is done. */
     images?: number;
+    /** For a tool result: the form in which its call named a file, such as `Claude Code Read` or `Codex shell: sed`. */
+    form?: string;
     reason: string;
     tokensSaved: number;
   }[];

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTransformContext } from "../index.js";
+import { createTransformContext, explain } from "../index.js";
 
 const START = 1_700_000_000_000;
 /** A pause after which a cache of five minutes is cold, in ms. */
@@ -53,6 +53,36 @@ test("what an edit will have to quote stays where a log goes", async () => {
   const sent = await sentOf(session([...logs.slice(0, 15), read, edit, ...logs.slice(15)]));
   const left = (call) => (resultOf(sent, call) ? textOf(resultOf(sent, call)).length : 0);
   assert.ok(left(15) > left(14), "the file outlives the log before it");
+});
+
+test("a command is the same as a text and as a list of words", async () => {
+  const patch = (i) =>
+    `apply_patch <<'P'\n*** Begin Patch\n*** Update File: src/parser.rs\n@@\n-${rows("field", 120).split("\n")[9 * i]}\n+    let field${i} = 0;\n*** End Patch\nP`;
+  const linesLeft = async (wrap) => {
+    const edit = (i) => (i % 3 === 0 ? [["shell", wrap(patch(i / 3)), "Done"]] : []);
+    const read = ["shell", wrap("sed -n '1,120p' src/parser.rs"), rows("field", 120)];
+    const steps = [...logs.slice(0, 8), read, ...logs.slice(0, 30).flatMap((step, i) => [...edit(i), step])];
+    const result = resultOf(await sentOf(session(steps), { economy: 60 }), 8);
+    return result ? textOf(result).split("\n").length : 0;
+  };
+  const text = await linesLeft((command) => ({ command }));
+  assert.ok(text > 60, `${text} lines`);
+  for (const wrap of [
+    (script) => ({ command: ["bash", "-lc", script] }),
+    (script) => ({ cmd: script, workdir: "." }),
+  ])
+    assert.equal(await linesLeft(wrap), text);
+});
+
+test("explain names the form in which a call named its file", async () => {
+  const reads = logs.map(([, , text], i) =>
+    i % 2 === 0
+      ? ["shell", { command: ["bash", "-lc", `cat src/f${i}.rs`] }, text]
+      : ["Read", { file_path: `src/f${i}.rs` }, text],
+  );
+  const { edits } = await explain(session(reads), { economy: 20 });
+  const forms = new Set(edits.flatMap(({ form }) => form ?? []));
+  assert.deepEqual(forms, new Set(["Codex shell: cat", "Claude Code Read"]));
 });
 
 test("of two reads of one file the older goes first", async () => {

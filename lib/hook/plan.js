@@ -31,15 +31,18 @@ const RANGE_NUMBERS = 3;
  */
 class Plan {
   #numbers;
+  /** Of each edit of a dry run, the form of the call behind it. */
+  #forms;
   #edits;
   /** Messages that `apply` left as they are. */
   #undone = new Set();
   /** Positions of those that it brought in edited. */
   edited = [];
 
-  constructor({ numbers, texts }) {
+  constructor({ numbers, texts, forms = [] }) {
     this.#numbers = numbers;
     this.texts = texts;
+    this.#forms = forms;
     Object.assign(this, this.#named(SIZES, 0));
   }
 
@@ -65,7 +68,7 @@ class Plan {
 
   /** The edits that were carried out, by message. */
   get edits() {
-    this.#edits ??= Array.from(this.#places(), (at) => this.#readEdit(at));
+    this.#edits ??= Array.from(this.#places(), (at, i) => this.#readEdit(at, this.#forms[i]));
     return this.#undone.size === 0
       ? this.#edits
       : this.#edits.filter(({ index }) => !this.#undone.has(index));
@@ -121,7 +124,7 @@ class Plan {
     for (let i = 0, at = HEAD; i < this.editCount; i += 1, at = endOf(this.#numbers, at)) yield at;
   }
 
-  #readEdit(at) {
+  #readEdit(at, form) {
     const numbers = this.#numbers;
     const action = this.#actionAt(at);
     const images = numbers[at + AT.images];
@@ -139,6 +142,7 @@ class Plan {
         keeps: ranges.map(([, , why]) => why),
       }),
       ...(images > 0 && { images }),
+      ...(form && { form }),
     };
   }
 

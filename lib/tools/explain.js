@@ -24,6 +24,7 @@ async function explain(messages, options) {
       action: edit.action,
       ...(edit.ranges && { ranges: edit.ranges, kept: keptOf(edit) }),
       ...(edit.images && { images: edit.images }),
+      ...(edit.form && { form: edit.form }),
       reason: edit.reason,
       tokensSaved: edit.tokensSaved,
     })),

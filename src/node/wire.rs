@@ -10,6 +10,7 @@ use super::blocking::Numbers;
 use crate::context::layers::Limits;
 use crate::context::plan::{Action, Edit};
 use crate::context::schedule::Decision;
+use crate::context::traits::forms::Form;
 use crate::context::transcript::Transcript;
 use crate::contract::{ActionName, ArithmeticField, EditField, MissField, SizeField};
 
@@ -22,6 +23,8 @@ pub struct Answer {
     /// The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
+    /// Of each edit of a dry run, the form of the call that its message answers; empty where none was read.
+    pub forms: Vec<String>,
 }
 
 /// The answer for `decision`, with an edit for each message if `by_message`. `told` is what the last answer said.
@@ -76,7 +79,20 @@ pub(super) fn answer(
         }
         encode(edit, estimate.scale, (is_new, texts.len() - before), &mut numbers);
     }
-    Answer { numbers: Numbers(numbers), texts }
+    let forms = if by_message {
+        edits.iter().map(|edit| form_of(edit.index, transcript)).collect()
+    } else {
+        Vec::new()
+    };
+    Answer { numbers: Numbers(numbers), texts, forms }
+}
+
+/// The form of the call that the tool result at `index` answers.
+fn form_of(index: usize, transcript: &Transcript) -> String {
+    let result = transcript.get(index).filter(|message| message.tool_result().is_some());
+    let call = result.and_then(|_| transcript.get(transcript.group_start(index)));
+    let target = call.and_then(|call| call.traits.targets.get(transcript.call_position(index)));
+    target.and_then(|target| target.form).map(Form::name).unwrap_or_default()
 }
 
 /// The text that an edit puts in; nothing where it only takes out.

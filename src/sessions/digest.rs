@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::language::{self, Language};
 use super::message::{Said, ToolCall};
 use super::names::files_in;
-use crate::context::traits::target::Named;
+use crate::context::traits::calls::Subject;
 use crate::fault;
 use crate::text::clip_chars;
 
@@ -112,11 +112,10 @@ impl Digest {
         } else if self.used.len() < TOOLS {
             self.used.push((tool, 1));
         }
-        let fields = serde_json::from_str(&call.arguments).unwrap_or_default();
-        let (listed, name, max) = match Named::by(&fields) {
-            Named::File(file) => (&mut self.files, quote(file), FILES),
-            Named::Command(command) => (&mut self.commands, quote(command), COMMANDS),
-            Named::Nothing => return String::new(),
+        let (listed, name, max) = match Subject::of(&call.name, &call.arguments) {
+            Subject::File(file) => (&mut self.files, quote(&file), FILES),
+            Subject::Command(command) => (&mut self.commands, quote(&command), COMMANDS),
+            Subject::Nothing => return String::new(),
         };
         push_newest(listed, &name, max);
         name

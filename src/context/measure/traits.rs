@@ -55,7 +55,7 @@ impl Raw<'_> {
     fn targets_and_lines(&self) -> (Box<[Target]>, Box<[Line]>) {
         let mut shown = Vec::new();
         let targets = self.parts.iter().filter_map(|part| match part {
-            Part::Call { arguments, .. } => Some(Target::of(arguments, &mut shown)),
+            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments, &mut shown)),
             _ => None,
         });
         let targets = targets.collect();

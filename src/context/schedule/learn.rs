@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn file(path: &str, change: Option<Change>) -> File {
-        File { path: Path::of(path, None).expect("names a file"), change }
+        File { path: Path::of(path, None).expect("names a file"), range: None, change }
     }
 
     fn edit(old: &[Line], new: &[Line]) -> Change {

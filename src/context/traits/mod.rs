@@ -1,12 +1,17 @@
 //! The subjects of a message as plain data: the identifiers and lines it shows, and what its tool
 //! calls act on. Made once, when a message is measured. Nothing here knows of roles or decides.
 
+pub mod calls;
+mod edits;
+pub mod forms;
 pub mod identifiers;
 pub mod lines;
 mod patch;
 pub mod paths;
+mod script;
 mod shell;
 pub mod target;
+mod words;
 
 use self::identifiers::Identifier;
 use self::lines::{Layout, Line};

@@ -1,10 +1,13 @@
-//! Patches in the form of `apply_patch`: which files they change, which lines they expect to find and which they write. And
-//! edits in blocks of what is searched and what replaces it.
+//! Edits that are written as text: patches in the form of `apply_patch`, unified diffs, and blocks of what is searched and
+//! what replaces it.
 
-const START: &str = "*** Begin Patch";
+/// The first line of a patch in the form of `apply_patch`.
+pub(super) const START: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const FILES: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
 const MOVE: &str = "*** Move to: ";
+/// Files looked at in one text.
+const MAX_FILES: usize = 256;
 
 /// The changes of a patch to one file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,36 +22,82 @@ pub(super) struct FilePatch<'a> {
     pub(super) new: Vec<&'a str>,
 }
 
-/// The files of every patch in `text`; nothing if it holds none.
-pub(super) fn files(text: &str) -> Vec<FilePatch<'_>> {
-    let Some((_, patch)) = text.split_once(START) else { return Vec::new() };
-    let patch = patch.split_once(END).map_or(patch, |(patch, _)| patch);
-    let mut files: Vec<FilePatch<'_>> = Vec::new();
-    for line in patch.lines() {
-        if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
-            files.push(FilePatch { path: path.trim(), ..FilePatch::default() });
-            continue;
-        }
-        let Some(file) = files.last_mut() else { continue };
-        if let Some(path) = line.strip_prefix(MOVE) {
-            file.moved_to = Some(path.trim());
-        } else if let Some(rest) = line.strip_prefix(' ') {
-            file.old.push(rest);
-            file.new.push(rest);
+impl<'a> FilePatch<'a> {
+    fn of(path: &'a str) -> Self {
+        Self { path: path.trim(), ..Self::default() }
+    }
+
+    fn take(&mut self, line: &'a str) {
+        if let Some(rest) = line.strip_prefix(' ') {
+            self.old.push(rest);
+            self.new.push(rest);
         } else if let Some(rest) = line.strip_prefix('-') {
-            file.old.push(rest);
+            self.old.push(rest);
         } else if let Some(rest) = line.strip_prefix('+') {
-            file.new.push(rest);
+            self.new.push(rest);
+        }
+    }
+}
+
+/// The files of every patch or unified diff in `text`; nothing if it holds none.
+pub(super) fn files(text: &str) -> Vec<FilePatch<'_>> {
+    let mut files = if text.contains(START) { patches(text) } else { unified(text) };
+    files.truncate(MAX_FILES);
+    files
+}
+
+fn patches(text: &str) -> Vec<FilePatch<'_>> {
+    let mut files: Vec<FilePatch<'_>> = Vec::new();
+    let mut is_open = false;
+    for line in text.lines() {
+        if line.contains(START) || line.starts_with(END) {
+            is_open = !line.starts_with(END);
+        } else if !is_open {
+        } else if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
+            files.push(FilePatch::of(path));
+        } else if let (Some(file), Some(path)) = (files.last_mut(), line.strip_prefix(MOVE)) {
+            file.moved_to = Some(path.trim());
+        } else if let Some(file) = files.last_mut() {
+            file.take(line);
+        }
+    }
+    files
+}
+
+/// Files of a unified diff: `--- a/x`, `+++ b/x`, then hunks that open with `@@`.
+fn unified(text: &str) -> Vec<FilePatch<'_>> {
+    const NONE: &str = "/dev/null";
+    let mut files: Vec<FilePatch<'_>> = Vec::new();
+    let (mut before, mut is_hunk) = (None, false);
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let opens = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        if opens {
+            (before, is_hunk) = (line.get(4..), false);
+        } else if let (Some(old), Some(new)) = (before.take_if(|_| !is_hunk), line.strip_prefix("+++ ")) {
+            let name = if new.trim() == NONE { old } else { new };
+            let name = name.split('\t').next().unwrap_or_default();
+            let bare = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
+            files.push(FilePatch::of(bare));
+        } else if line.starts_with("diff --git ") {
+            is_hunk = false;
+        } else if line.starts_with("@@") {
+            is_hunk = true;
+        } else if let (true, Some(file)) = (is_hunk, files.last_mut()) {
+            file.take(line);
         }
     }
     files
 }
 
 /// The lines that the blocks in `text` search for, and those that replace them. A block goes from `<<<<<<< SEARCH` (or seven
-/// dashes) over `=======` to `>>>>>>> REPLACE` (or seven pluses).
+/// dashes) over `=======` to `>>>>>>> REPLACE` (or seven pluses); `:start_line:` and its dashes are no lines of it.
 pub(super) fn blocks(text: &str) -> (Vec<&str>, Vec<&str>) {
     let is_mark = |line: &str, starts: [&str; 2], word: &str| {
         starts.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| rest.trim() == word))
+    };
+    let is_hint = |line: &str| {
+        [":start_line:", ":end_line:"].iter().any(|start| line.starts_with(start)) || line == "-------"
     };
     let (mut old, mut new) = (Vec::new(), Vec::new());
     let mut side = None;
@@ -57,6 +106,7 @@ pub(super) fn blocks(text: &str) -> (Vec<&str>, Vec<&str>) {
             None if is_mark(line, ["<<<<<<<", "-------"], "SEARCH") => Some(false),
             Some(false) if line.trim_end() == "=======" => Some(true),
             Some(true) if is_mark(line, [">>>>>>>", "+++++++"], "REPLACE") => None,
+            Some(false) if is_hint(line.trim_end()) => side,
             Some(is_new) => {
                 if is_new { &mut new } else { &mut old }.push(line);
                 side
@@ -91,9 +141,28 @@ mod tests {
     }
 
     #[test]
+    fn reads_unified_diffs() {
+        let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n stays\n--- goes\n+comes\n--- /dev/null\n+++ b/c.rs\n@@ -0,0 +1 @@\n+new\n";
+        assert_eq!(
+            files(diff),
+            [
+                FilePatch {
+                    path: "a.rs",
+                    moved_to: None,
+                    old: vec!["stays", "-- goes"],
+                    new: vec!["stays", "comes"]
+                },
+                FilePatch { path: "c.rs", moved_to: None, old: vec![], new: vec!["new"] },
+            ]
+        );
+    }
+
+    #[test]
     fn reads_blocks_of_what_is_searched_and_what_replaces_it() {
         let text = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\nbetween\n------- SEARCH\nmore\n=======\n+++++++ REPLACE\n";
         assert_eq!(blocks(text), (vec!["old", "more"], vec!["new"]));
+        let hinted = "<<<<<<< SEARCH\n:start_line:10\n-------\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+        assert_eq!(blocks(hinted), (vec!["old"], vec!["new"]));
         assert_eq!(blocks("-old\n+new\n======="), (vec![], vec![]));
     }
 }

@@ -1,204 +1,421 @@
-//! The files that a shell command reads or moves: those that `cat`, `sed -n`, `nl`, `head`, `tail`, `bat` and `rg -n` print.
+//! The files that a shell command reads, writes or moves, by the table's programs.
 //!
-//! It is no shell: quotes are undone, pipes and `&&` separate commands, `cd` is followed; variables, substitutions and
-//! globs name no file.
+//! It is no shell: quotes are undone, pipes and `&&` separate commands, `cd` is followed, here-documents belong to their
+//! command; variables, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd: a backslash
+//! before a plain character is part of a path.
 
-use super::paths::Path;
-use super::target::{Change, File};
+use super::forms::{Operands, Program, TABLE};
+use super::target::{Change, File, Range};
+use super::words::{Command, commands};
+use super::{edits, script};
+use crate::context::traits::paths::Path;
 
-/// Commands looked at in one text, and files in all of them.
+/// Commands looked at in one call, files in all of them, and scripts inside scripts.
 const MAX_COMMANDS: usize = 64;
-const MAX_FILES: usize = 16;
+const MAX_FILES: usize = 64;
+const MAX_DEPTH: usize = 4;
+/// Longest extension of a word that looks like a file's name.
+const MAX_EXTENSION: usize = 10;
 
-/// The files that `command` prints or moves, in order; it begins in `folder`.
-pub(super) fn files(command: &str, folder: Option<&str>) -> Vec<File> {
-    let mut led_to = None;
-    let mut files = Vec::new();
-    for words in commands(command).into_iter().take(MAX_COMMANDS) {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let folder = led_to.as_deref().or(folder);
-        match words.as_slice() {
-            ["cd", to, ..] => led_to = Some(joined(led_to.as_deref(), to)),
-            ["mv", rest @ ..] | ["git", "mv", rest @ ..] => {
-                files.extend(moved(rest).map(|(from, to)| file(from, Some(&to), folder)));
-            }
-            [program, rest @ ..] => {
-                files.extend(printed(program, rest).into_iter().map(|path| file(path, None, folder)));
-            }
-            [] => {}
-        }
-    }
-    files.truncate(MAX_FILES);
-    files.into_iter().flatten().collect()
+/// The files of a command, and the program that named the first of them.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) files: Vec<File>,
+    pub(super) program: Option<u16>,
 }
 
-/// `None` if nothing is left of its path.
-fn file(path: &str, moved_to: Option<&str>, folder: Option<&str>) -> Option<File> {
-    let change = moved_to.map(|to| Change { moved_to: Path::of(to, folder), ..Change::default() });
-    Some(File { path: Path::of(path, folder)?, change })
+/// The files that a script names, in order; it begins in `folder`.
+pub(super) fn of_text(text: &str, folder: Option<&str>) -> Found {
+    let mut reader = Reader::of(folder);
+    reader.text(text, 0);
+    reader.finish()
+}
+
+/// The files that a program started with these arguments names.
+pub(super) fn of_words(words: &[&str], folder: Option<&str>) -> Found {
+    let mut reader = Reader::of(folder);
+    let words = words.iter().map(|&word| word.to_owned()).collect();
+    reader.command(&Command { words, ..Command::default() }, 0);
+    reader.finish()
+}
+
+/// Returns `true` if a word has the extension of a file.
+pub(super) fn looks_like_file(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    is_path(word)
+        && !word.contains("..")
+        && extension.len() <= MAX_EXTENSION
+        && extension.starts_with(|first: char| first.is_ascii_alphabetic())
+        && extension.chars().all(char::is_alphanumeric)
+}
+
+struct Reader {
+    folder: Option<String>,
+    found: Found,
+    /// Files that the last command printed: a pipe may pass on a part of them.
+    piped: usize,
+    /// Text that the last command passes on.
+    text: Option<String>,
+    left: usize,
+}
+
+impl Reader {
+    fn of(folder: Option<&str>) -> Self {
+        let folder = folder.map(str::to_owned);
+        Self { folder, found: Found::default(), piped: 0, text: None, left: MAX_COMMANDS }
+    }
+
+    fn finish(mut self) -> Found {
+        self.found.files.truncate(MAX_FILES);
+        self.found
+    }
+
+    fn text(&mut self, text: &str, depth: usize) {
+        for command in commands(text, self.left) {
+            if self.left == 0 || self.found.files.len() >= MAX_FILES {
+                return;
+            }
+            self.left -= 1;
+            self.command(&command, depth);
+        }
+    }
+
+    fn command(&mut self, command: &Command, depth: usize) {
+        if !command.is_piped {
+            (self.piped, self.text) = (0, None);
+        }
+        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+        let words = bare(&words);
+        let Some((&first, rest)) = words.split_first() else { return self.here(command) };
+        let name = name_of(first);
+        let shell = TABLE.shell(&name).filter(|_| depth < MAX_DEPTH);
+        if ["cd", "pushd", "set-location", "chdir"].contains(&&*name) {
+            if let Some(to) = rest.iter().find(|word| !is_option(word) && **word != "/d") {
+                self.folder = Some(joined(self.folder.as_deref(), to));
+            }
+        } else if let Some(shell) = shell {
+            let flag = rest.iter().position(|word| shell.flags.contains(&word.to_lowercase()));
+            let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
+            match (script, &command.body) {
+                (Some([script]), _) => self.text(script, depth + 1),
+                // A POSIX shell takes one word; what follows are arguments of the script. The others join them.
+                (Some([script, ..]), _) if shell.flags.iter().any(|flag| flag == "-lc") => {
+                    self.text(script, depth + 1);
+                }
+                (Some(words), _) => self.text(&words.join(" "), depth + 1),
+                (None, Some(body)) => self.text(body, depth + 1),
+                (None, None) => {}
+            }
+        } else {
+            let (before, outside) = (self.found.files.len(), self.folder.clone());
+            let (name, rest) = with_subcommand(name, rest, &mut self.folder);
+            match TABLE.program(&name) {
+                Some((at, program)) => self.run(program, at, rest, command),
+                None => self.here(command),
+            }
+            self.folder = outside;
+            self.piped = self.piped.max(self.found.files.len() - before);
+        }
+    }
+
+    fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
+        let read = Operation::of(program, words);
+        let mut files = Vec::new();
+        match program.files {
+            Operands::None => {}
+            Operands::Words => {
+                // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
+                if read.files.is_empty() && command.target.is_some() {
+                    return self.here(command);
+                }
+                if read.is_printed {
+                    files.extend(read.files.iter().map(|path| (*path, None)));
+                }
+            }
+            Operands::Revision | Operands::Named => {
+                files.extend(read.named.iter().map(|path| (*path, None)));
+            }
+            Operands::Move => {
+                if let [from, to] = read.files[..] {
+                    files.push((from, Some(moved(from, to))));
+                }
+            }
+            Operands::Write => {
+                let text = read.text.map(str::to_owned).or_else(|| command.body.clone()).or(self.text.take());
+                let texts: Vec<&str> = text.as_deref().into_iter().collect();
+                for path in &read.files {
+                    self.push(Some(at), written(path, self.folder.as_deref(), &texts));
+                }
+                return;
+            }
+            Operands::Patch => {
+                let texts = command.body.iter().map(String::as_str).chain(words.iter().copied());
+                let files: Vec<File> =
+                    texts.flat_map(|text| edits::patched(text, self.folder.as_deref())).collect();
+                for file in files {
+                    self.push(Some(at), Some(file));
+                }
+                return;
+            }
+            Operands::Script => {
+                let inline = words.iter().position(|word| program.texts.iter().any(|of| of == word));
+                let inline = inline.and_then(|at| words.get(at + 1)).copied();
+                let text = command.body.as_deref().or(inline).unwrap_or_default();
+                let files = script::files(text, self.folder.as_deref());
+                for file in files {
+                    self.push(Some(at), Some(file));
+                }
+                return;
+            }
+        }
+        if files.is_empty()
+            && let Some(range) = read.range
+        {
+            // A filter behind a pipe passes on a part of what was read.
+            let from = self.found.files.len().saturating_sub(self.piped);
+            for file in self.found.files.iter_mut().skip(from).filter(|file| file.change.is_none()) {
+                file.range = Some(file.range.map_or(range, |all| all.narrowed(range)));
+            }
+        }
+        for (path, moved_to) in files.into_iter().take(MAX_FILES) {
+            let folder = self.folder.as_deref();
+            let change = moved_to.map(|to| Change { moved_to: Path::of(&to, folder), ..Change::default() });
+            let file = Path::of(path, folder).map(|path| File { path, range: read.range, change });
+            self.push(Some(at), file);
+        }
+        if let (Operands::Words, Some(body), true) = (program.files, &command.body, read.files.is_empty()) {
+            self.text = Some(body.clone());
+        }
+    }
+
+    /// A command that only writes the text that it is given into a file.
+    fn here(&mut self, command: &Command) {
+        let body = command.body.clone().or_else(|| said(command));
+        if let (Some(path), Some(body)) = (&command.target, &body) {
+            let cat = TABLE.program("cat").map(|(at, _)| at);
+            self.push(cat, written(path, self.folder.as_deref(), &[body]));
+        }
+        self.text = body;
+    }
+
+    fn push(&mut self, program: Option<u16>, file: Option<File>) {
+        if let Some(file) = file {
+            self.found.program = self.found.program.or(program);
+            self.found.files.push(file);
+        }
+    }
+}
+
+/// The words of a program, by what they mean to it.
+struct Operation<'a> {
+    files: Vec<&'a str>,
+    /// Of `git`: the files that a revision, `--` or an extension tells.
+    named: Vec<&'a str>,
+    range: Option<Range>,
+    text: Option<&'a str>,
+    /// True if it prints lines as they stand.
+    is_printed: bool,
+}
+
+impl<'a> Operation<'a> {
+    fn of(program: &Program, words: &[&'a str]) -> Self {
+        let mut of = Self { files: Vec::new(), named: Vec::new(), range: None, text: None, is_printed: true };
+        let (mut first, mut count, mut last) = (None, None, None);
+        let (mut skip, mut is_behind, mut has_needed) = (program.skip, false, program.needs.is_none());
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let option = word.to_lowercase();
+            let is_in = |options: &[String]| options.iter().any(|of| *of == word || *of == option);
+            let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
+            has_needed |= program.needs.as_deref().is_some_and(|needed| is_needed(word, needed));
+            if word == "--" {
+                is_behind = true;
+            } else if is_behind {
+                of.named.push(word);
+                of.operand(word, &mut skip, program, &mut first, &mut last);
+            } else if is_in(&program.paths) {
+                of.files.extend(words.next().into_iter().flat_map(|list| list.split(',')));
+            } else if is_in(&program.instead) {
+                skip = skip.saturating_sub(1);
+                if let (Some(script), true) = (words.next(), program.lines.is_some()) {
+                    (first, last) = lines_of(script).unwrap_or((first, last));
+                }
+            } else if is_in(&program.texts) {
+                of.text = words.next();
+            } else if is_in(&program.first) {
+                count = number(words.next()).or(count);
+            } else if is_in(&program.last) {
+                let from = words.next().and_then(|word| word.strip_prefix('+'));
+                first = number(from).or(first);
+            } else if is_in(&program.skipped) {
+                first = number(words.next()).map(|skipped| skipped + 1).or(first);
+            } else if is_in(&program.values) || is_in(&program.other) {
+                words.next();
+            } else if is_option(word) {
+                let attached = word.trim_start_matches('-').trim_start_matches("lines=");
+                if let (true, Some(lines)) =
+                    (program.numbered, number(attached.strip_prefix('n').or(Some(attached))))
+                {
+                    count = Some(lines);
+                } else if let (true, Some(from)) = (!program.last.is_empty(), attached.strip_prefix("n+")) {
+                    first = number(Some(from)).or(first);
+                }
+            } else {
+                if let Some((_, path)) = word.split_once(':').filter(|(_, path)| is_path(path)) {
+                    of.named.extend((program.files == Operands::Revision).then_some(path));
+                } else if program.files == Operands::Named && looks_like_file(word) {
+                    of.named.push(word);
+                }
+                of.operand(word, &mut skip, program, &mut first, &mut last);
+            }
+        }
+        last = last.or(count.map(|count| (first.unwrap_or(1) + count).saturating_sub(1)));
+        of.range = Range::of(first, last);
+        of.files.retain(|word| is_path(word));
+        // A search in one file prints its lines as they stand.
+        let is_search = program.lines.is_none() && of.files.iter().all(|file| looks_like_file(file));
+        of.is_printed = has_needed || is_search;
+        of
+    }
+
+    fn operand(
+        &mut self,
+        word: &'a str,
+        skip: &mut usize,
+        program: &Program,
+        first: &mut Option<u64>,
+        last: &mut Option<u64>,
+    ) {
+        if *skip > 0 {
+            *skip -= 1;
+            if program.lines.is_some() {
+                (*first, *last) = lines_of(word).unwrap_or((*first, *last));
+            }
+        } else if let Some((from, to)) =
+            word.strip_prefix('[').and_then(|word| word.strip_suffix(']')?.split_once(".."))
+        {
+            // PowerShell's `(Get-Content a.rs)[9..39]`.
+            let at = |word: &str| word.parse::<u64>().ok().map(|at| at + 1);
+            (*first, *last) = (at(from), at(to));
+        } else {
+            self.files.push(word);
+        }
+    }
+}
+
+/// The lines that `10,40p` of sed and `NR>=10 && NR<=40` of awk name: from the first number to the last.
+fn lines_of(script: &str) -> Option<(Option<u64>, Option<u64>)> {
+    let is_of_lines = script.contains("NR")
+        || script.split([';', '\n']).all(|part| {
+            part.trim()
+                .trim_end_matches(['p', 'q', 'd', '!'])
+                .chars()
+                .all(|of| of.is_ascii_digit() || ",$ ".contains(of))
+        });
+    if !is_of_lines || script.starts_with('/') {
+        return None;
+    }
+    let numbers: Vec<u64> =
+        script.split(|of: char| !of.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
+    let is_open =
+        script.contains('$') || (script.contains("NR") && !script.contains('<') && script.contains('>'));
+    let last = numbers.iter().max().copied().filter(|_| !is_open);
+    Some((Some(numbers.iter().min().copied()?), last))
+}
+
+/// The command behind `sudo`, `timeout 10`, `A=b`, `$x =` and their like.
+fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
+    loop {
+        let Some((&first, rest)) = words.split_first() else { return words };
+        let is_assignment = first.split_once('=').is_some_and(|(name, _)| is_name(name));
+        if is_assignment {
+            words = rest;
+        } else if first.starts_with('$') && rest.first() == Some(&"=") {
+            words = rest.get(1..).unwrap_or_default();
+        } else if let Some(prefix) = TABLE.prefix(&name_of(first)) {
+            let mut at = 0;
+            while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
+                at += 1 + usize::from(prefix.values.iter().any(|value| value == word));
+            }
+            words = rest.get(at + prefix.skip..).unwrap_or_default();
+        } else {
+            return words;
+        }
+    }
+}
+
+/// `git -C app show` as `git-show`, in `app`; other programs as they are.
+fn with_subcommand<'a, 'b>(
+    name: String,
+    words: &'b [&'a str],
+    folder: &mut Option<String>,
+) -> (String, &'b [&'a str]) {
+    if name != "git" {
+        return (name, words);
+    }
+    let mut at = 0;
+    while let Some(&word) = words.get(at).filter(|word| word.starts_with('-')) {
+        if word == "-C" {
+            *folder = words.get(at + 1).map(|to| joined(folder.as_deref(), to));
+        }
+        at += 1 + usize::from(["-C", "-c", "--git-dir", "--work-tree"].contains(&word));
+    }
+    let sub = words.get(at).copied().unwrap_or_default();
+    (format!("git-{sub}"), words.get(at + 1..).unwrap_or_default())
+}
+
+/// `/usr/bin/Cat.exe` as `cat`.
+fn name_of(program: &str) -> String {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
+    name.strip_suffix(".exe").map_or_else(|| name.clone(), str::to_owned)
+}
+
+fn is_option(word: &str) -> bool {
+    (word.starts_with('-') && word.len() > 1) || (word.starts_with('+') && word.len() > 1)
+}
+
+/// Returns `true` if `word` is the option, or a bundle of letters with it: `-rn`.
+fn is_needed(word: &str, option: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-') && option.len() == 1);
+    word.eq_ignore_ascii_case(option)
+        || letters.is_some_and(|letters| letters.contains(option))
+        || (option == "n" && ["--line-number", "--quiet", "--silent"].contains(&word))
+}
+
+fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|of| of.is_ascii_alphanumeric() || of == '_')
+}
+
+/// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
+pub(super) fn is_path(word: &str) -> bool {
+    !word.is_empty()
+        && !word.contains(['$', '*', '?', '`', '(', '{', '\n'])
+        && word != "."
+        && word != "/dev/null"
+}
+
+/// The text that `echo` and `printf` write, where they are redirected.
+fn said(command: &Command) -> Option<String> {
+    let (first, rest) = command.words.split_first()?;
+    let is_echo = ["echo", "printf", "write-output"].contains(&&*first.to_lowercase());
+    is_echo.then(|| rest.join(" ").replace("\\n", "\n"))
+}
+
+fn written(path: &str, folder: Option<&str>, texts: &[&str]) -> Option<File> {
+    let path = Path::of(path, folder).filter(|_| is_path(path))?;
+    Some(File { path, range: None, change: Some(edits::change(&[], texts)) })
 }
 
 fn joined(folder: Option<&str>, to: &str) -> String {
     match folder {
-        Some(folder) if !to.starts_with(['/', '~']) => format!("{folder}/{to}"),
+        Some(folder) if !to.starts_with(['/', '~', '\\']) && !to.contains(':') => format!("{folder}/{to}"),
         _ => to.to_owned(),
     }
 }
 
-/// The place that a file leaves, and the one it moves to.
-fn moved<'a>(words: &[&'a str]) -> Option<(&'a str, String)> {
-    let mut paths = words.iter().filter(|word| !word.starts_with('-'));
-    let (from, to) = (*paths.next()?, *paths.next()?);
-    let to_path = to.strip_suffix('/').map_or_else(
-        || to.to_owned(),
-        |into| format!("{into}/{}", from.rsplit('/').next().unwrap_or_default()),
-    );
-    (paths.next().is_none() && is_path(from) && is_path(to)).then_some((from, to_path))
-}
-
-/// The files that a program prints.
-fn printed<'a>(program: &str, words: &[&'a str]) -> Vec<&'a str> {
-    let program = program.rsplit('/').next().unwrap_or_default();
-    // The words after the options that are no files, and the options that take a word.
-    let (skipped, valued): (usize, &[&str]) = match program {
-        "cat" | "bat" | "batcat" => (0, &["-r", "--line-range"]),
-        "nl" => (0, &["-b", "-w", "-s", "-v"]),
-        "head" | "tail" => (0, &["-n", "-c"]),
-        "sed" if words.contains(&"-n") => (1, &["-e"]),
-        "rg" | "grep" if words.iter().any(|word| is_numbered(word)) => {
-            (1, &["-e", "-A", "-B", "-C", "-g", "-m", "-t", "--glob"])
-        }
-        _ => return Vec::new(),
-    };
-    let mut paths = Vec::new();
-    let mut is_value = false;
-    let mut left = skipped;
-    for &word in words {
-        if is_value {
-            is_value = false;
-            left = left.saturating_sub(usize::from(program == "sed"));
-        } else if word.starts_with('-') && word.len() > 1 {
-            is_value = valued.contains(&word);
-        } else if left > 0 {
-            left -= 1;
-        } else if is_path(word) {
-            paths.push(word);
-        }
-    }
-    paths
-}
-
-fn is_numbered(word: &str) -> bool {
-    word == "--line-number" || (word.starts_with('-') && !word.starts_with("--") && word.contains('n'))
-}
-
-/// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
-fn is_path(word: &str) -> bool {
-    !word.is_empty() && !word.contains(['$', '*', '?', '`', '(', '{']) && word != "." && word != "/dev/null"
-}
-
-/// The commands of a text, each as its words.
-fn commands(text: &str) -> Vec<Vec<String>> {
-    let mut commands: Vec<Vec<String>> = vec![Vec::new()];
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut characters = text.chars();
-    let mut is_target = false;
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (Some(open), _) if character == open => quote = None,
-            (None | Some('"'), '\\') => {
-                word.get_or_insert_default().extend(characters.next().filter(|next| *next != '\n'));
-            }
-            (None, '\'' | '"') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (None, ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>') => {
-                if let Some(word) = word.take()
-                    && !std::mem::take(&mut is_target)
-                    && !is_descriptor(&word, character)
-                    && let Some(command) = commands.last_mut()
-                {
-                    command.push(word);
-                }
-                match character {
-                    '>' | '<' => is_target = true,
-                    '\n' | ';' | '|' | '&' if commands.len() <= MAX_COMMANDS => {
-                        is_target = false;
-                        commands.push(Vec::new());
-                    }
-                    _ => {}
-                }
-            }
-            _ => word.get_or_insert_default().push(character),
-        }
-    }
-    if let (Some(word), Some(command), false) = (word, commands.last_mut(), is_target) {
-        command.push(word);
-    }
-    commands.retain(|command| !command.is_empty());
-    commands
-}
-
-/// The `2` of `2>file`.
-fn is_descriptor(word: &str, next: char) -> bool {
-    next == '>' && word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(command: &str) -> Vec<Path> {
-        files(command, None).into_iter().map(|file| file.path).collect()
-    }
-
-    fn path(path: &str) -> Path {
-        Path::of(path, None).expect("is a path")
-    }
-
-    #[test]
-    fn commands_that_print_a_file_are_reads_of_it() {
-        for (command, named) in [
-            ("cat src/a.rs", "src/a.rs"),
-            ("cd app && cat 'my file.ts'", "app/my file.ts"),
-            ("sed -n '10,40p' src/a.rs", "src/a.rs"),
-            ("sed -n -e 10p src/a.rs", "src/a.rs"),
-            ("nl -ba src/a.rs | sed -n '1,20p'", "src/a.rs"),
-            ("head -n 50 a.rs 2>/dev/null", "a.rs"),
-            ("tail -20 a.rs", "a.rs"),
-            ("rg -n \"fn main\" src/a.rs", "src/a.rs"),
-            ("/bin/cat ./a.rs > copy.rs", "./a.rs"),
-        ] {
-            assert_eq!(read(command), [path(named)], "{command}");
-        }
-        assert_eq!(read("cat a.rs b.rs; head c.rs").len(), 3);
-    }
-
-    #[test]
-    fn other_commands_read_nothing() {
-        for command in [
-            "cargo test",
-            "cat $FILE",
-            "cat *.rs",
-            "rg main src",
-            "sed -i s/a/b/ a.rs",
-            "echo cat a",
-            "",
-            "'",
-        ] {
-            assert!(read(command).is_empty(), "{command}");
-        }
-        assert!(read(&"cat a;".repeat(1000)).len() <= MAX_FILES);
-    }
-
-    #[test]
-    fn a_move_names_both_places() {
-        for command in ["mv a.rs b.rs", "git mv a.rs b.rs", "mv -f a.rs b.rs"] {
-            assert_eq!(files(command, None).pop(), file("a.rs", Some("b.rs"), None), "{command}");
-        }
-        assert_eq!(files("mv a.rs lib/", None).pop(), file("a.rs", Some("lib/a.rs"), None));
-        assert_eq!(files("git add a.rs", None), []);
-    }
+/// The new place of a file that moves to a place or into a folder.
+fn moved(from: &str, to: &str) -> String {
+    let name = from.rsplit(['/', '\\']).next().unwrap_or_default();
+    to.strip_suffix(['/', '\\']).map_or_else(|| to.to_owned(), |into| format!("{into}/{name}"))
 }

@@ -1,0 +1,291 @@
+//! Reads what a tool call acts on from its name and arguments, by the table of forms.
+//!
+//! A tool is known by the shape of its arguments, its name only decides between equal shapes. Arguments of any shape are
+//! bounded: beyond the limits they name nothing.
+
+use serde_json::{Map, Value};
+
+use super::forms::{TABLE, ToolForm};
+use super::lines::{self, Line};
+use super::paths::Path;
+use super::shell::{self, looks_like_file};
+use super::target::{Change, File, Range, Target};
+use super::{edits, patch};
+use crate::text::utf16;
+
+/// Values looked at in one call's arguments, and files in them.
+const MAX_VALUES: usize = 4096;
+const MAX_FILES: usize = 64;
+
+/// The file or command that a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A file.
+    File(String),
+    /// A command, and no file.
+    Command(String),
+    /// Neither.
+    Nothing,
+}
+
+impl Subject {
+    /// The subject of a call. A path comes before a command: a tool that takes both says with the command what to do.
+    pub fn of(tool: &str, arguments: &str) -> Self {
+        let fields = fields_of(arguments);
+        let Some((_, form)) = TABLE.form_of(tool, &fields) else { return Self::Nothing };
+        let mut objects = objects_in(&fields).into_iter();
+        let file = objects.clone().find_map(|object| texts_of(object, &form.file).next());
+        let command = objects.find_map(|object| command_in(object, form));
+        match (file, command) {
+            (Some(path), _) => Self::File(path.to_owned()),
+            (None, Some(Command::Text(text))) => Self::Command(text.to_owned()),
+            (None, Some(Command::Words(words))) => Self::Command(words.join(" ")),
+            (None, None) => Self::Nothing,
+        }
+    }
+}
+
+impl Target {
+    /// Reads a call's arguments as JSON, and gathers the lines that all its texts show. Arguments that cannot be read name
+    /// nothing.
+    pub fn of(tool: &[u16], arguments: &[u16], shown: &mut Vec<Line>) -> Self {
+        let fields = fields_of(&String::from_utf16_lossy(arguments));
+        let texts = texts_in(&fields);
+        for text in &texts {
+            lines::add(&utf16(text), shown);
+        }
+        let Some((form, names)) = TABLE.form_of(&String::from_utf16_lossy(tool), &fields) else {
+            return Self::default();
+        };
+        let objects = objects_in(&fields);
+        let folder = objects.iter().find_map(|object| texts_of(object, &names.folder).next());
+        let mut reader = Reader { names, folder, left: MAX_VALUES, files: Vec::new() };
+        reader.object(&fields, None);
+        let mut files = reader.finish();
+        let mut program = None;
+        if files.is_empty()
+            && let Some(command) = objects.iter().find_map(|object| command_in(object, names))
+        {
+            let found = match command {
+                Command::Text(text) => shell::of_text(text, folder),
+                Command::Words(words) => shell::of_words(&words, folder),
+            };
+            (files, program) = (found.files, found.program);
+        }
+        let is_changed = files.iter().any(|file| file.change.is_some());
+        if !is_changed && let Some(text) = texts.iter().find(|text| text.contains(patch::START)) {
+            files = edits::patched(text, folder);
+        }
+        files.truncate(MAX_FILES);
+        let form = (!files.is_empty()).then(|| form.by(program));
+        Self { form, files: files.into() }
+    }
+}
+
+/// A command as one text, or as a program and its arguments.
+enum Command<'a> {
+    Text(&'a str),
+    Words(Vec<&'a str>),
+}
+
+/// A file while the arguments are read.
+struct Draft<'a> {
+    path: &'a str,
+    range: Option<Range>,
+    moved_to: Option<&'a str>,
+    is_changed: bool,
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+}
+
+/// Reads files out of nested arguments: an edit belongs to the file named beside it or above it.
+struct Reader<'a> {
+    names: &'a ToolForm,
+    folder: Option<&'a str>,
+    left: usize,
+    files: Vec<Draft<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn object(&mut self, fields: &'a Map<String, Value>, above: Option<usize>) {
+        let names = self.names;
+        let is_search = texts_of(fields, &names.pattern).next().is_some();
+        let range = range_in(fields, names).or_else(|| range_in(fields, TABLE.any()));
+        let first = self.files.len();
+        for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
+            let (old, new) = (Vec::new(), Vec::new());
+            self.files.push(Draft { path, range, moved_to: None, is_changed: false, old, new });
+        }
+        let current = if self.files.len() > first { Some(first) } else { above };
+        if let Some(file) = current.and_then(|at| self.files.get_mut(at)) {
+            let has_old = names.old.iter().any(|name| fields.get(name).is_some_and(Value::is_string));
+            let has_new = names.new.iter().any(|name| fields.get(name).is_some_and(is_text));
+            file.is_changed |= has_new || (has_old && !names.new.is_empty());
+            file.old.extend(texts_of(fields, &names.old));
+            file.new.extend(texts_of(fields, &names.new));
+            file.moved_to = texts_of(fields, &names.moved).next().or(file.moved_to);
+            for diff in texts_of(fields, &names.diff) {
+                let (mut old, mut new) = patch::blocks(diff);
+                for hunk in patch::files(diff) {
+                    old.extend(hunk.old);
+                    new.extend(hunk.new);
+                }
+                file.is_changed |= !(old.is_empty() && new.is_empty());
+                file.old.extend(old);
+                file.new.extend(new);
+            }
+        }
+        for value in fields.values() {
+            self.value(value, current);
+        }
+    }
+
+    fn value(&mut self, value: &'a Value, above: Option<usize>) {
+        if self.left == 0 || self.files.len() >= MAX_FILES {
+            return;
+        }
+        self.left -= 1;
+        match value {
+            Value::Object(fields) => self.object(fields, above),
+            Value::Array(values) => values.iter().for_each(|value| self.value(value, above)),
+            _ => {}
+        }
+    }
+
+    fn finish(self) -> Vec<File> {
+        let folder = self.folder;
+        let files = self.files.into_iter().filter_map(|draft| {
+            let moved_to = draft.moved_to.and_then(|to| Path::of(to, folder));
+            let is_changed = draft.is_changed || moved_to.is_some();
+            let change = is_changed.then(|| Change { moved_to, ..edits::change(&draft.old, &draft.new) });
+            Some(File { path: Path::of(draft.path, folder)?, range: draft.range, change })
+        });
+        files.collect()
+    }
+}
+
+/// The arguments as an object. Text that is no JSON is the one input of a free-form tool; a list is a command.
+fn fields_of(arguments: &str) -> Map<String, Value> {
+    let of = |name: &str, value: Value| Map::from_iter([(name.to_owned(), value)]);
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(Value::Array(words)) => of("command", Value::Array(words)),
+        Ok(Value::String(text)) => match serde_json::from_str(&text) {
+            Ok(Value::Object(fields)) => fields,
+            _ => of("input", Value::String(text)),
+        },
+        Err(_) if arguments.contains(patch::START) => of("input", Value::String(arguments.to_owned())),
+        _ => Map::new(),
+    }
+}
+
+/// The arguments and all objects in them, the outer ones first.
+fn objects_in(fields: &Map<String, Value>) -> Vec<&Map<String, Value>> {
+    let mut objects = vec![fields];
+    let mut at = 0;
+    while let Some(&object) = objects.get(at)
+        && objects.len() < MAX_VALUES
+    {
+        for value in object.values().take(MAX_VALUES) {
+            match value {
+                Value::Object(inner) => objects.push(inner),
+                Value::Array(values) => {
+                    objects.extend(values.iter().take(MAX_VALUES).filter_map(Value::as_object));
+                }
+                _ => {}
+            }
+        }
+        at += 1;
+    }
+    objects
+}
+
+/// The texts under the first of these names that has one: a string, or the strings of a list.
+fn texts_of<'a>(fields: &'a Map<String, Value>, names: &[String]) -> impl Iterator<Item = &'a str> + use<'a> {
+    let texts = |value: &'a Value| -> Vec<&'a str> {
+        let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        list.iter()
+            .take(MAX_VALUES)
+            .filter_map(Value::as_str)
+            .filter(|text| !text.trim().is_empty())
+            .collect()
+    };
+    let found = names.iter().map(|name| fields.get(name).map(texts).unwrap_or_default());
+    found.into_iter().find(|texts: &Vec<&str>| !texts.is_empty()).unwrap_or_default().into_iter()
+}
+
+/// A command under one of the form's names: a text, or a list of words.
+fn command_in<'a>(fields: &'a Map<String, Value>, form: &ToolForm) -> Option<Command<'a>> {
+    form.command.iter().find_map(|name| match fields.get(name)? {
+        Value::String(text) if !text.trim().is_empty() => Some(Command::Text(text)),
+        Value::Array(words) if !words.is_empty() => {
+            Some(Command::Words(words.iter().take(MAX_VALUES).filter_map(Value::as_str).collect()))
+        }
+        _ => None,
+    })
+}
+
+/// The lines that a read asks for.
+fn range_in(fields: &Map<String, Value>, names: &ToolForm) -> Option<Range> {
+    let number = |names: &[String]| {
+        let value = names.iter().find_map(|name| fields.get(name))?;
+        value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+    };
+    let from = number(&names.from).or_else(|| number(&names.from0)?.checked_add(1)).filter(|&from| from > 0);
+    let (first, last) = (from.or_else(|| number(&names.first)), number(&names.last));
+    let ranges = names.range.iter().find_map(|name| fields.get(name));
+    let (first, last) = ranges.and_then(range_of).map_or((first, last), |(first, last)| (Some(first), last));
+    let count = number(&names.count).or_else(|| number(&names.head));
+    let until = count.map(|count| first.unwrap_or(1).max(1).saturating_add(count).saturating_sub(1));
+    Range::of(first, last.or(until))
+}
+
+/// `[10, 40]`, `[10, -1]`, `"10-40"` and lists of these: from the first to the last.
+fn range_of(value: &Value) -> Option<(u64, Option<u64>)> {
+    match value {
+        Value::Array(values) => {
+            match values.as_slice() {
+                [Value::Number(first), Value::Number(last)] => Some((first.as_u64()?, last.as_u64())),
+                [Value::Number(first)] => Some((first.as_u64()?, None)),
+                list => {
+                    let mut ranges = list.iter().take(MAX_VALUES).filter_map(|value| match value {
+                        Value::Array(_) if value.get(0).is_some_and(Value::is_array) => None,
+                        value => range_of(value),
+                    });
+                    let first = ranges.next()?;
+                    Some(ranges.fold(first, |all, next| {
+                        (all.0.min(next.0), all.1.zip(next.1).map(|(a, b)| a.max(b)))
+                    }))
+                }
+            }
+        }
+        Value::String(text) => {
+            let (first, last) = text.trim().split_once('-')?;
+            Some((first.trim().parse().ok()?, last.trim().parse().ok()))
+        }
+        _ => None,
+    }
+}
+
+fn is_text(value: &Value) -> bool {
+    value.is_string() || value.as_array().is_some_and(|values| values.iter().any(Value::is_string))
+}
+
+/// Every text in the arguments, however deep.
+fn texts_in(fields: &Map<String, Value>) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut open: Vec<&Value> = fields.values().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => texts.push(&**text),
+            Value::Array(values) => open.extend(values),
+            Value::Object(fields) => open.extend(fields.values()),
+            _ => {}
+        }
+    }
+    texts
+}
+
+#[cfg(test)]
+#[path = "calls/tests.rs"]
+mod tests;

@@ -1,0 +1,231 @@
+//! The files that a short Python, JavaScript or Ruby script opens, and the texts that it replaces in them.
+//!
+//! It runs nothing: texts in quotes and names that hold one are followed, all else is passed over.
+
+use std::collections::HashMap;
+
+use super::edits;
+use super::forms::TABLE;
+use super::paths::Path;
+use super::shell::is_path;
+use super::target::File;
+
+/// Files looked at in one script, and words read of it.
+const MAX_FILES: usize = 64;
+const MAX_WORDS: usize = 20_000;
+
+#[derive(Debug, PartialEq, Eq)]
+enum Word<'a> {
+    Name(&'a str),
+    Text(String),
+    Mark(char),
+}
+
+/// The files that a script reads or writes, in order; paths are relative to `folder`.
+pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
+    let words = words_of(script);
+    let mut scope = Scope::default();
+    for at in 0..words.len() {
+        scope.read(words.get(at..).unwrap_or_default());
+    }
+    let files = scope.files.iter().filter_map(|opened| {
+        let path = Path::of(opened.path, folder).filter(|_| is_path(opened.path))?;
+        let change = opened.is_changed.then(|| edits::change(&opened.old, &opened.new));
+        Some(File { path, range: None, change })
+    });
+    files.collect()
+}
+
+/// A file while the script is read.
+#[derive(Default)]
+struct Opened<'a> {
+    path: &'a str,
+    is_changed: bool,
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+}
+
+#[derive(Default)]
+struct Scope<'a> {
+    /// The texts that names hold.
+    texts: HashMap<&'a str, &'a str>,
+    files: Vec<Opened<'a>>,
+    current: usize,
+}
+
+impl<'a> Scope<'a> {
+    /// Takes in what stands at the beginning of `words`.
+    fn read(&mut self, words: &'a [Word<'a>]) {
+        let is = |list: &[String], name: &str| list.iter().any(|of| of == name);
+        let scripts = &TABLE.scripts;
+        match words {
+            [Word::Name(name), Word::Mark('='), Word::Text(text), ..]
+            | [Word::Name(name), Word::Mark('='), Word::Name(_), Word::Mark('('), Word::Text(text), ..] => {
+                self.texts.insert(name, text);
+            }
+            _ => {}
+        }
+        let [Word::Name(function), Word::Mark('('), rest @ ..] = words else { return };
+        if is(&scripts.opens, function)
+            && let Some(path) = rest.first().and_then(|word| self.text(word))
+        {
+            self.open(path);
+            let mode = match rest {
+                [_, Word::Mark(','), Word::Text(mode), ..] if mode.len() <= 3 => &**mode,
+                _ => "",
+            };
+            self.write(mode.starts_with(['w', 'a', 'x']) || is(&scripts.writes, function), None);
+            if is(&scripts.writes, function) {
+                self.write(true, rest.get(2).and_then(|word| self.text(word)));
+            }
+        } else if is(&scripts.writes, function) {
+            self.write(true, rest.first().and_then(|word| self.text(word)));
+        } else if is(&scripts.replaces, function)
+            && let [old, Word::Mark(','), new, ..] = rest
+            && let (Some(old), Some(new)) = (self.text(old), self.text(new))
+            && let Some(file) = self.files.get_mut(self.current)
+        {
+            file.is_changed = true;
+            file.old.push(old);
+            file.new.push(new);
+        }
+    }
+
+    /// A text, or the text that a name holds.
+    fn text(&self, word: &'a Word<'a>) -> Option<&'a str> {
+        match word {
+            Word::Text(text) => Some(text),
+            Word::Name(name) => self.texts.get(name).copied(),
+            Word::Mark(_) => None,
+        }
+    }
+
+    fn open(&mut self, path: &'a str) {
+        let known = self.files.iter().position(|file| file.path == path);
+        self.current = known.unwrap_or(self.files.len());
+        if known.is_none() && self.files.len() < MAX_FILES {
+            self.files.push(Opened { path, ..Opened::default() });
+        }
+    }
+
+    fn write(&mut self, is_changed: bool, text: Option<&'a str>) {
+        if let Some(file) = self.files.get_mut(self.current) {
+            file.is_changed |= is_changed;
+            file.new.extend(text);
+        }
+    }
+}
+
+/// Names, texts and marks of a script, in order.
+fn words_of(script: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut rest = script;
+    while let Some(first) = rest.chars().next()
+        && words.len() < MAX_WORDS
+    {
+        let len = if first.is_alphabetic() || first == '_' {
+            let len = rest.find(|of: char| !of.is_alphanumeric() && of != '_').unwrap_or(rest.len());
+            let (name, after) = rest.split_at(len);
+            // The `r` and `f` before a text are no name.
+            if !(name.len() <= 2 && after.starts_with(['"', '\''])) {
+                words.push(Word::Name(name));
+            }
+            len
+        } else if matches!(first, '"' | '\'' | '`') {
+            let (text, len) = quoted(rest, first);
+            words.push(Word::Text(text));
+            len
+        } else if first == '#' {
+            rest.find('\n').unwrap_or(rest.len())
+        } else {
+            if !first.is_whitespace() {
+                words.push(Word::Mark(first));
+            }
+            first.len_utf8()
+        };
+        rest = rest.get(len..).unwrap_or_default();
+    }
+    words
+}
+
+/// The text in quotes that `rest` begins with, and the bytes that it takes.
+fn quoted(rest: &str, quote: char) -> (String, usize) {
+    let three: String = std::iter::repeat_n(quote, 3).collect();
+    let end = if rest.starts_with(&three) { &*three } else { &three[..1] };
+    let inside = rest.get(end.len()..).unwrap_or_default();
+    let mut text = String::new();
+    let mut characters = inside.char_indices();
+    while let Some((at, character)) = characters.next() {
+        if inside.get(at..).is_some_and(|left| left.starts_with(end)) {
+            return (text, at + 2 * end.len());
+        }
+        match (character, end.len()) {
+            ('\\', _) => match characters.next() {
+                Some((_, 'n')) => text.push('\n'),
+                Some((_, 't')) => text.push('\t'),
+                Some((_, '\n')) | None => {}
+                Some((_, quoted @ ('"' | '\'' | '`' | '\\'))) => text.push(quoted),
+                Some((_, other)) => text.extend(['\\', other]),
+            },
+            // A line break ends what was no text but an apostrophe.
+            ('\n', 1) if quote != '`' => return (text, end.len() + at),
+            _ => text.push(character),
+        }
+    }
+    (text, rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(path: &str) -> Path {
+        Path::of(path, None).expect("is a path")
+    }
+
+    #[test]
+    fn a_script_that_opens_a_file_reads_it() {
+        for script in [
+            "print(open('a.rs').read())",
+            "from pathlib import Path\nprint(Path(\"a.rs\").read_text())",
+            "p = 'a.rs'\nfor line in open(p):\n  print(line) # it's read",
+            "console.log(require('fs').readFileSync(`a.rs`, 'utf8'))",
+        ] {
+            assert_eq!(
+                files(script, None),
+                [File { path: path("a.rs"), range: None, change: None }],
+                "{script}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_it_replaces_and_writes_is_an_edit() {
+        let expected = edits::change(&["let answer = 41;"], &["let answer = 42;"]);
+        for script in [
+            "p = Path('a.rs')\ns = p.read_text()\ns = s.replace('let answer = 41;', 'let answer = 42;')\np.write_text(s)",
+            "old = '''let answer = 41;\n'''\nnew = '''let answer = 42;\n'''\ns = open('a.rs').read()\nassert old in s\nopen('a.rs', 'w').write(s.replace(old, new))",
+            "fs.writeFileSync('a.rs', fs.readFileSync('a.rs', 'utf8').replace(\"let answer = 41;\", \"let answer = 42;\"))",
+        ] {
+            let found = files(script, None);
+            assert_eq!(
+                found.first().and_then(|file| file.change.clone()),
+                Some(expected.clone()),
+                "{script}"
+            );
+            assert_eq!(found.len(), 1);
+        }
+        let written = files("open('a.rs', 'w').write('let answer = 42;')", None);
+        assert_eq!(
+            written.first().and_then(|file| file.change.clone()),
+            Some(edits::change(&[], &["let answer = 42;"]))
+        );
+    }
+
+    #[test]
+    fn what_is_no_script_is_passed_over() {
+        for script in ["", "open(", "open('", "\"\"\"", "open(x)", &"open('a".repeat(10_000)] {
+            assert!(files(script, None).len() <= MAX_FILES, "{script:.20}");
+        }
+    }
+}
