@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { scriptedModel } from "../examples/scripted/model.mjs";
 import { validate } from "../index.js";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
+import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
 import { CALLS, runSession } from "./support/pi-session.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -148,29 +149,80 @@ test("with nothing set the model has the tool that reads a marker's handle, and 
   assert.doesNotMatch(markersIn(plain.sent), /handle:/);
 });
 
-test("the markers speak the user's language", async () => {
-  for (const [locale, marker] of [
-    ["en_US.UTF-8", /lines omitted/],
-    ["C", /lines omitted/],
-    ["zh_CN.UTF-8", /已省略/],
+test("the markers speak the language of the conversation, whatever the locale", async () => {
+  for (const [prompt, marker] of [
+    ["go", /lines omitted/],
+    ["开始吧，逐个查看", /已省略/],
   ]) {
-    const { sent } = await withSettings(everyCall, {}, () => runPi(installed, { env: { LC_ALL: locale } }));
-    assert.match(markersIn(sent), marker, locale);
+    const run = () => runPi(installed, { prompts: [prompt], env: { LC_ALL: "zh_CN.UTF-8" } });
+    const { sent } = await withSettings(everyCall, {}, run);
+    assert.match(markersIn(sent), marker, prompt);
   }
 });
 
-test("settings that are wrong are told, and the session goes on", async () => {
+test("each wrong setting is told with the nearest right one and what is in force, and the rest holds", async () => {
+  const right = { schedule: "everyCall", excludeTools: ["read"], marker: "zh" };
   const cases = [
-    [{ strata: { economies: "thrifty" } }, /there is no option economies/],
-    [{ strata: { protectPaths: "PLAN.md" } }, /protectPaths must be an array of path patterns/],
     [
-      { strata: { compactionModel: 7, persistEdits: "yes" } },
-      /compactionModel must be a model.*\n.*persistEdits must be true or false/,
+      { economies: "thrifty" },
+      /there is no setting "economies"; the nearest is economy\. In force: economy "balanced", the default\./,
     ],
-    [{ strata: 7 }, /the key "strata" in .* must be an object/],
-    ["{ not json", /is not JSON/],
+    [
+      { economy: "thirfty" },
+      /economy is "thirfty"; it must be .*; the nearest is "thrifty"\. In force: economy "balanced", the default\./,
+    ],
+    [
+      { contextRatio: 75 },
+      /contextRatio is 75; it must be a number above 0 and at most 1\. In force: contextRatio 0\.75/,
+    ],
+    [
+      { protectPaths: "PLAN.md" },
+      /protectPaths is "PLAN.md"; it must be an array of path patterns.* In force: protectPaths \[\]/,
+    ],
+    [
+      { compactionModel: 7, persistEdits: "yes" },
+      /compactionModel is 7.*In force: no compactionModel\.\n.*persistEdits is "yes"; it must be true or false\. In force: persistEdits false/,
+    ],
+    [{ cache: { raed: 0.1 } }, /cache: there is no option raed/],
+    [{ protect: "PLAN.md" }, /protect is "PLAN.md"; it must be a function/],
   ];
-  for (const [settings, told] of cases) {
+  for (const [wrong, told] of cases) {
+    const { sent, notices } = await withSettings({ strata: { ...right, ...wrong } }, {}, () =>
+      runPi(installed),
+    );
+    assert.equal(sent.length, CALLS + 1);
+    assert.match(notices.map(([, text]) => text).join("\n"), told);
+    assert.ok(notices.every(([kind]) => kind === "warning"));
+    assert.match(markersIn(sent), /已省略 \d+ 行/, "schedule and marker hold");
+  }
+  const overruled = { strata: { schedule: "everyCal" } };
+  const { sent, notices } = await withSettings(everyCall, overruled, () => runPi(installed));
+  assert.match(
+    notices[0][1],
+    /\.pi\/settings\.json: schedule is "everyCal".*In force: schedule "everyCall", from /,
+  );
+  assert.match(markersIn(sent), /lines omitted/, "the user's own setting holds");
+});
+
+test("the schema that ships knows every setting, as contract.json and index.d.ts do", () => {
+  const shipped = readFileSync(SCHEMA_FILE, "utf8");
+  const rulesIn = (text) => JSON.parse(text, (key, value) => (key === "description" ? undefined : value));
+  assert.deepEqual(rulesIn(shipped), rulesIn(JSON.stringify(schemaOf())), "run npm run build:schema");
+  const { properties, additionalProperties } = JSON.parse(shipped).properties.strata;
+  assert.equal(additionalProperties, false);
+  assert.equal(properties.marker.default, "auto");
+  for (const [name, { description, ...rule }] of Object.entries(properties)) {
+    assert.match(description, /^[A-Z"].*\.$/s, name);
+    assert.ok(Object.keys(rule).length > 0, name);
+  }
+});
+
+test("settings files that are none are told, and the session goes on", async () => {
+  for (const [settings, told] of [
+    [{ strata: 7 }, /the key "strata" in .* must be an object, not 7\./],
+    ["{ not json", /is not JSON, so it sets nothing\./],
+    ["[]", /must be an object, not an array\./],
+  ]) {
     const { sent, notices } = await withSettings(settings, {}, () => runPi(installed));
     assert.equal(sent.length, CALLS + 1);
     assert.match(notices.map(([kind, text]) => `${kind} ${text}`).join("\n"), told);
@@ -199,8 +251,8 @@ test("/strata shows what the last request held, what was edited and why, and wha
   assert.deepEqual(
     rows("edited, and why").map(([name, , messages]) => [name, messages]),
     [
-      ["shortened bash: old tool result", String(CALLS - 6)],
-      ["thinking removed: old thinking", String(CALLS - 1)],
+      ["bash: shortened, old tool result", String(CALLS - 6)],
+      ["assistant: thinking removed, old thinking", String(CALLS - 1)],
     ],
   );
   assert.match(panel, /^Schedule: everyCall; recomputed at every call\.$/m);
@@ -210,26 +262,40 @@ test("/strata shows what the last request held, what was edited and why, and wha
   );
   const footer = session.getSessionStats().cost;
   assert.ok(footer > 0);
-  assert.ok(panel.includes(`pi has counted $${footer.toFixed(3)} for this session.`), panel);
-  assert.match(panel, /Not sent since it started: [\d,]+ tokens in 11 calls\.$/);
+  assert.ok(panel.includes(`\nThis session: pi has counted $${footer.toFixed(3)}.\n`), panel);
+  assert.match(panel, /\nSince pi started: [\d,]+ tokens not sent in 11 calls\.$/);
+  assert.match(panel, /^pi compacts above 183,616 tokens; requests stay below that\.$/m);
   assert.doesNotMatch(panel, /undefined|NaN|Without the hook/);
 });
 
-test("/strata show lists what was cut and opens it, by number and by handle", async () => {
-  const prompts = ["/strata show", "go", "/strata show", "/strata show 2", "/strata show 99"];
+test("/strata show lists what was cut by file or command, and opens it, by number and by handle", async () => {
+  const prompts = [
+    "/strata show",
+    "go",
+    "/strata show",
+    "/strata show 2",
+    "/strata show 99",
+    "/strata show 1-3",
+  ];
   const { notices, session } = await withSettings(everyCall, {}, () =>
     runPi(installed, { prompts, env: { LC_ALL: "C" } }),
   );
-  const [none, list, second, missing] = notices.map(([, text]) => text);
+  const [none, list, second, missing, range] = notices.map(([, text]) => text);
   assert.match(none, /has seen no request/);
-  const rows = Array.from(list.matchAll(/^(\d+) {2}(\w+): (.+?) {2,}[\d,]+ *([0-9a-f]{8})?$/gm));
+  const rows = Array.from(list.matchAll(/^(\d+) +(\S.*?) {2,}(\S.+?) {2,}[\d,]+(?: {2}([0-9a-f]{8}))?$/gm));
   assert.ok(rows.length >= CALLS - 6, list);
   assert.deepEqual(
     rows.map(([, nth]) => Number(nth)),
     rows.map((_, at) => at + 1),
   );
   assert.ok(
-    rows.some(([, , tool, , handle]) => tool === "bash" && handle !== undefined),
+    rows.some(
+      ([, , subject, done, handle]) => /^bash : 1; for/.test(subject) && done === "shortened" && handle,
+    ),
+    list,
+  );
+  assert.ok(
+    list.split("\n").every((line) => line.length <= 78),
     list,
   );
   const texts = session.agent.state.messages.map((message) =>
@@ -243,6 +309,29 @@ test("/strata show lists what was cut and opens it, by number and by handle", as
     second,
   );
   assert.match(missing, /There is no cut 99/);
+  assert.match(range, /^Cuts 1 to 3 of \d+, oldest first\. More: \/strata show 4-\d+\.$/m);
+});
+
+test("/strata status lists every option in force and where it comes from", async () => {
+  const project = { strata: { excludeTools: ["read"], persistEdits: true } };
+  const env = { PI_STRATA: '{ "marker": "en", "economies": 1 }' };
+  const run = () => runPi(installed, { prompts: ["/strata status"], env });
+  const { notices } = await withSettings(everyCall, project, run);
+  const text = notices.at(-1)[1];
+  assert.match(text, /^pi-strata \d+\.\d+\.\d+ edits requests\.$/m);
+  for (const [option, value, source] of [
+    ["contextWindow", "200000", "pi's catalogue"],
+    ["maxPromptTokens", "179043", "pi's compaction"],
+    ["schedule", '"everyCall"', "/.*"],
+    ["excludeTools", '\\["read"\\]', "\\.pi/settings\\.json"],
+    ["persistEdits", "true", "\\.pi/settings\\.json"],
+    ["marker", '"en"', "PI_STRATA"],
+    ["keepRecentToolResults", "6", "default"],
+    ["recall", "true", "default"],
+    ["compactionModel", "the model in use", "default"],
+  ])
+    assert.match(text, new RegExp(`^${option} +${value} +${source}$`, "m"));
+  assert.match(text, /^Settings: PI_STRATA: there is no setting "economies"/m);
 });
 
 test("/strata now cuts before the next request, where the schedule alone would wait", async () => {
@@ -267,7 +356,13 @@ test("/strata now cuts before the next request, where the schedule alone would w
   const cuts = await run(["go", "/strata now", "on"]);
   const size = ({ sent }) => JSON.stringify(sent[13].messages).length;
   assert.ok(size(cuts) < 0.8 * size(waits), `${size(cuts)} against ${size(waits)}`);
-  assert.match(cuts.notices[0][1], /The next request is cut/);
+  const [asked, done] = cuts.notices.map(([, text]) => text);
+  const tokens = (text, words) => Number(new RegExp(`${words} ([\\d,]+)`).exec(text)[1].replaceAll(",", ""));
+  const saved = tokens(done, "Cut");
+  assert.ok(saved > 1000, done);
+  assert.equal(tokens(done, "instead of") - tokens(done, "holds about"), saved);
+  const expected = tokens(asked, "by about");
+  assert.ok(Math.abs(expected - saved) < 0.1 * saved, `${asked} ${done}`);
 });
 
 test("/strata off holds for later sessions, until /strata on", async () => {
@@ -337,5 +432,10 @@ test("in print mode a native file that is missing is told on standard error, onc
   });
   assert.deepEqual(JSON.parse(stdout), { calls: CALLS + 1, errors: [] });
   assert.equal(stderr.match(/pi-strata is off/g)?.length, 1, stderr);
-  assert.match(stderr, /pi-strata is off, the context is sent whole: Cannot find module .*\. \S/);
+  const told = stderr.replaceAll("\n", " ");
+  assert.match(told, /pi-strata is off, the context is sent whole: Cannot find module .*\. \S/);
+  assert.ok(
+    stderr.split("\n").every((line) => line.length <= 80),
+    stderr,
+  );
 });

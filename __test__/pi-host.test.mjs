@@ -52,8 +52,8 @@ async function play(pi, count, lines) {
 
 test("the catalogue's prices, window and steps are the hook's", () => {
   const terms = (model, env = {}) => {
-    const { note, ...rest } = termsOf(model, env);
-    return rest;
+    const { contextWindow, cache, maxPromptTokens } = termsOf(model, { enabled: false }, env);
+    return { contextWindow, cache, maxPromptTokens };
   };
   const near = (value) => Number(value.toPrecision(6));
   const rounded = ({ cache, ...rest }) => ({
@@ -80,8 +80,9 @@ test("the catalogue's prices, window and steps are the hook's", () => {
     cache: { read: 0.185714, write: 1, ttlSeconds: undefined },
     maxPromptTokens: undefined,
   });
-  assert.deepEqual(terms(MODELS.local), { contextWindow: 65_536 });
-  assert.deepEqual(terms(undefined), { contextWindow: 200_000 });
+  const nothing = { cache: undefined, maxPromptTokens: undefined };
+  assert.deepEqual(terms(MODELS.local), { contextWindow: 65_536, ...nothing });
+  assert.deepEqual(terms(undefined), { contextWindow: 200_000, ...nothing });
 });
 
 test("a step that costs less to cross than to stay below is crossed", () => {
@@ -98,8 +99,150 @@ test("a step that costs less to cross than to stay below is crossed", () => {
       cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, output: 2, tiers: [tier] },
     };
   };
-  assert.equal(termsOf(model(1.25)).maxPromptTokens, undefined);
+  assert.equal(termsOf(model(1.25), { enabled: false }).maxPromptTokens, undefined);
   assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
+});
+
+test("requests stay below pi's trigger where that leaves half of the window, else its compaction is declined", () => {
+  const terms = (contextWindow, compaction) => {
+    const { maxPromptTokens, compactsAbove, declines } = termsOf({ contextWindow }, compaction);
+    return { maxPromptTokens, compactsAbove, declines };
+  };
+  assert.deepEqual(terms(60_000), { maxPromptTokens: 41_843, compactsAbove: 43_616, declines: false });
+  assert.deepEqual(terms(32_768), { maxPromptTokens: 15_156, compactsAbove: 16_384, declines: false });
+  assert.deepEqual(terms(32_000), { maxPromptTokens: undefined, compactsAbove: 15_616, declines: true });
+  assert.deepEqual(terms(16_000), { maxPromptTokens: undefined, compactsAbove: -384, declines: true });
+  assert.equal(terms(32_000, { reserveTokens: 4_000 }).compactsAbove, 28_000);
+  assert.equal(terms(32_000, { reserveTokens: "many" }).compactsAbove, 15_616);
+  const overrides = { "p/m": { reserveTokens: 2_000 } };
+  const model = { contextWindow: 32_000, provider: "p", id: "m" };
+  assert.equal(termsOf(model, { reserveTokens: 4_000, modelOverrides: overrides }).compactsAbove, 30_000);
+  assert.deepEqual(terms(32_000, { enabled: false }), {
+    maxPromptTokens: undefined,
+    compactsAbove: undefined,
+    declines: false,
+  });
+});
+
+for (const contextWindow of [16_000, 16_384, 32_000, 32_768, 60_000]) {
+  for (const hasReasons of [true, false]) {
+    const version = hasReasons ? "1.5" : "0.74";
+    test(`in a window of ${contextWindow} tokens pi ${version} compacts in none of 60 reads, and the user still can`, async () => {
+      const model = { ...MODELS.local, contextWindow };
+      const options = { model, overheadTokens: 2_000, compacts: { hasReasons } };
+      const lines = contextWindow > 40_000 ? 100 : 40;
+      const uncut = await play(new FakePi(undefined, options), 60, lines);
+      assert.ok(uncut.compactions > 0, "without the extension it compacts");
+      const pi = await play(new FakePi(createExtension(), options), 60, lines);
+      assert.equal(pi.compactions, 0, `${pi.declined} declined`);
+      assert.ok(pi.calls.every(({ prompt }) => prompt <= contextWindow));
+      const panel = await pi.command("");
+      if (contextWindow >= 32_768)
+        assert.match(panel, /^pi compacts above [\d,]+ tokens; requests stay below that\.$/m);
+      else
+        assert.match(
+          panel,
+          /^pi would compact above [\d,]+ tokens, less than half of the window\. pi-strata declines that while requests fit: \d+ times so far\.$/m,
+        );
+      await pi.compact();
+      assert.equal(pi.compactions, 1, "the user's own word counts");
+    });
+  }
+}
+
+test("a compaction after a refusal, a paused extension or overflow: keep is pi's", async () => {
+  const model = { ...MODELS.local, contextWindow: 16_000 };
+  const compacts = { hasReasons: true };
+  const refused = await play(new FakePi(createExtension(), { model, compacts }), 4, 40);
+  await refused.compact("overflow");
+  assert.equal(refused.compactions, 1);
+  for (const [options, command] of [[{ overflow: "keep" }], [{}, "pause"]]) {
+    const pi = new FakePi(createExtension(options), { model, overheadTokens: 2_000, compacts });
+    await play(pi, 4, 40);
+    if (command) await pi.command(command);
+    const before = pi.compactions;
+    await pi.compact("threshold");
+    assert.equal(pi.compactions, before + 1);
+  }
+});
+
+test("a handler that finds its context stale after waiting ends quietly", async () => {
+  const pi = await play(new FakePi(createExtension(), { model: MODELS.opus }), 8, 60);
+  const late = [
+    pi.emit("context", { messages: structuredClone(pi.messages) }),
+    pi.emit("session_before_compact", { reason: "threshold", preparation: { messagesToSummarize: [] } }),
+    pi.emit("cache_warming_decision", {
+      action: "warm",
+      warmCost: 1,
+      missCost: 2,
+      continuationProbability: 1,
+    }),
+    pi.command("show"),
+    pi.command("now"),
+    pi.command(""),
+  ];
+  pi.replaceSession();
+  await Promise.all(late);
+  await pi.emit("session_shutdown");
+});
+
+test("after a restart the panel and the list of cuts are there before the first request", async () => {
+  const before = await play(
+    new FakePi(createExtension({ schedule: "everyCall" }), { model: MODELS.opus }),
+    12,
+    60,
+  );
+  const after = new FakePi(createExtension({ schedule: "everyCall" }), { model: MODELS.opus });
+  after.entries = before.entries;
+  await after.start();
+  const panel = await after.command("");
+  assert.match(panel, /^No request since pi started\. The next one would hold about [\d,]+ tokens/);
+  assert.ok(panel.includes(`\nThis session: pi has counted $${before.dollars.toFixed(3)}.`), panel);
+  assert.doesNotMatch(panel, /Since pi started: /);
+  assert.match(await after.command("show"), /^1 +bash show 0 +shortened/m);
+});
+
+test("/strata pause warns where the whole list has no room", async () => {
+  const model = { ...MODELS.local, contextWindow: 16_000 };
+  const small = await play(new FakePi(createExtension(), { model, overheadTokens: 2_000 }), 2, 20);
+  assert.doesNotMatch(await small.command("pause"), /Whole/);
+  const large = await play(new FakePi(createExtension(), { model, overheadTokens: 2_000 }), 30, 40);
+  assert.match(
+    await large.command("pause"),
+    /^pi-strata paused: .* Whole, the conversation is about [\d,]+ tokens, more than the 12,000 there is room for: pi compacts it, or the provider refuses it\.$/,
+  );
+});
+
+test("every row of a long list can be reached, and an original opens at its top", async () => {
+  const pi = await play(
+    new FakePi(createExtension({ schedule: "everyCall" }), { model: MODELS.opus }),
+    70,
+    60,
+  );
+  const seen = [];
+  for (let command = "show"; command !== undefined && seen[0] !== 1; ) {
+    const text = await pi.command(command);
+    const rows = Array.from(text.matchAll(/^(\d+) +bash show/gm), ([, nth]) => Number(nth));
+    assert.ok(rows.length > 0, text);
+    seen.unshift(...rows);
+    command = /More: \/strata (show \d+-\d+)/.exec(text)?.[1];
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 63 }, (_, at) => at + 1),
+  );
+  const reading = pi.command("show 1");
+  const screen = await pi.reader();
+  const [title, , first] = screen.lines();
+  assert.match(title, /^ bash show 0: shortened, old tool result$/);
+  const original = pi.messages.find(({ role }) => role === "toolResult").content[0].text.split("\n");
+  assert.equal(first.trim(), original[0]);
+  screen.press("pageDown");
+  assert.notEqual(screen.lines()[2].trim(), original[0]);
+  for (let i = 0; i < 20; i += 1) screen.press("pageDown");
+  assert.equal(screen.lines().at(-3).trim(), original.at(-1));
+  screen.press("cancel");
+  assert.equal(await reading, "");
 });
 
 test("from the first call on no request is above a price step that could be avoided, and the bill is the host's", async () => {
@@ -129,7 +272,7 @@ test("from the first call on no request is above a price step that could be avoi
       `${name}: ${reckoned.estimated} and ${uncut.dollars}`,
     );
     const panel = await pi.command("");
-    assert.ok(panel.includes(`pi has counted $${pi.dollars.toFixed(3)} for this session.`), panel);
+    assert.ok(panel.includes(`This session: pi has counted $${pi.dollars.toFixed(3)}.`), panel);
     assert.match(panel, new RegExp(`^Prices of ${MODELS[name].provider}/${MODELS[name].id}: \\$`, "m"));
     assert.doesNotMatch(panel, /undefined|NaN|Infinity/);
   }
@@ -149,7 +292,7 @@ test("a silent server of the user's own is within its window, and nobody names a
     panel,
     /^Prices of local\/qwen-on-this-machine: pi's catalogue names none; they are learned from the bills\.$/m,
   );
-  assert.match(panel, /pi has counted \$0\.000 for this session/);
+  assert.match(panel, /^This session: pi has counted \$0\.000\.$/m);
   assert.doesNotMatch(panel, /undefined|NaN|Infinity/);
 });
 
@@ -184,7 +327,7 @@ test("what a catalogue entry gets wrong is one line in the panel, and the defaul
     "no model": [undefined, /Prices of unknown\/model/, undefined],
   };
   for (const [name, [model, told, cap]] of Object.entries(cases)) {
-    assert.equal(termsOf(model).maxPromptTokens, cap, name);
+    assert.equal(termsOf(model, { enabled: false }).maxPromptTokens, cap, name);
     const pi = await play(new FakePi(createExtension(), { model: haiku }), 3, 50);
     pi.model = model;
     const messages = structuredClone(pi.messages);
@@ -205,7 +348,7 @@ test("settings of the wrong kind are one line each in the panel, and the default
     const panel = await pi.command("");
     const lines = panel.split("\n").filter((line) => line.startsWith("Settings: "));
     assert.equal(lines.length, 4, panel);
-    assert.ok(lines.every((line) => line.endsWith("; the default is used.")));
+    assert.ok(lines.every((line) => / In force: .*\.$/.test(line)));
     assert.doesNotMatch(panel, /undefined|NaN/);
     for (const word of ["show", "now", "pause", "resume", "nonsense", "show 1"])
       assert.doesNotMatch(await pi.command(word), /undefined|NaN/, word);

@@ -83,6 +83,30 @@ function showUpTo(longest, value) {
   return Array.isArray(value) ? "an array" : "an object";
 }
 
+/** Longer names than this are compared by their beginning: the time grows with the length. UTF-16 units. */
+const COMPARED_UNITS = 60;
+
+/** The name in `known` that takes the fewest changed, added or left out letters to come from `name`. */
+function nearest(name, known) {
+  const start = name.slice(0, COMPARED_UNITS);
+  const distances = known.map((candidate) => [distance(start, candidate), candidate]);
+  return distances.reduce((best, next) => (next[0] < best[0] ? next : best))[1];
+}
+
+/** Levenshtein distance. */
+function distance(from, to) {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let at = 0; at < from.length; at += 1) {
+    const next = [at + 1];
+    for (let other = 0; other < to.length; other += 1) {
+      const swap = row[other] + (from[at] === to[other] ? 0 : 1);
+      next.push(Math.min(swap, row[other + 1] + 1, next[other] + 1));
+    }
+    row = next;
+  }
+  return row[to.length];
+}
+
 /** Throws a TypeError that names the argument, unless it is an array of objects. */
 function checkMessages(method, messages, name = "messages") {
   const isObject = (message) => typeof message === "object" && message !== null;
@@ -104,6 +128,7 @@ module.exports = {
   orFunction,
   checkOptions,
   checkMessages,
+  nearest,
   positive,
   ratio,
   record,

@@ -1,40 +1,42 @@
-// The commands after `/strata`, and what each does; the panel itself is in panel.mjs.
+// The commands after `/strata`, and what each does. The panel itself is in panel.mjs.
 
-import strata from "../index.js";
-import { ACTIONS, table } from "./panel.mjs";
+import { number } from "./panel.mjs";
 import { ENTRY_TYPE } from "./record.mjs";
+import { read, table } from "./screen.mjs";
 import { switchOff } from "./settings.mjs";
 
-/** Rows of `/strata show` that fit a screen. */
-const SHOWN = 40;
-/** UTF-16 units of an original that are shown where there is no editor to read it in. */
+/** Rows of one page of `/strata show`. */
+const PAGE_ROWS = 40;
+/** UTF-16 units of an original that are shown where there is no screen to read it on. */
 const MAX_SHOWN_UNITS = 20_000;
 
 const WORDS = {
   show: "lists what was cut; /strata show 3 opens the third",
   now: "cuts before the next request, as on a cold cache: for the end of a task",
+  status: "lists every option in force and where it comes from",
   pause: "sends requests whole, until /strata resume",
   resume: "edits requests again",
   off: "the same for every session to come, until /strata on",
   on: "edits requests again, in every session",
 };
-/** What the user is told once it is done. */
+/** Confirmation of each switch. */
 const SWITCHED = {
   pause: "pi-strata paused: requests are sent whole until /strata resume.",
   resume: "pi-strata edits requests again.",
   off: "pi-strata is off, in later sessions too, until /strata on.",
   on: "pi-strata is on.",
 };
-export const DESCRIPTION = "what the context holds, what was cut and why; show, now, pause, resume, off, on";
+export const DESCRIPTION =
+  "what the context holds, what was cut and why; show, now, status, pause, resume, off, on";
 
-/** Nothing completes a word that is whole: else Enter takes the completion, and only a second one runs it. */
+/** A complete word gets no completion: else Enter takes it, and only a second Enter runs the command. */
 export function completions(prefix) {
   return Object.entries(WORDS)
     .filter(([name]) => name.startsWith(prefix) && name !== prefix)
     .map(([name, description]) => ({ value: name, label: name, description }));
 }
 
-/** Answers one command of `session`; returns what the user is told, as `[kind, text]`. */
+/** Runs one command of `session`; returns what the user is told, as `[kind, text]`. */
 export async function answer(argument, session, ctx, pi) {
   const [word, what] = argument.split(/\s+/);
   switch (word) {
@@ -43,14 +45,14 @@ export async function answer(argument, session, ctx, pi) {
     case "show":
       return show(what, session, ctx);
     case "now":
-      return now(session, pi);
+      return ["info", await now(session, pi)];
+    case "status":
+      return ["info", session.status()];
     case "pause":
     case "resume":
     case "off":
     case "on":
-      if (word === "off" || word === "on") switchOff(word === "off");
-      session.pause(word === "off" || word === "pause");
-      return ["info", SWITCHED[word]];
+      return switched(word, session);
     default: {
       const names = Object.keys(WORDS).map((name) => `, /strata ${name}`);
       return ["warning", `There is /strata${names.join("")}.`];
@@ -58,69 +60,62 @@ export async function answer(argument, session, ctx, pi) {
   }
 }
 
-/** Entered in the session file, so that a restarted process decides the same. */
-function now(session, pi) {
+async function switched(word, session) {
+  const isPaused = word === "off" || word === "pause";
+  if (word === "off" || word === "on") switchOff(word === "off");
+  session.pause(isPaused);
+  const warning = isPaused ? await session.wholeWarning() : undefined;
+  return warning === undefined ? ["info", SWITCHED[word]] : ["warning", `${SWITCHED[word]} ${warning}`];
+}
+
+/** The session file keeps the time, so that a restarted process decides the same. */
+async function now(session, pi) {
   const cutAt = Date.now();
+  const told = await session.cut(cutAt);
   pi.appendEntry?.(ENTRY_TYPE, { cutAt });
-  session.cutAt(cutAt);
-  return ["info", "The next request is cut as if the cache were cold, if there is enough to cut."];
+  return told;
 }
 
 async function show(what, session, ctx) {
   const cuts = await session.cuts();
   if (cuts === undefined) return ["info", "pi-strata has seen no request of this session yet."];
   if (cuts.length === 0) return ["info", "Nothing is cut."];
-  if (what === undefined) {
-    const rows = cuts
-      .slice(-SHOWN)
-      .map(({ nth, name, tokensSaved, handle }) => [`${nth}  ${name}`, tokensSaved, handle ?? ""]);
-    const hidden = cuts.length - rows.length;
-    const more = hidden > 0 ? [`The ${hidden} oldest are not listed.`] : [];
-    return [
-      "info",
-      [
-        ...table(["cut", "tokens saved", "handle"], rows),
-        ...more,
-        "/strata show and a number opens one.",
-      ].join("\n"),
-    ];
-  }
+  const range = /^(\d+)-(\d+)$/.exec(what ?? "");
+  if (what === undefined || range !== null) return ["info", page(cuts, range)];
   const cut = cuts.find(({ nth, handle }) => String(nth) === what || handle === what);
   if (cut === undefined) return ["warning", `There is no cut ${what.slice(0, 40)}; /strata show lists them.`];
-  if (ctx.hasUI && typeof ctx.ui.editor === "function") {
-    await ctx.ui.editor(`${cut.name} (a copy to read)`, cut.text);
-    return undefined;
-  }
+  const title = `${cut.subject}: ${cut.done}, ${cut.reason}`;
+  if (ctx.hasUI && (await read(ctx.ui, title, cut.text))) return undefined;
   const isLong = cut.text.length > MAX_SHOWN_UNITS;
-  return ["info", isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text];
+  return ["info", `${title}\n\n${isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text}`];
 }
 
-/** The edited messages of the last request, oldest first, each with the text it had. */
-export async function cutsOf(messages, options, seen) {
-  const { edits } = await strata.explain(messages, options);
-  return edits
-    .map((edit) => ({ ...edit, message: messages[edit.index] }))
-    .sort((a, b) => a.index - b.index)
-    .map(({ action, reason, tokensSaved, message }, at) => ({
-      nth: at + 1,
-      name: `${message?.toolName ?? message?.role}: ${ACTIONS[action] ?? action}, ${reason}`,
-      tokensSaved,
-      handle: handleIn(seen(message).message),
-      text: textOf(message),
-    }));
+/** The cuts of a range of rows, else the newest ones. */
+function page(cuts, range) {
+  const [, from = cuts.length - PAGE_ROWS + 1, to = cuts.length] = range?.map(Number) ?? [];
+  const rows = cuts.filter(({ nth }) => nth >= from && nth <= to);
+  if (rows.length === 0) return `There are ${cuts.length} cuts; /strata show lists the newest.`;
+  const [first, last] = [rows[0].nth, rows.at(-1).nth];
+  const others = pagesBeside(first, last, cuts.length).map((name) => `/strata show ${name}`);
+  const cells = rows.map(({ nth, subject, done, tokensSaved, handle }) => [
+    String(nth),
+    subject,
+    done,
+    number(tokensSaved),
+    handle ?? "",
+  ]);
+  return [
+    ...table(["cut", " file or command", " what was done", "saved", "handle"], cells),
+    "",
+    `Cuts ${first} to ${last} of ${cuts.length}, oldest first.${others.length > 0 ? ` More: ${others.join(", ")}.` : ""}`,
+    `/strata show ${last} opens one at its top; /strata show and a handle does so, too.`,
+  ].join("\n");
 }
 
-function handleIn(message) {
-  const [, handle] = /(?:handle: |句柄：)([0-9a-f]{8})/.exec(textOf(message)) ?? [];
-  return handle;
-}
-
-function textOf(message) {
-  if (typeof message?.content === "string") return message.content;
-  const blocks = Array.isArray(message?.content) ? message.content : [];
-  const textIn = ({ type, text, thinking, name, arguments: given }) => {
-    if (type === "toolCall") return `${name} ${JSON.stringify(given, null, 2)}`;
-    return text ?? thinking ?? `[${type}]`;
-  };
-  return blocks.map(textIn).join("\n");
+/** The ranges before and after a page. */
+function pagesBeside(first, last, count) {
+  const pages = [];
+  if (first > 1) pages.push(`${Math.max(1, first - PAGE_ROWS)}-${first - 1}`);
+  if (last < count) pages.push(`${last + 1}-${Math.min(count, last + PAGE_ROWS)}`);
+  return pages;
 }

@@ -1,5 +1,5 @@
-// Brings what the model sees to pi's own summaries, forks and session file: pi goes on from its uncut list, and would pay
-// a second time for what was left out.
+// pi's own compaction, branch summaries, forks and session file. pi works on its uncut list: it would compact where the
+// request fits, and summarise what the model no longer sees.
 
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,6 +14,19 @@ const HOSTS = [
 
 /** Every token is paid in full. */
 const NO_CACHE = { read: 1, write: 1 };
+/** Time from the user's prompt to pi's check before it is sent. */
+const PROMPT_MS = 1_000;
+
+/**
+ * True if pi compacts because its uncut list is long; false on the user's word and after a refusal. pi before 0.87 gives no
+ * reason: its own check runs before the agent is idle again, or just after the user's prompt.
+ */
+export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
+  if (reason !== undefined) return reason === "threshold";
+  const last = branchEntries?.findLast(({ type }) => type === "message")?.message;
+  if (last?.stopReason === "error") return false;
+  return isIdle === false || Date.now() - promptedAt < PROMPT_MS;
+}
 
 /** The messages with no more than `tokens` in them, for a fork that another model goes on with. */
 export async function shrink(messages, tokens, options = {}) {
@@ -24,7 +37,9 @@ export async function shrink(messages, tokens, options = {}) {
   };
   // Nothing of a fork is in a cache: what is left need not make room for calls to come.
   const terms = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: NO_CACHE };
-  const sent = await strata.createTransformContext({ marker: "en", ...options, ...terms, onEvent })(messages);
+  const sent = await strata.createTransformContext({ marker: "auto", ...options, ...terms, onEvent })(
+    messages,
+  );
   return before > tokens ? sent : messages;
 }
 

@@ -1,7 +1,10 @@
-// The panel of `/strata`: what the last request held by kind and tool, what was edited and why, and what the session has
-// cost. Numbers and names only.
+// The texts of `/strata` and `/strata status`: what a request held, what was edited and why, what the session has cost, and
+// which options are in force. Numbers and names only, never text of the conversation.
 
 import strata from "../index.js";
+import contract from "../lib/contract.js";
+import { table } from "./screen.mjs";
+import { defaultOf, OWN_SETTINGS, shown } from "./settings.mjs";
 
 /** The row that a message's tokens count in, by its role. */
 const KINDS = {
@@ -15,37 +18,105 @@ const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool cal
 /** Tokens that the provider counted beyond the messages: its own prompt, the tools' definitions, its framing. */
 const REST = "prompt and tools";
 
+export const ACTIONS = {
+  keepLines: "some lines kept",
+  summarize: "shortened",
+  omitImages: "images left out",
+  stripThinking: "thinking removed",
+  drop: "left out",
+  truncate: "cut to its ends",
+  moveAfter: "moved behind the results",
+};
+
+/** Options of which nothing can be shown. */
+const UNSHOWN = ["onEvent"];
+/** Words for options that have no value of their own. */
+const WITHOUT_VALUE = {
+  overheadTokens: "learned",
+  cache: "learned",
+  compactionModel: "the model in use",
+};
+/** Options that pi's model and session decide: how each is read, and where it comes from. */
+const FROM_PI = {
+  contextWindow: ({ terms }) => [terms.contextWindow, "pi's catalogue"],
+  cache: ({ terms }) => [terms.cache, "pi's catalogue"],
+  maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
+  warmedAt: ({ times }) => [times.warmed.length, "pi's session file"],
+  coldAt: ({ times }) => [times.cold.length, "pi's session file"],
+};
+
 /**
- * The panel's text for the last call, `{ messages, sent }`, under these options of the hook. `session` says the rest: its
- * `calls`, the `note` on prices, the `dollars` pi has counted, when it `warmed` the cache, and what `problems` there are.
+ * The panel of `/strata` for the request `{ messages, sent, isPlanned }` and its dry run. `session` has the rest:
+ * `contextWindow`, `isPaused`, its `calls`, the `notes` on the model, the `dollars` pi has counted, when it `warmed` the cache,
+ * and the `problems` of the settings.
  */
-export async function panelText({ messages, sent }, options, { calls, note, dollars, warmed, problems }) {
-  const contextWindow = options.contextWindow();
-  const explained = await strata.explain(messages, options);
+export async function panelText({ messages, sent, isPlanned }, explained, session) {
+  const { contextWindow, isPaused, calls, notes, dollars, warmed, problems } = session;
   const { tokensBefore, tokensAfter, scale, schedule, edits } = explained;
   const kinds = await tokensByKind(sent, { scale, total: tokensAfter });
   const share = Math.round((100 * tokensAfter) / contextWindow);
+  const holds = isPlanned ? "No request since pi started. The next one would hold" : "The last request held";
+  const whole = isPlanned ? "would hold" : "would have held";
   return [
-    `The last request held about ${number(tokensAfter)} tokens, ${share} % of the window of ${number(contextWindow)}; unedited it`,
-    `would have held ${number(tokensBefore)}. All figures are the provider's tokens, estimated.`,
+    ...(isPaused ? ["pi-strata is paused; this is the last request it edited."] : []),
+    `${holds} about ${number(tokensAfter)} tokens, ${share} % of the window of ${number(contextWindow)}.`,
+    `Unedited it ${whole} ${number(tokensBefore)}. All figures are the provider's tokens, estimated.`,
     "",
-    ...table(["in the request", "tokens", "messages"], kinds),
+    ...table(["in the request", "tokens", "messages"], kinds.map(cells)),
     "",
     ...(edits.length === 0
       ? ["Nothing is edited."]
       : table(
           ["edited, and why", "tokens saved", "messages"],
-          reasons(messages, edits, tokensBefore - tokensAfter),
+          reasons(messages, edits, tokensBefore - tokensAfter).map(cells),
         )),
     "",
     `Schedule: ${schedule.mode}; ${schedule.why}.`,
-    note,
+    ...notes,
     ...(warmed.length === 0
       ? []
       : [`pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`]),
-    `pi has counted $${dollars.toFixed(3)} for this session. Not sent since it started: ${number(calls.tokensSaved)} tokens in ${calls.count} calls.`,
-    ...problems.map((problem) => `Settings: ${problem}; the default is used.`),
+    `This session: pi has counted $${dollars.toFixed(3)}.`,
+    ...(calls.count === 0
+      ? []
+      : [`Since pi started: ${number(calls.tokensSaved)} tokens not sent in ${calls.count} calls.`]),
+    ...problems.map(problemText),
   ].join("\n");
+}
+
+/** The text of `/strata status`: each option, its value and where that comes from. */
+export function statusText(session) {
+  const { isPaused, settings } = session;
+  const names = [...Object.keys(contract.hookOptions), ...Object.keys(OWN_SETTINGS)];
+  const rows = names
+    .filter((name) => !UNSHOWN.includes(name))
+    .map((name) => {
+      const [value, source] = inForce(name, session);
+      return [name, value === undefined ? (WITHOUT_VALUE[name] ?? "none") : shown(value), source];
+    });
+  return [
+    `pi-strata ${strata.status().version} ${isPaused ? "is paused: requests are sent whole" : "edits requests"}.`,
+    "",
+    ...table(["option", " value", " from"], rows),
+    ...(settings.problems.length === 0 ? [] : ["", ...settings.problems.map(problemText)]),
+  ].join("\n");
+}
+
+/** The value of an option and its source: the extension's code, the user's settings, pi, or the default. */
+function inForce(name, { settings, given, terms, times }) {
+  if (given[name] !== undefined) return [given[name], "the extension's code"];
+  if (settings.sources[name] !== undefined)
+    return [settings.options[name] ?? settings.own[name], settings.sources[name]];
+  const [value, source] = FROM_PI[name]?.({ terms, times }) ?? [];
+  return value === undefined ? [defaultOf(name), "default"] : [value, source];
+}
+
+export function problemText(problem) {
+  return `Settings: ${problem}`;
+}
+
+function cells([name, tokens, count]) {
+  return [name, number(tokens), String(count)];
 }
 
 function times(count) {
@@ -89,15 +160,6 @@ function partsOf(message) {
   return Array.from(kinds, ([kind, blocks]) => [kind, { ...message, content: blocks }]);
 }
 
-export const ACTIONS = {
-  keepLines: "cut by line",
-  summarize: "shortened",
-  omitImages: "images left out",
-  stripThinking: "thinking removed",
-  drop: "left out",
-  truncate: "cut",
-};
-
 /** Rows of `[what and why, tokens saved, messages]`, the largest first, that add up to `total`. */
 function reasons(messages, edits, total) {
   const counted = edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0);
@@ -105,22 +167,15 @@ function reasons(messages, edits, total) {
   const scale = counted > 0 ? total / counted : 1;
   const rows = new Map();
   for (const { index, action, reason, tokensSaved } of edits) {
-    const tool = messages[index]?.toolName;
-    const name = `${ACTIONS[action]}${tool === undefined ? "" : ` ${tool}`}: ${reason}`;
+    const { toolName, role } = messages[index] ?? {};
+    const name = `${toolName ?? role}: ${ACTIONS[action] ?? action}, ${reason}`;
     const [, tokens, count] = rows.get(name) ?? [name, 0, 0];
     rows.set(name, [name, tokens + tokensSaved * scale, count + 1]);
   }
   return Array.from(rows.values()).sort((a, b) => b[1] - a[1]);
 }
 
-export function table(header, rows) {
-  const lines = [header, ...rows.map(([name, tokens, count]) => [name, number(tokens), String(count)])];
-  const widths = header.map((_, column) => Math.max(...lines.map((cells) => cells[column].length)));
-  return lines.map(([name, ...cells]) =>
-    [name.padEnd(widths[0]), ...cells.map((cell, i) => cell.padStart(widths[i + 1]))].join("  ").trimEnd(),
-  );
-}
-
-function number(tokens) {
+/** Tokens as a whole number with separators. */
+export function number(tokens) {
   return Math.round(tokens).toLocaleString("en-US");
 }

@@ -1,5 +1,5 @@
-// Reads from pi's session file what the list of messages lacks: every result there ever was, what pi paid, when it
-// kept the cache warm, and when the user asked for a cut. Reads only.
+// Reads from pi's session file what the list of messages lacks: results of other branches, what pi paid, when it kept the
+// cache warm, and when the user asked for a cut. Reads only.
 
 /** Names our own entries in the session file. */
 export const ENTRY_TYPE = "pi-strata";
@@ -18,10 +18,12 @@ export class Record {
       .map(({ message }) => message);
   }
 
-  /** The list a request would begin with now; undefined where this pi does not tell. */
+  /** The list of the next request, without system messages, which pi keeps to itself; undefined where pi does not hand it over. */
   context() {
     try {
-      return this.#manager?.buildSessionContext?.().messages;
+      const manager = this.#manager;
+      const { messages } = manager?.buildSessionProjection?.() ?? manager?.buildSessionContext?.() ?? {};
+      return messages?.filter(({ role }) => role !== "system");
     } catch {
       return undefined;
     }

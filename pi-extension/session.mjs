@@ -1,11 +1,12 @@
-// One session of pi: its hook, and what is remembered for the status line, the command and pi's own summaries.
+// One session of pi: its hook, and the state behind the status line, the command and pi's own summaries.
 
 import strata from "../index.js";
-import { cutsOf } from "./commands.mjs";
-import { compactBy, contextEdits, seeAsSent, sentOf } from "./compaction.mjs";
-import { termsOf } from "./model.mjs";
-import { panelText } from "./panel.mjs";
+import { compactBy, contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
+import { cutsOf } from "./cuts.mjs";
+import { roomOf, termsOf } from "./model.mjs";
+import { number, panelText, problemText, statusText } from "./panel.mjs";
 import { Record } from "./record.mjs";
+import { errorColumns, wrapped } from "./screen.mjs";
 import { ProtectedPaths, readSettings } from "./settings.mjs";
 import { paysToLetCool } from "./warming.mjs";
 
@@ -19,7 +20,7 @@ export class Session {
   #given;
   #registerTool;
   #hasRecall = false;
-  #own = {};
+  #settings = { options: {}, own: {}, sources: {}, compaction: {}, problems: [] };
   #options;
   #hook;
   #terms = termsOf();
@@ -29,7 +30,9 @@ export class Session {
   #outcome;
   #last;
   #calls = { count: 0, tokensSaved: 0 };
-  #problems = [];
+  #declined = 0;
+  #promptedAt = 0;
+  #cutAskedAt;
   #isPaused = false;
   #saidDead = false;
   #ctx;
@@ -41,44 +44,37 @@ export class Session {
 
   /** Reads the settings anew: another session may be in another folder. */
   start(ctx) {
-    const { options, own, isEnabled, problems } = readSettings(ctx.cwd);
-    this.#own = own;
-    this.#isPaused = !isEnabled;
+    this.#settings = readSettings(ctx.cwd, { isTrusted: ctx.isProjectTrusted?.() !== false });
+    const { options, own, problems } = this.#settings;
+    this.#isPaused = own.enabled === false;
     this.#last = undefined;
     this.#calls = { count: 0, tokensSaved: 0 };
+    this.#declined = 0;
     this.#protected = new ProtectedPaths(own.protectPaths ?? [], ctx.cwd);
     this.take(ctx);
-    try {
-      this.#makeHook({ ...options, ...this.#given });
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      problems.push(error.message);
-      this.#makeHook({ marker: options.marker === "zh" ? "zh" : "en", ...this.#given });
-    }
-    this.#problems = problems;
+    this.#makeHook({ ...options, ...this.#given });
     for (const problem of problems) this.tell(ctx, `pi-strata: ${problem}`, "warning");
     if (this.#isPaused) this.show(ctx, "strata paused");
   }
 
-  /** Goes by what pi says of its session and its model now. */
+  /** Reads what pi reports of its session and its model now. */
   take(ctx) {
     this.#ctx = ctx;
     this.#record = new Record(ctx);
-    this.#terms = termsOf(ctx.model);
+    this.#terms = termsOf(ctx.model, this.#settings.compaction);
     this.#times = this.#record.cacheTimes();
   }
 
   #makeHook(options) {
     const protect = (message) => this.#protected.has(message) || options.protect?.(message) === true;
     this.#options = {
-      recall: true,
       contextWindow: () => this.#terms.contextWindow,
       cache: () => this.#terms.cache,
       maxPromptTokens: () => this.#terms.maxPromptTokens,
       warmedAt: () => this.#times.warmed,
       coldAt: () => this.#times.cold,
       ...options,
-      ...((options.protect || this.#own.protectPaths) && { protect }),
+      ...((options.protect || this.#settings.own.protectPaths) && { protect }),
     };
     this.#hook = strata.createTransformContext({
       ...this.#options,
@@ -98,7 +94,7 @@ export class Session {
     this.#hasRecall = true;
   }
 
-  /** The messages to be sent instead of these; undefined while paused. */
+  /** Returns the messages to send instead of these; undefined while paused. */
   async transform(messages, ctx) {
     if (this.#hook === undefined) this.start(ctx);
     if (this.#isPaused) return undefined;
@@ -107,17 +103,18 @@ export class Session {
     this.#outcome = undefined;
     const sent = await this.#hook(messages, ctx.signal);
     this.#last = { messages, sent };
-    this.#note(ctx);
+    await this.#note(ctx);
     return sent;
   }
 
-  #note(ctx) {
+  async #note(ctx) {
     if (this.#outcome === undefined) return;
     this.show(ctx, statusLine(this.#outcome));
     const { type, code, tokensBefore, tokensAfter } = this.#outcome;
     if (type === "transformed") {
       this.#calls.count += 1;
       this.#calls.tokensSaved += Math.max(0, tokensBefore - tokensAfter);
+      if (this.#cutAskedAt !== undefined) await this.#tellCut(ctx, tokensAfter);
     } else if (code === "ERR_NATIVE_UNAVAILABLE" && !this.#saidDead) {
       this.#saidDead = true;
       const { error, hint } = strata.status();
@@ -125,28 +122,91 @@ export class Session {
     }
   }
 
-  /** The sent form of the list that pi goes on from; after a restart nothing was sent yet, so that is worked out. */
-  async #seen() {
-    if (this.#last === undefined && this.#hook !== undefined) {
-      const messages = structuredClone(this.#record.context() ?? []);
-      this.#protected.learn(messages);
-      this.#last = { messages, sent: await this.#hook(messages) };
-    }
-    return sentOf(this.#last ?? { messages: [], sent: [] });
+  /** Reports what `/strata now` changed: the request beside the one that the schedule alone would have sent. */
+  async #tellCut(ctx, tokensAfter) {
+    const cold = this.#times.cold.filter((time) => time !== this.#cutAskedAt);
+    this.#cutAskedAt = undefined;
+    const { tokensAfter: uncut } = await this.#explain(this.#last.messages, { coldAt: () => cold });
+    const saved = Math.round(uncut - tokensAfter);
+    const text =
+      saved > 0
+        ? `Cut ${number(saved)} tokens: the request holds about ${number(tokensAfter)} instead of ${number(uncut)}.`
+        : `Nothing was cut: the request needs all of its ${number(tokensAfter)} tokens.`;
+    this.tell(ctx, `pi-strata: ${text}`, "info");
   }
 
-  /** pi summarises what the model saw, not the uncut list; by another model if the user named one. */
+  /** Dry run over the conversation as it stands, with a question at its end; undefined where this pi does not hand it over. */
+  async #explainNext(changed) {
+    const messages = this.#record.context();
+    if (messages === undefined) return undefined;
+    this.#protected.learn(messages);
+    return this.#explain([...messages, { role: "user", content: ".", timestamp: Date.now() }], changed);
+  }
+
+  #explain(messages, changed) {
+    return strata.explain(messages, { ...this.#options, onEvent: undefined, ...changed });
+  }
+
+  /** The latest request. After a restart there was none, so the next one is worked out; undefined without a conversation. */
+  async #latest() {
+    if (this.#last !== undefined || this.#hook === undefined) return this.#last;
+    const messages = structuredClone(this.#record.context() ?? []);
+    if (messages.length === 0) return undefined;
+    this.#protected.learn(messages);
+    this.#last = { messages, sent: await this.#hook(messages), isPlanned: true };
+    return this.#last;
+  }
+
+  async #seen() {
+    return sentOf((await this.#latest()) ?? { messages: [], sent: [] });
+  }
+
+  /** Notes that the user entered a prompt: before it is sent, pi checks if it has to compact. */
+  prompted() {
+    this.#promptedAt = Date.now();
+  }
+
+  /**
+   * Declines a compaction by pi that is needless, as the request fits without it. Any other one summarises what the model
+   * saw, not the uncut list; by another model if the user named one.
+   */
   async beforeCompact(event, ctx) {
     if (this.#isPaused) return undefined;
     this.take(ctx);
+    if (isNeedless(event, { promptedAt: this.#promptedAt, isIdle: ctx.isIdle?.() }) && (await this.#fits())) {
+      this.#declined += 1;
+      return { cancel: true };
+    }
     seeAsSent(event.preparation, await this.#seen());
-    if (this.#own.compactionModel === undefined) return undefined;
+    const { compactionModel } = this.#settings.own;
+    if (compactionModel === undefined) return undefined;
     try {
-      return { compaction: await compactBy(this.#own.compactionModel, event, ctx) };
+      return { compaction: await compactBy(compactionModel, event, ctx) };
     } catch (error) {
       this.tell(ctx, `pi-strata: ${error.message}; pi compacts by its own model`, "warning");
       return undefined;
     }
+  }
+
+  /** True if the next request has room where pi, which measures the uncut list, sees none. */
+  async #fits() {
+    if (this.#options.overflow === "keep" || !strata.status().native) return false;
+    const explained = await this.#explainNext();
+    return explained !== undefined && explained.tokensAfter <= this.#room();
+  }
+
+  /** Most tokens that a request may have: up to pi's trigger, or up to the window where that trigger is declined. */
+  #room() {
+    const { compactsAbove, declines } = this.#terms;
+    const room = roomOf(this.#window(), this.#options.reserveTokens);
+    return declines || compactsAbove === undefined ? room : Math.min(room, compactsAbove);
+  }
+
+  #window() {
+    const { contextWindow } = this.#options;
+    return (
+      (typeof contextWindow === "function" ? contextWindow() : contextWindow) ?? this.#terms.contextWindow
+    );
   }
 
   async beforeTree({ preparation }, ctx) {
@@ -155,7 +215,7 @@ export class Session {
     seeAsSent(preparation, await this.#seen());
   }
 
-  /** The cache may go cold where a batch on the cold cache is worth more than the cache. */
+  /** Lets the cache go cold where a batch on the cold cache is worth more than the cache. */
   async warming(event, ctx) {
     if (this.#isPaused || this.#last === undefined) return undefined;
     this.take(ctx);
@@ -163,9 +223,10 @@ export class Session {
     return isCheaper ? { action: "stop" } : undefined;
   }
 
-  /** Writes down what was edited, if the user wants that: footer, forks and a restart then see the same. */
+  /** Writes the edits into the session file, if the user wants that: footer, forks and a restart then see the same. */
   persist({ entries = [], context }) {
-    if (this.#isPaused || this.#own.persistEdits !== true || this.#last === undefined) return undefined;
+    if (this.#isPaused || this.#settings.own.persistEdits !== true || this.#last === undefined)
+      return undefined;
     const drafts = contextEdits(context?.contextEntries, sentOf(this.#last));
     return drafts.length === 0 ? undefined : { entries: [...entries, ...drafts] };
   }
@@ -175,37 +236,68 @@ export class Session {
     this.show(this.#ctx, isPaused ? "strata paused" : undefined);
   }
 
-  cutAt(time) {
-    this.#times.cold.push(time);
+  /** Warns where the whole list has no room; undefined where it has, or where there is no list. */
+  async wholeWarning() {
+    const tokens = (await this.#explainNext())?.tokensBefore;
+    const room = this.#room();
+    if (!(tokens > room)) return undefined;
+    return `Whole, the conversation is about ${number(tokens)} tokens, more than the ${number(room)} there is room for: pi compacts it, or the provider refuses it.`;
   }
 
-  /** The edits of the last request; undefined before the first. */
+  /** Has the next request cut as on a cold cache; returns the sentence that says what that changes. */
+  async cut(time) {
+    const before = await this.#explainNext();
+    this.#times.cold.push(time);
+    this.#cutAskedAt = time;
+    const cold = [...this.#times.cold];
+    const after = await this.#explainNext({ coldAt: () => cold });
+    if (after === undefined) return "The next request is cut as on a cold cache.";
+    const saved = Math.round(before.tokensAfter - after.tokensAfter);
+    return saved > 0
+      ? `The next request is cut as on a cold cache, by about ${number(saved)} tokens to ${number(after.tokensAfter)}.`
+      : `There is nothing to cut: the next request needs all of its ${number(after.tokensAfter)} tokens.`;
+  }
+
+  /** The edits of the latest request; undefined before there is a conversation. */
   async cuts() {
-    return this.#last && cutsOf(this.#last.messages, this.#dry(), sentOf(this.#last));
+    const latest = await this.#latest();
+    return latest && cutsOf(latest.messages, await this.#explain(latest.messages), sentOf(latest));
   }
 
   async panel() {
-    const problems = this.#problems;
-    if (this.#last === undefined) {
-      const told = problems.map((problem) => `\nSettings: ${problem}; the default is used.`);
-      return `pi-strata has seen no request of this session yet.${told.join("")}`;
-    }
-    const paused = this.#isPaused ? "pi-strata is paused; this is the last request it edited.\n" : "";
-    const { warmed } = this.#times;
-    const rest = {
+    const { problems } = this.#settings;
+    const latest = await this.#latest();
+    if (latest === undefined)
+      return ["pi-strata has seen no request of this session yet.", ...problems.map(problemText)].join("\n");
+    return panelText(latest, await this.#explain(latest.messages), {
+      contextWindow: this.#window(),
+      isPaused: this.#isPaused,
       calls: this.#calls,
-      note: this.#terms.note,
+      notes: [...this.#terms.notes, ...this.#declining()],
       dollars: this.#record.dollars(),
-      warmed,
+      warmed: this.#times.warmed,
       problems,
-    };
-    return paused + (await panelText(this.#last, this.#dry(), rest));
+    });
   }
 
-  #dry() {
-    const { contextWindow } = this.#options;
-    const window = () => (typeof contextWindow === "function" ? contextWindow() : contextWindow);
-    return { ...this.#options, contextWindow: window, onEvent: undefined };
+  #declining() {
+    const { compactsAbove, declines } = this.#terms;
+    if (!declines && this.#declined === 0) return [];
+    const why = declines ? ", less than half of the window" : "";
+    const count = this.#declined === 1 ? "once" : `${this.#declined} times`;
+    return [
+      `pi would compact above ${number(Math.max(0, compactsAbove))} tokens${why}. pi-strata declines that while requests fit: ${count} so far.`,
+    ];
+  }
+
+  status() {
+    return statusText({
+      isPaused: this.#isPaused,
+      settings: this.#settings,
+      given: this.#given,
+      terms: this.#terms,
+      times: this.#times,
+    });
   }
 
   show(ctx, text) {
@@ -215,7 +307,7 @@ export class Session {
   /** Without a screen, standard output belongs to the answer. */
   tell(ctx, text, kind) {
     if (ctx.hasUI) ctx.ui.notify(text, kind);
-    else process.stderr.write(`${text}\n`);
+    else process.stderr.write(`${wrapped(text, errorColumns()).join("\n")}\n`);
   }
 }
 

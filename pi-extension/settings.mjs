@@ -1,45 +1,121 @@
-// The extension's options as the user of pi sets them: the `strata` key of pi's own settings files, global and project,
-// then the environment variable PI_STRATA, then `/strata off`. What is wrong is told, and the rest still counts.
+// Reads the extension's settings as the user of pi wrote them: the `strata` key of pi's settings files, global and project,
+// then the environment variable PI_STRATA, then `/strata off`. A wrong setting is reported; all others hold.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative, sep } from "node:path";
+import contract from "../lib/contract.js";
+import { checkHookOptions } from "../lib/hook/options.js";
+import { nearest, show } from "../lib/options.js";
 
-const isFlag = { allowed: "true or false", accepts: (value) => typeof value === "boolean" };
-const isPaths = {
-  allowed: 'an array of path patterns, such as ["PLAN.md", "docs/**"]',
-  accepts: (value) => Array.isArray(value) && value.every((path) => typeof path === "string" && path !== ""),
+/** Settings of the extension itself; all others are options of the hook. The schema has the same. */
+export const OWN_SETTINGS = {
+  enabled: { default: true, allowed: "true or false", accepts: (value) => typeof value === "boolean" },
+  protectPaths: {
+    default: [],
+    allowed: 'an array of path patterns, such as ["PLAN.md", "docs/**"]',
+    accepts: (value) =>
+      Array.isArray(value) && value.every((path) => typeof path === "string" && path !== ""),
+  },
+  compactionModel: {
+    allowed: 'a model as "provider/id"',
+    accepts: (value) => typeof value === "string" && /^[^/]+\/.+/.test(value),
+  },
+  persistEdits: { default: false, allowed: "true or false", accepts: (value) => typeof value === "boolean" },
 };
-const isModel = {
-  allowed: 'a model as "provider/id"',
-  accepts: (value) => typeof value === "string" && /^[^/]+\/.+/.test(value),
-};
-/** Settings that are the extension's own; all others are options of the hook. */
-const OWN = { enabled: isFlag, protectPaths: isPaths, compactionModel: isModel, persistEdits: isFlag };
-/** Arguments by which calls name the file that they are about. */
-const PATH_ARGUMENTS = ["path", "file_path", "filePath", "filepath", "file", "filename"];
+/** Defaults of hook options that differ in pi: the model has the tool that reads a marker's handle. */
+const OTHER_DEFAULTS = { marker: "auto", recall: true };
+/** Names by which calls give the file that they are about. */
+export const PATH_ARGUMENTS = ["path", "file_path", "filePath", "filepath", "file", "filename"];
+/** pi's settings file of a project. */
+const PROJECT_FILE = join(".pi", "settings.json");
 /** Holds `{ "enabled": false }` after `/strata off`. */
 const OFF_FILE = "pi-strata.json";
 
-/** `{ options, own, isEnabled, problems }` for a session in the folder `cwd`. */
-export function readSettings(cwd, env = process.env) {
+/** The default of a setting; undefined where the host, the transcript or nothing decides. */
+export function defaultOf(name) {
+  const option = OWN_SETTINGS[name] ?? contract.hookOptions[name];
+  return OTHER_DEFAULTS[name] ?? option?.default;
+}
+
+/**
+ * Reads the settings for a session in the folder `cwd`. Returns the hook's `options`, the extension's `own` settings, the
+ * `sources` by name, pi's own `compaction` settings, and the `problems` found, one sentence each.
+ */
+export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) {
   const problems = [];
-  const layers = [
-    fromFile(join(agentFolder(env), "settings.json"), problems),
-    fromFile(join(cwd, ".pi", "settings.json"), problems),
-    fromEnvironment(env, problems),
-    offFile(env),
+  const globalFile = join(agentFolder(env), "settings.json");
+  const places = [
+    [abbreviated(globalFile), globalFile],
+    ...(isTrusted ? [[PROJECT_FILE, join(cwd, PROJECT_FILE)]] : []),
   ];
-  const given = Object.assign({}, ...layers);
-  const own = {};
-  const options = {};
-  for (const [name, value] of Object.entries(given)) {
-    const rule = OWN[name];
-    if (rule === undefined) options[name] = value;
-    else if (rule.accepts(value)) own[name] = value;
-    else problems.push(`${name} must be ${rule.allowed}`);
+  const files = places.map(([name, file]) => [name, fromFile(file, name, problems)]);
+  const layers = [
+    ...files.map(([name, settings]) => [
+      name,
+      objectIn(settings.strata, `the key "strata" in ${name}`, problems),
+    ]),
+    ["PI_STRATA", fromEnvironment(env, problems)],
+    ["/strata off", offFile(env)],
+  ];
+  const [values, sources, faults] = [{}, {}, []];
+  for (const [source, given] of layers) {
+    for (const [name, value] of Object.entries(given)) {
+      const fault = faultOf(name, value);
+      if (fault === undefined) [values[name], sources[name]] = [value, source];
+      else faults.push({ ...fault, source });
+    }
   }
-  return { options: { marker: markerFor(env), ...options }, own, isEnabled: own.enabled !== false, problems };
+  for (const { name, text, source } of faults) {
+    const value = values[name] ?? defaultOf(name);
+    const from = sources[name] === undefined ? "the default" : `from ${sources[name]}`;
+    const inForce = value === undefined ? `no ${name}` : `${name} ${shown(value)}, ${from}`;
+    problems.push(`${source}: ${text} In force: ${inForce}.`);
+  }
+  const isOwn = ([name]) => Object.hasOwn(OWN_SETTINGS, name);
+  const entries = Object.entries(values);
+  return {
+    options: { ...OTHER_DEFAULTS, ...Object.fromEntries(entries.filter((entry) => !isOwn(entry))) },
+    own: Object.fromEntries(entries.filter(isOwn)),
+    sources,
+    compaction: Object.assign({}, ...files.map(([, settings]) => settings.compaction)),
+    problems,
+  };
+}
+
+/** The nearest right name and what is wrong, for a setting that is wrong; undefined for one that is right. */
+function faultOf(name, value) {
+  const known = [...Object.keys(OWN_SETTINGS), ...Object.keys(contract.hookOptions)];
+  if (!known.includes(name)) {
+    const near = nearest(name, known);
+    return { name: near, text: `there is no setting ${show(name)}; the nearest is ${near}.` };
+  }
+  if (Object.hasOwn(OWN_SETTINGS, name)) {
+    const { accepts, allowed } = OWN_SETTINGS[name];
+    return accepts(value) ? undefined : { name, text: `${name} is ${show(value)}; it must be ${allowed}.` };
+  }
+  try {
+    checkHookOptions("", { [name]: value });
+    return undefined;
+  } catch (error) {
+    const words = wordsOf(name);
+    const near =
+      typeof value === "string" && words.length > 0 ? `; the nearest is ${show(nearest(value, words))}` : "";
+    return { name, text: `${error.message.replace(/^(: )*(option )?/, "")}${near}.` };
+  }
+}
+
+/** Words that an option accepts. */
+function wordsOf(name) {
+  const { is } = contract.hookOptions[name];
+  if (is === "economy") return Object.keys(contract.economies);
+  return Array.isArray(is) ? is : [];
+}
+
+/** A value as the user would write it, in one short line. */
+export function shown(value) {
+  if (typeof value === "function") return "a function";
+  return JSON.stringify(value) ?? String(value);
 }
 
 /** Has every later session begin switched off, or not any more. */
@@ -49,19 +125,26 @@ export function switchOff(isOff, env = process.env) {
   else rmSync(file, { force: true });
 }
 
-/** The file of pi's global settings. */
+/** The folder of pi's global settings. */
 function agentFolder(env) {
   const folder = env.PI_CODING_AGENT_DIR;
   if (!folder) return join(homedir(), ".pi", "agent");
   return folder.replace(/^~(?=$|[\\/])/, () => homedir());
 }
 
+/** A path with `~` for the user's folder. */
+function abbreviated(path) {
+  const home = homedir() + sep;
+  return path.startsWith(home) ? `~${sep}${path.slice(home.length)}` : path;
+}
+
 function offFile(env) {
-  const { enabled } = fromFile(join(agentFolder(env), OFF_FILE), [], (settings) => settings);
+  const { enabled } = fromFile(join(agentFolder(env), OFF_FILE), OFF_FILE, []);
   return enabled === false ? { enabled } : {};
 }
 
-function fromFile(file, problems, pick = (settings) => settings?.strata) {
+/** The object in a JSON file; empty where there is none. */
+function fromFile(file, name, problems) {
   let text;
   try {
     text = readFileSync(file, "utf8");
@@ -69,9 +152,9 @@ function fromFile(file, problems, pick = (settings) => settings?.strata) {
     return {};
   }
   try {
-    return checked(pick(JSON.parse(text)), `the key "strata" in ${file}`, problems);
+    return objectIn(JSON.parse(text), name, problems);
   } catch {
-    problems.push(`${file} is not JSON`);
+    problems.push(`${name} is not JSON, so it sets nothing.`);
     return {};
   }
 }
@@ -81,24 +164,18 @@ function fromEnvironment({ PI_STRATA: text }, problems) {
   if (!text || text === "on") return {};
   if (text === "off") return { enabled: false };
   try {
-    return checked(JSON.parse(text), "PI_STRATA", problems);
+    return objectIn(JSON.parse(text), "PI_STRATA", problems);
   } catch {
-    problems.push('PI_STRATA must be "on", "off" or a JSON object of options');
+    problems.push('PI_STRATA must be "on", "off" or a JSON object of options.');
     return {};
   }
 }
 
-function checked(given, where, problems) {
+function objectIn(given, where, problems) {
   if (given === undefined) return {};
   if (typeof given === "object" && given !== null && !Array.isArray(given)) return given;
-  problems.push(`${where} must be an object`);
+  problems.push(`${where} must be an object, not ${show(given)}.`);
   return {};
-}
-
-/** Markers speak the user's language, of the two they know. */
-function markerFor({ LC_ALL, LC_MESSAGES, LANG }) {
-  const locale = LC_ALL || LC_MESSAGES || LANG || Intl.DateTimeFormat().resolvedOptions().locale;
-  return /^zh/i.test(locale) ? "zh" : "en";
 }
 
 /** Keeps the results of calls about files that the user's patterns name. */

@@ -53,6 +53,8 @@ export const MODELS = {
 const OVERHEAD_TOKENS = 8_000;
 const SCALE = 1.27;
 const MESSAGE_TOKENS = 4;
+/** pi's `compaction.reserveTokens`. */
+const RESERVE_TOKENS = 16_384;
 const ANSWER_TOKENS = 200;
 /** As pi: a refresh at nine tenths of the entry's life, for an hour while tools run and half an hour while idle. */
 const TTL_MS = 300_000;
@@ -89,13 +91,27 @@ export class FakePi {
   #command;
   #cached = { pieces: [], usedAt: Number.NEGATIVE_INFINITY };
   #sizes = new Map();
+  /** Compactions that were carried out, and those that the extension declined. */
+  compactions = 0;
+  declined = 0;
   #isSilent;
+  #overheadTokens;
+  #compacts;
+  #isStale = false;
+  #isIdle = true;
+  #reader;
   #time = 0;
 
-  constructor(extension, { model, cwd = "/nowhere", isSilent = false } = {}) {
+  /** `compacts` has pi's own compaction on, `{ hasReasons }`: from 0.87 on it tells its reason, and checks before each call. */
+  constructor(
+    extension,
+    { model, cwd = "/nowhere", isSilent = false, overheadTokens = OVERHEAD_TOKENS, compacts } = {},
+  ) {
     this.model = model;
     this.cwd = cwd;
     this.#isSilent = isSilent;
+    this.#overheadTokens = overheadTokens;
+    this.#compacts = compacts;
     extension?.({
       on: (event, handler) => void this.#handlers.set(event, handler),
       registerCommand: (_name, command) => {
@@ -106,18 +122,51 @@ export class FakePi {
     });
   }
 
+  /** The context of a handler; every use throws once the session was replaced, as in pi. */
   get ctx() {
-    return {
+    const given = {
       cwd: this.cwd,
       hasUI: true,
       mode: "tui",
       model: this.model,
-      sessionManager: { getEntries: () => this.entries.slice(), getBranch: () => this.entries.slice() },
+      isIdle: () => this.#isIdle,
+      sessionManager: {
+        getEntries: () => this.entries.slice(),
+        getBranch: () => this.entries.slice(),
+        buildSessionContext: () => ({ messages: this.messages }),
+      },
       ui: {
         setStatus: (_key, text) => this.statuses.push(text),
         notify: (text, kind) => this.notices.push([kind, text]),
+        custom: (factory) => new Promise((done) => this.#open(factory, done)),
       },
     };
+    return new Proxy(given, {
+      get: (target, name) => {
+        if (this.#isStale)
+          throw new Error("This extension ctx is stale after session replacement or reload.");
+        return target[name];
+      },
+    });
+  }
+
+  replaceSession() {
+    this.#isStale = true;
+  }
+
+  /** A component in a terminal of 80 columns and 24 rows. */
+  async #open(factory, done) {
+    const keys = { matches: (data, name) => `tui.select.${data}` === name };
+    const theme = { fg: (_color, text) => text };
+    const component = await factory({ terminal: { rows: 24 }, requestRender: () => {} }, theme, keys, done);
+    this.#reader = { lines: () => component.render(80), press: (key) => component.handleInput(key) };
+  }
+
+  /** The component that is open, once it is. */
+  async reader() {
+    for (let tries = 0; this.#reader === undefined && tries < 400; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    return this.#reader;
   }
 
   emit(event, data = {}) {
@@ -149,6 +198,40 @@ export class FakePi {
 
   /** One request over what was added so far: sent, cached and billed; the answer is entered. */
   async call(answer) {
+    this.#isIdle = false;
+    if (this.#compacts?.hasReasons) await this.#checkCompaction();
+    await this.#request(answer);
+    // A pi without reasons looks at the end of the turn; here each call is one.
+    await this.#checkCompaction();
+    this.#isIdle = true;
+  }
+
+  /** pi's own rule: the last report and an estimate of what came since, against the window less the reserve. */
+  async #checkCompaction() {
+    if (this.#compacts === undefined) return;
+    const messages = this.messages;
+    const last = messages.findLastIndex(({ usage }) => usage !== undefined);
+    const since = messages
+      .slice(last + 1)
+      .map(({ content }) => Math.ceil(JSON.stringify(content).length / 4));
+    if (
+      last === -1 ||
+      messages[last].usage.totalTokens + sum(since) <= this.model.contextWindow - RESERVE_TOKENS
+    )
+      return;
+    await this.compact("threshold");
+  }
+
+  /** Compacts, unless the extension declines; only counted, the list stays. */
+  async compact(reason = "manual") {
+    const preparation = { messagesToSummarize: this.messages, settings: { reserveTokens: RESERVE_TOKENS } };
+    const given = { preparation, branchEntries: this.entries, ...(this.#compacts.hasReasons && { reason }) };
+    const answer = await this.emit("session_before_compact", given);
+    if (answer?.cancel === true) this.declined += 1;
+    else this.compactions += 1;
+  }
+
+  async #request(answer) {
     const messages = structuredClone(this.messages);
     const edited = (await this.emit("context", { messages }))?.messages ?? messages;
     const pieces = edited.map((message) => JSON.stringify([message.role, message.content]));
@@ -156,10 +239,10 @@ export class FakePi {
     const isWarm = at - this.#cached.usedAt <= TTL_MS;
     const same = isWarm ? pieces.findIndex((piece, i) => piece !== this.#cached.pieces[i]) : 0;
     const sizes = edited.map((message, i) => this.#tokens(message, pieces[i]));
-    const prompt = OVERHEAD_TOKENS + sum(sizes);
+    const prompt = this.#overheadTokens + sum(sizes);
     const held = same === -1 ? pieces.length : same;
     const cacheRead =
-      isWarm && this.#cached.pieces.length > 0 ? OVERHEAD_TOKENS + sum(sizes.slice(0, held)) : 0;
+      isWarm && this.#cached.pieces.length > 0 ? this.#overheadTokens + sum(sizes.slice(0, held)) : 0;
     this.#cached = { pieces, usedAt: at };
     const writes = this.model.cost.cacheWrite > 0;
     const usage = {

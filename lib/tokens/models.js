@@ -3,7 +3,7 @@
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { native } = require("../native/native.js");
-const { showUpTo } = require("../options.js");
+const { nearest, showUpTo } = require("../options.js");
 const { TABLE } = require("./encodings.js");
 
 const ENCODINGS = Object.keys(TABLE);
@@ -81,25 +81,6 @@ function numberOf(encoding) {
   const number = native().encodingNumber(encoding);
   numbers.set(encoding, number);
   return number;
-}
-
-function nearest(name, known) {
-  const distances = known.map((candidate) => [distance(name.slice(0, NAME_UNITS), candidate), candidate]);
-  return distances.reduce((best, next) => (next[0] < best[0] ? next : best))[1];
-}
-
-/** Letters to change, add or leave out to come from one name to the other. */
-function distance(from, to) {
-  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
-  for (let at = 0; at < from.length; at += 1) {
-    const next = [at + 1];
-    for (let other = 0; other < to.length; other += 1) {
-      const swap = row[other] + (from[at] === to[other] ? 0 : 1);
-      next.push(Math.min(swap, row[other + 1] + 1, next[other] + 1));
-    }
-    row = next;
-  }
-  return row[to.length];
 }
 
 /** The encoding options ask for, by name or by model; cl100k_base where they say nothing. */

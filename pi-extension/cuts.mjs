@@ -1,0 +1,70 @@
+// The edited messages of a request, for `/strata show`: each with the file or command it is about, and the text it had.
+
+import { ACTIONS } from "./panel.mjs";
+import { clipped } from "./screen.mjs";
+import { PATH_ARGUMENTS } from "./settings.mjs";
+
+/** Other arguments that say what a call was about, the most telling first. */
+const SUBJECT_ARGUMENTS = ["command", "cmd", "pattern", "query", "url", "handle"];
+
+/** The edits that `explained` names, oldest first; `seen` returns the sent form of a message. */
+export function cutsOf(messages, { edits }, seen) {
+  const calls = callsIn(messages);
+  return edits
+    .map((edit) => ({ ...edit, message: messages[edit.index] }))
+    .sort((a, b) => a.index - b.index)
+    .map(({ action, reason, tokensSaved, message }, at) => ({
+      nth: at + 1,
+      subject: clipped(subjectOf(message, calls), Number.POSITIVE_INFINITY),
+      done: ACTIONS[action] ?? action,
+      reason,
+      tokensSaved,
+      handle: handleIn(seen(message).message),
+      text: textOf(message),
+    }));
+}
+
+/** Calls by id: a result alone does not name its file or command. */
+function callsIn(messages) {
+  const blocks = messages.flatMap(({ role, content }) =>
+    role === "assistant" && Array.isArray(content) ? content : [],
+  );
+  return new Map(blocks.filter(isCall).map((call) => [call.id, call]));
+}
+
+function isCall(block) {
+  return block?.type === "toolCall";
+}
+
+/** One line that says which message it is: a tool and its file or command, else the role and the first words. */
+function subjectOf(message, calls) {
+  const call =
+    calls.get(message?.toolCallId) ??
+    (Array.isArray(message?.content) ? message.content.find(isCall) : undefined);
+  if (call !== undefined) return `${call.name} ${argumentOf(call.arguments)}`.trimEnd();
+  return `${message?.toolName ?? message?.role}: ${textOf(message).trim()}`;
+}
+
+function argumentOf(given) {
+  for (const name of [...PATH_ARGUMENTS, ...SUBJECT_ARGUMENTS]) {
+    const value = given?.[name];
+    if (typeof value === "string" && value !== "") return value;
+    if (Array.isArray(value)) return value.join(" ");
+  }
+  return given === undefined ? "" : JSON.stringify(given);
+}
+
+function handleIn(message) {
+  const [, handle] = /(?:handle: |句柄：)([0-9a-f]{8})/.exec(textOf(message)) ?? [];
+  return handle;
+}
+
+function textOf(message) {
+  if (typeof message?.content === "string") return message.content;
+  const blocks = Array.isArray(message?.content) ? message.content : [];
+  const textIn = ({ type, text, thinking, name, arguments: given }) => {
+    if (type === "toolCall") return `${name} ${JSON.stringify(given, null, 2)}`;
+    return text ?? thinking ?? `[${type}]`;
+  };
+  return blocks.map(textIn).join("\n");
+}

@@ -1,0 +1,92 @@
+// Writes the JSON schema of the extension's settings from contract.json and the comments in index.d.ts: `npm run build:schema`.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import contract from "../lib/contract.js";
+import { defaultOf, OWN_SETTINGS } from "../pi-extension/settings.mjs";
+
+export const SCHEMA_FILE = new URL("../pi-extension/settings.schema.json", import.meta.url);
+
+const texts = { type: "array", items: { type: "string" } };
+const above0 = { type: "number", exclusiveMinimum: 0 };
+const from0 = { type: "number", minimum: 0 };
+/** Schemas of the rules that contract.json names. */
+const RULES = {
+  positive: above0,
+  amount: from0,
+  ratio: { ...above0, maximum: 1 },
+  count: { type: "integer", minimum: 0 },
+  flag: { type: "boolean" },
+  names: texts,
+  text: { type: "string" },
+  encoding: { type: "string" },
+  times: { type: "array", items: { type: "number" } },
+  economy: { anyOf: [{ enum: Object.keys(contract.economies) }, above0] },
+  cache: {
+    anyOf: [
+      { const: "auto" },
+      {
+        type: "object",
+        properties: Object.fromEntries(Object.keys(contract.cacheOptions).map((name) => [name, from0])),
+        additionalProperties: false,
+      },
+    ],
+  },
+};
+/** The extension's own settings, which index.d.ts does not know. */
+const OWN = {
+  enabled: [{ type: "boolean" }, "False begins each session paused, as PI_STRATA=off does."],
+  protectPaths: [texts, "Patterns of files whose results stay whole, such as PLAN.md or docs/**."],
+  compactionModel: [
+    { type: "string", pattern: "^[^/]+/.+" },
+    'The model that writes pi\'s compaction summaries, as "provider/id". Default: the model in use.',
+  ],
+  persistEdits: [
+    { type: "boolean" },
+    "Writes edits into the session as pi's context_edit entries (pi 0.87 and newer).",
+  ],
+};
+
+/** The schema of pi's settings.json, of which it describes the key "strata". */
+export function schemaOf() {
+  const comments = readFileSync(new URL("../index.d.ts", import.meta.url), "utf8");
+  const isJson = ([, { is }]) => is !== "handler";
+  const options = Object.entries(contract.hookOptions).filter(isJson);
+  const described = [
+    ...options.map(([name, { is }]) => [
+      name,
+      Array.isArray(is) ? { enum: is } : RULES[is],
+      commentOf(name, comments),
+    ]),
+    ...Object.keys(OWN_SETTINGS).map((name) => [name, ...OWN[name]]),
+  ];
+  const properties = described.map(([name, rule, description]) => [
+    name,
+    { description, ...rule, default: defaultOf(name) },
+  ]);
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "The settings of pi-strata in pi's settings.json",
+    type: "object",
+    properties: {
+      strata: {
+        type: "object",
+        properties: Object.fromEntries(properties),
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+/** The comment above an option in index.d.ts, without its tags. */
+function commentOf(name, text) {
+  const [, body] =
+    new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\\s*(?://[^\\n]*\\s*)?${name}\\?:`).exec(text) ?? [];
+  return body
+    ?.split(/\n\s*\*\s*@/, 1)[0]
+    .replace(/\s*\n\s*\*\s?/g, " ")
+    .trim();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  writeFileSync(SCHEMA_FILE, `${JSON.stringify(schemaOf(), null, 2)}\n`);
