@@ -262,17 +262,13 @@ test("from the first call on no request is above a price step that could be avoi
       Math.abs(dollars.billed / pi.dollars - 1) < 0.01,
       `${name}: ${dollars.billed} and ${pi.dollars}`,
     );
-    const free = uncut.messages.map((message) => ({
-      ...message,
-      usage: message.usage && { ...message.usage, cost: undefined },
-    }));
-    const reckoned = (await ledger(free)).dollars;
-    assert.ok(
-      Math.abs(reckoned.estimated / uncut.dollars - 1) < 0.01,
-      `${name}: ${reckoned.estimated} and ${uncut.dollars}`,
-    );
     const panel = await pi.command("");
     assert.ok(panel.includes(`This session: pi has counted $${pi.dollars.toFixed(3)}.`), panel);
+    assert.match(panel, /^Without pi-strata this conversation would have cost about \$\d+\.\d{3} more\.$/m);
+    assert.match(
+      panel,
+      /^The provider's cache missed \d+ times?: \d+ (for an edit|unexplained|after a pause)/m,
+    );
     assert.match(panel, new RegExp(`^Prices of ${MODELS[name].provider}/${MODELS[name].id}: \\$`, "m"));
     assert.doesNotMatch(panel, /undefined|NaN|Infinity/);
   }

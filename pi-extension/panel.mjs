@@ -28,6 +28,16 @@ export const ACTIONS = {
   moveAfter: "moved behind the results",
 };
 
+/** Causes of cache misses in words. */
+const CAUSES = {
+  hook: "for an edit",
+  expired: "after a pause",
+  model: "for another model",
+  host: "changed by pi",
+  provider: "unexplained",
+};
+/** Smaller savings are not mentioned. */
+const LEAST_DOLLARS = 0.001;
 /** Options of which nothing can be shown. */
 const UNSHOWN = ["onEvent"];
 /** Words for options that have no value of their own. */
@@ -47,11 +57,11 @@ const FROM_PI = {
 
 /**
  * The panel of `/strata` for the request `{ messages, sent, isPlanned }` and its dry run. `session` has the rest:
- * `contextWindow`, `isPaused`, its `calls`, the `notes` on the model, the `dollars` pi has counted, when it `warmed` the cache,
- * and the `problems` of the settings.
+ * `contextWindow`, `isPaused`, its `calls`, the `notes` on the model, the `dollars` pi has counted, the `bill` of the
+ * conversation, when pi `warmed` the cache, and the `problems` of the settings.
  */
 export async function panelText({ messages, sent, isPlanned }, explained, session) {
-  const { contextWindow, isPaused, calls, notes, dollars, warmed, problems } = session;
+  const { contextWindow, isPaused, calls, notes, dollars, bill, warmed, problems } = session;
   const { tokensBefore, tokensAfter, scale, schedule, edits } = explained;
   const kinds = await tokensByKind(sent, { scale, total: tokensAfter });
   const share = Math.round((100 * tokensAfter) / contextWindow);
@@ -77,6 +87,7 @@ export async function panelText({ messages, sent, isPlanned }, explained, sessio
       ? []
       : [`pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`]),
     `This session: pi has counted $${dollars.toFixed(3)}.`,
+    ...billTexts(bill),
     ...(calls.count === 0
       ? []
       : [`Since pi started: ${number(calls.tokensSaved)} tokens not sent in ${calls.count} calls.`]),
@@ -109,6 +120,20 @@ function inForce(name, { settings, given, terms, times }) {
     return [settings.options[name] ?? settings.own[name], settings.sources[name]];
   const [value, source] = FROM_PI[name]?.({ terms, times }) ?? [];
   return value === undefined ? [defaultOf(name), "default"] : [value, source];
+}
+
+/** What the bill says of the hook and the cache; nothing where no price is known. */
+function billTexts({ dollars, misses }) {
+  const texts = [];
+  if (dollars.saved >= LEAST_DOLLARS)
+    texts.push(
+      `Without pi-strata this conversation would have cost about $${dollars.saved.toFixed(3)} more.`,
+    );
+  const causes = new Map();
+  for (const { cause } of misses) causes.set(cause, (causes.get(cause) ?? 0) + 1);
+  const told = Array.from(causes, ([cause, count]) => `${count} ${CAUSES[cause]}`).join(", ");
+  if (misses.length > 0) texts.push(`The provider's cache missed ${times(misses.length)}: ${told}.`);
+  return texts;
 }
 
 export function problemText(problem) {

@@ -1,6 +1,7 @@
 // One session of pi: its hook, and the state behind the status line, the command and pi's own summaries.
 
 import strata from "../index.js";
+import { ledger } from "../lib/tools/ledger.js";
 import { compactBy, contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { cutsOf } from "./cuts.mjs";
 import { roomOf, termsOf } from "./model.mjs";
@@ -275,6 +276,7 @@ export class Session {
       calls: this.#calls,
       notes: [...this.#terms.notes, ...this.#declining()],
       dollars: this.#record.dollars(),
+      bill: await ledger(latest.messages, { ...this.#options, onEvent: undefined }),
       warmed: this.#times.warmed,
       problems,
     });
