@@ -28,8 +28,6 @@ export declare class Conversation {
   plan(isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
-  /** Enters the list into a book on a worker thread; calls before `from` are in it already. */
-  enter(book: LedgerBook, from: number): Promise<void>
 }
 
 /** A database in a file or in memory. */
@@ -43,14 +41,6 @@ export declare class DatabaseFile {
   run(statements: string, writes: boolean, busyMs?: number | undefined | null): Promise<string>
   /** Closes the file; whatever is asked afterwards fails. */
   close(): Promise<void>
-}
-
-/** The calls of one conversation. */
-export declare class LedgerBook {
-  /** A book without calls. */
-  constructor()
-  /** The report of all calls, as JSON. `prices` is the JSON of a tariff. */
-  report(prices?: string | undefined | null): Promise<string>
 }
 
 /** Sessions in a file or in memory. */
@@ -67,7 +57,7 @@ export declare class SessionStore {
 
 /** The plan for a request, and its reasons. */
 export interface Answer {
-  /** Sizes, arithmetic, miss and edits; not a number where there is none. */
+  /** Sizes, arithmetic and edits; not a number where there is none. */
   numbers: Float64Array
   /** The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay. */
   texts: Array<string>

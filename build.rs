@@ -14,18 +14,16 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 15] = [
+const ENUMS: [(&str, &str); 13] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
     ("layers", "Layer"),
-    ("missCauses", "Cause"),
     ("reasons", "Reason"),
     ("keeps", "Keep"),
     ("verdicts", "Verdict"),
     ("sizes", "SizeField"),
     ("arithmetic", "ArithmeticField"),
-    ("miss", "MissField"),
     ("edit", "EditField"),
     ("usage", "UsageField"),
     ("families", "Family"),
@@ -63,6 +61,7 @@ fn rust_of(table: &str) -> String {
             rust += &marker_of(&upper(&format!("{language}{}", capitalized(name))), parts);
         }
     }
+    rust += &families_of(&table["cacheFamilies"]);
     for (options, before) in OPTIONS {
         for (name, option) in table[options].as_object().expect("options are an object") {
             if let Some(constant) = constant_of(&format!("{before}{}", upper(name)), name, option) {
@@ -132,6 +131,38 @@ fn words_of_rules(rules: &Value) -> String {
 fn marker_of(constant: &str, parts: &Value) -> String {
     let count = parts.as_array().expect("a marker is its parts").len();
     format!("/// A marker, around what it says.\npub const {constant}: [&str; {count}] = {parts};\n")
+}
+
+/// Prices and life of each family's prompt cache, in the order in which names are looked for.
+fn families_of(table: &Value) -> String {
+    let table = table.as_object().expect("families by name");
+    let rows = table.iter().map(|(name, family)| {
+        let number = |field: &str| family[field].as_f64().expect("a family has numbers");
+        let (read, write, ttl) = (number("read"), number("write"), number("ttlSeconds"));
+        let is_published = family["isPublished"].as_bool().expect("true or false");
+        format!(
+            "CacheFamily {{ name: {name:?}, read: {read:?}, write: {write:?}, ttl_seconds: {ttl:?}, is_published: {is_published} }},"
+        )
+    });
+    let (rows, count) = (rows.collect::<String>(), table.len());
+    format!(
+        "/// The prompt cache of a family of models: prices relative to input, and seconds an entry lives.
+        #[derive(Clone, Copy, Debug)]
+        pub struct CacheFamily {{
+            /// Part of the names of its models or providers.
+            pub name: &'static str,
+            /// Price of reading a token.
+            pub read: f64,
+            /// Price of writing a token.
+            pub write: f64,
+            /// Life of an entry, in seconds.
+            pub ttl_seconds: f64,
+            /// True if the provider publishes that life.
+            pub is_published: bool,
+        }}
+        /// Families of models by the names they are known by.
+        pub static CACHE_FAMILIES: [CacheFamily; {count}] = [{rows}];\n"
+    )
 }
 
 /// Lengths in UTF-16 code units, counts and all other numbers have a type each.

@@ -103,12 +103,6 @@ class Conversation {
     return { plan, isNew: true };
   }
 
-  /** Enters `list` into a native book as it would be sent; the calls before `from` are in it already. */
-  async enter(book, list, from, terms, call) {
-    if (await this.#takeIn(list, this.#changeTo(list), terms, call))
-      await call.away(this.#native.enter(book, from));
-  }
-
   /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */
   apply(list, plan, writer) {
     const last = this.#last;

@@ -12,8 +12,6 @@ const {
   cutMarker: CUT_MARKER,
   edit: EDIT,
   markers: MARKERS,
-  miss: MISS,
-  missCauses: MISS_CAUSES,
   positions,
   sizes: SIZES,
 } = require("../contract.js");
@@ -21,7 +19,7 @@ const {
 const DROP = ACTIONS.indexOf("drop");
 const AT = positions(EDIT);
 /** Numbers before the first edit. */
-const HEAD = SIZES.length + ARITHMETIC.length + MISS.length;
+const HEAD = SIZES.length + ARITHMETIC.length;
 /** Numbers of a range: a text block with head and tail of a cut, or lines from and to with why they stay. */
 const RANGE_NUMBERS = 3;
 
@@ -52,12 +50,6 @@ class Plan {
     return verdict === undefined
       ? undefined
       : { verdict: VERDICTS[verdict], cacheCold: cacheCold === 1, ...rest };
-  }
-
-  /** The cache miss of the last call, if its report has just come: `{ cause, tokens, dollars }`. */
-  get miss() {
-    const { cause, ...rest } = this.#named(MISS, SIZES.length + ARITHMETIC.length);
-    return cause === undefined ? undefined : { cause: MISS_CAUSES[cause], ...rest };
   }
 
   /** Numbers from `from` on, by their names; undefined where there is none. */

@@ -8,7 +8,6 @@
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move; [`guard`]: a cap and a budget, for hosts that want no more
-//! - [`ledger`]: the bill read back: what was paid, what the cache missed and why, what the hook cost and saved
 //! - [`recall`]: reading back what was summarised
 
 pub mod account;
@@ -16,7 +15,6 @@ pub mod cuts;
 pub mod guard;
 pub mod handle;
 pub mod layers;
-pub mod ledger;
 pub mod measure;
 pub mod plan;
 pub mod recall;

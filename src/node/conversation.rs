@@ -15,7 +15,6 @@ use super::blocking::{CancelFlag, Promise, blocking};
 use super::content_cache;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use super::ledger::LedgerBook;
 use super::options::Options;
 use super::read::Batch;
 use super::wire::{Answer, answer};
@@ -200,22 +199,6 @@ impl Conversation {
             Ok(messages.map(|message| message.tokens as u32).collect())
         })
     }
-
-    /// Enters the list into a book on a worker thread; calls before `from` are in it already.
-    #[napi(ts_return_type = "Promise<void>")]
-    pub fn enter(&self, book: &LedgerBook, from: u32) -> Result<Promise<()>> {
-        guarded(|| {
-            let (options, state, book) = (self.options.clone(), self.state.clone(), book.0.clone());
-            Ok(blocking(None, move |_| {
-                let mut state = state.lock();
-                let terms = state.take_in(&options)?;
-                let (limits, overhead_tokens) = (options.limits(&terms), terms.overhead_tokens);
-                let terms = Terms { policy: options.policy, limits, overhead_tokens };
-                book.lock().enter(state.conversation.transcript(), from as usize, options.mode(), &terms);
-                Ok(())
-            }))
-        })
-    }
 }
 
 impl Options {
@@ -261,7 +244,7 @@ fn decide(
     if options.schedule.is_none() {
         let plan = guard(conversation.transcript(), &limits).plan();
         let (floor, estimate) = (plan.after, Estimate::PLAIN);
-        return Decision { plan, floor, estimate, arithmetic: None, miss: None, is_refused: false };
+        return Decision { plan, floor, estimate, arithmetic: None, is_refused: false };
     }
     let mut policy = options.policy;
     if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {

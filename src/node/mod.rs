@@ -18,7 +18,6 @@ pub mod failure;
 #[cfg(all(debug_assertions, not(test)))]
 mod fault;
 mod guarded;
-pub mod ledger;
 pub mod memory;
 pub mod options;
 mod read;

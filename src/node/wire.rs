@@ -1,6 +1,6 @@
 //! A plan as JavaScript gets it: one array of numbers, in a single copy whatever their number, and the texts it puts in.
-//! `lib/hook/plan.js` reads them back by the names that `contract.json` lists: the sizes, the schedule's arithmetic and the cache
-//! miss, then the edits. Behind an edit stand as many ranges as it says: `text block, head, tail` of a cut each, or `first
+//! `lib/hook/plan.js` reads them back by the names that `contract.json` lists: the sizes and the schedule's arithmetic, then
+//! the edits. Behind an edit stand as many ranges as it says: `text block, head, tail` of a cut each, or `first
 //! line, line after the last, why they stay` where lines are kept.
 
 use napi::bindgen_prelude::Utf16String;
@@ -12,12 +12,12 @@ use crate::context::plan::{Action, Edit};
 use crate::context::schedule::Decision;
 use crate::context::traits::forms::Form;
 use crate::context::transcript::Transcript;
-use crate::contract::{ActionName, ArithmeticField, EditField, MissField, SizeField};
+use crate::contract::{ActionName, ArithmeticField, EditField, SizeField};
 
 /// The plan for a request, and its reasons.
 #[napi(object, object_from_js = false)]
 pub struct Answer {
-    /// Sizes, arithmetic, miss and edits; not a number where there is none.
+    /// Sizes, arithmetic and edits; not a number where there is none.
     #[napi(ts_type = "Float64Array")]
     pub numbers: Numbers,
     /// The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay.
@@ -35,7 +35,7 @@ pub(super) fn answer(
     told: &[Edit],
     by_message: bool,
 ) -> Answer {
-    let Decision { plan, floor, estimate, arithmetic, miss, is_refused } = decision;
+    let Decision { plan, floor, estimate, arithmetic, is_refused } = decision;
     let each = if by_message { plan.by_message(transcript) } else { Vec::new() };
     let edits = if by_message { &each } else { &plan.edits };
     let flag = |is: bool| f64::from(u8::from(is));
@@ -61,14 +61,7 @@ pub(super) fn answer(
             ArithmeticField::Frontier => of.frontier as f64,
         })
     });
-    let miss = MissField::ALL.map(|field| {
-        miss.map_or(f64::NAN, |of| match field {
-            MissField::Cause => of.cause as usize as f64,
-            MissField::Tokens => of.tokens.round(),
-            MissField::Dollars => of.dollars.unwrap_or(f64::NAN),
-        })
-    });
-    let mut numbers = [&sizes[..], &arithmetic, &miss].concat();
+    let mut numbers = [&sizes[..], &arithmetic].concat();
     let (mut texts, mut told) = (Vec::new(), told.iter().peekable());
     for edit in edits {
         while told.next_if(|last| last.index < edit.index).is_some() {}

@@ -1,65 +1,25 @@
-//! Watches the provider's prompt cache: what each call should have read of it, and where it read less, why.
+//! The provider's prompt cache as the calls of a conversation show it: whether the next request finds anything in it, and
+//! what reading and writing cost there.
 //!
-//! It goes by what the calls report and by what was changed before them. What a request begins with that the last one to
-//! the same model held, and that nobody changed, should come from the cache.
-
-mod clock;
+//! Prices are relative to input: as billed, else those of the model's family. A gap that is unknown counts as warm: a needless
+//! wait is cheap, a needless rewrite is not.
 
 use std::sync::Arc;
 
-use self::clock::Clock;
 use super::economy::Prices;
-use super::prices::{Bill, has_published_life};
-use super::tariff::{self, Tariff};
 use crate::context::transcript::{Source, Usage};
-pub use crate::contract::Cause;
+use crate::contract::{CACHE_FAMILIES, CACHE_READ, CACHE_TTL_SECONDS, CacheFamily};
 
 const MS_PER_SECOND: f64 = 1000.0;
-/// Fewer tokens than this that were not read are no miss: caches work in blocks, and providers have a least size.
-const MIN_MISSED_TOKENS: f64 = 1024.0;
-/// Nor is less than this share of what could have been read.
-const MIN_MISSED_SHARE: f64 = 0.05;
-/// An entry not used for this long may have expired, whatever is listed: some providers promise no more. Seconds.
-const LEAST_TTL_SECONDS: f64 = 300.0;
-/// A prompt this much off its estimate, as a share and in tokens, held something else than the messages tell.
-const UNEXPLAINED_SHARE: f64 = 0.02;
-const UNEXPLAINED_TOKENS: f64 = 600.0;
-
-/// Tokens that could have been read from the cache, and were not.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Miss {
-    /// Why.
-    pub cause: Cause,
-    /// Why, if the hook was not at work and what it would have edited was sent whole.
-    pub cause_unedited: Cause,
-    /// Their number.
-    pub tokens: f64,
-    /// Their cost beyond being read, in dollars, as far as prices are known by then.
-    pub dollars: Option<f64>,
-}
-
-/// The cache as one call shows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sight {
-    /// Tokens of the prompt, as reported; `None` where nothing usable was.
-    pub prompt: Option<f64>,
-    /// Tokens of it that came from the cache.
-    pub read: f64,
-    /// Tokens that were to be expected from the cache; `None` where nothing could be known of it.
-    pub expected: Option<f64>,
-    /// The same, if what the hook would have edited was sent whole.
-    pub expected_unedited: Option<f64>,
-    /// Tokens of the last request to the same model.
-    pub last: f64,
-    /// Tokens of what was sent last that this request could have read, had nothing been changed.
-    pub readable: f64,
-    /// True if its model caches prompts at all.
-    pub has_cache: bool,
-    /// True if the report is of another list than stands before it now.
-    pub is_stale: bool,
-    /// Its miss.
-    pub miss: Option<Miss>,
-}
+/// Life of entries that were written for an hour.
+const HOUR_SECONDS: f64 = 3600.0;
+/// A call that read at least this share of the last prompt found its prefix alive.
+const READ_SHARE: f64 = 0.5;
+/// Misses after a shorter gap are the provider's own (another machine, a full cache) and say nothing of time. Seconds.
+const MIN_TELLING_GAP_SECONDS: f64 = 60.0;
+/// Relative prices outside of these ranges are mistakes of whoever priced the call.
+const READ_RANGE: (f64, f64) = (0.001, 1.0);
+const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 
 /// A call that was answered.
 #[derive(Clone, Copy, Debug)]
@@ -70,22 +30,12 @@ pub struct Answered<'a> {
     pub source: &'a Source,
     /// The report of the call.
     pub usage: &'a Usage,
-    /// Tokens of its prompt, as its report is to be read.
-    pub prompt: Option<f64>,
-    /// When the call was made, in ms.
+    /// When the call was made, in ms: the time of the last message before it.
     pub time_ms: Option<f64>,
-    /// True if its report is of another list than stands before it now.
-    pub is_stale: bool,
     /// True if the model got to read it.
     pub reached: bool,
-    /// The oldest message that the hook brought into another form since the last call, with the tokens before it.
-    pub touched: Option<(usize, f64)>,
-    /// Estimated tokens of the prompt, as edited and as it came.
-    pub estimated: (f64, f64),
-    /// Estimated tokens before all messages: prompt and tools.
-    pub base: f64,
-    /// Seconds a cache entry lives, where the host sets them.
-    pub fixed_ttl: Option<f64>,
+    /// The oldest message that the hook sent in another form than before.
+    pub touched: Option<usize>,
 }
 
 /// The caches of all models of one conversation.
@@ -94,153 +44,109 @@ pub struct CacheWatch {
     models: Vec<ModelCache>,
     /// The model of the latest answer, failed ones too: a failure may be all that tells of a switch.
     in_use: Option<usize>,
-    /// The model of the last report.
-    latest: usize,
-    /// True if answers told of prompt tokens; true if of cached ones.
+    /// True if answers told of prompt tokens.
     reports: bool,
+    /// True if answers told of cached tokens.
     shows_cache: bool,
-    /// When the last request to the model in use was sent again to keep its entry alive, in ms, oldest first.
+    /// When the host sent the last request again to keep its entry alive, in ms, oldest first.
     warmed: Arc<[f64]>,
     /// When the host gave the cache up, in ms, oldest first.
     lost: Arc<[f64]>,
-    /// True if the last report was of another list.
-    was_stale: bool,
-    /// Calls before this one were seen in another list already.
+    /// Calls before this one were taken in with another list.
     seen_before: usize,
 }
 
 #[derive(Clone, Debug)]
 struct ModelCache {
     source: Source,
-    bill: Bill,
-    clock: Clock,
-    has_cache: bool,
-    /// Its requests that nothing has changed since, each with its length in messages and in tokens, the longest last.
-    requests: Vec<(usize, f64)>,
-    /// Tokens of the last one, changed or not.
-    last: f64,
-    /// The oldest message that the hook changed since, with the tokens before it.
-    touched: Option<(usize, f64)>,
-    /// True if the host changed something since.
-    is_rewritten: bool,
+    /// Tokens and dollars of input, cache reads and cache writes that were billed.
+    billed: [(f64, f64); 3],
+    /// True once the model got to read a request.
+    is_started: bool,
+    /// When the last of them was made, in ms.
+    last_ms: Option<f64>,
+    /// Prompt tokens of its last call, where its cache shows.
+    prompt: Option<f64>,
+    /// Messages of its last request.
+    length: usize,
+    /// True if something that the last request held is sent otherwise since.
+    is_changed: bool,
+    /// The longest gap after which a prefix was still read, in seconds.
+    lived: f64,
+    /// The shortest gap after which nothing of an unchanged prefix was read.
+    died: Option<f64>,
+    writes_for_an_hour: bool,
 }
 
 impl CacheWatch {
-    /// Goes on with another list of the same conversation, of which the calls before `seen_before` are known.
+    /// Goes on with a rewritten list, of which the calls before `seen_before` are known.
     pub fn goes_on(&mut self, seen_before: usize) {
         self.seen_before = seen_before;
-        self.was_stale = false;
-        self.rewritten();
+        for model in &mut self.models {
+            model.is_changed = true;
+        }
     }
 
-    /// Takes in when the host kept the cache warm, and when it gave it up, in ms, oldest first.
+    /// Sets when the host kept the cache warm, and when it gave it up, in ms, oldest first.
     pub fn set_times(&mut self, (warmed, lost): (&Arc<[f64]>, &Arc<[f64]>)) {
         (self.warmed, self.lost) = (Arc::clone(warmed), Arc::clone(lost));
     }
 
-    /// True if a request at `time_ms` finds nothing left in the cache of the model in use; `fixed_ttl` is how long entries live
-    /// where the host sets it, in seconds.
+    /// True if a request at `time_ms` finds nothing in the cache of the model in use. `fixed_ttl` is the life of entries in
+    /// seconds where the host sets it.
     #[must_use]
     pub fn is_cold(&self, time_ms: Option<f64>, fixed_ttl: Option<f64>) -> bool {
-        self.in_use.is_some_and(|at| self.is_cold_for(at, time_ms, fixed_ttl))
-    }
-
-    /// The cache prices of the model in use, as far as they were billed, else as listed; `None` before any answer.
-    #[must_use]
-    pub fn prices(&self) -> Option<Prices> {
-        Some(self.models.get(self.in_use?)?.bill.prices())
-    }
-
-    /// The price of a token of `source`, as far as it was billed, else as listed.
-    #[must_use]
-    pub fn tariff(&self, source: &Source) -> Option<Tariff> {
-        let known = self.models.iter().find(|model| model.source == *source);
-        known.map_or_else(|| tariff::listed(source), |model| model.bill.tariff())
-    }
-
-    /// Takes in a call.
-    pub fn enter(&mut self, call: Answered<'_>) -> Sight {
-        if call.index < self.seen_before {
-            return Sight::default();
-        }
-        if let Some(touched) = call.touched {
-            for model in &mut self.models {
-                let older = model.touched.filter(|(oldest, _)| *oldest <= touched.0);
-                model.touched = older.or(Some(touched));
-            }
-        }
-        if self.was_stale && !call.is_stale {
-            self.rewritten();
-        }
-        self.was_stale = call.is_stale;
-        let at = self.model(call.source);
-        let gap = self.gap_seconds(at, call.time_ms);
-        let is_cold = self.is_cold_for(at, call.time_ms, call.fixed_ttl);
-        let latest = self.models.get(self.latest).map(|model| (model.last, model.has_cache));
-        self.in_use = Some(at);
-        self.reports |= call.usage.prompt_tokens().is_some();
-        self.shows_cache |= call.usage.is_cached();
-        let Some(model) = self.models.get_mut(at) else { return Sight::default() };
-        model.bill.note(call.usage);
-        let is_edited = call.prompt.is_some() && model.is_edited();
-        let mut sight = Sight { is_stale: call.is_stale, ..Sight::default() };
-        if let Some(prompt) = call.prompt {
-            sight = model.look(&call, prompt, latest, is_cold);
-            let least = call.fixed_ttl.unwrap_or(model.bill.listed.ttl_seconds.min(LEAST_TTL_SECONDS));
-            let has_expired = gap.is_some_and(|gap| gap > model.clock.least_life(least));
-            sight.miss = model.miss(&call, sight, has_expired);
-            model.took(call.index, prompt);
-            self.latest = at;
-        }
-        model.clock.tick(&call, gap, is_edited);
-        sight
-    }
-
-    fn rewritten(&mut self) {
-        for model in &mut self.models {
-            model.is_rewritten = true;
-            model.requests.clear();
-        }
-    }
-
-    fn model(&mut self, source: &Source) -> usize {
-        let found = self.models.iter().position(|model| model.source == *source);
-        found.unwrap_or_else(|| {
-            self.models.push(ModelCache {
-                source: source.clone(),
-                bill: Bill::of(source),
-                clock: Clock::default(),
-                has_cache: false,
-                requests: Vec::new(),
-                last: 0.0,
-                touched: None,
-                is_rewritten: false,
-            });
-            self.models.len() - 1
-        })
-    }
-
-    fn is_cold_for(&self, at: usize, time_ms: Option<f64>, fixed_ttl: Option<f64>) -> bool {
-        let Some(model) = self.models.get(at).filter(|model| model.clock.is_started) else {
-            return self.models.iter().any(|model| model.clock.is_started);
+        let Some(at) = self.in_use else { return false };
+        let Some(model) = self.models.get(at).filter(|model| model.is_started) else {
+            return self.models.iter().any(|model| model.is_started);
         };
         let given_up = time_ms.and_then(|now| newest(&self.lost, now));
-        if given_up.zip(model.clock.last_ms).is_some_and(|(lost, last)| lost > last) {
+        if given_up.zip(model.last_ms).is_some_and(|(lost, last)| lost > last) {
             return true;
         }
-        // Servers that count prompts but tell of no cache mostly have one for prefixes, without a time to live that is known.
+        let family = family_of(&model.source);
+        // Servers that count prompts but tell of no cache mostly have one for prefixes, of an unknown life.
         let tells_nothing = self.reports && !self.shows_cache;
         if fixed_ttl.is_none() && tells_nothing && !has_published_life(&model.source) {
             return false;
         }
-        let ttl = fixed_ttl.unwrap_or_else(|| model.clock.ttl_seconds(model.bill.listed.ttl_seconds));
+        let ttl = fixed_ttl.unwrap_or_else(|| {
+            model.ttl_seconds(family.map_or(CACHE_TTL_SECONDS, |family| family.ttl_seconds))
+        });
         self.gap_seconds(at, time_ms).is_some_and(|gap| gap > ttl)
     }
 
-    /// Seconds that the entry of a model is unread at `time_ms`. A warmer repeats the latest request, so it keeps that model's
-    /// entry only.
+    /// Cache prices of the model in use: as billed, else its family's; `None` before any answer.
+    #[must_use]
+    pub fn prices(&self) -> Option<Prices> {
+        Some(self.models.get(self.in_use?)?.prices())
+    }
+
+    /// Takes in a call.
+    pub fn enter(&mut self, call: Answered<'_>) {
+        if call.index < self.seen_before {
+            return;
+        }
+        for model in &mut self.models {
+            model.is_changed |= call.touched.is_some_and(|touched| touched < model.length);
+        }
+        let found = self.models.iter().position(|model| model.source == *call.source);
+        let at = found.unwrap_or(self.models.len());
+        if found.is_none() {
+            self.models.push(ModelCache::new(call.source.clone()));
+        }
+        let gap = self.gap_seconds(at, call.time_ms);
+        self.in_use = Some(at);
+        self.reports |= call.usage.prompt_tokens().is_some();
+        self.shows_cache |= call.usage.is_cached();
+        if let Some(model) = self.models.get_mut(at) {
+            model.enter(&call, gap);
+        }
+    }
+
+    /// Seconds that the entry of a model is unread at `time_ms`. A host warms the entry of the latest model only.
     fn gap_seconds(&self, at: usize, time_ms: Option<f64>) -> Option<f64> {
-        let (last, now) = self.models.get(at)?.clock.last_ms.zip(time_ms)?;
+        let (last, now) = self.models.get(at)?.last_ms.zip(time_ms)?;
         let warmed = newest(&self.warmed, now).filter(|_| self.in_use == Some(at));
         Some((now - warmed.map_or(last, |warmed| warmed.max(last))) / MS_PER_SECOND)
     }
@@ -251,110 +157,290 @@ fn newest(times: &[f64], now: f64) -> Option<f64> {
     times.get(..times.partition_point(|&time| time <= now))?.last().copied()
 }
 
-/// The extra cost of a token that was not read from the cache.
-#[must_use]
-pub fn extra(tariff: Tariff, usage: &Usage) -> f64 {
-    (if is_written(usage) { tariff.write } else { tariff.input } - tariff.read).max(0.0)
-}
-
-fn is_written(usage: &Usage) -> bool {
-    usage.cache_write.is_some_and(|tokens| tokens > 0.0)
-}
-
 impl ModelCache {
-    /// Tokens that the call could have read, and what was to be expected; `latest` is the last request to any model, with whether that one
-    /// caches.
-    fn look(
-        &mut self,
-        call: &Answered<'_>,
-        prompt: f64,
-        latest: Option<(f64, bool)>,
-        is_cold: bool,
-    ) -> Sight {
-        let read = call.usage.cache_read.unwrap_or(0.0).min(prompt);
-        let had_cache = self.has_cache;
-        self.has_cache |= read > 0.0 || is_written(call.usage);
-        let is_first = self.last <= 0.0;
-        let (last, is_cached) = match latest {
-            Some((last, is_cached)) if is_first => (last, is_cached || self.has_cache),
-            _ => (self.last, had_cache),
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            billed: [(0.0, 0.0); 3],
+            is_started: false,
+            last_ms: None,
+            prompt: None,
+            length: 0,
+            is_changed: false,
+            lived: 0.0,
+            died: None,
+            writes_for_an_hour: false,
+        }
+    }
+
+    /// Takes in a call that was made `gap` seconds after the last one.
+    fn enter(&mut self, call: &Answered<'_>, gap: Option<f64>) {
+        let usage = call.usage;
+        let bills = [
+            (usage.input, usage.cost_input),
+            (usage.cache_read, usage.cost_cache_read),
+            (usage.cache_write, usage.cost_cache_write),
+        ];
+        for ((tokens, dollars), bill) in self.billed.iter_mut().zip(bills) {
+            let usable = |amount: &f64| amount.is_finite() && *amount > 0.0;
+            if let (Some(more), Some(cost)) = (bill.0.filter(usable), bill.1.filter(usable)) {
+                (*tokens, *dollars) = (*tokens + more, *dollars + cost);
+            }
+        }
+        if call.reached {
+            if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
+                if read >= READ_SHARE * prompt {
+                    self.lived = self.lived.max(gap);
+                } else if read <= 0.0 && !self.is_changed && gap >= MIN_TELLING_GAP_SECONDS {
+                    self.died = Some(self.died.map_or(gap, |died| died.min(gap)));
+                }
+            }
+            self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());
+            self.writes_for_an_hour |= usage.cache_write_1h.is_some_and(|tokens| tokens > 0.0);
+            (self.is_started, self.last_ms) = (true, call.time_ms);
+        }
+        if usage.prompt_tokens().is_some() {
+            (self.length, self.is_changed) = (call.index, false);
+        }
+    }
+
+    /// The life of its entries in seconds: as long as one was seen to live, and no longer than one was seen not to.
+    fn ttl_seconds(&self, documented: f64) -> f64 {
+        let documented = if self.writes_for_an_hour { documented.max(HOUR_SECONDS) } else { documented };
+        documented.min(self.died.unwrap_or(f64::INFINITY)).max(self.lived)
+    }
+
+    fn prices(&self) -> Prices {
+        let family = family_of(&self.source);
+        let ttl_seconds = family.map_or(CACHE_TTL_SECONDS, |family| family.ttl_seconds);
+        let [input, read, write] = self.billed.map(|(tokens, dollars)| dollars / tokens);
+        let relative = |price: f64, (least, most): (f64, f64)| {
+            Some(price / input).filter(|share| (least..=most).contains(share))
         };
-        let readable = if is_cached { last.min(prompt) } else { 0.0 };
-        let whole = if is_cold { 0.0 } else { readable };
-        let is_known = !is_first && had_cache && !self.is_rewritten;
-        Sight {
-            prompt: Some(prompt),
-            read,
-            expected: is_known.then(|| if is_cold { 0.0 } else { self.unchanged(whole, call.base) }),
-            expected_unedited: is_known.then_some(whole),
-            last: self.last,
-            readable,
-            has_cache: self.has_cache,
-            is_stale: call.is_stale,
-            miss: None,
+        Prices {
+            read: relative(read, READ_RANGE).or(family.map(|family| family.read)).unwrap_or(CACHE_READ),
+            write: relative(write, WRITE_RANGE).or(family.map(|family| family.write)).unwrap_or(1.0),
+            ttl_seconds,
         }
     }
+}
 
-    /// The tokens that the call missed, and why.
-    fn miss(&self, call: &Answered<'_>, sight: Sight, has_expired: bool) -> Option<Miss> {
-        let missed = sight.readable - sight.read;
-        if missed < MIN_MISSED_TOKENS.max(MIN_MISSED_SHARE * sight.readable) {
-            return None;
-        }
-        let known = if self.last <= 0.0 {
-            Some(Cause::Model)
-        } else if has_expired {
-            Some(Cause::Expired)
-        } else {
-            self.is_rewritten.then_some(Cause::Host)
-        };
-        let prompt = sight.prompt.unwrap_or(0.0);
-        let other = |estimate: f64| {
-            let off = (estimate - prompt).abs();
-            let is_unexplained = off > UNEXPLAINED_TOKENS && off > UNEXPLAINED_SHARE * prompt;
-            if is_unexplained && !call.is_stale { Cause::Host } else { Cause::Provider }
-        };
-        let (edited, raw) = (other(call.estimated.0), other(call.estimated.1));
-        let edited = if self.is_edited() && !call.is_stale { Cause::Hook } else { edited };
-        Some(Miss {
-            cause: known.unwrap_or(edited),
-            cause_unedited: known.unwrap_or(raw),
-            tokens: missed,
-            dollars: self.bill.tariff().map(|tariff| missed * extra(tariff, call.usage)),
-        })
-    }
+/// True if the life of entries is published for `source`, not guessed: others may serve open weights.
+fn has_published_life(source: &Source) -> bool {
+    !source.model.to_lowercase().contains("oss")
+        && family_of(source).is_some_and(|family| family.is_published)
+}
 
-    /// True if the hook changed something that the last request held.
-    fn is_edited(&self) -> bool {
-        let Some((touched, _)) = self.touched else { return false };
-        self.requests.last().is_none_or(|&(length, _)| touched < length)
-    }
-
-    /// Tokens that are left to read of `whole` after what the hook changed.
-    fn unchanged(&self, whole: f64, base: f64) -> f64 {
-        let Some((touched, before)) = self.touched.filter(|_| self.is_edited()) else { return whole };
-        if !self.has_breakpoints() {
-            return before.min(whole);
-        }
-        let request = self.requests.iter().rev().find(|(length, _)| *length <= touched);
-        request.map_or(base.max(0.0), |&(_, tokens)| tokens).min(whole)
-    }
-
-    /// True if only whole earlier requests can be read, as at Anthropic; elsewhere any unchanged beginning can.
-    fn has_breakpoints(&self) -> bool {
-        let is_named = |text: &str| text.contains("anthropic") || text.contains("claude");
-        is_named(&self.source.api) || is_named(&self.source.model)
-    }
-
-    fn took(&mut self, length: usize, tokens: f64) {
-        if let Some((touched, _)) = self.touched.take() {
-            while self.requests.pop_if(|(length, _)| *length > touched).is_some() {}
-        }
-        self.requests.push((length, tokens));
-        self.last = tokens;
-        self.is_rewritten = false;
-    }
+/// The family of a model: the first whose name its own contains, else its provider's.
+fn family_of(source: &Source) -> Option<&'static CacheFamily> {
+    let of = |text: &str| {
+        let text = text.to_lowercase();
+        CACHE_FAMILIES.iter().find(|family| text.contains(family.name))
+    };
+    of(&source.model).or_else(|| of(&source.provider))
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    const TTL: f64 = 300.0;
+
+    fn source(model: &str) -> Source {
+        Source { api: "x".into(), provider: "y".into(), model: model.into() }
+    }
+
+    /// A call of model `a` in seconds, with so many tokens read and written.
+    fn usage(read: f64, written: f64) -> Usage {
+        Usage { input: Some(1.0), cache_read: Some(read), cache_write: Some(written), ..Usage::default() }
+    }
+
+    fn enter(
+        watch: &mut CacheWatch,
+        model: &str,
+        seconds: Option<f64>,
+        usage: &Usage,
+        touched: Option<usize>,
+    ) {
+        watch.enter(Answered {
+            index: 9,
+            source: &source(model),
+            usage,
+            time_ms: seconds.map(|seconds| seconds * MS_PER_SECOND),
+            reached: usage.prompt_tokens().is_some(),
+            touched,
+        });
+    }
+
+    fn reported(calls: &[(f64, f64, f64)]) -> CacheWatch {
+        let mut watch = CacheWatch::default();
+        for &(seconds, read, written) in calls {
+            enter(&mut watch, "a", Some(seconds), &usage(read, written), None);
+        }
+        watch
+    }
+
+    fn is_cold_after(watch: &CacheWatch, seconds: f64) -> bool {
+        watch.is_cold(Some(seconds * MS_PER_SECOND), None)
+    }
+
+    #[test]
+    fn an_entry_written_for_an_hour_lives_an_hour() {
+        let mut watch = CacheWatch::default();
+        let hour = Usage { cache_write_1h: Some(9000.0), ..usage(0.0, 9000.0) };
+        enter(&mut watch, "a", Some(0.0), &hour, None);
+        assert!(!is_cold_after(&watch, 3599.0) && is_cold_after(&watch, 3601.0));
+        assert!(watch.is_cold(Some(301_000.0), Some(TTL)), "where the host sets it, nothing is learned");
+    }
+
+    #[test]
+    fn a_prefix_that_was_still_read_proves_that_entries_live_so_long() {
+        let read = |tokens: f64| reported(&[(0.0, 0.0, 9000.0), (1000.0, tokens, 9000.0)]);
+        assert!(!is_cold_after(&read(4500.5), 1999.0), "half of 9001 tokens is enough");
+        assert!(is_cold_after(&read(4500.5), 2001.0));
+        assert!(is_cold_after(&read(4500.0), 1999.0));
+    }
+
+    #[test]
+    fn an_unchanged_prefix_that_was_not_read_proves_that_they_do_not() {
+        let missed = |gap: f64| reported(&[(0.0, 0.0, 9000.0), (gap, 0.0, 9000.0)]);
+        assert!(is_cold_after(&missed(120.0), 120.0 + 130.0));
+        assert!(is_cold_after(&missed(60.0), 60.0 + 61.0), "a minute tells");
+        assert!(!is_cold_after(&missed(59.0), 59.0 + 61.0), "that was the provider's own miss");
+        let changed = |touched: Option<usize>, is_rewritten: bool| {
+            let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
+            if is_rewritten {
+                watch.goes_on(0);
+            }
+            enter(&mut watch, "a", Some(120.0), &usage(0.0, 9000.0), touched);
+            is_cold_after(&watch, 120.0 + 130.0)
+        };
+        assert!(!changed(Some(8), false), "the hook changed it");
+        assert!(changed(Some(9), false), "the last request did not hold that yet");
+        assert!(!changed(None, true), "the host changed it");
+    }
+
+    #[test]
+    fn a_server_that_tells_of_no_cache_has_a_life_only_where_that_is_published() {
+        let is_cold = |model: &str, seconds: f64| {
+            let mut watch = CacheWatch::default();
+            let silent = Usage { input: Some(9000.0), ..Usage::default() };
+            enter(&mut watch, model, Some(0.0), &silent, None);
+            is_cold_after(&watch, seconds)
+        };
+        assert!(is_cold("claude-opus-5.5", 301.0));
+        assert!(!is_cold("gpt-6.1", 301.0) && is_cold("gpt-6.1", 1801.0));
+        for open in ["qwen3.5-coder", "gpt-oss-120b", "gemini-9", "deepseek-v4"] {
+            assert!(!is_cold(open, 9e9), "{open}");
+        }
+    }
+
+    #[test]
+    fn a_warmed_gap_is_not_cold_and_teaches_no_longer_life() {
+        let times = (&Arc::from([270_000.0, 540_000.0]), &Arc::default());
+        let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
+        assert!(is_cold_after(&watch, 840.0));
+        watch.set_times(times);
+        assert!(!is_cold_after(&watch, 840.0) && is_cold_after(&watch, 841.0));
+        enter(&mut watch, "a", Some(800.0), &usage(9000.0, 100.0), None);
+        assert!(is_cold_after(&watch, 1101.0), "the entry lived from the warming on, not 800 seconds");
+    }
+
+    #[test]
+    fn a_warmer_keeps_the_entry_of_the_latest_model_only() {
+        let mut watch = CacheWatch::default();
+        for (model, seconds) in [("a", 0.0), ("b", 1.0)] {
+            enter(&mut watch, model, Some(seconds), &usage(0.0, 9000.0), None);
+        }
+        watch.set_times((&Arc::from([270_000.0]), &Arc::default()));
+        assert!(!is_cold_after(&watch, 400.0));
+        enter(&mut watch, "a", Some(350.0), &usage(0.0, 0.0), None);
+        for (warmed, is_cold) in [(500_000.0, false), (750_000.0, true)] {
+            watch.set_times((&Arc::from([warmed]), &Arc::default()));
+            assert_eq!(is_cold_after(&watch, 700.0), is_cold, "one that comes later says nothing of now");
+        }
+    }
+
+    #[test]
+    fn a_cache_that_was_given_up_is_cold_until_the_next_request() {
+        let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
+        watch.set_times((&Arc::default(), &Arc::from([50_000.0])));
+        assert!(!is_cold_after(&watch, 49.0) && is_cold_after(&watch, 51.0));
+        watch.set_times((&Arc::default(), &Arc::from([-1.0])));
+        assert!(!is_cold_after(&watch, 51.0), "that was before the last request");
+    }
+
+    #[test]
+    fn unknown_equal_and_backward_times_are_warm() {
+        let watch = reported(&[(1000.0, 0.0, 9000.0)]);
+        for now in [None, Some(1e6), Some(0.0), Some(f64::NAN), Some(1_300_000.0)] {
+            assert!(!watch.is_cold(now, None), "{now:?}");
+        }
+        assert!(watch.is_cold(Some(1_300_001.0), None));
+        let mut timeless = CacheWatch::default();
+        assert!(!timeless.is_cold(Some(9e12), None));
+        enter(&mut timeless, "a", None, &usage(0.0, 9000.0), None);
+        assert!(!timeless.is_cold(Some(9e12), None));
+    }
+
+    #[test]
+    fn a_model_without_an_answer_yet_is_cold_and_others_keep_their_own_time() {
+        let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
+        enter(&mut watch, "b", Some(200.0), &usage(0.0, 9000.0), None);
+        assert!(!is_cold_after(&watch, 310.0));
+        let failed = Usage::default();
+        enter(&mut watch, "a", Some(310.0), &failed, None);
+        assert!(is_cold_after(&watch, 310.0));
+        enter(&mut watch, "c", Some(311.0), &failed, None);
+        assert!(is_cold_after(&watch, 312.0));
+    }
+
+    #[test]
+    fn calls_of_the_list_before_are_not_taken_in_twice() {
+        let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
+        watch.goes_on(10);
+        enter(&mut watch, "a", Some(900.0), &usage(9000.0, 1.0), None);
+        assert!(is_cold_after(&watch, 301.0), "that was entered before");
+    }
+
+    fn prices(model: &str, usages: &[Usage]) -> Prices {
+        let mut watch = CacheWatch::default();
+        for usage in usages {
+            enter(&mut watch, model, Some(0.0), usage, None);
+        }
+        watch.prices().unwrap_or_default()
+    }
+
+    fn billed(read: f64, write: f64) -> Usage {
+        Usage {
+            input: Some(100.0),
+            cache_read: Some(1000.0),
+            cache_write: Some(200.0),
+            cost_input: Some(100.0 * 5e-6),
+            cost_cache_read: Some(1000.0 * 5e-6 * read),
+            cost_cache_write: Some(200.0 * 5e-6 * write),
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn bills_teach_more_than_a_family_and_absurd_ones_nothing() {
+        let is = |model: &str, usages: &[Usage], read: f64, write: f64| {
+            let found = prices(model, usages);
+            assert!(
+                (found.read - read).abs() < 1e-9 && (found.write - write).abs() < 1e-9,
+                "{model} {found:?}"
+            );
+        };
+        is("claude-next", &[Usage::default()], 0.1, 1.25);
+        is("gpt-99", &[Usage::default()], 0.1, 1.0);
+        is("own-model", &[Usage::default()], 0.1, 1.0);
+        is("claude-next", &[billed(0.025, 1.25), billed(0.025, 2.0)], 0.025, 1.625);
+        for odd in
+            [billed(0.0, 0.0), billed(40.0, 90.0), billed(f64::NAN, -1.0), billed(f64::INFINITY, 1e300)]
+        {
+            is("claude-next", &[odd], 0.1, 1.25);
+        }
+        assert_eq!(CacheWatch::default().prices(), None);
+    }
+}

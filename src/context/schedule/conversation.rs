@@ -111,13 +111,9 @@ impl Conversation {
         }
         let mut fold = fold.unwrap_or_else(|| Fold::new(*mode, terms));
         let schedule = fold.schedule();
-        let mut miss = None;
         schedule.parts().1.calibration.set_overhead(terms.overhead_tokens);
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
-        schedule.play(transcript, transcript.len(), &mut |call| {
-            miss = call.sight.miss;
-            *has_lived |= call.request.is_lived;
-        });
+        schedule.play(transcript, transcript.len(), &mut |request| *has_lived |= request.is_lived);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
         let (plan, floor, arithmetic) = schedule.plan();
@@ -125,6 +121,6 @@ impl Conversation {
         let (estimate, is_refused) = (calibration.estimate(), calibration.is_refused());
         fault::step();
         self.fold = Some(fold);
-        Decision { plan, floor, estimate, arithmetic, miss, is_refused }
+        Decision { plan, floor, estimate, arithmetic, is_refused }
     }
 }

@@ -4,7 +4,7 @@
 //! kept of the past, for the estimate to learn from.
 
 use super::economy::Policy;
-use super::play::{Schedule, answer_to_last, take_touched};
+use super::play::{Schedule, answer_to_last};
 use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::account::{Account, Form};
@@ -100,13 +100,12 @@ impl EveryCall {
         let estimate = self.reports.calibration.estimate();
         self.settle();
         Request {
-            touched: take_touched(&mut self.account, estimate),
+            touched: self.account.take_oldest_touched(),
             sent: self.account.sent(),
             estimate,
             verdict: None,
             is_lived: false,
             context_window: self.limits.context_window,
-            fixed_ttl: self.policy.fixed_ttl(),
         }
     }
 

@@ -15,11 +15,9 @@ mod learn;
 pub mod line_cuts;
 pub mod lines;
 pub mod play;
-pub mod prices;
 pub mod reports;
 pub mod shown;
 pub mod sticky;
-pub mod tariff;
 pub mod value;
 pub mod verdict;
 pub mod weights;
@@ -27,7 +25,6 @@ pub mod weights;
 pub use conversation::Conversation;
 pub use fold::Terms;
 
-use self::cache_watch::Miss;
 use self::economy::Policy;
 use self::verdict::Arithmetic;
 use crate::context::layers::Limits;
@@ -57,8 +54,6 @@ pub struct Decision {
     pub estimate: Estimate,
     /// The arithmetic of the sticky schedule; `None` where the layers were recomputed.
     pub arithmetic: Option<Arithmetic>,
-    /// The cache miss of the last call, if it is seen only now.
-    pub miss: Option<Miss>,
     /// True if the last request was refused for its length.
     pub is_refused: bool,
 }

@@ -3,13 +3,13 @@
 //! A schedule is a fold: messages go in one by one, and before each answer stands a call that was decided then.
 
 use super::economy::Policy;
-use super::reports::{Played, Reports, Request, newest_ms};
+use super::reports::{Reports, Request, newest_ms};
 use super::verdict::Arithmetic;
 use crate::context::account::Account;
 use crate::context::layers::Limits;
 use crate::context::plan::Plan;
 use crate::context::transcript::{Message, Transcript};
-use crate::tokens::estimate::{Estimate, Size};
+use crate::tokens::estimate::Size;
 
 /// A schedule and its memory.
 pub trait Schedule {
@@ -32,7 +32,7 @@ pub trait Schedule {
     fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize);
 
     /// Takes in what is new in `transcript` before `end`, and tells of each call.
-    fn play(&mut self, transcript: &Transcript, end: usize, observe: &mut dyn FnMut(Played)) {
+    fn play(&mut self, transcript: &Transcript, end: usize, observe: &mut dyn FnMut(&Request)) {
         let (account, reports) = self.parts();
         reports.watch.set_times(transcript.cache_times());
         let known = account.len();
@@ -45,7 +45,8 @@ pub trait Schedule {
                 if !std::mem::replace(&mut is_caught_up, true) {
                     reports.catch_up(account, transcript);
                 }
-                observe(reports.enter(account, index, (message, assistant), request));
+                reports.enter(account, index, (message, assistant), request);
+                observe(&request);
             }
             self.enter(index, message, transcript);
         }
@@ -54,12 +55,6 @@ pub trait Schedule {
             reports.catch_up(account, transcript);
         }
     }
-}
-
-/// The oldest message that was brought into another form since that was last asked, with the tokens before it.
-pub fn take_touched(account: &mut Account, estimate: Estimate) -> Option<(usize, f64)> {
-    let oldest = account.take_oldest_touched()?;
-    Some((oldest, estimate.tokens(account.sent_before(oldest))))
 }
 
 /// The first answer of a rewritten list that was not known, if it can be to the call that `account` stood at: a message that

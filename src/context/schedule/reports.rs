@@ -1,7 +1,7 @@
 //! The part of a call that both schedules take in alike when its answer comes: what the provider counted, and what its cache
 //! gave.
 
-use super::cache_watch::{Answered, CacheWatch, Sight};
+use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Sent};
 use super::verdict::Verdict;
 use crate::context::account::Account;
@@ -17,27 +17,12 @@ pub struct Request {
     pub estimate: Estimate,
     /// The decision of the sticky schedule; `None` where the layers were recomputed.
     pub verdict: Option<Verdict>,
-    /// The oldest message that was sent otherwise than before, with the tokens before it.
-    pub touched: Option<(usize, f64)>,
+    /// The oldest message that was sent otherwise than before.
+    pub touched: Option<usize>,
     /// True if this process planned it.
     pub is_lived: bool,
     /// Tokens of the window it was planned for.
     pub context_window: f64,
-    /// Seconds a cache entry lives, where the host sets them.
-    pub fixed_ttl: Option<f64>,
-}
-
-/// A call of the past as a schedule saw it when it took in the answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Played {
-    /// Position of the answer.
-    pub index: usize,
-    /// The transcript as it was.
-    pub raw: Size,
-    /// The request.
-    pub request: Request,
-    /// The cache as this call showed it.
-    pub sight: Sight,
 }
 
 /// The lessons of the reports so far.
@@ -85,22 +70,17 @@ impl Reports {
         index: usize,
         (message, assistant): (&Message, &Assistant),
         request: Request,
-    ) -> Played {
-        let Request { sent, estimate, touched, is_lived, .. } = request;
+    ) {
+        let Request { sent, touched, is_lived, .. } = request;
         let raw = account.raw();
         let is_stale = is_older(message.timestamp_ms, self.newest_input_ms);
-        let sight = self.watch.enter(Answered {
+        self.watch.enter(Answered {
             index,
             source: &assistant.source,
             usage: &assistant.usage,
-            prompt: self.calibration.prompt_of(&assistant.usage),
             time_ms: newest_ms(account),
-            is_stale,
             reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
             touched,
-            estimated: (estimate.tokens(sent), estimate.tokens(raw)),
-            base: estimate.base,
-            fixed_ttl: request.fixed_ttl,
         });
         if message.is_sent || assistant.usage.refused.is_some() {
             // Of a list that was rewritten this process knows what it planned, whatever the times say.
@@ -108,7 +88,6 @@ impl Reports {
             let sent = Sent { raw, edited: sent };
             self.calibration.observe(index, assistant, sent, is_stale, request.context_window);
         }
-        Played { index, raw, request, sight }
     }
 
     /// Takes in what was reported late.
@@ -145,8 +124,8 @@ mod tests {
         outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })
     }
 
-    /// Takes in an answer of that time with a report of 50 000 tokens. Whether the report is stale, and if it taught anything.
-    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_lived: bool) -> (bool, bool) {
+    /// Takes in an answer of that time with a report of 50 000 tokens. True if the report taught anything.
+    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_lived: bool) -> bool {
         let usage = Usage { input: Some(50_000.0), ..Usage::default() };
         let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
         let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
@@ -157,11 +136,10 @@ mod tests {
             touched: None,
             is_lived,
             context_window: 200_000.0,
-            fixed_ttl: None,
         };
         let assistant = answer.assistant().expect("is an answer");
-        let played = reports.enter(&Account::default(), 3, (&answer, assistant), request);
-        (played.sight.is_stale, reports.calibration.estimate() != estimate)
+        reports.enter(&Account::default(), 3, (&answer, assistant), request);
+        reports.calibration.estimate() != estimate
     }
 
     #[test]
@@ -172,14 +150,14 @@ mod tests {
             reports.pass(&message(RawRole::User, 4_000.0));
             reports
         };
-        assert_eq!(takes_in(&mut after_input(), 4_999.0, false), (true, false));
-        assert_eq!(takes_in(&mut after_input(), 5_000.0, false), (false, true), "at the same time");
-        assert_eq!(takes_in(&mut after_input(), 4_999.0, true), (true, false), "as after a restart");
+        assert!(!takes_in(&mut after_input(), 4_999.0, false));
+        assert!(takes_in(&mut after_input(), 5_000.0, false), "at the same time");
+        assert!(!takes_in(&mut after_input(), 4_999.0, true), "as after a restart");
         let mut rewritten = after_input();
         rewritten.goes_on(0);
         rewritten.pass(&message(RawRole::User, 5_000.0));
-        assert_eq!(takes_in(&mut rewritten, 4_999.0, true), (true, true), "it knows what it sent");
-        assert_eq!(takes_in(&mut Reports::new(true), 0.0, false), (false, true), "no input at all");
+        assert!(takes_in(&mut rewritten, 4_999.0, true), "it knows what it sent");
+        assert!(takes_in(&mut Reports::new(true), 0.0, false), "no input at all");
     }
 
     #[test]

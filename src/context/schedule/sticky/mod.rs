@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::economy::Policy;
 use super::held::Held;
-use super::play::{Schedule, answer_to_last, take_touched};
+use super::play::{Schedule, answer_to_last};
 use super::reports::{Reports, Request};
 use super::shown::Shown;
 use super::verdict::{Arithmetic, Verdict};
@@ -81,10 +81,9 @@ impl Schedule for Sticky {
             sent: sent.unwrap_or_else(|| self.account.sent()),
             estimate,
             verdict: Some(verdict),
-            touched: take_touched(&mut self.account, estimate),
+            touched: self.account.take_oldest_touched(),
             is_lived,
             context_window: self.limits.context_window,
-            fixed_ttl: self.policy.fixed_ttl(),
         }
     }
 

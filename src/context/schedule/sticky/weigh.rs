@@ -114,7 +114,7 @@ mod tests {
         fold.plan();
         let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
         fold.rewrite(&rewritten, 0, 1);
-        fold.play(&rewritten, 2, &mut |call| lived += usize::from(call.request.is_lived));
+        fold.play(&rewritten, 2, &mut |request| lived += usize::from(request.is_lived));
         assert_eq!(lived, 1);
     }
 }
