@@ -1,5 +1,5 @@
-// The extension as a user meets it: installed by `pi install` into the newest pi that installs here, in a terminal, key by
-// key. The model behind it is a script on a local server.
+// The extension as a user meets it: installed by `pi install` into the oldest and the newest pi, in a narrow and in a wide
+// terminal, key by key. The model behind it is a script on a local server.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -14,15 +14,13 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { modelsFile } from "../bench/ab/models.mjs";
 import { APIS } from "../bench/ab/scripted/apis.mjs";
+import { piScripts } from "./coding-agent/pi.mjs";
 import { node22Path } from "./pi/versions.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
-const CLI = fileURLToPath(
-  new URL("coding-agent/node_modules/pi-coding-agent-0.87/dist/bundle/cli.js", import.meta.url),
-);
 const PRICES = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
-/** Calls of a prompt before the last word. */
-const CALLS = 11;
+/** pi's prompt to the model that summarises. */
+const SUMMARY = /context summarization assistant/;
 const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 /** pi draws its screen a little before it listens, and its completions a little after a key. */
 const SETTLE_MS = 1_000;
@@ -34,32 +32,72 @@ const PATIENCE_MS = 60_000;
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-terminal-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A server whose model runs a command with a long result, over and over, and then says so. */
-async function startServer(models) {
+/**
+ * A server whose model runs a command with a result of `lines` lines, `calls` times a prompt, and then says so. Its `models`
+ * are those that were asked; `summaries` counts pi's own compactions.
+ */
+async function startServer({ lines, calls }) {
+  const seen = { models: [], summaries: 0, largest: 0 };
   let asked = 0;
   const server = createServer(async (request, response) => {
     const api = APIS[request.url.split("?")[0]];
-    const { messages, model } = await json(request);
-    models.push(model);
-    asked += 1;
-    const command = `for i in $(seq 300); do echo line $i of result ${asked}; done`;
+    const body = await json(request);
+    seen.models.push(body.model);
+    const isSummary = SUMMARY.test(JSON.stringify(body.system ?? body.messages[0]));
+    if (isSummary) seen.summaries += 1;
+    else asked += 1;
+    const command = `for i in $(seq ${lines}); do echo line $i of result ${asked}; done`;
     const answer =
-      asked % (CALLS + 1) === 0 || model === "cheap"
+      isSummary || asked % (calls + 1) === 0
         ? { text: "all done", calls: [] }
         : { text: "", calls: [{ id: `c${asked}`, name: "bash", arguments: { command } }] };
-    const usage = {
-      input: 3,
-      output: 20,
-      cacheRead: 0,
-      cacheWrite: Math.ceil(JSON.stringify(messages).length / 4),
-    };
+    const cacheWrite = Math.ceil(JSON.stringify(body).length / 4);
+    seen.largest = Math.max(seen.largest, cacheWrite);
+    const usage = { input: 3, output: 20, cacheRead: 0, cacheWrite };
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of api.answer(answer, usage, { id: `answer-${asked}`, model })) response.write(event);
+    for (const event of api.answer(answer, usage, { id: `answer-${asked}`, model: body.model }))
+      response.write(event);
     response.end();
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   after(() => server.close());
-  return `http://127.0.0.1:${server.address().port}`;
+  return { seen, baseUrl: `http://127.0.0.1:${server.address().port}` };
+}
+
+/** A pi with the package installed and the scripted model, ready to start in a terminal. */
+async function install(version, { name, window, lines, calls, settings = {}, strata = {} }) {
+  const home = join(folder, name);
+  const [agent, cwd] = [join(home, "agent"), join(home, "work")];
+  for (const path of [agent, cwd]) mkdirSync(path, { recursive: true });
+  const { seen, baseUrl } = await startServer({ lines, calls });
+  const about = { provider: "scripted", model: "m1", window, api: "anthropic-messages", prices: PRICES };
+  const models = modelsFile({ ...about, baseUrl, keyVariable: "SCRIPTED_KEY" });
+  const known = models.providers.scripted.models;
+  known.push({ ...known[0], id: "cheap" });
+  writeFileSync(join(agent, "settings.json"), JSON.stringify(settings));
+  writeFileSync(join(agent, "models.json"), JSON.stringify(models));
+  const env = {
+    ...process.env,
+    HOME: home,
+    PI_CODING_AGENT_DIR: agent,
+    PI_OFFLINE: "1",
+    SCRIPTED_KEY: "none",
+    TERM: "xterm-256color",
+    LC_ALL: "C.UTF-8",
+    PI_STRATA: JSON.stringify(strata),
+  };
+  const pi = `${node22Path()} ${fileURLToPath(piScripts[version])}`;
+  const [node, script] = pi.split(" ");
+  const installed = spawnSync(node, [script, "install", PACKAGE], { cwd, env, encoding: "utf8" });
+  assert.equal(installed.status, 0, installed.stderr);
+  const start = async (columns, ...more) => {
+    const options = "--provider scripted --model m1 --offline --no-skills --no-context-files";
+    const terminal = new Terminal([pi, options, ...more].join(" "), columns, { cwd, env });
+    await terminal.press("", /%\/\d+k/);
+    await sleep(SETTLE_MS);
+    return terminal;
+  };
+  return { seen, start };
 }
 
 /** What a terminal shows, and how to type into it. */
@@ -67,21 +105,29 @@ class Terminal {
   #child;
   #shown = "";
 
-  constructor(command, how) {
-    this.#child = spawn("script", ["-qfec", `stty cols 160 rows 60; exec ${command}`, "/dev/null"], how);
+  constructor(command, columns, how) {
+    const inside = `stty cols ${columns} rows 60; exec ${command}`;
+    this.#child = spawn("script", ["-qfec", inside, "/dev/null"], how);
     this.#child.stdout.setEncoding("utf8").on("data", (text) => {
       this.#shown += text;
     });
     after(() => this.#child.kill("SIGKILL"));
   }
 
-  /** Waits until the screen says `answer`; what it has said since `from`, or undefined where it does not. */
+  /**
+   * Waits until the screen says `answer`, wherever its lines break; what it has said since `from`, or undefined where it does
+   * not.
+   */
   async #said(answer, from, patienceMs) {
     for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(50)) {
       const since = stripVTControlCharacters(this.#shown.slice(from));
-      if (answer.test(since)) return since;
+      if (answer.test(since.replace(/\s+/g, " "))) return since;
     }
     return undefined;
+  }
+
+  end() {
+    this.#child.kill("SIGKILL");
   }
 
   /** Types a line, and again where pi was not listening yet; then Enter, once. What the screen has said until `answer`. */
@@ -109,61 +155,83 @@ class Terminal {
   }
 }
 
-test("installed, in a terminal, every command answers to one Enter", { skip: !hasTerminal }, async () => {
-  const [agent, cwd] = [join(folder, "agent"), join(folder, "work")];
-  for (const path of [agent, cwd]) mkdirSync(path);
-  const about = {
-    provider: "scripted",
-    model: "m1",
-    window: 200_000,
-    api: "anthropic-messages",
-    prices: PRICES,
-  };
-  const asked = [];
-  const models = modelsFile({ ...about, baseUrl: await startServer(asked), keyVariable: "SCRIPTED_KEY" });
-  const known = models.providers.scripted.models;
-  known.push({ ...known[0], id: "cheap" });
-  writeFileSync(join(agent, "settings.json"), JSON.stringify({ compaction: { keepRecentTokens: 2000 } }));
-  writeFileSync(join(agent, "models.json"), JSON.stringify(models));
-  const env = {
-    ...process.env,
-    ...{
-      HOME: folder,
-      PI_CODING_AGENT_DIR: agent,
-      PI_OFFLINE: "1",
-      SCRIPTED_KEY: "none",
-      TERM: "xterm-256color",
-      LC_ALL: "C.UTF-8",
-    },
-    PI_STRATA: '{ "schedule": "everyCall", "compactionModel": "scripted/cheap" }',
-  };
-  const installed = spawnSync(node22Path(), [CLI, "install", PACKAGE], { cwd, env, encoding: "utf8" });
-  assert.equal(installed.status, 0, installed.stderr);
+/** The text of a screen without its line breaks. */
+const flat = (text) => text.replace(/\s+/g, " ");
 
-  const options = "--provider scripted --model m1 --offline --no-skills --no-context-files";
-  const terminal = new Terminal(`${node22Path()} ${CLI} ${options}`, { cwd, env });
-  await terminal.press("", /0\.0%\/200k/);
-  await sleep(SETTLE_MS);
-  const shown = await terminal.enter("go", /all done[\s\S]*strata \d+k → \d+k/);
-  assert.match(shown, /strata \d+k → \d+k\s/, "one short word pair");
-  const panel = await terminal.enter("/strata", /Not sent since it started: [\d,]+ tokens in 12 calls/);
-  const [, counted] = /pi has counted \$(\d+\.\d{3}) for this session/.exec(panel);
-  assert.ok(shown.includes(`$${counted} `), `the footer says $${counted}: ${shown.slice(-600)}`);
-  assert.match(panel, /Prices of scripted\/m1: \$5 a million/);
-  assert.doesNotMatch(panel, /undefined|NaN/);
-  assert.match(
-    await terminal.enter("/strata show", /opens one/),
-    /1 {2}bash: shortened, old tool result +[\d,]+ +[0-9a-f]{8}/,
-  );
-  await terminal.enter("/strata show 1", /line 300 of result 1[\s\S]*escape/);
-  await terminal.press("\u001b", /strata \d+k/);
-  await terminal.enter("/strata pause", /pi-strata paused/);
-  await terminal.enter("/strata resume", /pi-strata edits requests again/);
-  await terminal.enter("/strata now", /The next request is cut/);
-  await terminal.enter("/strata off", /pi-strata is off/);
-  await terminal.enter("/strata on", /pi-strata is on/);
-  assert.ok(!asked.includes("cheap"));
-  await terminal.enter("/compact", /[Cc]ompacted/);
-  assert.ok(asked.includes("cheap"), "the summary is the named model's");
-  await terminal.enter("/strata nonsense", /There is \/strata, \/strata show/);
-});
+for (const [version, columns] of [
+  ["0.74.2", 80],
+  ["1.5.2", 120],
+]) {
+  test(`installed in pi ${version}, in ${columns} columns, every command answers to one Enter`, {
+    skip: !hasTerminal,
+  }, async () => {
+    const { seen, start } = await install(version, {
+      name: `commands-${version}`,
+      window: 200_000,
+      lines: 300,
+      calls: 11,
+      settings: { compaction: { keepRecentTokens: 2000 } },
+      strata: { schedule: "everyCall", compactionModel: "scripted/cheap", economies: "thrifty" },
+    });
+    const terminal = await start(columns);
+    const shown = await terminal.enter("go", /all done/);
+    assert.match(shown, /strata \d+k → \d+k\s/, "one short word pair");
+    const panel = await terminal.enter("/strata", /Since pi started: [\d,]+ tokens not sent in 12 calls\./);
+    const [, counted] = /This session: pi has counted \$(\d+\.\d{3})\./.exec(panel);
+    assert.ok(shown.includes(`$${counted} `), `the footer says $${counted}: ${shown.slice(-600)}`);
+    assert.match(panel, /\sresults of bash +[\d,]+ +11\s/, "rows stay in one line");
+    assert.match(panel, /\sbash: shortened, old tool result +[\d,]+ +5\s/);
+    assert.match(flat(panel), /Prices of scripted\/m1: \$5 a million tokens of input, cache reads/);
+    assert.match(flat(panel), /there is no setting "economies"; the nearest is economy\./);
+    assert.doesNotMatch(panel, /undefined|NaN/);
+    const list = await terminal.enter("/strata show", /opens one at its top/);
+    assert.match(list, /\s1 +bash for i in \$\(seq 300\)[^\n]*?…? +shortened +[\d,]+ +[0-9a-f]{8}\s/);
+    const status = await terminal.enter("/strata status", /persistEdits +false +default/);
+    assert.match(status, /\sschedule +"everyCall" +PI_STRATA\s/);
+    assert.match(status, /\scontextWindow +200000 +pi's catalogue\s/);
+    const top = await terminal.enter("/strata show 1", /lines 1 to \d+ of 300/);
+    assert.match(top, /bash for i in .*\s+line 1 of result 1\s/, "it opens at its top");
+    await terminal.press(" ", /line 9\d of result 1 .*lines \d\d to \d+ of 300/);
+    await terminal.press("\u001b", /\S/);
+    await terminal.enter("/strata pause", /pi-strata paused/);
+    await terminal.enter("/strata resume", /pi-strata edits requests again/);
+    await terminal.enter("/strata now", /The next request is cut|There is nothing to cut/);
+    await terminal.enter("/strata off", /pi-strata is off/);
+    await terminal.enter("/strata on", /pi-strata is on/);
+    assert.ok(!seen.models.includes("cheap"));
+    terminal.end();
+    const again = await start(columns, "--continue");
+    const later = await again.enter("/strata", /This session: pi has counted \$/);
+    assert.match(flat(later), /No request since pi started\. The next one would hold about [\d,]+ tokens/);
+    await again.enter("/compact", /[Cc]ompacted/);
+    assert.ok(seen.models.includes("cheap"), "the summary is the named model's");
+    await again.enter("/strata nonsense", /There is \/strata, \/strata show/);
+    again.end();
+  });
+}
+
+for (const version of ["0.74.2", "1.5.2"]) {
+  for (const window of [16_000, 32_000, 60_000]) {
+    test(`pi ${version} compacts in none of 60 reads in a window of ${window} tokens`, {
+      skip: !hasTerminal,
+    }, async () => {
+      const { seen, start } = await install(version, {
+        name: `small-${version}-${window}`,
+        window,
+        lines: window > 40_000 ? 200 : 80,
+        calls: 20,
+      });
+      const terminal = await start(100);
+      for (const prompt of ["go", "on", "more"]) await terminal.enter(prompt, /all done/);
+      const told =
+        window > 40_000
+          ? /pi compacts above [\d,]+ tokens; requests stay below/
+          : /pi-strata declines that while requests fit: \d+ times/;
+      await terminal.enter("/strata", told);
+      assert.equal(seen.summaries, 0);
+      assert.equal(seen.models.length, 63);
+      assert.ok(seen.largest > 0.3 * window && seen.largest < window, `${seen.largest} of ${window}`);
+      terminal.end();
+    });
+  }
+}

@@ -16,17 +16,17 @@ export interface ExtensionHost {
 export type Extension = (pi: ExtensionHost) => void;
 
 /**
- * An extension with these options of the hook, on top of what the user set under `strata` in pi's settings files and in
- * PI_STRATA. Window, cache prices and price steps default to what pi's catalogue says of the model in use, the markers to
- * English unless the locale is Chinese. Unless `recall` is false the model has the tool by which it reads back what was
- * shortened, from pi's own session file.
+ * Makes an extension with these options of the hook. They override the user's settings, which stand under `strata` in pi's
+ * settings files and in PI_STRATA. Window, cache prices, price steps and the size above which pi compacts default to what pi
+ * reports, `marker` to "auto". Unless `recall` is false the model has the tool that reads back what was shortened, from pi's
+ * session file.
  * @example export default createExtension({ economy: "thrifty", marker: "en" });
  */
 export function createExtension(options?: TransformContextOptions): Extension;
 
 /**
- * The messages with at most `tokens` in them, for a fork that another model goes on with; the same array where they fit. The
- * hook's contract holds: nothing is changed in place, and it never rejects.
+ * Returns the messages with at most `tokens` in them, for a fork that another model continues; the same array where they fit.
+ * Never changes a message in place, never rejects.
  * @example const fork = await shrink(messages, 60_000);
  */
 export function shrink<M extends MessageLike>(
@@ -35,7 +35,7 @@ export function shrink<M extends MessageLike>(
   options?: TransformContextOptions,
 ): Promise<M[]>;
 
-/** What a call did, as the status line shows it. */
+/** The status line for what a call did. */
 export function statusLine(event: Extract<StrataEvent, { type: "transformed" | "failed" }>): string;
 
 /** The extension with the user's settings, and every other option at its default. */

@@ -7,6 +7,8 @@ const MARGIN = 2;
 /** Rows of the terminal that the reader leaves to its title, its hint and pi's footer. */
 const READER_MARGIN = 8;
 const LEAST_READER_ROWS = 5;
+/** Keys that turn pages, as in a pager. */
+const PAGE_LETTERS = { pageDown: " ", pageUp: "b" };
 const GAP = "  ";
 const TAB = "    ";
 
@@ -136,10 +138,10 @@ class Reader {
 
   render(columns) {
     const { title, text, theme } = this.#given;
-    if (columns !== this.#columns) this.#lines = wrapped(text, columns - MARGIN);
+    if (columns !== this.#columns) this.#lines = wrapped(text.trimEnd(), columns - MARGIN);
     this.#columns = columns;
     const [from, to] = [this.#top, Math.min(this.#lines.length, this.#top + this.#rows())];
-    const place = `lines ${from + 1} to ${to} of ${this.#lines.length}; up, down, page up, page down; escape closes`;
+    const place = `lines ${from + 1} to ${to} of ${this.#lines.length}; space and b turn pages, up and down go by line, escape closes`;
     return [
       theme.fg("accent", clipped(` ${title}`, columns)),
       "",
@@ -151,7 +153,8 @@ class Reader {
 
   handleInput(data) {
     const { keys, done, draw } = this.#given;
-    const pressed = (name) => keys.matches(data, `tui.select.${name}`);
+    // pi's full screen keeps the page keys to itself, hence the letters.
+    const pressed = (name) => data === PAGE_LETTERS[name] || keys.matches(data, `tui.select.${name}`);
     if (pressed("cancel") || pressed("confirm")) return done();
     const page = this.#rows();
     const moves = { up: -1, down: 1, pageUp: -page, pageDown: page };

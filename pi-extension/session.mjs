@@ -100,6 +100,7 @@ export class Session {
     if (this.#hook === undefined) this.start(ctx);
     if (this.#isPaused) return undefined;
     this.take(ctx);
+    this.#promptedAt = 0;
     this.#protected.learn(messages);
     this.#outcome = undefined;
     const sent = await this.#hook(messages, ctx.signal);

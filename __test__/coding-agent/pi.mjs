@@ -4,5 +4,11 @@
 export const codingAgents = {
   "0.73.1": () => import("pi-coding-agent-0.73"),
   "0.74.2": () => import("@earendil-works/pi-coding-agent"),
-  "0.87.1": () => import("pi-coding-agent-0.87"),
+  "1.5.2": () => import("pi-coding-agent-1.5"),
+};
+
+/** The script that `pi` runs, by version. */
+export const piScripts = {
+  "0.74.2": new URL("node_modules/@earendil-works/pi-coding-agent/dist/cli.js", import.meta.url),
+  "1.5.2": new URL("node_modules/pi-coding-agent-1.5/dist/bundle/cli.js", import.meta.url),
 };

@@ -22,7 +22,7 @@ export const piAis = {
 };
 
 /** The versions that refuse a Node older than 22.19. */
-export const needsNode22 = new Set(["0.87.1"]);
+export const needsNode22 = new Set(["0.87.1", "1.5.2"]);
 
 /** Path of the Node 22 binary. */
 export function node22Path() {

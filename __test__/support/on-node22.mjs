@@ -16,9 +16,11 @@ const isNode22 = major > 22 || (major === 22 && minor >= 19);
  *
  * @param options.file the test file's URL, which a Node 22 runs again
  * @param options.minPassed tests that must have passed there
+ * @param options.versions other versions than those of pi-agent-core
  */
-export async function forEachPi(suite, { file, minPassed, timeoutMs = 300_000 }) {
-  for (const version of ASKED ?? Object.keys(piVersions)) {
+export async function forEachPi(suite, options) {
+  const { file, minPassed, versions = Object.keys(piVersions), timeoutMs = 300_000 } = options;
+  for (const version of ASKED ?? versions) {
     if (isNode22 || !needsNode22.has(version)) await suite(version);
     else test(`pi ${version} on Node 22`, (t) => runOnNode22(t, version, { file, minPassed, timeoutMs }));
   }
