@@ -90,11 +90,8 @@ export interface CallTerms {
 /** True if a text is Chinese; nothing where it has no letter. */
 export declare function chinese(text: string): boolean | null
 
-/** A text of at most `max` UTF-16 units: its beginning and an ellipsis, where it is longer. */
-export declare function clipText(text: string, max: number): string
-
-/** Tokens of messages, described as `lib/hook/snapshot.js` does. */
-export declare function countMessages(numbers: Float64Array, strings: unknown[], offThread: boolean, encoding?: number | undefined | null): number | Promise<number>
+/** Tokens of each message, described as `lib/hook/snapshot.js` does; by the length of its texts if `by_length`. */
+export declare function countMessages(numbers: Float64Array, strings: unknown[], offThread: boolean, encoding?: number | undefined | null, byLength?: boolean | undefined | null): Float64Array | Promise<Float64Array>
 
 /** Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one. */
 export declare function countText(text: string, encoding?: number | undefined | null): number
@@ -104,9 +101,6 @@ export declare function countTextAsync(text: string, encoding?: number | undefin
 
 /** Tokens of a string if they are at most `limit`; stops counting when they are more. */
 export declare function countWithin(text: string, limit: number, encoding?: number | undefined | null): number | null
-
-/** Head and tail of a text over `max` UTF-16 units; nothing if it is not cut. */
-export declare function cutToEnds(text: string, max: number, head: number, tail: number): string | null
 
 /** The text of the first `count` tokens of an array; bytes that are no UTF-8 become U+FFFD. */
 export declare function decode(tokens: Uint32Array, count: number, encoding: number): string
@@ -125,9 +119,6 @@ export declare function encodingIsFast(encoding: number): boolean
 
 /** The encoding of a name, as the other functions want it; none for a name there is not. */
 export declare function encodingNumber(name: string): number | null
-
-/** Tokens of messages by the length of their texts. */
-export declare function estimateMessages(numbers: Float64Array, strings: unknown[]): number
 
 /** An answer for the model. */
 export interface Found {

@@ -19,7 +19,7 @@ const explain = (...given) => require("./lib/tools/explain.js").explain(...given
 
 const countTokens = (...given) => require("./lib/tools/count.js").countTokens(...given);
 const countTokensAsync = (...given) => require("./lib/tools/count.js").countTokensAsync(...given);
-const estimateTokens = (...given) => require("./lib/tools/count.js").estimateTokens(...given);
+const estimateTokens = (...given) => require("./lib/guard/index.js").estimateTokens(...given);
 const isWithinTokenLimit = (...given) => require("./lib/tools/count.js").isWithinTokenLimit(...given);
 
 const createRecallTool = (messages) => require("./lib/tools/recall.js").createRecallTool(messages);

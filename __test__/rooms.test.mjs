@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const ARCHITECTURE = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
 /** Rooms by their place in the tables: `src/text`, `lib/contract.js`. */
-const ROOMS = Array.from(ARCHITECTURE.matchAll(/^\| `((?:src|lib)\/[\w/.]+)` \|/gm), ([, room]) => room);
+const ROOMS = Array.from(ARCHITECTURE.matchAll(/^\| `((?:src|lib)\/[\w/.-]+)` \|/gm), ([, room]) => room);
 
 /** Files in `folder` whose names end like that, from the root on, with `/` between. */
 function filesIn(folder, ending) {

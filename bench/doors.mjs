@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createRecallTool } from "../index.js";
+import { guardContext, truncateToolResult } from "../lib/guard/index.js";
 import { SqliteProvider } from "../lib/pipeline/index.js";
-import { guardContext, truncateToolResult } from "../lib/tools/guard.js";
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const CHATS = 1_000;

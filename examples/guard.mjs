@@ -25,7 +25,7 @@ const options = {
   contextWindow: getContextWindow({ contextWindow: 16_000 }),
   onEvent: ({ message }) => console.log(message),
 };
-const guarded = await guardContext(messages, options);
+const guarded = guardContext(messages, options);
 console.log(`${messages.length} → ${guarded.messages.length} messages`);
 console.log(`${estimateTokens(messages)} → ${estimateTokens(guarded.messages)} tokens at 3 characters each`);
 console.log(`the newest stays: ${guarded.messages.at(-1) === messages.at(-1)}`);

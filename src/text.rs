@@ -31,23 +31,6 @@ pub fn tail(text: &[u16], len: Utf16Len) -> &[u16] {
     text.get(start..).unwrap_or_default()
 }
 
-/// `text`, or where it is longer than `len` its beginning and an ellipsis, `len` units together.
-///
-/// ```
-/// use pi_strata::text::{Utf16Len, clip};
-///
-/// let text: Vec<u16> = "abcdef".encode_utf16().collect();
-/// assert_eq!(String::from_utf16_lossy(&clip(&text, Utf16Len(6))), "abcdef");
-/// assert_eq!(String::from_utf16_lossy(&clip(&text, Utf16Len(4))), "abc…");
-/// ```
-#[must_use]
-pub fn clip(text: &[u16], len: Utf16Len) -> Vec<u16> {
-    if text.len() <= len.0 {
-        return text.to_vec();
-    }
-    [head(text, Utf16Len(len.0.saturating_sub(1))), &[ELLIPSIS]].concat()
-}
-
 /// `text`, or its beginning and its end around an ellipsis where it is longer, at most `len` units in all: seven tenths of
 /// them for the beginning, the rest for the end.
 ///
@@ -180,14 +163,6 @@ mod tests {
             let plain: Vec<Vec<u16>> = text.split('\n').map(utf16).collect();
             prop_assert_eq!(line_count(&units), plain.len());
             prop_assert_eq!(lines(&units).collect::<Vec<_>>(), plain);
-        }
-
-        #[test]
-        fn a_clip_keeps_to_its_length(text in "\\PC{0,30}", len in 1usize..40) {
-            let units = utf16(&text);
-            let clipped = clip(&units, Utf16Len(len));
-            prop_assert!(clipped.len() <= len && String::from_utf16(&clipped).is_ok());
-            prop_assert_eq!(clipped == units, units.len() <= len);
         }
 
         #[test]

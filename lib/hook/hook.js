@@ -281,11 +281,9 @@ class Layers {
     const options = {
       ...this.options,
       shortening: {
-        lines: {
-          headLines: summaryHeadLines,
-          tailLines: summaryTailLines,
-          minLen: minSummaryChars,
-        },
+        headLines: summaryHeadLines,
+        tailLines: summaryTailLines,
+        minLen: minSummaryChars,
       },
       namesHandle: recall,
       encoding: encoding === undefined ? undefined : numberOf(encoding),

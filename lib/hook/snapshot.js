@@ -141,6 +141,8 @@ class Batch {
       case "image":
         this.#rows.push(BLOCKS.image, string(block.data).length);
         return 1;
+      case "counted":
+        return this.#addPart(BLOCKS.counted, block.text);
       default:
         return this.#addPart(BLOCKS.unknown);
     }

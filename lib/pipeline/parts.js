@@ -2,7 +2,7 @@
 // and the settings a host takes from its environment. `Pipeline` runs them one after the other.
 "use strict";
 
-const { native } = require("../native/native.js");
+const { wholeChars } = require("../shapes/parts.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
 const { Notices } = require("../sessions/notices.js");
@@ -48,7 +48,7 @@ class SimpleCompressor {
   }
 
   #clipped({ original: _, ...message }) {
-    const content = native().clipText(message.content, this.maxCharsPerMessage);
+    const content = `${wholeChars(message.content, 0, this.maxCharsPerMessage - 1)}…`;
     const { blocks } = message;
     return { ...message, content, ...(Array.isArray(blocks) && { blocks: blocks.filter(isMedia) }) };
   }

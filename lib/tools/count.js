@@ -3,6 +3,7 @@
 
 const { native } = require("../native/native.js");
 const { Batch } = require("../hook/snapshot.js");
+const { Shapes } = require("../shapes/index.js");
 
 function countTokens(input, options) {
   return count(input, options, false);
@@ -16,8 +17,17 @@ function count(input, options, offThread) {
   const { countText, countTextAsync, countMessages } = native();
   const encoding = numberIn(options);
   if (typeof input === "string") return (offThread ? countTextAsync : countText)(input, encoding);
-  const { numbers, strings } = describe(input);
-  return countMessages(numbers, strings, offThread, encoding);
+  const list = Array.isArray(input) ? input : [input];
+  if (!list.every((message) => typeof message === "object" && message !== null)) {
+    throw new TypeError("countTokens: input must be a string, a message or an array of messages");
+  }
+  const { numbers, strings } = describe(new Shapes().read(list));
+  const sizes = countMessages(numbers, strings, offThread, encoding);
+  return offThread ? sizes.then(sumOf) : sumOf(sizes);
+}
+
+function sumOf(sizes) {
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** The native side's number of the encoding options ask for; undefined is cl100k_base. */
@@ -27,16 +37,10 @@ function numberIn(options) {
   return numberOf(encodingIn(options));
 }
 
-/** Tokens by a conservative three UTF-16 units each, or exact ones. */
-function estimateTokens(input, { counting = "chars" } = {}) {
-  if (counting === "exact") return countTokens(input);
-  if (counting !== "chars") {
-    throw new TypeError(
-      `estimateTokens: option counting is ${String(counting)}; it must be "exact", "chars"`,
-    );
-  }
-  const { numbers, strings } = describe(typeof input === "string" ? { role: "user", content: input } : input);
-  return native().estimateMessages(numbers, strings);
+/** Tokens of each message of a list in pi's shape: exact ones, or by "chars" those of the texts' lengths. */
+function countEach(list, counting, offThread = false) {
+  const { numbers, strings } = describe(list);
+  return native().countMessages(numbers, strings, offThread, undefined, counting === "chars");
 }
 
 /** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */
@@ -61,15 +65,10 @@ function checkLimit(limit) {
   throw new TypeError(`isWithinTokenLimit: limit is ${String(limit)}; it must be a number from 0 on`);
 }
 
-function describe(input) {
+function describe(list) {
   const batch = new Batch();
-  for (const message of Array.isArray(input) ? input : [input]) {
-    if (typeof message !== "object" || message === null) {
-      throw new TypeError("countTokens: input must be a string, a message or an array of messages");
-    }
-    batch.add(message);
-  }
+  for (const message of list) batch.add(message);
   return batch;
 }
 
-module.exports = { estimateTokens, countTokens, countTokensAsync, isWithinTokenLimit };
+module.exports = { countEach, countTokens, countTokensAsync, isWithinTokenLimit };

@@ -2,7 +2,7 @@
 // agent still holds. Reading and searching run on a worker; the transcript crosses in batches, newest first.
 "use strict";
 
-const { Shapes } = require("./shapes.js");
+const { Shapes } = require("../shapes/index.js");
 const { native } = require("../native/native.js");
 const { Batch, joinedText } = require("../hook/snapshot.js");
 const { hookOptions, recallOptions } = require("../contract.js");

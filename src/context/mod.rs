@@ -7,12 +7,11 @@
 //! - [`account`]: what is sent of each message, and the sum: the one place where that is told
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
-//! - [`schedule`]: when the layers may move; [`guard`]: a cap and a budget, for hosts that want no more
+//! - [`schedule`]: when the layers may move
 //! - [`recall`]: reading back what was summarised
 
 pub mod account;
 pub mod cuts;
-pub mod guard;
 pub mod handle;
 pub mod layers;
 pub mod measure;

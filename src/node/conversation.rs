@@ -19,15 +19,13 @@ use super::options::Options;
 use super::read::Batch;
 use super::wire::{Answer, answer};
 use crate::cancel::Cancel;
-use crate::context::guard::guard;
 use crate::context::layers::Limits;
 use crate::context::measure::Rules;
 use crate::context::plan::Edit;
 use crate::context::schedule::economy::Prices;
-use crate::context::schedule::{self, Decision, Mode, Terms};
+use crate::context::schedule::{self, Decision, Terms};
 use crate::context::transcript::Message;
 use crate::contract::CACHE_TTL_SECONDS;
-use crate::tokens::estimate::Estimate;
 
 /// A conversation of one hook.
 #[napi]
@@ -98,7 +96,7 @@ impl Conversation {
     pub fn new(options: String) -> Result<Self> {
         guarded(|| {
             let options = Options::read(&options)?;
-            let conversation = schedule::Conversation::new(options.mode());
+            let conversation = schedule::Conversation::new(options.schedule);
             let state = State {
                 conversation,
                 ahead: Vec::new(),
@@ -202,10 +200,6 @@ impl Conversation {
 }
 
 impl Options {
-    fn mode(&self) -> Mode {
-        self.schedule.unwrap_or(Mode::EveryCall)
-    }
-
     fn limits(&self, terms: &CallTerms) -> Limits {
         let max_prompt_tokens = terms.max_prompt_tokens.unwrap_or(f64::INFINITY);
         Limits { context_window: terms.context_window, max_prompt_tokens, ..self.limits.clone() }
@@ -234,18 +228,13 @@ impl State {
     }
 }
 
-/// The layers' decision, where their schedule lets them move, or the guard's.
+/// The layers' decision, where their schedule lets them move.
 fn decide(
     conversation: &mut schedule::Conversation,
     options: &Options,
     terms: &CallTerms,
     limits: Limits,
 ) -> Decision {
-    if options.schedule.is_none() {
-        let plan = guard(conversation.transcript(), &limits).plan();
-        let (floor, estimate) = (plan.after, Estimate::PLAIN);
-        return Decision { plan, floor, estimate, arithmetic: None, is_refused: false };
-    }
     let mut policy = options.policy;
     if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {
         let ttl_seconds = terms.ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);

@@ -4,7 +4,7 @@ use napi::JsString;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 
-use super::blocking::{HereOrLater, Promise, blocking, here_or_blocking};
+use super::blocking::{HereOrLater, Numbers, Promise, blocking, here_or_blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
@@ -26,25 +26,21 @@ pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<Pro
     })
 }
 
-/// Tokens of messages, described as `lib/hook/snapshot.js` does.
-#[napi(ts_return_type = "number | Promise<number>")]
+/// Tokens of each message, described as `lib/hook/snapshot.js` does; by the length of its texts if `by_length`.
+#[napi(ts_return_type = "Float64Array | Promise<Float64Array>")]
 pub fn count_messages(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
     off_thread: bool,
     encoding: Option<f64>,
-) -> Result<HereOrLater<f64>> {
+    by_length: Option<bool>,
+) -> Result<HereOrLater<Numbers>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        let counting = Counting::Exact(tokenizer(encoding)?);
+        let is_estimate = by_length == Some(true);
+        let counting = if is_estimate { Counting::Chars } else { Counting::Exact(tokenizer(encoding)?) };
         here_or_blocking(off_thread, move || tokens_of(&batch, counting))
     })
-}
-
-/// Tokens of messages by the length of their texts.
-#[napi]
-pub fn estimate_messages(numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<f64> {
-    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, Counting::Chars))
 }
 
 /// Tokens of a string if they are at most `limit`; stops counting when they are more.
@@ -56,8 +52,7 @@ pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Re
     })
 }
 
-fn tokens_of(batch: &Batch, counting: Counting) -> Result<f64> {
+fn tokens_of(batch: &Batch, counting: Counting) -> Result<Numbers> {
     let rules = Rules { counting, ..Rules::default() };
-    let tokens = batch.messages()?.iter().map(|message| count(&message.raw, &rules)).sum::<usize>();
-    Ok(tokens as f64)
+    Ok(Numbers(batch.messages()?.iter().map(|message| count(&message.raw, &rules) as f64).collect()))
 }

@@ -14,17 +14,13 @@ mod oracle;
 
 use checks::{Case, OF_EVERY_PLAN, OF_SOUND_ONES};
 use generator::{Conversation, Dice, conversation};
-use model::{Block, Message, mended, plan, problems, run, transcript, transcript_by};
+use model::{Block, Message, mended, plan, problems, run, transcript};
 use oracle::Fate;
-use pi_strata::context::guard::guard;
 use pi_strata::context::layers::{Limits, Overflow};
-use pi_strata::context::measure::Rules;
 use pi_strata::context::plan::{Action, Plan};
 use pi_strata::context::schedule::Mode;
-use pi_strata::context::shorten::{Cap, Shortening};
 use pi_strata::context::transcript::Transcript;
 use pi_strata::context::validity::{Family, Mend, Rule, repair};
-use pi_strata::text::Utf16Len;
 use proptest::prelude::*;
 
 /// Most messages of a generated conversation.
@@ -103,18 +99,6 @@ proptest! {
         let messages = with_few_images(sound(seed, len).messages);
         let limits = Limits { overflow: Overflow::Keep, keep_recent_images: usize::MAX, ..limits(seed) };
         prop_assert_eq!(fates(&plan(&messages, &limits, Mode::EveryCall)), oracle::every_call(&messages, &limits));
-    }
-
-    #[test]
-    fn the_guard_does_what_its_rules_say(seed: u64, len in 1..MAX_MESSAGES, max in 0usize..3000, ends in 0usize..900) {
-        let messages = sound(seed, len).messages;
-        let cap = Cap { max_len: Utf16Len(max), head: Utf16Len(ends), tail: Utf16Len(ends / 2) };
-        let rules = Rules { shortening: Shortening::Ends(cap), ..Rules::default() };
-        let limits = limits(seed);
-        let transcript = transcript_by(&messages, &rules);
-        let plan = guard(&transcript, &limits).plan();
-        let plan = Plan { edits: plan.by_message(&transcript), ..plan };
-        prop_assert_eq!(fates(&plan), oracle::guarded(&messages, &limits, [max, ends, ends / 2]));
     }
 
     /// Under everyCall, a second pass over what was sent drops nothing more and strips nothing more; it may only find a still shorter

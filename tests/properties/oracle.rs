@@ -1,4 +1,4 @@
-//! Layers 1 to 3 and the guard once more, straight from the documented rules: what plans are held against. Shares nothing
+//! Layers 1 to 3 once more, straight from the documented rules: what plans are held against. Shares nothing
 //! with the product but the counting of tokens.
 
 use pi_strata::context::layers::{Limits, ThinkingScope};
@@ -38,35 +38,6 @@ pub(crate) fn every_call(messages: &[Message], limits: &Limits) -> Vec<(usize, F
             break;
         }
         if groups[start] == start && !protected[start] {
-            drop_group(&groups, start, &mut fates, &mut sizes);
-        }
-    }
-    listed(fates)
-}
-
-/// The guard with this cap on the length of a result: the oldest rounds go, or where the newest alone is too
-/// large its oldest groups.
-pub(crate) fn guarded(messages: &[Message], limits: &Limits, cap: [usize; 3]) -> Vec<(usize, Fate)> {
-    let mut fates = vec![None; messages.len()];
-    let mut sizes: Vec<usize> =
-        messages.iter().map(|message| tokens(std::slice::from_ref(message))).collect();
-    for index in positions(messages, Message::is_result) {
-        shorten(&messages[index], |text| ends_of(text, cap), index, &mut fates, &mut sizes);
-    }
-    let budget = limits.context_window - limits.reserve_tokens.min(limits.context_window * 0.25);
-    let opens_round = |index: usize| index == 0 || matches!(messages[index].role, Role::User | Role::Summary);
-    let newest_round = (0..messages.len()).rfind(|&index| opens_round(index)).unwrap_or(0);
-    let is_last =
-        |message: &Message| message.role != Role::System && tokens(std::slice::from_ref(message)) > 0;
-    let groups = groups(messages);
-    let last_group = positions(messages, is_last).last().map_or(0, |&index| groups[index]);
-    for start in 0..last_group {
-        let may_stop = opens_round(start) || start > newest_round;
-        if may_stop && sizes.iter().sum::<usize>() as f64 <= budget {
-            break;
-        }
-        let is_system = messages[start].role == Role::System;
-        if groups[start] == start && start != newest_round && !is_system {
             drop_group(&groups, start, &mut fates, &mut sizes);
         }
     }
@@ -129,16 +100,6 @@ fn long_line(line: &[u16]) -> Vec<u16> {
         return line.to_vec();
     }
     [until(line, 350), utf16("…"), from(line, line.len() - 149)].concat()
-}
-
-fn ends_of(text: &[u16], [max, head, tail]: [usize; 3]) -> Option<Vec<u16>> {
-    if text.len() <= max || head + tail >= text.len() {
-        return None;
-    }
-    let (head, tail) = (until(text, head), from(text, text.len() - tail));
-    let omitted = text.len() - head.len() - tail.len();
-    let cut = [head, utf16(&format!("\n\n... [{omitted} characters truncated] ...\n\n")), tail].concat();
-    (cut.len() < text.len()).then_some(cut)
 }
 
 fn is_inside_pair(text: &[u16], at: usize) -> bool {

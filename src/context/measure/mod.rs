@@ -13,7 +13,6 @@ pub use self::rules::{Counting, Rules};
 use self::input::text;
 use crate::context::cuts::CutTable;
 use crate::context::handle::{Handle, RECALL_TOOL};
-use crate::context::shorten::Shortening;
 use crate::context::traits::Traits;
 use crate::context::transcript::{Assistant, Body, Images, Message, Shortened, Source, ToolResult};
 use crate::text::{has_lone_surrogate, is_blank};
@@ -46,7 +45,7 @@ fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
         RawRole::User | RawRole::Summary | RawRole::Other => true,
         RawRole::System | RawRole::Assistant { .. } => false,
     };
-    let is_wanted = is_cuttable && raw.is_sent && matches!(rules.shortening, Shortening::Lines(_));
+    let is_wanted = is_cuttable && raw.is_sent;
     if is_wanted { CutTable::of(raw.texts(), |text| rules.tokens(text)) } else { CutTable::default() }
 }
 
@@ -136,14 +135,11 @@ fn shorten(
     counts: Counts,
     rules: &Rules,
 ) -> Option<Shortened> {
-    let summary = match &rules.shortening {
-        Shortening::Lines(form) => form.summarize(text, |omitted, original| {
-            let mut line = marker.map_or_else(|| rules.marker.marker(omitted, original), <[u16]>::to_vec);
-            line.extend(handle.into_iter().flat_map(|handle| rules.marker.handle(handle)));
-            line
-        }),
-        Shortening::Ends(cap) => cap.cut(text),
-    }?;
+    let summary = rules.shortening.summarize(text, |omitted, original| {
+        let mut line = marker.map_or_else(|| rules.marker.marker(omitted, original), <[u16]>::to_vec);
+        line.extend(handle.into_iter().flat_map(|handle| rules.marker.handle(handle)));
+        line
+    })?;
     let message_tokens = counts.all - counts.texts + rules.tokens(&summary);
     let is_sound = !is_blank(&summary) && (!has_lone_surrogate(&summary) || has_lone_surrogate(text));
     let is_gain = message_tokens <= counts.all && is_sound;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::input::text;
-use crate::context::shorten::{LineSummary, MarkerLanguage, Shortening};
+use crate::context::shorten::{LineSummary, MarkerLanguage};
 use crate::contract::IMAGE_TOKENS;
 use crate::tokens::{Tokenizer, estimate::by_length};
 
@@ -12,7 +12,7 @@ use crate::tokens::{Tokenizer, estimate::by_length};
 #[serde(rename_all = "camelCase", default)]
 pub struct Rules {
     /// The way to make long tool results shorter.
-    pub shortening: Shortening,
+    pub shortening: LineSummary,
     /// The language of the marker line, where the message brings no marker of its own.
     pub marker: MarkerLanguage,
     /// True if a marker ends with the handle by which the original can be recalled.
@@ -38,7 +38,7 @@ pub enum Counting {
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            shortening: Shortening::Lines(LineSummary::default()),
+            shortening: LineSummary::default(),
             marker: MarkerLanguage::Zh,
             names_handle: false,
             counting: Counting::Exact(Tokenizer::cl100k()),

@@ -1,16 +1,24 @@
 /**
- * `pi-strata/guard`: a cap on tool results and a budget. Lengths are UTF-16 code units, sizes tokens.
+ * `pi-strata/guard`: a cap on tool results and a budget. Lengths are UTF-16 code units, sizes tokens. Messages may be
+ * pi's, OpenAI's chat messages, Anthropic's, the AI SDK's `ModelMessage`, and messages with `toolCalls` and `toolResults`.
  * @module guard
  */
 
-import type { MessageLike, TransformContext } from "../../index.js";
+import type { TransformContext } from "../../index.js";
+
+export { estimateTokens, getContextWindow } from "../../index.js";
+
+/** UTF-16 code units: 50 000, 2000 and 2000. */
+export const DEFAULT_TOOL_RESULT_MAX_CHARS: number;
+export const TRUNCATE_HEAD_CHARS: number;
+export const TRUNCATE_TAIL_CHARS: number;
 
 export interface GuardOptions {
   /** The model's context window in tokens, or a function asked at each call. */
   contextWindow: number | (() => number | undefined);
   /** Takes the place of `contextWindow` unless null. Default null. */
   contextWindowOverride?: number | null;
-  /** Tokens of the window kept free for the answer. Default 8192; ignored where it leaves no room at all. */
+  /** Tokens of the window kept free for the answer. Default 8192, or a quarter of a smaller window. */
   reserveTokens?: number;
   /** Only longer tool results are cut. UTF-16 code units, default 50 000. */
   maxToolResultChars?: number;
@@ -53,26 +61,34 @@ export function truncateToolResult(
 
 /**
  * Cuts every long tool result, then drops the oldest rounds (a user message with all that follows until the next)
- * until the rest fits into `contextWindow - reserveTokens`. System messages always stay, and so does the newest
- * message; when the newest round alone is too long, its question and its newest calls stay. OpenAI's messages and those of
- * a session are read too, and cut in their own shape. `droppedTokens` is what
- * the dropped messages had as they came; `truncated` tells of the results that are still there.
- * @returns the same array if nothing was done; messages not cut are the same objects.
- * @throws (rejects) TypeError for options that are not allowed, ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT.
- * @example const { messages, dropped } = await guardContext(history, { contextWindow: getContextWindow(model) })
+ * until the rest fits into `contextWindow - reserveTokens`. Synchronous. System messages and the newest message stay. Where
+ * the newest round alone is too long, its question and its newest calls stay. A call and its results stay or go together.
+ * `droppedTokens` counts dropped messages as they came; `truncated` lists the cut results that are still there.
+ * @returns the same array if nothing was done; messages that are not cut are the same objects.
+ * @throws TypeError for options that are not allowed and for messages of another shape; ERR_NATIVE_UNAVAILABLE.
+ * @example const { messages, dropped } = guardContext(history, { contextWindow: getContextWindow(model) })
  */
-export function guardContext<M extends MessageLike>(
+export function guardContext<M extends object>(
   messages: M[],
   options: GuardOptions,
-): Promise<{
+): {
   messages: M[];
   dropped: number;
   droppedTokens: number;
   truncated: { toolName: string; charsBefore: number; charsAfter: number }[];
-}>;
+};
 
 /**
- * `guardContext` as a hook, alone or before the layers. Like every hook here it never throws or rejects.
+ * Tokens of messages of any of these shapes: of each text its length in thirds, rounded up, or exactly. Counted are texts,
+ * thinking and calls; of `toolCalls` and of a result's `data` the JSON, of a failed result the error.
+ * @throws TypeError for messages of another shape
+ * @example estimateContextTokens(history, { counting: "exact" })
+ */
+export function estimateContextTokens(messages: object[], options?: { counting?: "exact" | "chars" }): number;
+
+/**
+ * `guardContext` as a hook, alone or before the layers; it counts off the main thread. Like every hook here it never throws
+ * or rejects: it resolves with its input where `guardContext` throws, and `onEvent` gets `failed`.
  * @throws TypeError for options that are not allowed.
  * @example new Agent({ transformContext: createContextGuard({ contextWindow: 128_000, onEvent: (e) => log.warn(e.message) }) })
  */

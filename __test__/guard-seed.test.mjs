@@ -1,0 +1,260 @@
+// The guard as its first host wrote it down: one test for each sentence, in that order.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createContextGuard,
+  DEFAULT_TOOL_RESULT_MAX_CHARS,
+  estimateContextTokens,
+  estimateTokens,
+  getContextWindow,
+  guardContext,
+  TRUNCATE_HEAD_CHARS,
+  TRUNCATE_TAIL_CHARS,
+  truncateToolResult,
+} from "pi-strata/guard";
+import strata from "../index.js";
+
+const { countTokens } = strata;
+const LONG = "a line of a log\n".repeat(4_000);
+const WORDS = "word ".repeat(3_000);
+
+/** A round of the first host: a question, and an answer that holds its calls and their results. */
+const seedRound = (n, data = WORDS) => [
+  { role: "user", content: `question ${n}` },
+  {
+    role: "assistant",
+    content: `answer ${n}`,
+    toolCalls: [{ id: `c${n}`, name: "read", arguments: { path: `${n}.txt` } }],
+    toolResults: [{ success: true, data }],
+  },
+];
+
+/** The same round in the shapes of other stacks. */
+const ROUNDS = {
+  seed: seedRound,
+  pi: (n, text = WORDS) => [
+    { role: "user", content: `question ${n}` },
+    { role: "assistant", content: [{ type: "toolCall", id: `c${n}`, name: "read", arguments: { n } }] },
+    { role: "toolResult", toolCallId: `c${n}`, toolName: "read", content: [{ type: "text", text }] },
+    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
+  ],
+  openai: (n, text = WORDS) => [
+    { role: "user", content: `question ${n}` },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: `c${n}`, type: "function", function: { name: "read", arguments: `{"n":${n}}` } }],
+    },
+    { role: "tool", tool_call_id: `c${n}`, content: text },
+    { role: "assistant", content: `answer ${n}` },
+  ],
+  anthropic: (n, text = WORDS) => [
+    { role: "user", content: `question ${n}` },
+    { role: "assistant", content: [{ type: "tool_use", id: `c${n}`, name: "read", input: { n } }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: `c${n}`, content: text }] },
+    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
+  ],
+  aiSdk: (n, value = WORDS) => [
+    { role: "user", content: [{ type: "text", text: `question ${n}` }] },
+    {
+      role: "assistant",
+      content: [{ type: "tool-call", toolCallId: `c${n}`, toolName: "read", input: { n } }],
+    },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: `c${n}`, toolName: "read", output: { type: "text", value } },
+      ],
+    },
+    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
+  ],
+};
+
+test("a text over 50 000 characters keeps 2 000 at its head and 2 000 at its tail", () => {
+  assert.equal(truncateToolResult(LONG.slice(0, 50_000)).length, 50_000);
+  const cut = truncateToolResult(LONG);
+  assert.equal(
+    cut,
+    `${LONG.slice(0, 2_000)}\n\n... [60000 characters truncated] ...\n\n${LONG.slice(-2_000)}`,
+  );
+  assert.ok(truncateToolResult(LONG, 1_000).length <= 1_000);
+  assert.ok(truncateToolResult(LONG, { maxToolResultChars: 1_000 }).length <= 1_000);
+});
+
+test("guardContext is synchronous and returns messages, dropped, droppedTokens and truncated", () => {
+  const messages = seedRound(1);
+  const outcome = guardContext(messages, { contextWindow: 128_000 });
+  assert.deepEqual(outcome, { messages, dropped: 0, droppedTokens: 0, truncated: [] });
+  assert.equal(outcome.messages, messages);
+});
+
+test("each tool result is capped", () => {
+  for (const [shape, round] of Object.entries(ROUNDS)) {
+    const messages = round(1, LONG);
+    const before = structuredClone(messages);
+    const { messages: kept, truncated } = guardContext(messages, { contextWindow: 128_000 });
+    const cut = truncateToolResult(LONG);
+    assert.deepEqual(messages, before, `${shape}: the input stays as it was`);
+    assert.ok(JSON.stringify(kept).includes(JSON.stringify(cut).slice(1, -1)), shape);
+    assert.equal(kept[0], messages[0], shape);
+    assert.deepEqual(
+      truncated,
+      [{ toolName: "read", charsBefore: LONG.length, charsAfter: cut.length }],
+      shape,
+    );
+  }
+});
+
+test("data that is no text is capped as its JSON, an error as its words", () => {
+  const round = seedRound(1, { lines: LONG.split("\n") });
+  const [, answer] = guardContext(round, { contextWindow: 128_000 }).messages;
+  assert.equal(answer.toolResults[0].data, truncateToolResult(JSON.stringify({ lines: LONG.split("\n") })));
+  round[1].toolResults = [{ success: false, error: LONG }];
+  const [, failed] = guardContext(round, { contextWindow: 128_000 }).messages;
+  assert.deepEqual(failed.toolResults, [{ success: false, error: truncateToolResult(LONG) }]);
+});
+
+test("every system message stays", () => {
+  const system = { role: "system", content: "You are brief." };
+  const messages = [system, ...[1, 2, 3].flatMap((n) => seedRound(n)), { role: "user", content: "now" }];
+  const { messages: kept } = guardContext(messages, { contextWindow: 4_000 });
+  assert.deepEqual(kept, [system, messages.at(-1)]);
+});
+
+test("from the newest back, whole rounds stay as long as they fit into the window less the reserve", () => {
+  const messages = [...[1, 2, 3, 4].flatMap((n) => seedRound(n)), { role: "user", content: "now" }];
+  const room = countTokens(messages.slice(4));
+  const fitting = guardContext(messages, { contextWindow: room + 100, reserveTokens: 100 });
+  assert.deepEqual(fitting.messages, messages.slice(4));
+  assert.equal(fitting.dropped, 4);
+  assert.equal(fitting.droppedTokens, countTokens(messages.slice(0, 4)));
+  const less = guardContext(messages, { contextWindow: room + 99, reserveTokens: 100 });
+  assert.deepEqual(less.messages, messages.slice(6));
+});
+
+test("the newest message always stays", () => {
+  const messages = [...seedRound(1), { role: "user", content: WORDS }];
+  assert.deepEqual(guardContext(messages, { contextWindow: 100 }).messages, messages.slice(2));
+});
+
+test("an explicit reserve is obeyed, the default is at most a quarter of the window", () => {
+  const messages = [
+    { role: "user", content: WORDS },
+    { role: "assistant", content: "a" },
+    { role: "user", content: "b" },
+  ];
+  const tokens = countTokens(messages);
+  const contextWindow = Math.ceil((tokens * 4) / 3) + 1;
+  assert.equal(guardContext(messages, { contextWindow }).dropped, 0);
+  assert.equal(guardContext(messages, { contextWindow, reserveTokens: 8_192 }).dropped, 2);
+  assert.equal(guardContext(messages, { contextWindow: tokens + 8_191, reserveTokens: 8_192 }).dropped, 2);
+  assert.equal(guardContext(messages, { contextWindow: tokens + 8_192, reserveTokens: 8_192 }).dropped, 0);
+});
+
+test("contextWindowOverride takes the place of the window, and enabled: false hands everything back", () => {
+  const messages = [...seedRound(1), { role: "user", content: "now" }];
+  const small = { contextWindow: 1_000, reserveTokens: 0 };
+  assert.equal(guardContext(messages, small).dropped, 2);
+  assert.equal(guardContext(messages, { ...small, contextWindowOverride: 100_000 }).dropped, 0);
+  assert.equal(guardContext(messages, { ...small, enabled: false }).messages, messages);
+});
+
+test("warnings are events with a line that is ready to be logged", () => {
+  const events = [];
+  const messages = [...seedRound(1, LONG), ...seedRound(2, LONG)];
+  const { droppedTokens } = guardContext(messages, {
+    contextWindow: 1_500,
+    reserveTokens: 0,
+    onEvent: (event) => events.push(`${event.level} ${event.message}`),
+  });
+  assert.deepEqual(events, [
+    `warn Context guard: truncated tool result for "read" (64000 → ${truncateToolResult(LONG).length} chars)`,
+    `warn Context guard: dropped 2 old messages (estimated ${droppedTokens} tokens)`,
+  ]);
+});
+
+test("createContextGuard is the same as an asynchronous hook, which never rejects", async () => {
+  const messages = [...[1, 2, 3].flatMap((n) => seedRound(n)), { role: "user", content: "now" }];
+  const options = { contextWindow: 5_000, reserveTokens: 0 };
+  const guard = createContextGuard(options);
+  assert.deepEqual(await guard(messages), guardContext(messages, options).messages);
+  const foreign = [{ role: "user", parts: [{ type: "text", text: "hi" }] }];
+  assert.equal(await guard(foreign), foreign);
+});
+
+test("counted are content, the calls as JSON, and data as JSON or the error", () => {
+  const [question, answer] = seedRound(1, { found: ["a", "b"] });
+  const texts = [question.content, answer.content, JSON.stringify(answer.toolCalls), '{"found":["a","b"]}'];
+  const exact = texts.reduce((sum, text) => sum + countTokens(text), 0);
+  const byLength = texts.reduce((sum, text) => sum + Math.ceil(text.length / 3), 0);
+  assert.equal(estimateContextTokens([question, answer]), byLength);
+  assert.equal(estimateContextTokens([question, answer], { counting: "exact" }), exact);
+  assert.equal(countTokens([question, answer]), exact);
+  const failed = { role: "tool", content: "", toolResults: [{ success: false, error: "no such file" }] };
+  assert.equal(estimateContextTokens([failed]), 4);
+  assert.equal(estimateContextTokens([{ ...failed, toolResults: [{ success: true, data: "abcd" }] }]), 2);
+});
+
+test("estimateTokens is the length in thirds, rounded up; the constants are exported", () => {
+  assert.equal(estimateTokens("abcd"), 2);
+  assert.equal(estimateTokens("中文字符"), 2);
+  assert.equal(estimateTokens("hello world", { counting: "exact" }), 2);
+  const constants = [DEFAULT_TOOL_RESULT_MAX_CHARS, TRUNCATE_HEAD_CHARS, TRUNCATE_TAIL_CHARS];
+  assert.deepEqual(constants, [50_000, 2_000, 2_000]);
+  assert.deepEqual([getContextWindow({ contextWindow: 8_000 }), getContextWindow({})], [8_000, 200_000]);
+});
+
+test("messages of the first host, pi, OpenAI, Anthropic and the AI SDK are counted and dropped; pairs are never split", () => {
+  for (const [shape, round] of Object.entries(ROUNDS)) {
+    const messages = [1, 2, 3, 4, 5].flatMap((n) => round(n));
+    assert.ok(countTokens(messages) > 15_000, shape);
+    for (let contextWindow = 1_000; contextWindow < 18_000; contextWindow += 500) {
+      const { messages: kept } = guardContext(messages, { contextWindow, reserveTokens: 0 });
+      const said = JSON.stringify(kept);
+      for (let n = 1; n <= 5; n += 1) {
+        assert.equal(
+          said.includes(`question ${n}`),
+          said.includes(`answer ${n}`),
+          `${shape}: round ${n} is whole`,
+        );
+      }
+      assert.ok(kept.length > 0 && kept.every((message) => messages.includes(message)), shape);
+    }
+  }
+});
+
+test("results of parallel calls, and what stands between a call and its result, go together", () => {
+  const call = (id) => ({ type: "toolCall", id, name: "read", arguments: {} });
+  const result = (toolCallId) => ({
+    role: "toolResult",
+    toolCallId,
+    content: [{ type: "text", text: WORDS }],
+  });
+  const stranger = { role: "custom", content: "a note" };
+  const group = (id) => [
+    { role: "assistant", content: [call(`${id}a`), call(`${id}b`)] },
+    result(`${id}a`),
+    stranger,
+    result(`${id}b`),
+  ];
+  const messages = [{ role: "user", content: "q" }, ...group(1), ...group(2), ...group(3)];
+  const { messages: kept } = guardContext(messages, { contextWindow: 13_000, reserveTokens: 0 });
+  assert.deepEqual(kept, [messages[0], ...messages.slice(5)]);
+});
+
+test("a shape that the guard does not know is a TypeError", () => {
+  const options = { contextWindow: 8_000 };
+  const foreign = {
+    UIMessage: [{ id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
+    Gemini: [{ role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
+    LangChain: [{ content: "hi", _getType: () => "human" }],
+    Responses: [{ type: "function_call_output", call_id: "1", output: "hi" }],
+  };
+  for (const [name, messages] of Object.entries(foreign)) {
+    assert.throws(() => guardContext(messages, options), { name: "TypeError", message: new RegExp(name) });
+    assert.throws(() => countTokens(messages), { name: "TypeError", message: new RegExp(name) });
+  }
+  for (const messages of ["text", [null], [7]])
+    assert.throws(() => guardContext(messages, options), TypeError);
+  assert.throws(() => guardContext([]), /contextWindow is missing/);
+});

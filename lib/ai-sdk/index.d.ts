@@ -1,0 +1,54 @@
+/**
+ * `pi-strata/ai-sdk`: the hook for the AI SDK, versions 5, 6 and 7. Lists are `ModelMessage[]`; `convertToModelMessages`
+ * makes them of `UIMessage[]`.
+ * @module ai-sdk
+ */
+
+import type { TransformContextOptions } from "../../index.js";
+
+/** A model as the SDK has it: an object, or a gateway's "provider/model". */
+export type ModelLike = string | { provider: string; modelId: string };
+
+/** Usage as versions 5, 6 and 7 report it. */
+export interface UsageLike {
+  inputTokens?: number | undefined;
+  outputTokens?: number | undefined;
+  cachedInputTokens?: number | undefined;
+  inputTokenDetails?:
+    | { cacheReadTokens?: number | undefined; cacheWriteTokens?: number | undefined }
+    | undefined;
+}
+
+/**
+ * A `prepareStep` that hands each step the messages that the hook would send. Unedited messages are the same objects; tool
+ * calls, results and approvals stay whole; `providerOptions` (`cacheControl`) stay where they were. The usage of each step
+ * teaches the estimate and the cache. It never throws: a list that cannot be read is sent as it is, with one warning.
+ * One function serves any number of runs.
+ * @throws TypeError for options that are not allowed
+ * @example new ToolLoopAgent({ model, tools, prepareStep: createPrepareStep({ contextWindow: 200_000 }) })
+ */
+export function createPrepareStep(
+  options?: TransformContextOptions,
+): <M extends { role: string }>(step: {
+  messages: M[];
+  steps?: readonly object[];
+  model?: ModelLike | object;
+}) => Promise<{ messages: M[] }>;
+
+/**
+ * The messages to send for a call without an agent. Pass the same options object at each call of one program: what was cut
+ * then stays cut alike, and the prompt cache holds.
+ * @param call the model that will answer, and the usage of the newest answer in `messages`
+ * @returns `messages` itself where nothing is edited
+ * @throws (rejects) TypeError for options that are not allowed
+ * @example streamText({ model, messages: await pruneForBudget(messages, OPTIONS) })
+ */
+export function pruneForBudget<M extends { role: string }>(
+  messages: M[],
+  options?: TransformContextOptions,
+  call?: {
+    model?: ModelLike | object;
+    usage?: UsageLike;
+    providerMetadata?: object | undefined;
+  },
+): Promise<M[]>;

@@ -1,0 +1,120 @@
+// `pi-strata/ai-sdk`: the hook for the AI SDK's `prepareStep`, and for lists of its `ModelMessage`.
+"use strict";
+
+const { createTransformContext } = require("../hook/hook.js");
+const aiSdk = require("../shapes/ai-sdk.js");
+const { Origins } = require("../shapes/origins.js");
+const { Shapes } = require("../shapes/index.js");
+const { UnknownShape } = require("../shapes/unknown.js");
+
+/** pi's names of the wire protocols, by the beginning of a provider's name in the AI SDK. */
+const APIS = [
+  [/^(google\.)?vertex\.anthropic|^anthropic/, "anthropic-messages"],
+  [/^azure.*\.responses/, "azure-openai-responses"],
+  [/\.responses$|^openai$/, "openai-responses"],
+  [/^google\.vertex|^vertex/, "google-vertex"],
+  [/^google/, "google-generative-ai"],
+  [/bedrock/, "bedrock-converse-stream"],
+  [/^mistral/, "mistral-conversations"],
+];
+const OTHER_API = "openai-completions";
+/** Providers whose `inputTokens` leave out what the cache held, in version 5. */
+const UNCACHED_INPUT = ["anthropic", "bedrock"];
+
+class Adapter {
+  #transform;
+  #shapes = new Shapes(aiSdk);
+  #origins = new Origins();
+  #unknown;
+  /** Stand-ins that bear what the SDK tells beside the message. */
+  #told = new WeakSet();
+
+  constructor(owner, options) {
+    this.#transform = createTransformContext(options);
+    this.#unknown = new UnknownShape(owner, "ModelMessage[] of the AI SDK", options?.onEvent);
+  }
+
+  /** The messages to send: unedited ones are the same objects, and `messages` comes back where nothing is edited. */
+  async edited(messages, { model, step } = {}) {
+    try {
+      if (!Array.isArray(messages) || !messages.every(aiSdk.isReadable)) return this.#unknown.told(messages);
+      const whole = this.#origins.of(messages);
+      const list = this.#shapes.read(whole);
+      this.#tell(list, originOf(model), step);
+      const edited = await this.#transform(list);
+      const written = edited === list ? whole : this.#shapes.write(edited, whole);
+      const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
+      return this.#origins.keep(isSame ? messages : written, whole);
+    } catch {
+      return this.#unknown.told(messages);
+    }
+  }
+
+  /** Gives new stand-ins their model, time and usage. They are no part of what a copy of the message says. */
+  #tell(list, origin, step) {
+    const fresh = list.filter((standIn) => !this.#told.has(standIn));
+    const answer = fresh.findLast(({ role }) => role === "assistant");
+    for (const standIn of fresh) {
+      this.#told.add(standIn);
+      if (standIn.role === "assistant") hide(standIn, origin);
+    }
+    if (answer !== undefined && step !== undefined) {
+      const { modelId = origin.model, timestamp } = step.response ?? {};
+      hide(answer, { model: modelId, timestamp: timestamp?.getTime?.(), usage: usageOf(step) });
+    }
+    if (fresh.at(-1) === list.at(-1) && fresh.at(-1) !== undefined)
+      hide(fresh.at(-1), { timestamp: Date.now() });
+  }
+}
+
+function hide(standIn, fields) {
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) Object.defineProperty(standIn, name, { value, configurable: true });
+  }
+}
+
+/** A model as pi names it. A text is a gateway's: "provider/model". */
+function originOf(model) {
+  if (typeof model === "string")
+    return originOf({ provider: model.split("/")[0], modelId: model.slice(model.indexOf("/") + 1) });
+  if (typeof model?.provider !== "string") return {};
+  const [, api = OTHER_API] = APIS.find(([pattern]) => pattern.test(model.provider)) ?? [];
+  return { api, provider: model.provider.split(".")[0], model: model.modelId };
+}
+
+/** The usage of a step as pi reports it: `input` without what the cache held. Version 5 says less than 6 and 7. */
+function usageOf({ usage, providerMetadata }) {
+  const { inputTokens, outputTokens, cachedInputTokens, inputTokenDetails: details } = usage ?? {};
+  if (!Number.isFinite(inputTokens)) return undefined;
+  const { anthropic, bedrock } = providerMetadata ?? {};
+  const written = anthropic?.cacheCreationInputTokens ?? bedrock?.usage?.cacheWriteInputTokens ?? 0;
+  const cacheRead = details?.cacheReadTokens ?? cachedInputTokens ?? 0;
+  const cacheWrite = details?.cacheWriteTokens ?? written;
+  const isUncached =
+    details === undefined && UNCACHED_INPUT.some((name) => providerMetadata?.[name] !== undefined);
+  const input = isUncached ? inputTokens : Math.max(0, inputTokens - cacheRead - cacheWrite);
+  return { input, cacheRead, cacheWrite, output: outputTokens ?? 0 };
+}
+
+function createPrepareStep(options) {
+  const adapter = new Adapter("createPrepareStep", options);
+  return async ({ messages, steps, model }) => ({
+    messages: await adapter.edited(messages, { model, step: steps?.at(-1) }),
+  });
+}
+
+/** Adapters by their options: calls with one object go on in what they sent before. */
+const adapters = new WeakMap();
+const DEFAULTS = {};
+
+async function pruneForBudget(messages, options = DEFAULTS, call = {}) {
+  let adapter = adapters.get(options);
+  if (adapter === undefined) {
+    adapter = new Adapter("pruneForBudget", options);
+    adapters.set(options, adapter);
+  }
+  const { model, usage, providerMetadata } = call;
+  return adapter.edited(messages, { model, step: usage && { usage, providerMetadata } });
+}
+
+module.exports = { createPrepareStep, pruneForBudget };

@@ -1,0 +1,28 @@
+/**
+ * `pi-strata/openclaw`: the context engine plugin. OpenClaw loads it by `openclaw plugins install pi-strata`; options stand
+ * in `plugins.entries["pi-strata"].config`.
+ * @module openclaw
+ */
+
+/** The part of OpenClaw's plugin interface that is used. */
+export interface PluginApi {
+  pluginConfig?: Record<string, unknown> | undefined;
+  logger?: { warn?(message: string): void } | undefined;
+  registerContextEngine(id: string, factory: (context: object) => object): void;
+  on?(hook: string, handler: (event: object, context?: object) => void): void;
+}
+
+declare const plugin: {
+  id: string;
+  name: string;
+  description: string;
+  kind: "context-engine";
+  /** Registers the engine "pi-strata". */
+  register(api: PluginApi): void;
+};
+export default plugin;
+export const id: string;
+export const name: string;
+export const description: string;
+export const kind: "context-engine";
+export function register(api: PluginApi): void;

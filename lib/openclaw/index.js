@@ -1,0 +1,138 @@
+// `pi-strata/openclaw`: a context engine plugin for OpenClaw, whose messages are pi's. The host makes an engine for each
+// operation, so what is known of a session lives beside the engines, by session key.
+"use strict";
+
+const { createTransformContext } = require("../hook/hook.js");
+const { getContextWindow } = require("../hook/options.js");
+const { Origins } = require("../shapes/origins.js");
+
+const ID = "pi-strata";
+/** Sessions whose hooks are kept, the latest. */
+const MOST_SESSIONS = 512;
+/** Accepted turns whose keys are kept: a retry of one is a duplicate. */
+const MOST_TURNS = 4096;
+/** After an overflow the request is at most this part of the one that was refused. */
+const AFTER_OVERFLOW = 0.8;
+/** Events that the host's log should show. */
+const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed"]);
+
+/** The hook of one session, or of a session and the subagents that were forked from it. */
+class Session {
+  #transform;
+  #origins = new Origins();
+  #budget;
+  /** Tokens that the host's provider takes, as far as an overflow told. */
+  #limit = Number.POSITIVE_INFINITY;
+  #last;
+  #tokens = 0;
+  #isOverflowing = false;
+
+  constructor(config, logger) {
+    this.#transform = createTransformContext({
+      marker: "auto",
+      ...config,
+      contextWindow: () => Math.max(1, Math.min(this.#budget ?? getContextWindow(config), this.#limit)),
+      onEvent: (event) => {
+        if (event.type === "transformed") this.#tokens = event.tokensAfter;
+        if (TOLD.has(event.type)) logger?.warn?.(`${ID}: ${event.message ?? JSON.stringify(event)}`);
+      },
+    });
+  }
+
+  async assemble(messages, budget) {
+    this.#budget = budget;
+    const whole = this.#origins.of(messages);
+    this.#last = whole;
+    const edited = await this.#transform(whole);
+    return { messages: this.#origins.keep(edited, whole), estimatedTokens: Math.round(this.#tokens) };
+  }
+
+  /** Makes room after an overflow, once; undefined where edits cannot, or did not help. */
+  async shrink({ tokenBudget, currentTokenCount }) {
+    if (this.#last === undefined || this.#isOverflowing) return undefined;
+    this.#isOverflowing = true;
+    const before = this.#tokens;
+    const excess = (currentTokenCount ?? 0) - (tokenBudget ?? Number.POSITIVE_INFINITY);
+    const [limit, known] = [Math.min(before * AFTER_OVERFLOW, before - excess), this.#limit];
+    if (!(limit > 0)) return undefined;
+    this.#limit = limit;
+    await this.#transform(this.#last);
+    if (this.#tokens <= limit)
+      return { tokensBefore: Math.round(before), tokensAfter: Math.round(this.#tokens) };
+    this.#limit = known;
+    return undefined;
+  }
+
+  /** A turn was answered: the next overflow is a new one. */
+  answered() {
+    this.#isOverflowing = false;
+  }
+}
+
+function register(api) {
+  const sessions = new Map();
+  const turns = new Set();
+  const sessionOf = ({ sessionKey, sessionId }) => {
+    const key = sessionKey ?? sessionId;
+    const session = sessions.get(key) ?? new Session(api.pluginConfig ?? {}, api.logger);
+    keep(sessions, key, session);
+    return session;
+  };
+  const answered = ({ sessionKey, sessionId }) => sessions.get(sessionKey ?? sessionId)?.answered();
+
+  const engine = {
+    info: {
+      id: ID,
+      name: ID,
+      ownsCompaction: true,
+      transcriptSemantics: {
+        currentTurnFence: "before-current-turn-entry-v1",
+        turnAdvancementIdempotency: "atomic-idempotent-v1",
+      },
+    },
+    // The transcript is the host's: nothing is stored here.
+    ingest: async () => ({ ingested: false }),
+    ingestBatch: async () => ({ ingestedCount: 0 }),
+    afterTurn: async (params) => answered(params),
+    async commitTurn(params) {
+      if (turns.has(params.advancementKey)) return { status: "duplicate" };
+      keep(turns, params.advancementKey);
+      answered(params);
+      return { status: "committed" };
+    },
+    assemble: ({ messages, tokenBudget, ...params }) => sessionOf(params).assemble(messages, tokenBudget),
+    async compact(params) {
+      const isOverflow = params.runtimeContext?.trigger === "overflow";
+      const result = isOverflow ? await sessionOf(params).shrink(params) : undefined;
+      if (result !== undefined) return { ok: true, compacted: true, result };
+      const { delegateCompactionToRuntime } = await import("openclaw/plugin-sdk/core");
+      return delegateCompactionToRuntime(params);
+    },
+    async prepareSubagentSpawn({ parentSessionKey, childSessionKey, contextMode }) {
+      const parent = sessions.get(parentSessionKey);
+      if (contextMode !== "fork" || parent === undefined) return undefined;
+      keep(sessions, childSessionKey, parent);
+      return { rollback: () => void sessions.delete(childSessionKey) };
+    },
+    onSubagentEnded: async ({ childSessionKey }) => void sessions.delete(childSessionKey),
+  };
+  api.registerContextEngine(ID, () => engine);
+  api.on?.("session_end", (event, context) => void sessions.delete(context?.sessionKey ?? event?.sessionKey));
+}
+
+/** Keeps an entry of a Map or Set as its latest; the oldest goes beyond the most that are kept. */
+function keep(entries, key, value) {
+  entries.delete(key);
+  if (entries instanceof Map) entries.set(key, value);
+  else entries.add(key);
+  const most = entries instanceof Map ? MOST_SESSIONS : MOST_TURNS;
+  if (entries.size > most) entries.delete(entries.keys().next().value);
+}
+
+module.exports = {
+  id: ID,
+  name: ID,
+  description: "Keeps the context small: exact counts, edits that spare the prompt cache, pairs never split",
+  kind: "context-engine",
+  register,
+};

@@ -1,0 +1,119 @@
+// Messages of other stacks as pi's, and back. A shape is one file: `isMarked(message)` recognises a message that only this
+// shape can hold, `read(message, names)` returns pi's messages that stand in for it, `write(message, standIns, isOwn)`
+// returns the message that edited stand-ins stand for; `isOwn` tells an unedited one. Unmarked messages (`{ role, content: string }`) are pi's in every shape.
+"use strict";
+
+const { SOURCE } = require("./parts.js");
+const aiSdk = require("./ai-sdk.js");
+const anthropic = require("./anthropic.js");
+const openai = require("./openai.js");
+const seed = require("./seed.js");
+
+const SHAPES = [seed, openai, anthropic, aiSdk];
+
+/** Shapes that are known and have no file. */
+const UNREAD = [
+  [
+    "UIMessage[] of the AI SDK (use convertToModelMessages)",
+    ({ parts, role }) => Array.isArray(parts) && role !== "model",
+  ],
+  ["Gemini's contents", ({ role, parts }) => role === "model" || Array.isArray(parts)],
+  [
+    "LangChain's messages",
+    ({ _getType, getType }) => [_getType, getType].some((has) => typeof has === "function"),
+  ],
+  ["items of OpenAI's Responses API", ({ role, type }) => role === undefined && typeof type === "string"],
+];
+
+/** The shape of a message; undefined for pi's own. Throws a TypeError for a shape that is known and cannot be read. */
+function shapeOf(message) {
+  const shape = SHAPES.find(({ isMarked }) => isMarked(message));
+  if (shape !== undefined) return shape;
+  const unread = UNREAD.find(([, isMarked]) => isMarked(message));
+  if (unread === undefined) return undefined;
+  throw new TypeError(`messages are ${unread[0]}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`);
+}
+
+/** Reads lists into pi's shape and writes edited lists back. Each message is converted once. */
+class Shapes {
+  #shape;
+  /** Stand-ins by message, with the values that they were read from. */
+  #read = new WeakMap();
+
+  /** `shape` reads every message; without it each message tells its own. */
+  constructor(shape) {
+    this.#shape = shape;
+  }
+
+  /** The list with stand-ins; `messages` itself where all are pi's. */
+  read(messages) {
+    const names = new Map();
+    const lists = messages.map((message) => this.standIns(message, names));
+    return lists.every((list) => list === undefined)
+      ? messages
+      : lists.flatMap((list, at) => list ?? [messages[at]]);
+  }
+
+  /** The stand-ins of a message; undefined for pi's own. `names` are those of the tools, by the ids of their calls. */
+  standIns(message, names = new Map()) {
+    if (typeof message !== "object" || message === null) return undefined;
+    const shape = this.#shape ?? shapeOf(message);
+    if (shape === undefined) return undefined;
+    const values = Object.values(message).flatMap((value) =>
+      Array.isArray(value) ? [value, value.length] : value,
+    );
+    const known = this.#read.get(message);
+    const isSame =
+      known?.values.length === values.length && known.values.every((value, i) => value === values[i]);
+    if (isSame) {
+      for (const [id, name] of known.names) names.set(id, name);
+      return known.standIns;
+    }
+    const own = new Map();
+    const standIns = shape.read(message, {
+      get: (id) => names.get(id),
+      set: (id, name) => own.set(id, name),
+    });
+    for (const standIn of standIns) standIn[SOURCE] = message;
+    this.#read.set(message, { values, standIns, names: own });
+    for (const [id, name] of own) names.set(id, name);
+    return standIns;
+  }
+
+  /**
+   * The list that `edited` stands for, which was made of `messages`. A message without stand-ins (an answer to an approval
+   * request) follows the message before it.
+   */
+  write(edited, messages) {
+    const followers = followersIn(messages, (message) => this.#read.get(message)?.standIns.length === 0);
+    const written = [...(followers.get(undefined) ?? [])];
+    for (let i = 0; i < edited.length; ) {
+      const source = edited[i][SOURCE] ?? edited[i];
+      const standIns = [];
+      do standIns.push(edited[i++]);
+      while (edited[i]?.[SOURCE] === source);
+      written.push(this.#written(source, standIns), ...(followers.get(source) ?? []));
+    }
+    return written;
+  }
+
+  #written(source, standIns) {
+    const whole = this.#read.get(source)?.standIns;
+    if (whole === undefined) return source;
+    if (standIns.length === whole.length && standIns.every((one, i) => one === whole[i])) return source;
+    return (this.#shape ?? shapeOf(source)).write(source, standIns, (one) => whole.includes(one));
+  }
+}
+
+/** Messages that follow another, by that one. */
+function followersIn(messages, isFollower) {
+  const followers = new Map();
+  let leader;
+  for (const message of messages) {
+    if (!isFollower(message)) leader = message;
+    else followers.set(leader, [...(followers.get(leader) ?? []), message]);
+  }
+  return followers;
+}
+
+module.exports = { Shapes, shapeOf };

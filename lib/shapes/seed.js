@@ -1,0 +1,74 @@
+// Messages with `toolCalls`, and results inside a message (`toolResults: [{ success, data | error }]`) or in one of their own
+// (`role: "tool"`, `toolCallId`), as sessions and pipelines hold them. Calls and results are counted as their JSON.
+"use strict";
+
+const { json } = require("../hook/snapshot.js");
+const { PART, blockOf, blocksOf, contentOf, countedBlock, textBlock } = require("./parts.js");
+
+function isMarked({ role, toolCalls, toolResults, toolCallId, blocks }) {
+  if ([toolCalls, toolResults, blocks].some(Array.isArray)) return true;
+  return role === "tool" && toolCallId !== undefined;
+}
+
+function read(message, names) {
+  const { role, content, blocks, toolCalls, toolResults, toolCallId } = message;
+  const said = blocksOf(Array.isArray(blocks) ? blocks : content, toBlock);
+  if (role === "tool" && !Array.isArray(toolResults)) {
+    return [{ role: "toolResult", toolCallId, toolName: names.get(toolCallId), content: said }];
+  }
+  const calls = Array.isArray(toolCalls) ? toolCalls : [];
+  for (const call of calls) names.set(call?.id, call?.name ?? call?.toolName);
+  const results = Array.isArray(toolResults)
+    ? toolResults.map((result, i) => readResult(result, calls[i], names))
+    : [];
+  if (calls.length > 0) said.push(countedBlock(toolCalls));
+  const isAnswer = calls.length === 0 && results.length > 0 && !content;
+  return isAnswer ? results : [{ role, content: said, callIds: calls.map((call) => call?.id) }, ...results];
+}
+
+function readResult(result, call, names) {
+  const { success, data, error, toolCallId = result?.id ?? call?.id, toolName = result?.name } = result ?? {};
+  const isError = success === false || (data === undefined && error !== undefined);
+  const payload = isError ? error : data;
+  return {
+    role: "toolResult",
+    toolCallId,
+    toolName: toolName ?? call?.name ?? names.get(toolCallId),
+    isError,
+    ...payloadOf(payload, isError),
+    [PART]: result,
+  };
+}
+
+/** A result's text, and the text that is counted: of data its JSON. */
+function payloadOf(payload, isError) {
+  const text = typeof payload === "string" ? payload : json(payload);
+  return { payload: text, content: [{ type: "counted", text: isError ? text : json(payload) }] };
+}
+
+function toBlock(part) {
+  return part?.type === "text" ? textBlock(part, part.text) : blockOf(part, part);
+}
+
+function write(message, standIns, isOwn) {
+  const { role, content, blocks, toolResults } = message;
+  if (role === "tool" && !Array.isArray(toolResults)) {
+    const cut = standIns[0].content;
+    return {
+      ...message,
+      ...(typeof content === "string" && { content: contentOf(content, cut) }),
+      ...(Array.isArray(blocks) && { blocks: contentOf(blocks, cut) }),
+    };
+  }
+  const kept = standIns.filter((standIn) => standIn[PART] !== undefined);
+  return {
+    ...message,
+    toolResults: kept.map((standIn) => (isOwn(standIn) ? standIn[PART] : writeResult(standIn))),
+  };
+}
+
+function writeResult({ payload, isError, [PART]: result }) {
+  return { ...result, [isError ? "error" : "data"]: payload };
+}
+
+module.exports = { isMarked, read, write, payloadOf };
