@@ -52,18 +52,28 @@ class Adapter {
 
   /** Gives new stand-ins their model, time and usage. They are no part of what a copy of the message says. */
   #tell(list, origin, step) {
-    const fresh = list.filter((standIn) => !this.#told.has(standIn));
-    const answer = fresh.findLast(({ role }) => role === "assistant");
+    const isFresh = (standIn) => !this.#told.has(standIn);
+    const fresh = list.filter(isFresh);
     for (const standIn of fresh) {
       this.#told.add(standIn);
       if (standIn.role === "assistant") hide(standIn, origin);
     }
+    const answer = fresh.findLast(({ role }) => role === "assistant");
     if (answer !== undefined && step !== undefined) {
       const { modelId = origin.model, timestamp } = step.response ?? {};
-      hide(answer, { model: modelId, timestamp: timestamp?.getTime?.(), usage: usageOf(step) });
+      // A provider's clock may be another: time goes on from message to message.
+      const earlier = list
+        .slice(0, list.indexOf(answer))
+        .findLast(({ timestamp }) => timestamp !== undefined);
+      const answeredAt = Math.max(earlier?.timestamp ?? 0, timestamp?.getTime?.() ?? 0);
+      hide(answer, {
+        model: modelId,
+        timestamp: Math.min(answeredAt || Date.now(), Date.now()),
+        usage: usageOf(step),
+      });
     }
-    if (fresh.at(-1) === list.at(-1) && fresh.at(-1) !== undefined)
-      hide(fresh.at(-1), { timestamp: Date.now() });
+    const newest = fresh.at(-1);
+    if (newest !== undefined && newest === list.at(-1)) hide(newest, { timestamp: Date.now() });
   }
 }
 

@@ -1,0 +1,394 @@
+// The adapter in the AI SDK itself, versions 5 to 7: real agents and streams with a scripted model, and real providers with a
+// scripted server. Then generated lists, and a recorded session against the same session in pi's shape.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { describe, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createPrepareStep, pruneForBudget } from "pi-strata/ai-sdk";
+import strata from "../index.js";
+import { modelMessages, randomOf } from "./support/model-messages.mjs";
+import { readRecorded } from "./support/recorded-models.mjs";
+import { scriptedServer } from "./support/scripted-server.mjs";
+
+const nested = createRequire(new URL("./ai-sdk/package.json", import.meta.url));
+const load = (name) => import(pathToFileURL(nested.resolve(name)).href);
+const MAJORS = [5, 6, 7];
+const sdk = Object.fromEntries(
+  await Promise.all(
+    MAJORS.map(async (major) => {
+      const [ai, mocks, internal] = await Promise.all(
+        ["", "/test", "/internal"].map((part) => load(`ai-${major}${part}`)),
+      );
+      return [major, { ai, mocks, internal }];
+    }),
+  ),
+);
+const { z } = await load("zod");
+globalThis.AI_SDK_LOG_WARNINGS = false;
+
+const STEPS = 60;
+const WINDOW = 20_000;
+const lines = (n) =>
+  Array.from({ length: 60 }, (_, i) => `${n}.${i}: the value of entry_${n}_${i} is ${i * n}`).join("\n");
+const promptTokens = (prompt) => Math.ceil(JSON.stringify(prompt).length / 4);
+
+/** A model that calls the tool `STEPS` times and then answers; `seen` are the prompts it got. */
+function scriptedModel(major, seen) {
+  const usage = (prompt) => {
+    const [inputTokens, outputTokens] = [promptTokens(prompt), 20];
+    if (major === 5)
+      return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, cachedInputTokens: 0 };
+    return {
+      inputTokens: { total: inputTokens, noCache: inputTokens, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
+    };
+  };
+  const next = (prompt) => {
+    seen.push(structuredClone(prompt));
+    const n = seen.length;
+    const isLast = n > STEPS;
+    const content = isLast
+      ? [{ type: "text", text: "done" }]
+      : [
+          { type: "reasoning", text: `I need file ${n}` },
+          { type: "tool-call", toolCallId: `c${n}`, toolName: "read", input: JSON.stringify({ n }) },
+        ];
+    const reason = isLast ? "stop" : "tool-calls";
+    return {
+      content,
+      finishReason: major === 5 ? reason : { unified: reason, raw: reason },
+      usage: usage(prompt),
+      warnings: [],
+    };
+  };
+  const Mock = sdk[major].mocks[`MockLanguageModelV${{ 5: 2, 6: 3, 7: 4 }[major]}`];
+  return new Mock({
+    provider: "anthropic.messages",
+    modelId: "claude-test",
+    doGenerate: async ({ prompt }) => next(prompt),
+    doStream: async ({ prompt }) => {
+      const { content, finishReason, usage: used } = next(prompt);
+      const chunks = content.flatMap((part) => {
+        if (part.type === "tool-call") return [part];
+        return [
+          { type: `${part.type}-start`, id: "1" },
+          { type: `${part.type}-delta`, id: "1", delta: part.text },
+          { type: `${part.type}-end`, id: "1" },
+        ];
+      });
+      const parts = [
+        { type: "stream-start", warnings: [] },
+        ...chunks,
+        { type: "finish", finishReason, usage: used },
+      ];
+      return { stream: sdk[major].mocks.convertArrayToReadableStream(parts) };
+    },
+  });
+}
+
+function toolsOf(major) {
+  const { tool } = sdk[major].ai;
+  const read = tool({
+    description: "reads",
+    inputSchema: z.object({ n: z.number() }),
+    execute: async ({ n }) => lines(n),
+  });
+  return { read };
+}
+
+/** Runs a task in an agent or by `streamText`; resolves with the messages that the SDK has in the end. */
+async function run(major, how, { model, prepareStep, messages, tools = toolsOf(major) }) {
+  const { ai } = sdk[major];
+  const settings = { model, tools, stopWhen: ai.stepCountIs(STEPS + 5), prepareStep };
+  if (how === "agent") {
+    const Agent = ai.ToolLoopAgent ?? ai.Experimental_Agent;
+    const { response, responseMessages } = await new Agent(settings).generate({ messages });
+    return responseMessages ?? response.messages;
+  }
+  const result = ai.streamText({ ...settings, messages, onError: ({ error }) => assert.fail(error) });
+  await result.consumeStream();
+  return (await result.responseMessages) ?? (await result.response).messages;
+}
+
+/** Text of all results in a prompt, by call. */
+const resultsIn = (prompt) =>
+  new Map(
+    prompt
+      .filter(({ role }) => role === "tool")
+      .flatMap(({ content }) =>
+        content.map(({ toolCallId, output }) => [toolCallId, JSON.stringify(output)]),
+      ),
+  );
+
+/** The host's own messages still hold what the tools said. */
+function checkWholeResults(messages) {
+  const texts = messages.filter(({ role }) => role === "tool").map(({ content }) => content[0].output.value);
+  for (const [i, text] of texts.entries()) assert.equal(text, lines(i + 1));
+}
+
+/** Each prompt is within the window and whole; returns how often a result changed that an earlier prompt had. */
+function checkPrompts(prompts) {
+  let moves = 0;
+  let before = new Map();
+  for (const prompt of prompts) {
+    assert.ok(promptTokens(prompt) < WINDOW, `${promptTokens(prompt)} tokens`);
+    const said = prompt.flatMap(({ role, content }) => (role === "assistant" ? content : []));
+    const calls = said.filter(({ type }) => type === "tool-call").map(({ toolCallId }) => toolCallId);
+    const results = resultsIn(prompt);
+    assert.deepEqual(calls, [...results.keys()], "each call has its result");
+    if (![...before].every(([id, text]) => results.get(id) === text)) moves += 1;
+    before = results;
+  }
+  return moves;
+}
+
+/** From the fourth report on the estimate is near the provider's own count. */
+function checkEstimates(events, reported) {
+  const told = events.filter(({ type }) => type === "transformed");
+  assert.equal(told.length, reported.length);
+  for (const [i, { tokensAfter }] of told.entries()) {
+    if (i > 3)
+      assert.ok(Math.abs(tokensAfter / reported[i] - 1) < 0.1, `step ${i}: ${tokensAfter}, ${reported[i]}`);
+  }
+}
+
+for (const major of MAJORS) {
+  describe(`AI SDK ${major}`, () => {
+    for (const how of ["agent", "streamText"]) {
+      test(`${how}: ${STEPS} steps stay within the window, edits stay, the host's messages stay whole`, async () => {
+        const seen = [];
+        const events = [];
+        const prepareStep = createPrepareStep({
+          contextWindow: WINDOW,
+          onEvent: (event) => events.push(event),
+        });
+        const messages = [{ role: "user", content: "read everything" }];
+        const held = await run(major, how, { model: scriptedModel(major, seen), prepareStep, messages });
+        assert.equal(seen.length, STEPS + 1);
+        assert.equal(events.filter(({ type }) => type === "failed" || type === "unknownShape").length, 0);
+        if (major < 7) checkWholeResults(held);
+        const moves = checkPrompts(seen);
+        assert.ok(moves > 0 && moves < STEPS / 3, `${moves} batches`);
+        checkEstimates(events, seen.map(promptTokens));
+      });
+    }
+
+    test("both see the same prompts: it does not matter whether the SDK goes on from what was sent", async () => {
+      const prompts = {};
+      for (const other of [major, 5]) {
+        const seen = [];
+        const prepareStep = createPrepareStep({ contextWindow: WINDOW });
+        await run(other, "agent", {
+          model: scriptedModel(other, seen),
+          prepareStep,
+          messages: [{ role: "user", content: "read everything" }],
+        });
+        prompts[other] = seen.map((prompt) => [...resultsIn(prompt)]);
+      }
+      assert.deepEqual(prompts[major], prompts[5]);
+    });
+
+    test("a second run goes on with what the first one sent", async () => {
+      const seen = [];
+      const prepareStep = createPrepareStep({ contextWindow: WINDOW });
+      const first = [{ role: "user", content: "read everything" }];
+      const held = await run(major, "agent", {
+        model: scriptedModel(major, seen),
+        prepareStep,
+        messages: first,
+      });
+      const history = [...first, ...held, { role: "user", content: "and now?" }];
+      for (const messages of [history, structuredClone(history)]) {
+        const { messages: sent } = await prepareStep({
+          messages,
+          steps: [],
+          model: scriptedModel(major, []),
+        });
+        const before = resultsIn(seen.at(-1));
+        const after = resultsIn(sent);
+        const same = [...before].filter(([id, text]) => after.get(id) === text).length;
+        assert.ok(same >= before.size - 2, `${same} of ${before.size} results as they were sent`);
+      }
+    });
+
+    for (const provider of ["openai", "anthropic"]) {
+      test(`through the real ${provider} provider`, async (t) => {
+        const server = await scriptedServer(provider, { steps: 30, result: lines });
+        t.after(() => server.close());
+        const { createOpenAI, createAnthropic } = await load(`${provider}-${major}`);
+        const model =
+          provider === "openai"
+            ? createOpenAI({ apiKey: "none", baseURL: server.url }).chat("gpt-test")
+            : createAnthropic({ apiKey: "none", baseURL: server.url })("claude-test");
+        const events = [];
+        const prepareStep = createPrepareStep({
+          contextWindow: 8_000,
+          onEvent: (event) => events.push(event),
+        });
+        const content = [
+          {
+            type: "text",
+            text: "read everything",
+            providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } },
+          },
+        ];
+        await run(major, "streamText", { model, prepareStep, messages: [{ role: "user", content }] });
+        assert.equal(server.requests.length, 31);
+        assert.deepEqual(server.problems, []);
+        if (provider === "anthropic")
+          assert.ok(server.requests.every(({ body }) => JSON.stringify(body).includes("cache_control")));
+        assert.ok(Math.max(...server.requests.map(({ tokens }) => tokens)) < 16_000);
+        checkEstimates(
+          events,
+          server.requests.map(({ tokens }) => tokens),
+        );
+      });
+    }
+  });
+}
+
+test("10 000 generated lists: valid in, valid out, approvals whole, nothing mutated, unedited messages the same objects", async () => {
+  let edited = 0;
+  for (let seed = 0; seed < 10_000; seed += 1) {
+    const major = MAJORS[seed % 3];
+    const messages = modelMessages(seed, major);
+    const copy = structuredClone(messages);
+    const random = randomOf(seed + 1);
+    const options = { contextWindow: random.of([300, 1_000, 8_000]), reserveTokens: 0, minSummaryChars: 60 };
+    const shape = {
+      schedule: random.of(["everyCall", "sticky"]),
+      keepRecentToolResults: random.below(3),
+      keepRecentMessages: random.below(5),
+    };
+    const sent = await pruneForBudget(messages, sharedOptions({ ...options, ...shape }));
+    assert.deepEqual(messages, copy, `seed ${seed} is as it was`);
+    const { convertToLanguageModelPrompt } = sdk[major].internal;
+    const convert = (list) => convertToLanguageModelPrompt({ prompt: { messages: list }, supportedUrls: {} });
+    await convert(messages);
+    await convert(sent);
+    checkWhole(sent, `seed ${seed}`);
+    if (sent !== messages) edited += 1;
+    for (const message of sent) {
+      const same = messages.find((one) => one === message);
+      assert.ok(
+        same !== undefined || !messages.some((one) => isEqual(one, message)),
+        `seed ${seed}: a copy of an unedited message`,
+      );
+    }
+  }
+  assert.ok(edited > 3_000, `${edited} lists were edited`);
+});
+
+const shared = new Map();
+/** One object for equal options: then one hook sees many conversations. */
+function sharedOptions(options) {
+  const key = JSON.stringify(options);
+  if (!shared.has(key)) shared.set(key, options);
+  return shared.get(key);
+}
+
+function isEqual(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Every result has its call before it and every call its result, every approval its request; no message is empty. */
+function checkWhole(messages, where) {
+  const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+  const ids = (type, key) =>
+    parts
+      .filter((part) => part.type === type)
+      .map((part) => part[key])
+      .toSorted();
+  assert.deepEqual(ids("tool-call", "toolCallId"), ids("tool-result", "toolCallId"), where);
+  assert.deepEqual(
+    ids("tool-approval-request", "approvalId"),
+    ids("tool-approval-response", "approvalId"),
+    where,
+  );
+  assert.ok(
+    messages.every(({ content }) => content.length > 0),
+    where,
+  );
+}
+
+test("a recorded session gets the same edits as in pi", async (t) => {
+  const { piMessages, modelLists } = readRecorded(
+    fileURLToPath(new URL("../examples/session.jsonl", import.meta.url)),
+  );
+  const options = { contextWindow: 60_000, marker: "en" };
+  const hook = strata.createTransformContext(options);
+  const prepareStep = createPrepareStep(options);
+  let compared = 0;
+  let now;
+  t.mock.method(Date, "now", () => now);
+  for (const { length, messages, step, model, at } of modelLists) {
+    now = at;
+    const inPi = await hook(piMessages.slice(0, length));
+    const { messages: sent } = await prepareStep({
+      messages,
+      steps: step === undefined ? [] : [step],
+      model,
+    });
+    const texts = inPi
+      .filter(({ role }) => role === "toolResult")
+      .map(({ content }) => content.map(({ text }) => text ?? "").join("\n"));
+    const own = sent
+      .filter(({ role }) => role === "tool")
+      .flatMap(({ content }) => content.map(({ output }) => output.value));
+    assert.deepEqual(own, texts);
+    compared += 1;
+  }
+  assert.ok(compared > 50);
+});
+
+describe("bad input", () => {
+  test("a list of another shape comes back as it is, with one warning", async () => {
+    const events = [];
+    const prepareStep = createPrepareStep({ onEvent: (event) => events.push(event) });
+    for (const messages of [
+      [{ role: "toolResult", content: [] }],
+      [{ role: "user", parts: [] }],
+      [null],
+      "text",
+      undefined,
+    ]) {
+      assert.equal((await prepareStep({ messages, steps: [] })).messages, messages);
+    }
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["unknownShape"],
+    );
+    assert.match(events[0].message, /ModelMessage/);
+  });
+
+  test("without a listener it is a process warning", async () => {
+    const warned = new Promise((resolve) => process.once("warning", resolve));
+    const messages = [{ role: "model", parts: [] }];
+    assert.equal(await pruneForBudget(messages, { contextWindow: 1_000 }), messages);
+    assert.match((await warned).message, /ModelMessage/);
+  });
+
+  test("parts of an unknown type stay, and are counted as JSON", async () => {
+    const odd = { type: "hologram", pixels: "word ".repeat(400) };
+    const messages = [
+      { role: "user", content: [{ type: "text", text: "look" }, odd] },
+      {
+        role: "assistant",
+        content: [
+          { type: "custom", kind: "x", value: 1 },
+          { type: "text", text: "yes" },
+        ],
+      },
+      { role: "user", content: "and?" },
+    ];
+    const events = [];
+    const sent = await pruneForBudget(messages, { onEvent: (event) => events.push(event) });
+    assert.equal(sent, messages);
+    assert.ok(events.at(-1).tokensBefore > strata.countTokens(odd.pixels));
+  });
+
+  test("options that are off are refused by name", async () => {
+    assert.throws(() => createPrepareStep({ contextWindows: 1 }), /there is no option contextWindows/);
+    await assert.rejects(pruneForBudget([], { economy: "mean" }), /option economy/);
+  });
+});

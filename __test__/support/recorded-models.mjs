@@ -1,0 +1,79 @@
+// A recorded session of pi's, and the same calls as the AI SDK would have made them.
+import { readFileSync } from "node:fs";
+
+/**
+ * `piMessages` of a session file, and `modelLists`: for each call of the model the number of pi's messages before it, the same
+ * list as `ModelMessage[]` (each message one object through all lists), the step before it, the model, and the time.
+ */
+export function readRecorded(file) {
+  const entries = readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const piMessages = entries.filter(({ type }) => type === "message").map(({ message }) => message);
+  const converted = piMessages.map(toModelMessage);
+  const answers = piMessages.flatMap(({ role }, i) => (role === "assistant" ? [i] : []));
+  const modelLists = answers.map((at, call) => {
+    const last = piMessages[answers[call - 1]];
+    return {
+      length: at,
+      messages: converted.slice(0, at),
+      step: last === undefined ? undefined : stepOf(last),
+      model: modelOf(piMessages[at]),
+      at: piMessages[at - 1].timestamp,
+    };
+  });
+  return { piMessages, modelLists };
+}
+
+const modelOf = ({ provider, model }) => ({ provider: `${provider}.messages`, modelId: model });
+
+function stepOf({ usage, model, timestamp }) {
+  const { input, cacheRead, cacheWrite, output } = usage;
+  const total = input + cacheRead + cacheWrite;
+  const inputTokenDetails = {
+    noCacheTokens: input,
+    cacheReadTokens: cacheRead,
+    cacheWriteTokens: cacheWrite,
+  };
+  return {
+    usage: { inputTokens: total, inputTokenDetails, outputTokens: output },
+    response: { modelId: model, timestamp: new Date(timestamp) },
+  };
+}
+
+export function toModelMessage({ role, content, toolCallId, toolName, isError }) {
+  if (role === "toolResult") {
+    const value = content.map(({ text }) => text ?? "").join("\n");
+    return {
+      role: "tool",
+      content: [
+        {
+          type: "tool-result",
+          toolCallId,
+          toolName,
+          output: { type: isError ? "error-text" : "text", value },
+        },
+      ],
+    };
+  }
+  if (typeof content === "string") return { role, content };
+  return { role, content: content.map(toPart) };
+}
+
+function toPart(block) {
+  switch (block.type) {
+    case "thinking":
+      return {
+        type: "reasoning",
+        text: block.thinking,
+        providerOptions: { anthropic: { signature: block.thinkingSignature } },
+      };
+    case "toolCall":
+      return { type: "tool-call", toolCallId: block.id, toolName: block.name, input: block.arguments };
+    case "image":
+      return { type: "image", image: block.data, mediaType: block.mimeType };
+    default:
+      return { type: "text", text: block.text };
+  }
+}
