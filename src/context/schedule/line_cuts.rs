@@ -1,15 +1,14 @@
 //! Chooses the lines of an old tool result that are worth their tokens: the rest is cut, word for word and in order.
 //!
-//! An edit quotes lines that stand together and is blind when one of them is gone, so a paragraph stays whole where that
-//! pays, and else only its lines with names that are worth it. Lines overlap in the names they show, so the best for their tokens
-//! choose first and the others count only what is new in them. A gap costs a marker, and gaps of less are not
-//! worth one.
+//! An edit quotes lines that stand together, so each line is worth what the lines around it are. Lines overlap in the names
+//! they show: the best for their tokens choose first, the others count only names that are new in them. A gap costs a
+//! marker, and gaps of less are not worth one.
 
 use std::ops::Range;
 
 use super::held::Held;
 use super::shown::Shown;
-use super::weights::PARAGRAPH_ROWS;
+use super::weights::NEAR_ROWS;
 use crate::context::account::{Form, Row as Sent};
 use crate::context::plan::{Keep, KeptLines};
 use crate::context::traits::lines::Layout;
@@ -37,11 +36,14 @@ pub fn choose(sent: &Sent, held: &Held, shown: &Shown, price: f64) -> Option<Kep
         })
         .collect();
     let worth: Vec<f64> = held.numbers.iter().map(|&number| shown.loss(number, 1)).collect();
-    let text = Text { layout, names: sent.message.traits.identifiers.len(), worth: &worth, price };
-    Choice { text, is_covered: vec![false; text.names] }.run(&mut rows);
+    let text = Text { layout, names: sent.message.traits.identifiers.len(), worth: &worth };
+    text.keep(&mut rows, price);
     mend(&mut rows, layout);
     if rows.iter().all(|row| row.is_kept) {
         return None;
+    }
+    if rows.iter().all(|row| !row.is_kept) {
+        return marker_alone(sent);
     }
     Some(finish(sent, held, shown, text, &rows))
 }
@@ -66,7 +68,6 @@ struct Text<'a> {
     names: usize,
     /// The worth of each place; nothing where others show the same.
     worth: &'a [f64],
-    price: f64,
 }
 
 impl<'a> Text<'a> {
@@ -84,120 +85,38 @@ impl<'a> Text<'a> {
         places.into_iter().filter_map(|place| self.worth.get(place)).sum()
     }
 
-    fn is_blank(self, row: &RowState) -> bool {
-        let has_line = self.line_of(row.at).is_some();
-        !has_line && row.tokens <= 2.0 && self.layout.identifiers(row.at).is_empty()
-    }
-}
-
-/// Some rows of a paragraph that might stay.
-struct Pick {
-    /// Their positions in it.
-    rows: Vec<usize>,
-    /// Names that nothing kept before shows.
-    covers: Vec<usize>,
-    /// Their worth beyond their tokens.
-    net: f64,
-}
-
-/// The choice of rows, the paragraphs that are worth most for their tokens first.
-struct Choice<'a> {
-    text: Text<'a>,
-    /// Names that are shown by what is kept so far.
-    is_covered: Vec<bool>,
-}
-
-impl Choice<'_> {
-    fn run(mut self, rows: &mut [RowState]) {
-        let mut paragraphs: Vec<(f64, Range<usize>)> = Vec::new();
-        for paragraph in self.paragraphs(rows) {
-            let Some(of) = rows.get(paragraph.clone()) else { continue };
-            let tokens: f64 = of.iter().map(|row| row.tokens).sum();
-            let whole = self.whole(of);
-            paragraphs.push(((whole.net + self.text.price * tokens) / tokens.max(1.0), paragraph));
-        }
-        paragraphs.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.start.cmp(&second.start)));
-        for (_, paragraph) in paragraphs {
-            let Some(of) = rows.get_mut(paragraph) else { continue };
-            let (whole, best) = (self.whole(of), self.best(of));
-            let kept = if whole.net > 0.0 && whole.net >= best.net { whole } else { best };
-            self.cover(&kept.covers, true);
-            for at in kept.rows {
-                let Some(row) = of.get_mut(at) else { continue };
-                row.is_kept = true;
-            }
-        }
-    }
-
-    /// The runs between blank rows and earlier gaps, in order.
-    fn paragraphs(&self, rows: &[RowState]) -> Vec<Range<usize>> {
-        let mut paragraphs = Vec::new();
-        let mut start = 0;
-        for (i, row) in rows.iter().enumerate() {
-            let len = i + 1 - start;
-            let goes_on = rows.get(i + 1).is_some_and(|next| next.at == row.at + 1);
-            let is_full = len >= PARAGRAPH_ROWS && self.text.is_blank(row);
-            if !goes_on || is_full {
-                paragraphs.push(start..i + 1);
-                start = i + 1;
-            }
-        }
-        paragraphs
-    }
-
-    /// All rows of a paragraph: its lines serve an edit together.
-    fn whole(&mut self, rows: &[RowState]) -> Pick {
-        let text = self.text;
-        self.pick(rows, 0..rows.len(), |row| text.worth_of(text.line_of(row.at)), |_, _| true)
-    }
-
-    /// Those whose names are worth their tokens.
-    fn best(&mut self, rows: &[RowState]) -> Pick {
-        let text = self.text;
-        let value = |row: &RowState| text.worth_of(text.names_of(row.at).filter(|&place| self.is_new(place)));
+    /// Keeps the rows whose lines and new names are worth their tokens.
+    fn keep(self, rows: &mut [RowState], price: f64) {
+        let lines = self.lines_around(rows);
+        let density =
+            |row: &RowState, lines: f64| (lines + self.worth_of(self.names_of(row.at))) / row.tokens.max(1.0);
         let mut order: Vec<(f64, usize)> =
-            rows.iter().enumerate().map(|(i, row)| (value(row) / row.tokens.max(1.0), i)).collect();
-        order.retain(|(value, _)| *value > 0.0);
+            rows.iter().zip(&lines).enumerate().map(|(i, (row, lines))| (density(row, *lines), i)).collect();
+        order.retain(|(density, _)| *density >= price);
         order.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
-        let is_worth_it = |row: &RowState, value: f64| value >= text.price * row.tokens;
-        self.pick(rows, order.into_iter().map(|(_, i)| i), |_| 0.0, is_worth_it)
-    }
-
-    /// Takes rows in this order, as they pass by their worth: what names they show that none before them does, and what else.
-    fn pick(
-        &mut self,
-        rows: &[RowState],
-        order: impl Iterator<Item = usize>,
-        beside_names: impl Fn(&RowState) -> f64,
-        passes: impl Fn(&RowState, f64) -> bool,
-    ) -> Pick {
-        let mut pick = Pick { rows: Vec::new(), covers: Vec::new(), net: 0.0 };
-        for i in order {
-            let Some(row) = rows.get(i) else { continue };
-            let new: Vec<usize> = self.text.names_of(row.at).filter(|&place| self.is_new(place)).collect();
-            let value = self.text.worth_of(new.iter().copied()) + beside_names(row);
-            if !passes(row, value) {
-                continue;
-            }
-            pick.rows.push(i);
-            pick.net += value - self.text.price * row.tokens;
-            self.cover(&new, true);
-            pick.covers.extend(new);
-        }
-        self.cover(&pick.covers, false);
-        pick
-    }
-
-    fn is_new(&self, place: usize) -> bool {
-        self.is_covered.get(place).is_some_and(|is_covered| !is_covered)
-    }
-
-    fn cover(&mut self, places: &[usize], is_covered: bool) {
-        for &place in places {
-            if let Some(of) = self.is_covered.get_mut(place) {
-                *of = is_covered;
+        let mut is_covered = vec![false; self.names];
+        for (_, i) in order {
+            let (Some(row), Some(lines)) = (rows.get_mut(i), lines.get(i)) else { continue };
+            let is_new = |place: &usize| is_covered.get(*place).is_some_and(|is_covered| !is_covered);
+            let value = lines + self.worth_of(self.names_of(row.at).filter(is_new));
+            if value >= price * row.tokens {
+                row.is_kept = true;
+                for place in self.names_of(row.at) {
+                    is_covered.get_mut(place).into_iter().for_each(|of| *of = true);
+                }
             }
         }
+    }
+
+    /// The worth of each row as lines: its tokens' share of the rows around it.
+    fn lines_around(self, rows: &[RowState]) -> Vec<f64> {
+        let around = |i: usize| {
+            let near = rows.get(i.saturating_sub(NEAR_ROWS)..(i + NEAR_ROWS + 1).min(rows.len()));
+            let near = near.unwrap_or_default();
+            let worth: f64 = near.iter().map(|row| self.worth_of(self.line_of(row.at))).sum();
+            worth / near.iter().map(|row| row.tokens).sum::<f64>().max(1.0)
+        };
+        rows.iter().enumerate().map(|(i, row)| around(i) * row.tokens).collect()
     }
 }
 
@@ -291,8 +210,7 @@ mod tests {
         let mut rows: Vec<RowState> = (layout.rows().iter().enumerate())
             .map(|(at, row)| RowState { at, tokens: f64::from(row.tokens), is_kept: false })
             .collect();
-        let text = Text { layout: &layout, names: 0, worth: &worth, price };
-        Choice { text, is_covered: Vec::new() }.run(&mut rows);
+        Text { layout: &layout, names: 0, worth: &worth }.keep(&mut rows, price);
         rows.iter().map(|row| row.is_kept).collect()
     }
 
@@ -302,18 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_stays_or_goes_as_a_whole() {
+    fn a_line_stays_or_goes_with_those_around_it() {
         let text = paragraph("dear") + &paragraph("cheap");
         // Some lines of the first are worth less than their tokens, and some of the second more.
         let value = |row: &str| match (row.contains("dear"), row.contains("_03") || row.contains("_07")) {
             (true, true) => 0.5,
-            (true, false) | (false, true) => 1.3,
+            (true, false) | (false, true) => 1.4,
             (false, false) => 0.2,
         };
         let kept = kept(&text, value, 1.0);
-        assert_eq!(kept[..13], [true; 13], "an edit of it would be blind without any");
-        assert_eq!(kept[13..], [false; 13], "two lines alone serve no edit");
-        assert!(kept.len() == 26);
+        assert_eq!(kept[..9], [true; 9], "an edit of it would be blind without any");
+        assert_eq!(kept[17..], [false; 9], "two lines alone serve no edit");
     }
 
     proptest! {

@@ -1,13 +1,10 @@
-//! Moves the frontier by one batch of edits: of what may go, the least useful for its tokens goes first. Layer 4 acts where that
-//! is not enough, and the thinking that is bound to both goes.
+//! Moves the frontier by one batch of edits. Layer 4 acts where that is not enough, and the thinking that is bound to both
+//! goes.
 //!
 //! A ladder leads down from each message: thinking goes, a result is cut by line, then only its marker line stays, and last
-//! the call goes with its results. Useful means expected later uses of what nothing else in the context shows, so that the
-//! choice is one of coverage: each thing that goes makes what shows the same dearer. Prices only rise within a batch, so a
-//! stale one is looked at again when its turn comes and put back if it is no longer the least.
-
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+//! the call goes with its results. One pass from the oldest message to the newest takes every step that loses less than the
+//! price for each token it saves. A step loses the expected later uses of what nothing else in the context shows. Where a
+//! limit demands more, passes at higher prices follow until it is met.
 
 use super::Sticky;
 use crate::context::account::{Account, Form, Row};
@@ -15,7 +12,7 @@ use crate::context::layers::{Overflow, images, shrink, thinking, tool_results, w
 use crate::context::plan::{KeptLines, Layer, Reason};
 use crate::context::schedule::held::Held;
 use crate::context::schedule::line_cuts;
-use crate::context::schedule::weights::{OWN_CALL, ROOM_SHARE, SHRUNK_SHARE};
+use crate::context::schedule::weights::{OWN_CALL, PRICE_STEP, PRICE_STEPS, ROOM_SHARE, SHRUNK_SHARE};
 use crate::context::transcript::Body;
 use crate::context::validity::unbound;
 use crate::tokens::estimate::MESSAGE_FRAME_TOKENS;
@@ -90,97 +87,114 @@ impl Sticky {
         account.live_before(end).filter(still_has_it).collect()
     }
 
-    /// At most so many tokens stay, whatever that loses; nothing from `tail` on is dropped.
+    /// Takes the steps that cost less than a token is worth. At most so many tokens stay, whatever that loses; nothing from
+    /// `tail` on is dropped.
     fn take_least_useful(&mut self, tail: usize, most: f64) {
-        let mut queue = self.candidates(tail);
-        while let Some(candidate) = queue.pop() {
-            let Some(current) = self.candidate(candidate.removal) else { continue };
-            if current.price > candidate.price && queue.peek().is_some_and(|next| next.price < current.price)
-            {
-                queue.push(current);
-                continue;
-            }
-            if current.price > self.policy.price() && self.context() <= most {
+        let price = self.policy.price();
+        self.pass(tail, price, f64::NEG_INFINITY);
+        let raised = (1..PRICE_STEPS).map(|step| price * PRICE_STEP.powi(step));
+        for price in raised.chain([f64::INFINITY]) {
+            if self.context() <= most {
                 return;
             }
-            queue.extend(self.make(candidate.removal));
+            self.pass(tail, price, most);
         }
     }
 
-    fn candidates(&self, tail: usize) -> BinaryHeap<Candidate> {
-        let end = tool_results::old(&self.account, &self.limits).last().map_or(0, |newest| newest + 1);
-        let is_shortenable = |&index: &usize| {
-            let result = self.account.message(index).and_then(|message| message.tool_result());
-            result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
-        };
-        let has_lines = |&index: &usize| {
-            self.account.message(index).is_some_and(|message| message.traits.layout.is_some())
-        };
-        let results = self.account.live_before(end).filter(is_shortenable);
-        let (by_line, whole): (Vec<usize>, Vec<usize>) = results.partition(has_lines);
-        let of = |rung| move |index| Removal { rung, index };
-        let edits = whole.into_iter().chain(self.thinking()).map(of(Rung::Edit));
-        let cuts = by_line.iter().copied().map(of(Rung::Lines));
-        let markers = by_line.iter().copied().map(of(Rung::Marker));
-        let groups = self.account.live_before(tail).filter(|&index| index > 0).map(of(Rung::Group));
-        let all = edits.chain(cuts).chain(markers).chain(groups);
-        all.filter_map(|removal| self.candidate(removal)).collect()
+    /// Goes down the ladder of each group, the oldest first, as long as a step loses at most `price` for each provider token
+    /// and more than `most` tokens are left.
+    fn pass(&mut self, tail: usize, price: f64, most: f64) {
+        let estimate = self.estimate();
+        let price = price * estimate.scale;
+        let thinking = self.thinking();
+        let old = tool_results::old(&self.account, &self.limits).last().map_or(0, |newest| newest + 1);
+        let opens = |&index: &usize| self.account.row(index).is_some_and(|row| row.group == index);
+        for start in self.account.live_before(tail.max(old)).filter(opens).collect::<Vec<_>>() {
+            for index in self.account.group(start).collect::<Vec<_>>() {
+                let rungs: &[Rung] = match index {
+                    _ if thinking.binary_search(&index).is_ok() => &[Rung::Edit],
+                    _ if index < old && self.is_shortenable(index) => {
+                        &[Rung::Edit, Rung::Lines, Rung::Marker]
+                    }
+                    _ => &[],
+                };
+                for &rung in rungs {
+                    if estimate.tokens(self.account.sent()) <= most {
+                        return;
+                    }
+                    self.take_step(rung, index, price);
+                }
+            }
+            let saved = self.account.group(start).filter_map(|index| self.account.row(index));
+            let saved: f64 = saved.map(|row| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
+            if estimate.tokens(self.account.sent()) > most
+                && (1..tail).contains(&start)
+                && self.may_drop(start)
+                && self.loss_of_group(start) <= price * saved
+            {
+                self.drop_group(start, self.group_reason(start));
+            }
+        }
     }
 
-    /// The loss of a removal for each token it saves; `None` if it is not to be made at all.
-    fn candidate(&self, removal: Removal) -> Option<Candidate> {
-        let (loss, saved) = if removal.rung == Rung::Group {
-            self.weigh_group(removal.index)?
-        } else {
-            let (row, held) = self.at(removal.index)?;
-            let rest = self.rest(removal.rung, row, held)?;
-            let saved = row.tokens().checked_sub(rest.tokens).filter(|&saved| saved > 0)?;
-            (self.loss_between(held.shown(row), rest.shows), saved as f64)
+    fn is_shortenable(&self, index: usize) -> bool {
+        let result = self.account.message(index).and_then(|message| message.tool_result());
+        result.is_some_and(|result| result.shortened.is_some()) && !self.account.is_recalled_now(index)
+    }
+
+    /// Takes a step down if it loses at most `price` for each token that it saves.
+    fn take_step(&mut self, rung: Rung, index: usize, price: f64) {
+        let Some((row, held)) = self.at(index) else { return };
+        let Some(rest) = self.rest(rung, row, held, price) else { return };
+        let Some(saved) = row.tokens().checked_sub(rest.tokens).filter(|&saved| saved > 0) else { return };
+        if self.loss_between(held.shown(row), &rest.shows) > price * saved as f64 {
+            return;
+        }
+        let (layer, reason) = match row.message.assistant() {
+            Some(_) => (Layer::Thinking, Reason::OldThinking),
+            None => (Layer::ToolResults, held.why()),
         };
-        let price = loss / (saved * self.estimate().scale).max(1.0);
-        Some(Candidate { price, removal })
+        self.show_anew(&[index], |account| match rest.lines {
+            Some(lines) => account.keep_lines(index, lines, layer, reason),
+            None => account.set(index, rest.form, layer, reason),
+        });
     }
 
     /// The rest that a rung leaves of a message; `None` where it takes nothing.
-    fn rest(&self, rung: Rung, row: &Row, held: &Held) -> Option<Rest> {
-        let (form, shows) = match rung {
-            Rung::Edit if row.form() == Form::Whole => (Form::Edited, held.kept.as_deref()?),
+    fn rest(&self, rung: Rung, row: &Row, held: &Held, price: f64) -> Option<Rest> {
+        let has_lines = row.message.traits.layout.is_some();
+        match rung {
+            Rung::Edit if row.form() == Form::Whole && !has_lines => {
+                let (form, shows) = (Form::Edited, held.kept.as_deref()?.to_vec());
+                Some(Rest { form, lines: None, tokens: row.tokens_as(form), shows })
+            }
             Rung::Lines | Rung::Marker if matches!(row.form(), Form::Whole | Form::Lines(_)) => {
-                let lines = if rung == Rung::Marker {
-                    line_cuts::marker_alone(row)?
-                } else {
-                    line_cuts::choose(row, held, &self.shown, self.policy.price() * self.estimate().scale)?
+                let lines = match rung {
+                    Rung::Marker => line_cuts::marker_alone(row)?,
+                    _ => line_cuts::choose(row, held, &self.shown, price)?,
                 };
                 let (tokens, shows) = (lines.tokens as usize, lines.numbers.to_vec());
-                return Some(Rest { form: Form::Lines(lines.tokens), lines: Some(lines), tokens, shows });
+                Some(Rest { form: Form::Lines(lines.tokens), lines: Some(lines), tokens, shows })
             }
-            _ => return None,
-        };
-        Some(Rest { form, lines: None, tokens: row.tokens_as(form), shows: shows.to_vec() })
+            _ => None,
+        }
     }
 
     /// The loss if a message that shows `all` goes on to show only `kept`.
-    fn loss_between(&self, all: &[u32], mut kept: Vec<u32>) -> f64 {
+    fn loss_between(&self, all: &[u32], kept: &[u32]) -> f64 {
+        let mut kept = kept.to_vec();
         kept.sort_unstable();
         let gone = all.iter().filter(|number| kept.binary_search(number).is_err());
         gone.map(|&number| self.shown.loss(number, 1)).sum()
     }
 
-    fn weigh_group(&self, start: usize) -> Option<(f64, f64)> {
-        if !self.may_drop(start) {
-            return None;
-        }
-        let mut shown: Vec<u32> = Vec::new();
-        let mut saved = 0.0;
-        for (row, held) in self.account.group(start).filter_map(|index| self.at(index)) {
-            shown.extend_from_slice(held.shown(row));
-            saved += row.tokens() as f64 + MESSAGE_FRAME_TOKENS;
-        }
+    /// The loss with a group: what it shows, and that the agent sees what it did.
+    fn loss_of_group(&self, start: usize) -> f64 {
+        let members = self.account.group(start).filter_map(|index| self.at(index));
+        let mut shown: Vec<u32> = members.flat_map(|(row, held)| held.shown(row)).copied().collect();
         shown.sort_unstable();
-        // That the agent sees what it did.
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
-        let own = OWN_CALL * calls as f64;
-        Some((self.shown.loss_of_all(&shown) + own, saved))
+        self.shown.loss_of_all(&shown) + OWN_CALL * calls as f64
     }
 
     /// True if a batch may drop the group that opens at `start`.
@@ -199,25 +213,6 @@ impl Sticky {
                 let result = self.account.message(index).and_then(|message| message.tool_result());
                 result.is_some_and(|result| result.is_excluded)
             })
-    }
-
-    /// Takes a step, and gives back the one that can be taken after it.
-    fn make(&mut self, Removal { rung, index }: Removal) -> Option<Candidate> {
-        if rung == Rung::Group {
-            self.drop_group(index, self.group_reason(index));
-            return None;
-        }
-        let (row, held) = self.at(index)?;
-        let rest = self.rest(rung, row, held)?;
-        let (layer, reason) = match rung {
-            Rung::Edit if row.message.assistant().is_some() => (Layer::Thinking, Reason::OldThinking),
-            _ => (Layer::ToolResults, held.why()),
-        };
-        self.show_anew(&[index], |account| match rest.lines {
-            Some(lines) => account.keep_lines(index, lines, layer, reason),
-            None => account.set(index, rest.form, layer, reason),
-        });
-        if rung == Rung::Lines { self.candidate(Removal { rung: Rung::Marker, index }) } else { None }
     }
 
     /// A group goes by the rule its results share, else as the least useful.
@@ -265,8 +260,8 @@ impl Sticky {
     }
 }
 
-/// The rungs of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The rungs of the ladder above the last, on which the group goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rung {
     /// Strip thinking, or shorten a tool result that no line can be cut from.
     Edit,
@@ -274,15 +269,6 @@ enum Rung {
     Lines,
     /// Keep nothing of a tool result but its marker line: what the agent did stays in view.
     Marker,
-    /// Drop the group that opens there.
-    Group,
-}
-
-/// Something a batch can do: a step down from the message at `index`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Removal {
-    rung: Rung,
-    index: usize,
 }
 
 /// The rest of a message after a step down.
@@ -294,30 +280,3 @@ struct Rest {
     /// The numbers of what it shows.
     shows: Vec<u32>,
 }
-
-/// A removal with what it loses per token; the greatest candidate is the cheapest.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    price: f64,
-    removal: Removal,
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.price.total_cmp(&self.price).then_with(|| other.removal.cmp(&self.removal))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Candidate {}
