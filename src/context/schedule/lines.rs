@@ -70,7 +70,7 @@ impl Edits {
         let (edits, usual) = (self.calls.len() as f64, USUAL_FROM_MEMORY * USUAL_EDITS);
         let chance = (f64::from(self.from_memory) + usual) / (edits + USUAL_EDITS);
         let last = self.calls.last().copied().unwrap_or(0);
-        Forgetting { chance, half_life: EDITING_HALF_LIFE }.after(f64::from(now.saturating_sub(last)))
+        Forgetting { worth: chance, half_life: EDITING_HALF_LIFE }.after(f64::from(now.saturating_sub(last)))
     }
 
     /// Calls since the first edit after that of `seen`; none where nothing was edited since.

@@ -40,7 +40,6 @@ enum Thing {
 
 #[derive(Clone, Copy, Debug)]
 struct ShownName {
-    identifier: Identifier,
     uses: u32,
     last_use: u32,
     /// The message that showed it first.
@@ -69,7 +68,7 @@ impl Shown {
         let mut numbers = Vec::with_capacity(identifiers.len() + lines.len());
         let known = Arc::make_mut(&mut self.names);
         for &identifier in identifiers {
-            let name = ShownName { identifier, uses: 0, last_use: 0, origin: index as u32 };
+            let name = ShownName { uses: 0, last_use: 0, origin: index as u32 };
             numbers.push(*known.entry(identifier).or_insert_with(|| new(Thing::Name(name))));
         }
         let known = Arc::make_mut(&mut self.lines);
@@ -162,7 +161,7 @@ impl Shown {
         }
         let calls_since_shown = self.calls().saturating_sub(row.last_shown);
         match &row.thing {
-            Thing::Name(name) => worth(name.identifier, name.history(calls_since_shown, self.calls())),
+            Thing::Name(name) => worth(name.history(calls_since_shown, self.calls())),
             Thing::Line(line) => self.work.worth(line, calls_since_shown),
         }
     }

@@ -3,11 +3,7 @@
 //!
 //! The form is that of forgetting: it rises with earlier uses and falls hyperbolically with the calls since the last.
 
-use super::weights::{
-    COPIED, COPIED_WRITTEN, FILE_SHARE, FIRST_USE_WEIGHT, Forgetting, LINE_WEIGHT, OWN_LINE, READ_LINE,
-    SPAN_WEIGHT, unused, used,
-};
-use crate::context::traits::identifiers::Identifier;
+use super::weights::{NEW_NAME, OWN_LINE, READ_LINE, SHOWN_UNIT, USED_NAME, WRITTEN_UNIT};
 
 /// The uses of an identifier at a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,23 +16,21 @@ pub struct History {
     pub calls_since_seen: u32,
 }
 
-/// Expected uses that are lost with the last message that shows it.
+/// The loss with the last message that shows a name.
 #[must_use]
-pub fn worth(identifier: Identifier, history: History) -> f64 {
+pub fn worth(history: History) -> f64 {
     if history.uses == 0 {
-        return FIRST_USE_WEIGHT * unused(identifier.kind()).after(f64::from(history.calls_since_seen));
+        return NEW_NAME.after(f64::from(history.calls_since_seen));
     }
-    let once = used(identifier.kind());
-    // Swept from the exponent 0.27 to 0.72 the bill hardly changes; a square root is the same on every machine.
-    let chance = once.chance * f64::from(history.uses).sqrt();
-    Forgetting { chance, ..once }.after(f64::from(history.calls_since_use))
+    // A square root is the same on every machine.
+    USED_NAME.after(f64::from(history.calls_since_use)) * f64::from(history.uses).sqrt()
 }
 
-/// Expected uses that are lost with the last copy of so many UTF-16 code units, so many calls after they were last shown.
+/// The loss with the last copy of so many UTF-16 code units, so many calls after they were last shown.
 #[must_use]
 pub fn copy_worth(is_own: bool, units: u16, calls_since_shown: u32) -> f64 {
-    let copied = if is_own { COPIED_WRITTEN } else { COPIED };
-    SPAN_WEIGHT * copied.after(f64::from(calls_since_shown)) * f64::from(units)
+    let unit = if is_own { WRITTEN_UNIT } else { SHOWN_UNIT };
+    unit.after(f64::from(calls_since_shown)) * f64::from(units)
 }
 
 /// The uses of a line that stands in a file.
@@ -67,36 +61,24 @@ pub fn line_worth(line: LineHistory) -> f64 {
         (READ_LINE, line.file_lines, line.calls_since_edit, line.from_memory)
     };
     let of_lines = f64::from(lines.max(1)).sqrt().sqrt();
-    let age =
-        FILE_SHARE * f64::from(line.calls_since_touched.min(since)) + (1.0 - FILE_SHARE) * f64::from(since);
-    LINE_WEIGHT * share * quoted.after(age) / of_lines
+    // Where the model works on a file, it may come back to any line of it.
+    let age = f64::from(line.calls_since_touched.min(since));
+    share * quoted.after(age) / of_lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::traits::identifiers::Collector;
     use proptest::prelude::*;
-
-    fn identifier(name: &str) -> Identifier {
-        let mut collector = Collector::default();
-        collector.text(&name.encode_utf16().collect::<Vec<_>>());
-        *collector.finish().first().expect("is an identifier")
-    }
 
     proptest! {
         #[test]
-        fn uses_raise_it_and_time_lowers_it(
-            name in prop::sample::select(vec!["function", "src/lib.rs", "parseHeader", "a_very_long_name_in_some_log"]),
-            uses in 1u32..50,
-            age in 0u32..500,
-        ) {
-            let id = identifier(name);
+        fn uses_raise_it_and_time_lowers_it(uses in 1u32..50, age in 0u32..500) {
             let history = History { uses, calls_since_use: age, calls_since_seen: age };
-            let now = worth(id, history);
+            let now = worth(history);
             prop_assert!(now > 0.0);
-            let used_more = worth(id, History { uses: uses + 1, ..history });
-            let used_earlier = worth(id, History { calls_since_use: age + 1, ..history });
+            let used_more = worth(History { uses: uses + 1, ..history });
+            let used_earlier = worth(History { calls_since_use: age + 1, ..history });
             prop_assert!(used_more >= now && used_earlier < now);
         }
     }

@@ -17,51 +17,20 @@ const SEQUENCE_LEN: usize = 4;
 /// Of this many sequences one is taken: each overlaps the next by all but a character.
 const SEQUENCE_SHARE: u64 = 4;
 
-const KIND_BITS: u64 = 0b011;
-const SEQUENCE_KIND: u64 = 3;
-
-/// The hash of an identifier, and its kind.
+/// The hash of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identifier(u64);
 
-/// The look of an identifier; it tells how likely it is to be used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Lowercase letters only: a word of the language.
-    Word,
-    /// With a slash: a path.
-    Path,
-    /// Any other: a name in code.
-    Name,
-    /// Characters of a language without spaces.
-    Sequence,
-}
-
 impl Identifier {
     fn new(characters: &[u8]) -> Self {
-        let kind = if characters.contains(&b'/') {
-            1
-        } else {
-            u64::from(!characters.iter().all(u8::is_ascii_lowercase)) * 2
-        };
-        Self((xxh3_64(characters) & !KIND_BITS) | kind)
+        Self(xxh3_64(characters))
     }
 
     /// A sequence of characters, if it is among those that are taken.
     fn of_sequence(characters: [u16; SEQUENCE_LEN]) -> Option<Self> {
         let hash = xxh3_64(bytemuck::cast_slice(&characters));
         let is_taken = (hash >> u8::BITS).is_multiple_of(SEQUENCE_SHARE);
-        is_taken.then_some(Self((hash & !KIND_BITS) | SEQUENCE_KIND))
-    }
-
-    /// Its look.
-    pub fn kind(self) -> Kind {
-        match self.0 & KIND_BITS {
-            0 => Kind::Word,
-            1 => Kind::Path,
-            SEQUENCE_KIND => Kind::Sequence,
-            _ => Kind::Name,
-        }
+        is_taken.then_some(Self(hash))
     }
 }
 
@@ -214,11 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_kinds_apart() {
-        let kind = |name: &str| of_text(name).first().map(|id| id.kind());
-        assert_eq!(kind("function"), Some(Kind::Word));
-        assert_eq!(kind("src/tokens.rs"), Some(Kind::Path));
-        assert_eq!(kind("parseHeader"), Some(Kind::Name));
+    fn longer_runs_are_data() {
         assert_eq!(of_text(&"a".repeat(MAX_LEN)).len(), 1);
         assert_eq!(of_text(&"a".repeat(MAX_LEN + 1)).len(), 0);
     }
@@ -228,7 +193,6 @@ mod tests {
         let text: String = (0x4E00..0x4E00 + 4000).filter_map(char::from_u32).collect();
         let all = of_text(&text);
         assert!((800..1200).contains(&all.len()), "{}", all.len());
-        assert!(all.iter().all(|id| id.kind() == Kind::Sequence));
         let middle: String = text.chars().skip(1000).take(500).collect();
         let shifted = of_text(&format!("前文，{middle}。"));
         assert!(shifted.len() > 80 && shifted.iter().all(|id| all.contains(id)));

@@ -41,7 +41,7 @@ impl Sticky {
                 self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
             }
         }
-        (self.carried, self.refused, self.left) = (0.0, 0.0, self.context());
+        (self.carried, self.left) = (0.0, self.context());
     }
 
     /// The size that layer 4 shrinks to.

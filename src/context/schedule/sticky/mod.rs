@@ -15,7 +15,6 @@ use super::play::{Schedule, answer_to_last};
 use super::reports::{Reports, Request};
 use super::shown::Shown;
 use super::verdict::{Arithmetic, Verdict};
-use super::weights::REFUSED_GROWTH;
 use crate::context::account::Account;
 use crate::context::layers::{Limits, Overflow, shrink};
 use crate::context::plan::{Edit, Plan};
@@ -53,8 +52,6 @@ pub struct Sticky {
     left: f64,
     /// The call that was planned last: its answer tells that it was made.
     next: Option<Next>,
-    /// The cost of carrying before a batch is worked out again that could not pay for itself.
-    refused: f64,
 }
 
 impl Schedule for Sticky {
@@ -127,7 +124,6 @@ impl Schedule for Sticky {
             if limits.context_window <= self.limits.context_window {
                 self.left = 0.0;
             }
-            self.refused = 0.0;
             self.limits = limits.clone();
         }
     }
@@ -194,9 +190,6 @@ impl Sticky {
             self.act();
         } else {
             self.carried = arithmetic.carried;
-            if arithmetic.verdict == Verdict::Unpaid {
-                self.refused = REFUSED_GROWTH * arithmetic.carried;
-            }
         }
         arithmetic.verdict
     }

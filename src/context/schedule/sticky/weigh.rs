@@ -73,7 +73,7 @@ impl Sticky {
             Verdict::OverWindow
         } else if context > self.limits.threshold() {
             Verdict::OverThreshold
-        } else if carried > rewrite.max(self.refused) && above > 0.0 {
+        } else if carried > rewrite && above > 0.0 {
             Verdict::Carried
         } else {
             Verdict::Wait
