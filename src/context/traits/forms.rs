@@ -298,7 +298,7 @@ fn keys_in(arguments: &Map<String, Value>) -> HashMap<&str, &Value> {
     let mut left = MAX_VALUES;
     while let Some(fields) = open.pop() {
         for (name, value) in fields.iter().take(left) {
-            left -= 1;
+            left = left.saturating_sub(1);
             if is_said(value) {
                 keys.insert(&**name, value);
             }
