@@ -1,106 +1,200 @@
-// ContextManager on Postgres: several processes' worth of managers share sessions, and none lies about them.
+// Sessions on Postgres by the host's own pool: many processes share them, and a server that restarts loses nothing that was
+// acknowledged.
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import pg from "pg";
 import sessions from "pi-strata/sessions";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
-const { ContextManager, PostgresStore } = sessions;
+const { createSharedContextManager } = sessions;
 const user = (content) => ({ role: "user", content });
-const contents = (messages) => messages.map(({ content }) => content);
-const server = await PostgresServer.start();
+const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
+const server = await PostgresServer.start({ fsync: "on" });
 
-describe("ContextManager on Postgres", {
+describe("a shared manager", {
   skip: server === undefined && "there is no Postgres for this machine",
 }, () => {
   after(() => server?.remove());
 
   async function withManagers(count, options, work) {
-    const store = await server.newDatabase();
-    const managers = Array.from({ length: count }, () => new ContextManager({ store, ...options }));
+    const url = await server.newDatabase();
+    const pools = Array.from({ length: count }, () => new pg.Pool({ connectionString: url, max: 3 }));
+    for (const pool of pools) pool.on("error", () => {});
+    const managers = pools.map((pool) => createSharedContextManager({ pool, ...options }));
     try {
-      await work(managers, store);
+      await work(managers, pools, url);
     } finally {
-      await Promise.all(managers.map((manager) => manager.close()));
+      await Promise.all(pools.map((pool) => pool.ended || pool.end()));
     }
   }
 
-  test("what one adds another finds, searches and lists", async () => {
-    await withManagers(2, {}, async ([planner, evaluator]) => {
-      await planner.getOrCreateContext("task", "You plan.");
-      await evaluator.getOrCreateContext("task", "You evaluate.");
+  test("shows to others what one adds: a planner, an evaluator and an executor share one id", async () => {
+    await withManagers(3, {}, async ([planner, evaluator, executor]) => {
+      const contexts = await Promise.all([
+        planner.getOrCreateContext("task", "You plan."),
+        evaluator.getOrCreateContext("task", "You evaluate."),
+        executor.getOrCreateContext("task"),
+      ]);
+      assert.ok(contexts.every(({ sessionId }) => sessionId === "task"));
       await planner.addMessage("task", user("请修复数据库 timeout"));
-      await planner.setMetadata("task", { goal: "ship" });
-      await evaluator.setMetadata("task", { planId: "7" });
-      const { messages, metadata } = await evaluator.getOrCreateContext("task");
-      assert.deepEqual(contents(messages), ["You plan.", "请修复数据库 timeout"]);
+      await Promise.all([
+        planner.setMetadata("task", { goal: "ship" }),
+        evaluator.setMetadata("task", { planId: "7" }),
+      ]);
+      const { messages, metadata } = await executor.getOrCreateContext("task");
+      assert.equal(messages.filter(({ role }) => role === "system").length, 1);
+      assert.equal(messages.at(-1).content, "请修复数据库 timeout");
       assert.deepEqual([metadata.goal, metadata.planId], ["ship", "7"]);
-      const [hit] = await evaluator.search("数据库 time");
-      assert.deepEqual([hit.sessionId, hit.message.content], ["task", "请修复数据库 timeout"]);
-      const { sessions } = await planner.list();
+      await planner.setSystemPrompt("task", "You execute.");
+      assert.equal((await contents(executor, "task"))[0], "You execute.");
+      const [{ sessionId, messages: count }] = await planner.listSessions();
+      assert.deepEqual([sessionId, count], ["task", 2]);
+    });
+  });
+
+  test("compresses for all, by rules or by a summariser, and loses no message", async () => {
+    const summarize = async () => "short";
+    for (const options of [{}, { summarize }]) {
+      await withManagers(
+        4,
+        { maxMessages: 20, maxCompressedMessages: 5, ...options },
+        async (managers, [pool]) => {
+          const adding = managers.map(async (manager, who) => {
+            for (let n = 0; n < 30; n += 1)
+              await manager.addMessage("shared", { ...user(`${who} ${n}`), id: `${who}.${n}` });
+          });
+          await Promise.all(adding);
+          await managers[0].compressContext("shared");
+          const lists = await Promise.all(managers.map((manager) => manager.getMessages("shared")));
+          for (const list of lists) assert.deepEqual(list, lists[0]);
+          assert.ok(lists[0].length <= 21, `${lists[0].length} messages`);
+          assert.equal(lists[0].filter(({ content }) => content.startsWith("[上下文总结]")).length, 1);
+          const { compressions } = await managers[1].getStats("shared");
+          assert.ok(compressions > 0);
+          const { rows } = await pool.query(
+            "SELECT id FROM strata_messages WHERE id LIKE '_.%' AND length(id) < 6",
+          );
+          assert.equal(new Set(rows.map(({ id }) => id)).size, 120);
+        },
+      );
+    }
+  });
+
+  test("forgets what is cleared or deleted", async () => {
+    await withManagers(2, {}, async ([mine, yours], [pool]) => {
+      await mine.getOrCreateContext("c", "You are A.");
+      await mine.addMessage("c", { ...user("card 4111"), id: "card" });
+      for (let n = 0; n < 60; n += 1) await mine.addMessage("c", user(`message ${n}`));
+      assert.deepEqual(await yours.deleteMessages("c", ["card"]), ["card"]);
+      const stored = async () =>
+        JSON.stringify([
+          (await pool.query("SELECT * FROM strata_sessions")).rows,
+          (await pool.query("SELECT * FROM strata_messages")).rows,
+        ]);
+      assert.ok(!(await stored()).includes("4111"));
+      await mine.clearContext("c");
+      assert.equal(await stored(), "[[],[]]");
+      await mine.getOrCreateContext("c", "You are B.");
+      await mine.addMessage("c", user("hello"));
+      assert.deepEqual(await contents(yours, "c"), ["You are B.", "hello"]);
+    });
+  });
+
+  test("keeps odd ids and texts, and costs no session for a row that cannot be read", async () => {
+    const ids = ["x".repeat(1e5), "a\0b", "\ud800", "", "__proto__", "数".repeat(3000)];
+    const events = [];
+    await withManagers(2, { onEvent: (event) => events.push(event) }, async ([writer, reader], [pool]) => {
+      for (const id of ids) {
+        await writer.getOrCreateContext(id, "You are \0 and \ud800.");
+        await writer.addMessage(id, user(`said \0 \udc00 in ${id.length}`));
+      }
+      for (const id of ids) {
+        const texts = await contents(reader, id);
+        assert.deepEqual(texts, ["You are \0 and \ud800.", `said \0 \udc00 in ${id.length}`]);
+      }
       assert.deepEqual(
-        sessions.map(({ sessionId }) => sessionId),
-        ["task"],
+        new Set((await reader.listSessions()).map(({ sessionId }) => sessionId)),
+        new Set(ids),
+      );
+      await pool.query("UPDATE strata_messages SET body = '{' WHERE session_id = '__proto__'");
+      assert.deepEqual(await contents(reader, "__proto__"), ["You are \0 and \ud800."]);
+      assert.deepEqual(
+        events.map(({ type, sessionId }) => [type, sessionId]),
+        [["rowUnreadable", "__proto__"]],
       );
     });
   });
 
-  test("of two that are over their limit one compresses, and nothing is said twice", async () => {
-    await withManagers(2, { maxMessages: 20, maxCompressedMessages: 5 }, async (managers) => {
-      const adding = managers.map(async (manager, who) => {
-        for (let n = 0; n < 60; n += 1) await manager.addMessage("shared", user(`${who} ${n}`));
-      });
-      await Promise.all(adding);
-      const [a, b] = await Promise.all(managers.map((manager) => manager.getOrCreateContext("shared")));
-      assert.deepEqual(a.messages, b.messages);
-      assert.ok(a.messages.length <= 21, `${a.messages.length} messages`);
-      const { compressions } = await managers[0].getStats("shared");
-      assert.ok(compressions > 0);
-      const lines = [];
-      for await (const line of managers[0].export("shared")) lines.push(line);
-      for (let n = 0; n < 60; n += 1) {
-        for (const who of [0, 1]) {
-          const said = lines.filter((line) => line.includes(`"${who} ${n}"`));
-          assert.equal(said.length, 1, `message ${n} of ${who}`);
+  test("goes on when the server restarts or crashes, and keeps what was acknowledged", async () => {
+    await withManagers(2, { maxMessages: 100_000, retryMs: 30_000 }, async ([manager, other]) => {
+      const acknowledged = [];
+      let isOver = false;
+      const adding = (async () => {
+        for (let n = 0; !isOver; n += 1) {
+          await manager.addMessage("s", { ...user(`message ${n}`), id: `${n}` });
+          acknowledged.push(`message ${n}`);
         }
+      })();
+      for (const signal of ["SIGINT", "SIGQUIT"]) {
+        const before = acknowledged.length;
+        while (acknowledged.length < before + 20) await new Promise((resolve) => setTimeout(resolve, 5));
+        await server.end(signal);
+        await server.startAgain();
       }
+      const before = acknowledged.length;
+      while (acknowledged.length < before + 20) await new Promise((resolve) => setTimeout(resolve, 5));
+      isOver = true;
+      await adding;
+      assert.deepEqual(await contents(other, "s"), acknowledged, "each once, in order");
     });
   });
 
-  test("what is cleared stays gone", async () => {
-    await withManagers(2, {}, async ([mine, yours]) => {
-      await mine.getOrCreateContext("c", "You are A.");
-      await mine.addMessage("c", user("card 4111"));
-      await yours.getOrCreateContext("c");
-      await mine.clearContext("c");
-      await mine.getOrCreateContext("c", "You are B.");
-      await mine.addMessage("c", user("hello"));
-      const { messages } = await yours.getOrCreateContext("c");
-      assert.deepEqual(contents(messages), ["You are B.", "hello"]);
-      assert.deepEqual(await yours.search("card"), []);
+  test("says with a code what is wrong, and never the password", async () => {
+    const failing = async (pool, code) => {
+      const manager = createSharedContextManager({ pool, retryMs: 100 });
+      const error = await manager.addMessage("s", user("a")).catch((reason) => reason);
+      assert.equal(error.code, code, error.stack);
+      assert.ok(!JSON.stringify([error, error.message, error.stack]).includes(decodeURIComponent(PASSWORD)));
+      await pool.end().catch(() => {});
+    };
+    await failing(new pg.Pool({ connectionString: server.urlOf("nowhere") }), "ERR_DATABASE_CANNOT_OPEN");
+    await failing(
+      new pg.Pool({ connectionString: server.urlOf("postgres", "strata", "wrong") }),
+      "ERR_DATABASE_AUTH",
+    );
+    await failing(new pg.Pool({ host: "127.0.0.1", port: 1 }), "ERR_DATABASE_UNAVAILABLE");
+    const ended = new pg.Pool({ connectionString: server.url });
+    await ended.end();
+    await failing(ended, "ERR_DATABASE_CLOSED");
+    for (const foreign of [
+      "CREATE TABLE strata_sessions (id int)",
+      "CREATE TABLE strata_messages (session_id text, body text)",
+    ]) {
+      const url = await server.newDatabase();
+      await server.query(foreign, url);
+      await failing(new pg.Pool({ connectionString: url }), "ERR_DATABASE_FOREIGN");
+      const tables = await server.query(
+        "SELECT relname FROM pg_class WHERE relname LIKE 'strata%' AND relkind = 'r'",
+        url,
+      );
+      assert.equal(tables.length, 1, "nothing was made beside it");
+    }
+    await withManagers(1, {}, async ([manager], [pool]) => {
+      await manager.listSessions();
+      await pool.query("UPDATE strata_meta SET version = 9");
+      await failing(new pg.Pool(pool.options), "ERR_DATABASE_VERSION");
     });
+    for (const pool of [undefined, null, 7, {}, "postgres://x"])
+      assert.throws(() => createSharedContextManager({ pool }), TypeError);
   });
 
-  test("tenants do not see each other", async () => {
-    await withManagers(1, { namespace: "a" }, async ([a], store) => {
-      const b = new ContextManager({ store: new PostgresStore(store), namespace: "b" });
-      await a.addMessage("s", user("of a"));
-      await b.addMessage("s", user("of b"));
-      assert.deepEqual(contents((await b.getOrCreateContext("s")).messages), ["of b"]);
-      assert.deepEqual(await b.search("of a"), []);
-      await b.clearContext("s");
-      assert.deepEqual(contents((await a.getOrCreateContext("s")).messages), ["of a"]);
-      await b.close();
+  test("rejects what is no message and no session", async () => {
+    await withManagers(1, {}, async ([manager]) => {
+      await assert.rejects(manager.addMessage("s", { role: "x", content: "" }), TypeError);
+      await assert.rejects(manager.getMessages(7), TypeError);
+      await assert.rejects(manager.deleteMessages("s", "x"), TypeError);
+      assert.throws(() => manager.setMaxMessages(0), TypeError);
+      assert.deepEqual(await manager.getMessages("s"), []);
     });
-  });
-
-  test("says what is wrong with the server, and never the password", async () => {
-    const store = server.urlOf("nowhere");
-    const events = [];
-    const manager = new ContextManager({ store, onEvent: (event) => events.push(event) });
-    const error = await manager.addMessage("s", user("a")).catch((reason) => reason);
-    assert.equal(error.code, "ERR_DATABASE_CANNOT_OPEN");
-    await assert.rejects(ContextManager.open({ store }), { code: "ERR_DATABASE_CANNOT_OPEN" });
-    assert.ok(!JSON.stringify([events, error.message]).includes(PASSWORD));
-    await manager.close();
   });
 });

@@ -1,4 +1,4 @@
-// Shared by the tests of sessions: files that go with the test, messages in, contents out.
+// Shared by the tests of sessions: files that go with the test, and contents out.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,8 +12,4 @@ export function filesOfTest(after) {
   return { folder, newFile: () => join(folder, `${++files}.db`) };
 }
 
-export async function addAll(manager, id, messages) {
-  for (const message of messages) await manager.addMessage(id, message);
-}
-
-export const contents = async (manager, id) => (await manager.getMessages(id)).map(({ content }) => content);
+export const contents = (manager, id) => manager.getMessages(id).map(({ content }) => content);

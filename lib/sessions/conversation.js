@@ -2,150 +2,12 @@
 // Words, tool calls and their results go both ways; thinking and images do not.
 "use strict";
 
-const { randomBytes } = require("node:crypto");
 const { checkMessages, show } = require("../options.js");
-const { json } = require("../hook/snapshot.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
+const { SUMMARY_LABEL } = require("./digest.js");
+const { MAX_TIME_MS, UNKNOWN, isBlock, readCall, written } = require("./message.js");
 const { systemText } = require("./openai_content.js");
-const { callsIn, isPlain, plainText } = require("./text.js");
-
-/** The opening of a summary in a session. */
-const SUMMARY_LABEL = "[上下文总结]";
-
-/** Stands for the name of a tool whose call is not in the list. */
-const UNKNOWN = "unknown";
-const ROLES = new Set(["system", "user", "assistant", "tool"]);
-
-/** The beginning of the ids of messages added here: unlike any other process's. */
-let ownPrefix;
-let idsMade = 0;
-/** Longest id a host may give, UTF-16 units: a store keeps an index of them. */
-const ID_UNITS = 128;
-
-function newId() {
-  ownPrefix ??= randomBytes(9).toString("base64url");
-  idsMade += 1;
-  return `${ownPrefix}.${idsMade.toString(36)}`;
-}
-
-/** A checked copy of a host's message, dated and frozen throughout; throws a TypeError that says what is wrong. */
-function checkMessage(message) {
-  const { id, role, content, blocks, timestamp } = message ?? {};
-  if (!ROLES.has(role))
-    throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
-  if (id !== undefined) checkId(id);
-  if (timestamp !== undefined && !(typeof timestamp === "string" && Date.parse(timestamp) > 0 - MAX_TIME_MS))
-    throw new TypeError(`message.timestamp must be a date as ISO 8601 writes it, not ${show(timestamp)}`);
-  const isText = typeof content === "string";
-  if (!isText && !(Array.isArray(content) && content.length > 0))
-    throw new TypeError(`message.content must be a string or an array of blocks, not ${typeof content}`);
-  // Property by property: spreading optional ones takes longer than all the rest.
-  const copy = {
-    id: id ?? newId(),
-    role,
-    content: isText ? content : plainText(content),
-    timestamp: timestamp ?? new Date().toISOString(),
-  };
-  const given = isText ? blocks : content;
-  if (given !== undefined) addBlocks(copy, given);
-  addRest(copy, message);
-  return Object.freeze(copy);
-}
-
-function checkId(id) {
-  if (typeof id !== "string" || id === "" || id.length > ID_UNITS || !isPlain(id))
-    throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
-}
-
-/** Fields that only some messages have. */
-function addRest(copy, { toolCalls, toolCallId, isError, original, agentFields }) {
-  if (toolCalls !== undefined) {
-    if (!Array.isArray(toolCalls)) throw new TypeError("message.toolCalls must be an array");
-    copy.toolCalls = jsonCopy("toolCalls", toolCalls);
-  }
-  if (toolCallId !== undefined) copy.toolCallId = String(toolCallId);
-  if (typeof isError === "boolean") copy.isError = isError;
-  if (isObject(original)) copy.original = jsonCopy("original", original);
-  if (isObject(agentFields)) copy.agentFields = jsonCopy("agentFields", agentFields);
-}
-
-function isObject(value) {
-  return typeof value === "object" && value !== null;
-}
-
-/** Blocks say more than the text beside them where there is an image among them; else they are that text. */
-function addBlocks(copy, blocks) {
-  if (!Array.isArray(blocks) || !blocks.every(isBlock))
-    throw new TypeError(
-      'message.content must hold blocks { type: "text", text } and { type: "image", data, mimeType } alone',
-    );
-  if (blocks.some(({ type }) => type === "image")) copy.blocks = jsonCopy("content", blocks);
-}
-
-function isBlock(block) {
-  const { type, text, data, mimeType } = block ?? {};
-  if (type === "text") return typeof text === "string";
-  return type === "image" && typeof data === "string" && typeof mimeType === "string";
-}
-
-/** A copy through JSON, so that a message from a store is the same as the one that was added. */
-function jsonCopy(name, value) {
-  try {
-    return frozen(JSON.parse(written(value)));
-  } catch {
-    throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
-  }
-}
-
-/** Stands for -0 until the text is written, which JSON can say and JSON.stringify does not. */
-const MINUS_ZERO = `-0 ${randomBytes(9).toString("base64url")}`;
-
-/** JSON that says -0, too. */
-function written(value) {
-  let hasMinusZero = false;
-  const text = JSON.stringify(value, (_, inner) => {
-    if (!Object.is(inner, -0)) return inner;
-    hasMinusZero = true;
-    return MINUS_ZERO;
-  });
-  return hasMinusZero ? text.replaceAll(JSON.stringify(MINUS_ZERO), "-0") : text;
-}
-
-/** The value, frozen throughout. What comes from JSON has no cycles and a bounded depth. */
-function frozen(value) {
-  const open = [value];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next !== "object" || next === null) continue;
-    Object.freeze(next);
-    open.push(...Object.values(next).filter((inner) => typeof inner === "object" && inner !== null));
-  }
-  return value;
-}
-
-/** The message that a model's answer makes: a text, an assistant message of ours, or pi's. */
-function answerOf(answer) {
-  if (typeof answer === "string") return checkMessage({ role: "assistant", content: answer });
-  const message = Array.isArray(answer?.content) ? fromAgentMessage(answer) : answer;
-  if (message?.role !== "assistant")
-    throw new TypeError("ask: complete must return a text or an assistant message");
-  return checkMessage(message);
-}
-
-/** A tool call in pi's form, ours or OpenAI's: its id, its name and its arguments as JSON. */
-function readCall(call) {
-  const named = call?.function ?? call;
-  const given = named?.argumentsText ?? named?.arguments;
-  const text = typeof given === "string" ? given : argumentsText(given === undefined ? {} : given);
-  return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
-}
-
-function argumentsText(given) {
-  try {
-    return written(given);
-  } catch {
-    return json(given);
-  }
-}
+const { callsIn, plainText } = require("./text.js");
 
 /** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. */
 function fromAgentMessage(message) {
@@ -155,9 +17,6 @@ function fromAgentMessage(message) {
   const isDate = typeof timestamp === "number" && Math.abs(timestamp) <= MAX_TIME_MS;
   return isDate ? { ...neutral, timestamp: new Date(timestamp).toISOString() } : neutral;
 }
-
-/** Farthest moment a Date can be of, ms from 1970 (ECMAScript). */
-const MAX_TIME_MS = 8.64e15;
 
 function neutralForm(message) {
   const said = saidOf(message?.content);
@@ -257,13 +116,4 @@ function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provide
   return { role: "assistant", content, api, provider, model: id, usage, stopReason, timestamp };
 }
 
-module.exports = {
-  answerOf,
-  checkMessage,
-  frozen,
-  newId,
-  written,
-  readCall,
-  fromAgentMessage,
-  toAgentMessages,
-};
+module.exports = { fromAgentMessage, toAgentMessages };

@@ -3,6 +3,7 @@
 // the summariser does, the question that is waiting goes on.
 "use strict";
 
+const { isDeepStrictEqual } = require("node:util");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
 const {
   amount,
@@ -20,7 +21,8 @@ const { memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");
 const { arePairs, clippedPairs, mergePairs, readPairs } = require("./pairs.js");
 const { partedByReport, withoutReport } = require("./reports.js");
-const { pairsPrompt, splitRounds } = require("./rounds.js");
+const { pairsPrompt } = require("./prompts.js");
+const { splitRounds } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
 const { plainText } = require("./text.js");
 
@@ -115,7 +117,7 @@ class RollingMemory {
   }
 
   async #inTurn(messages, question, signal) {
-    const given = Array.from(messages ?? []);
+    const given = Array.isArray(messages) ? messages.slice() : [];
     const outcome = this.#turn.then(() => this.#rollIfTime(given, question, signal));
     this.#turn = outcome;
     return outcome;
@@ -212,8 +214,9 @@ class RollingMemory {
       this.#notices.emit({ ...event, ...(hadHistory && { hasHistorySummary: true }) });
     }
     const others = withQuestion([...system, ...tail], question);
+    const before = this.#history;
     const memory = await this.#fitMemory(await countTokensAsync(others));
-    if (dropped === 0 && memory === "whole") return undefined;
+    if (dropped === 0 && isDeepStrictEqual(before, this.#history)) return undefined;
     this.#notices.emit({
       type: "new_conversation_with_summary",
       summary: JSON.stringify(this.#history),
@@ -287,11 +290,13 @@ class RollingMemory {
     const allTokens = tokens + otherTokens + this.#overhead();
     if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return "whole";
     if (isOverflow) {
-      const message = `The memory of earlier conversations passes ${Math.round(overflowRatio * 100)} % of the context window; it is cut down.`;
+      const percent = Math.round(overflowRatio * 100);
+      const message = `The memory of earlier conversations passes ${percent} % of the context window and is cut down. Open a clean window: a new conversation without it.`;
       this.#notices.emit({ type: "context_overflow", message, summaryTokens: tokens, tokenLimit });
     }
-    this.#history = await this.#shortForm(this.#history);
-    while (this.#history.length > 0 && !(await this.#fits(this.#history))) this.#history.shift();
+    let pairs = await this.#shortForm(this.#history);
+    while (pairs.length > 1 && !(await this.#fits(pairs))) pairs = pairs.slice(1);
+    this.#history = pairs;
     return isOverflow ? "overflow" : "shrunk";
   }
 
@@ -323,7 +328,7 @@ function withoutQuestion(messages, question) {
 function asks(message, question) {
   if (message?.role !== "user") return false;
   if (typeof question === "string") return plainText(message.content) === question;
-  return message.content === question || JSON.stringify(message.content) === JSON.stringify(question);
+  return isDeepStrictEqual(message.content, question);
 }
 
 /** True if two messages are one; hosts that store their transcripts hand in copies. */

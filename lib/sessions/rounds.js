@@ -1,56 +1,51 @@
-// The core's view of a conversation for a rolling memory: its rounds, where it can be cut, and the prompt for the
-// summariser. This file reads the host's messages and hands over what is asked for.
+// A conversation as rounds: what the user asked and what was answered in the end; and where it can be cut, so that the newest
+// messages stay with their calls.
 "use strict";
 
-const { withCode } = require("../native/database-error.js");
-const { native } = require("../native/native.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { MAX_TOKENS } = require("./summarizer.js");
-const { callsIn, plainText } = require("./text.js");
+const { groupStarts, withCalls } = require("./groups.js");
+const { callsIn, isResult, plainText } = require("./text.js");
 
-/** Units of a text that cross to the core: more of one would be clipped there. */
-const TEXT_UNITS = 64 * 1024;
-
-/** Summaries that pi itself puts into a transcript count as answers to this. */
+/** Summaries that pi puts into a transcript count as answers to this. */
 const SUMMARY_QUESTION = "(earlier conversation)";
-const ROLES = { toolResult: "tool", compactionSummary: "summary", branchSummary: "summary" };
+const isSummary = ({ role }) => role === "compactionSummary" || role === "branchSummary";
 
 /**
  * The newest `keep` messages with their calls, those of them that stand without tool traffic, and the rounds before them
  * as `{ q, a }`; an unanswered question has an empty `a`.
  */
 function splitRounds(messages, keep) {
-  const { start, rounds, spoken } = JSON.parse(
-    native().splitRounds(JSON.stringify([messages.map(heard), keep])),
-  );
-  return {
-    tail: messages.slice(start),
-    plain: spoken.map((index) => messages[index]),
-    rounds: rounds.map(({ question, answer }) => roundOf(messages[question], messages[answer])),
-  };
+  const starts = groupStarts(messages);
+  let start = withCalls(starts, Math.max(0, messages.length - keep));
+  // A result without its call is no beginning.
+  while (start < messages.length && isResult(messages[start]) && starts[start] === start) start += 1;
+  const tail = messages.slice(start);
+  const standsAlone = (message) =>
+    message.role === "user" || (message.role === "assistant" && callsIn(message).length === 0);
+  const rounds = roundsIn(messages).filter(({ at }) => at < start);
+  return { tail, plain: tail.filter(standsAlone), rounds: rounds.map(({ q, a }) => ({ q, a })) };
 }
 
-/** A message of a session as far as rounds go by it: a word stands for its words. */
-function heard(message) {
-  const { role, content, stopReason, toolCallId = message.tool_call_id } = message;
-  return {
-    role: ROLES[role] ?? String(role),
-    content: plainText(content).trim() === "" ? "" : "said",
-    toolCalls: callsIn(message).map((call) => ({ id: String(call?.id ?? "") })),
-    ...(toolCallId !== undefined && { toolCallId: String(toolCallId) }),
-    isError: UNSENT_STOP_REASONS.has(stopReason),
-  };
+/** A remark beside a tool call stands for the answer only as long as there is no real one. */
+function roundsIn(messages) {
+  const rounds = [];
+  let hasFinal = false;
+  for (const [at, message] of messages.entries()) {
+    if (isSummary(message)) {
+      rounds.push({ at, q: SUMMARY_QUESTION, a: String(message.summary ?? "") });
+      hasFinal = true;
+    } else if (message.role === "user") {
+      rounds.push({ at, q: plainText(message.content), a: "" });
+      hasFinal = false;
+    } else if (message.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason)) {
+      const words = plainText(message.content);
+      const isFinal = callsIn(message).length === 0;
+      if (words.trim() === "" || rounds.length === 0 || (hasFinal && !isFinal)) continue;
+      rounds.at(-1).a = words;
+      hasFinal = isFinal;
+    }
+  }
+  return rounds;
 }
 
-function roundOf(question, answer) {
-  if (ROLES[question.role] === "summary") return { q: SUMMARY_QUESTION, a: String(question.summary ?? "") };
-  return { q: plainText(question.content), a: plainText(answer?.content) };
-}
-
-/** Asks for at most `maxPairs` pairs in a prompt of at most `maxTokens` tokens. */
-function pairsPrompt(rounds, maxPairs, maxTokens) {
-  const crossing = rounds.map(({ q, a }) => ({ q: q.slice(0, TEXT_UNITS), a: a.slice(0, TEXT_UNITS) }));
-  return withCode(native().pairsPrompt(JSON.stringify([crossing, maxPairs, maxTokens, MAX_TOKENS])));
-}
-
-module.exports = { pairsPrompt, splitRounds };
+module.exports = { splitRounds };

@@ -1,0 +1,33 @@
+// What can be wrong with a host's database, as one error with a code and a sentence that says what to do.
+"use strict";
+
+const SENTENCES = {
+  AUTH: "the server refused the user or the password",
+  BUSY: "others have locked it; nothing of this change was stored, try again",
+  CANNOT_OPEN: "it cannot be opened; check that it exists and who may open it",
+  CLOSED: "it is closed; open it again",
+  CORRUPT: "it is damaged, or no database; restore it from a backup",
+  DISK: "its disk failed; nothing of this change was stored",
+  FOREIGN: "its tables have another shape",
+  FULL: "it is out of space; nothing of this change was stored",
+  NO_TABLE: "a table is missing",
+  PERMISSION: "the user may not do this; grant it the rights on the tables",
+  READ_ONLY: "it takes no writes; open it for writing, or connect to the primary",
+  TIMEOUT: "it took too long; nothing of this change was stored",
+  UNAVAILABLE: "the server cannot be reached; nothing of this change was stored",
+  UNCERTAIN: "the connection broke during the commit; whether the change was stored is not known",
+  VALUE: "it cannot hold this value; nothing of this change was stored",
+  VERSION: "its tables are of another version; update pi-strata",
+};
+
+class DatabaseError extends Error {
+  /** `kind` is a key of the sentences, or "" for a failure of no known kind. */
+  constructor(kind, detail, cause) {
+    const sentence = `the database: ${SENTENCES[kind] ?? "it failed"}`;
+    super(detail ? `${sentence} (${detail})` : sentence, { cause });
+    this.name = "DatabaseError";
+    this.code = kind === "" ? "ERR_DATABASE" : `ERR_DATABASE_${kind}`;
+  }
+}
+
+module.exports = { DatabaseError };

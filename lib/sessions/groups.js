@@ -1,0 +1,62 @@
+// Groups of messages: a tool call and its results stay together. Decides which messages a session may let go.
+"use strict";
+
+const { callsIn, isResult } = require("./text.js");
+
+/** Fewer messages are not worth a summary: one alone, or the summary of the last time. */
+const MIN_LET_GO = 2;
+
+/** For each message the index of the first one of its group: of a result, the index of its call. */
+function groupStarts(messages) {
+  const callers = new Map();
+  return messages.map((message, index) => {
+    for (const call of callsIn(message)) callers.set(String(call?.id ?? ""), index);
+    return isResult(message) ? (callers.get(callIdOf(message)) ?? index) : index;
+  });
+}
+
+function callIdOf({ toolCallId, tool_call_id }) {
+  return String(toolCallId ?? tool_call_id ?? "");
+}
+
+/** `start`, moved back until no message from there on belongs to a group before it. */
+function withCalls(starts, start) {
+  let from = start;
+  for (let index = starts.length - 1; index >= from; index -= 1) from = Math.min(from, starts[index]);
+  return from;
+}
+
+/**
+ * Indices of the messages that a compression replaces, oldest first. The newest `keep` stay, with their calls; so does a call
+ * whose results can still come. Without a prompt beside the messages the first system message stays, too.
+ */
+function lettable(messages, keep, hasPrompt) {
+  const starts = groupStarts(messages);
+  const open = openCall(messages, starts, keep);
+  const start = Math.min(withCalls(starts, Math.max(0, messages.length - keep)), open);
+  const prompt = hasPrompt ? -1 : messages.findIndex(({ role }) => role === "system");
+  const indices = Array.from({ length: start }, (_, index) => index).filter((index) => index !== prompt);
+  return indices.length < MIN_LET_GO ? [] : indices;
+}
+
+/** Index of the newest assistant message if it waits for results: nobody has spoken since, and few others came. */
+function openCall(messages, starts, patience) {
+  const call = messages.findLastIndex(({ role }) => role === "assistant");
+  if (call < 0) return messages.length;
+  const later = messages.slice(call + 1);
+  const answers = later.filter(
+    (message, index) => isResult(message) && starts[call + 1 + index] === call,
+  ).length;
+  const hasEnded =
+    later.some(({ role }) => role === "user") || later.length - answers > Math.max(patience, MIN_LET_GO);
+  return answers < callsIn(messages[call]).length && !hasEnded ? call : messages.length;
+}
+
+/** The indices of all messages in the groups of those at `indices`. */
+function withGroups(messages, indices) {
+  const starts = groupStarts(messages);
+  const wanted = new Set(indices.map((index) => starts[index]));
+  return [...starts.keys()].filter((index) => wanted.has(starts[index]));
+}
+
+module.exports = { callIdOf, groupStarts, lettable, withCalls, withGroups };

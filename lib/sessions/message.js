@@ -1,0 +1,138 @@
+// Messages of a session, `{ role: system | user | assistant | tool, content }`: checks them and copies them through JSON,
+// so that a message read from a database equals the one that was added.
+"use strict";
+
+const { createHash, randomBytes } = require("node:crypto");
+const { json } = require("../hook/snapshot.js");
+const { show } = require("../options.js");
+const { isPlain, plainText } = require("./text.js");
+
+const ROLES = new Set(["system", "user", "assistant", "tool"]);
+/** Name of a tool whose call is not in the list. */
+const UNKNOWN = "unknown";
+/** Longest id that a host may give a message, UTF-16 units: a database keeps an index of them. */
+const ID_UNITS = 128;
+/** Longest session id that is its own key, UTF-16 units: Postgres indexes at most 2 700 bytes. */
+const KEY_UNITS = 200;
+const HASHED = "sha256:";
+/** Farthest moment a Date can hold, ms from 1970 (ECMAScript). */
+const MAX_TIME_MS = 8.64e15;
+
+/** Start of the ids made in this process. */
+let ownPrefix;
+let idsMade = 0;
+
+function newId() {
+  ownPrefix ??= randomBytes(9).toString("base64url");
+  idsMade += 1;
+  return `${ownPrefix}.${idsMade.toString(36)}`;
+}
+
+/** The key of a session in a database: its id, or a hash of one that no database can hold or index. */
+function keyOf(sessionId) {
+  if (typeof sessionId !== "string")
+    throw new TypeError(`sessionId must be a string, not ${show(sessionId)}`);
+  const isKey = sessionId.length <= KEY_UNITS && isPlain(sessionId) && !sessionId.startsWith(HASHED);
+  if (isKey) return sessionId;
+  return `${HASHED}${createHash("sha256").update(JSON.stringify(sessionId)).digest("hex")}`;
+}
+
+/** A frozen copy of a host's message with id and timestamp. Throws a TypeError that names the field that is wrong. */
+function checkMessage(message) {
+  const { id, role, content, blocks, timestamp } = message ?? {};
+  if (!ROLES.has(role))
+    throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
+  if (id !== undefined && !isId(id))
+    throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
+  if (timestamp !== undefined && !(typeof timestamp === "string" && Number.isFinite(Date.parse(timestamp))))
+    throw new TypeError(`message.timestamp must be a date as ISO 8601 writes it, not ${show(timestamp)}`);
+  const isText = typeof content === "string";
+  if (!isText && !(Array.isArray(content) && content.length > 0 && content.every(isBlock)))
+    throw new TypeError(
+      'message.content must be a string, or an array of { type: "text", text } and { type: "image", data, mimeType }',
+    );
+  const copy = {
+    id: id ?? newId(),
+    role,
+    content: isText ? content : plainText(content),
+    timestamp: timestamp ?? new Date().toISOString(),
+  };
+  addRest(copy, { ...message, blocks: isText ? blocks : content });
+  return Object.freeze(copy);
+}
+
+function isId(id) {
+  return typeof id === "string" && id !== "" && id.length <= ID_UNITS && isPlain(id);
+}
+
+function isBlock(block) {
+  const { type, text, data, mimeType } = block ?? {};
+  if (type === "text") return typeof text === "string";
+  return type === "image" && typeof data === "string" && typeof mimeType === "string";
+}
+
+/** Adds the fields that only some messages have. */
+function addRest(copy, { blocks, toolCalls, toolCallId, isError, original, agentFields }) {
+  for (const [name, list] of Object.entries({ blocks, toolCalls })) {
+    if (list !== undefined && !Array.isArray(list)) throw new TypeError(`message.${name} must be an array`);
+  }
+  // Blocks of text alone say no more than `content`.
+  if (blocks?.some((block) => block?.type !== "text")) copy.blocks = jsonCopy("blocks", blocks);
+  if (toolCalls !== undefined) copy.toolCalls = jsonCopy("toolCalls", toolCalls);
+  if (toolCallId !== undefined) copy.toolCallId = String(toolCallId);
+  if (typeof isError === "boolean") copy.isError = isError;
+  for (const [name, value] of Object.entries({ original, agentFields })) {
+    if (typeof value === "object" && value !== null) copy[name] = jsonCopy(name, value);
+  }
+}
+
+function jsonCopy(name, value) {
+  try {
+    return parsed(written(value));
+  } catch {
+    throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
+  }
+}
+
+/** Stands for -0 until the text is written: JSON can say -0, and JSON.stringify does not. */
+const MINUS_ZERO = `-0 ${randomBytes(9).toString("base64url")}`;
+
+/** JSON that keeps -0. */
+function written(value) {
+  let hasMinusZero = false;
+  const text = JSON.stringify(value, (_, inner) => {
+    if (!Object.is(inner, -0)) return inner;
+    hasMinusZero = true;
+    return MINUS_ZERO;
+  });
+  return hasMinusZero ? text.replaceAll(JSON.stringify(MINUS_ZERO), "-0") : text;
+}
+
+/** The value that JSON says, frozen throughout. */
+function parsed(text) {
+  const value = JSON.parse(text);
+  const open = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    for (const inner of Object.values(Object.freeze(next))) open.push(inner);
+  }
+  return value;
+}
+
+/** A tool call in pi's form, ours or OpenAI's: its id, its name and its arguments as JSON. */
+function readCall(call) {
+  const named = call?.function ?? call;
+  const given = named?.argumentsText ?? named?.arguments;
+  const text = typeof given === "string" ? given : argumentsText(given === undefined ? {} : given);
+  return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
+}
+
+function argumentsText(given) {
+  try {
+    return written(given);
+  } catch {
+    return json(given);
+  }
+}
+
+module.exports = { MAX_TIME_MS, UNKNOWN, checkMessage, isBlock, keyOf, newId, parsed, readCall, written };

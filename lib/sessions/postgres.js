@@ -1,0 +1,143 @@
+// A host's own pool of the package pg: transactions that are tried again while the server restarts, and errors with a code.
+// No error shows a value, a connection string or a password. Never closes the pool.
+"use strict";
+
+const { setTimeout: pause } = require("node:timers/promises");
+const { DatabaseError } = require("./database_errors.js");
+
+/** Pauses between two tries, ms: doubled from the first to the longest, each shortened by a random share of up to a half. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+/** Tries of a transaction that others got in the way of. */
+const MAX_CONFLICTS = 20;
+const CONFLICTS = ["40001", "40P01", "23505"];
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
+  SELECT set_config('synchronous_commit',
+    CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
+
+/** Codes of SQLSTATE (Postgres, appendix A) and of Node, by their start; the first that fits. */
+const KINDS = [
+  [/^(?:08|53300|57P|E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL))/, "UNAVAILABLE"],
+  [/^28/, "AUTH"],
+  [/^3[DF]000/, "CANNOT_OPEN"],
+  [/^25006/, "READ_ONLY"],
+  [/^53/, "FULL"],
+  [/^(?:57014|25P03)/, "TIMEOUT"],
+  [/^(?:40|55P03|23505)/, "BUSY"],
+  [/^42501/, "PERMISSION"],
+  [/^42P01/, "NO_TABLE"],
+  [/^(?:42|23)/, "FOREIGN"],
+  [/^(?:58|XX)/, "DISK"],
+  [/^(?:22|54)/, "VALUE"],
+];
+/** The driver's own words, which come without a code. */
+const WORDS = [
+  [/after calling end on the pool/, "CLOSED"],
+  [
+    /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|timeout (?:exceeded|expired)/i,
+    "UNAVAILABLE",
+  ],
+  [/^SASL|password must be/, "AUTH"],
+];
+/** States whose own message names tables, columns and users, never values. */
+const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
+
+class PostgresPool {
+  #pool;
+  #retryMs;
+
+  /** `retryMs`: how long a call is tried again while the server is away. */
+  constructor(pool, retryMs) {
+    this.#pool = pool;
+    this.#retryMs = retryMs;
+  }
+
+  /** The answer of `work(query)`; `query(sql, values)` resolves with rows. */
+  read(work) {
+    return this.#patiently(() => this.#withClient(work));
+  }
+
+  /**
+   * The answer of `work(query)`, once that is committed. Where the connection breaks during the commit the work is done again,
+   * or rejects with ERR_DATABASE_UNCERTAIN if it must not be.
+   */
+  transaction(work, isRepeatable = true) {
+    return this.#patiently(async () => {
+      let isCommitting = false;
+      try {
+        return await this.#withClient(async (query) => {
+          await query(BEGIN);
+          const result = await work(query);
+          isCommitting = true;
+          await query("COMMIT");
+          return result;
+        });
+      } catch (error) {
+        if (!isCommitting || isRepeatable || isAnswer(error)) throw error;
+        throw new DatabaseError("UNCERTAIN");
+      }
+    });
+  }
+
+  async #withClient(work) {
+    const client = await this.#pool.connect();
+    // Without a listener, a connection that breaks between two statements would end the process.
+    const ignore = () => {};
+    client.on("error", ignore);
+    let isBroken = false;
+    try {
+      return await work(async (sql, values) => {
+        let number = 0;
+        const numbered = sql.replaceAll("?", () => {
+          number += 1;
+          return `$${number}`;
+        });
+        return (await client.query(numbered, values)).rows;
+      });
+    } catch (error) {
+      isBroken = !isAnswer(error);
+      if (!isBroken) await client.query("ROLLBACK");
+      throw error;
+    } finally {
+      client.removeListener("error", ignore);
+      client.release(isBroken);
+    }
+  }
+
+  /** Repeats `work` while the server is away or others are in the way, until its time is over. */
+  async #patiently(work) {
+    const deadline = performance.now() + this.#retryMs;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        const shown = coded(error);
+        const isConflict = CONFLICTS.includes(error?.code) && attempt < MAX_CONFLICTS;
+        const wait =
+          Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1)) * (1 - Math.random() / 2);
+        if (!(isConflict || isAway(shown)) || performance.now() + wait > deadline) throw shown;
+        await pause(wait);
+      }
+    }
+  }
+}
+
+const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
+
+/** True if the server itself answered with an error, and the connection goes on. */
+function isAnswer(error) {
+  return typeof error?.severity === "string" && !isAway(coded(error));
+}
+
+/** The error as a host sees it; one that is not the driver's comes back as it is. */
+function coded(error) {
+  const { code = "", message, severity, syscall } = error ?? {};
+  const [, said] = code === "" ? (WORDS.find(([words]) => words.test(message)) ?? []) : [];
+  const isDriver = severity !== undefined || syscall !== undefined || said !== undefined;
+  if (error instanceof DatabaseError || !isDriver) return error;
+  const [, kind = said ?? ""] = KINDS.find(([start]) => start.test(code)) ?? [];
+  // The driver's errors carry values and addresses: the cause stays here.
+  return new DatabaseError(kind, SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
+}
+
+module.exports = { PostgresPool };

@@ -1,0 +1,27 @@
+// Runs logic that is written once, as a generator whose steps are values or promises of values.
+"use strict";
+
+/** Runs to the end at once; the steps are values. */
+function finishNow(steps) {
+  let step = steps.next();
+  while (!step.done) step = steps.next(step.value);
+  return step.value;
+}
+
+/** Runs to the end, waiting for each step. */
+async function finishLater(steps) {
+  let step = steps.next();
+  while (!step.done) {
+    let value;
+    try {
+      value = await step.value;
+    } catch (error) {
+      step = steps.throw(error);
+      continue;
+    }
+    step = steps.next(value);
+  }
+  return step.value;
+}
+
+module.exports = { finishLater, finishNow };
