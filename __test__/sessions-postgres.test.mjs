@@ -1,9 +1,12 @@
 // Sessions on Postgres by the host's own pool: many processes share them, and a server that restarts loses nothing that was
 // acknowledged.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { after, describe, test } from "node:test";
 import pg from "pg";
 import sessions from "pi-strata/sessions";
+import { breakingProxy } from "./support/breaking-proxy.mjs";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
 const { createSharedContextManager } = sessions;
@@ -147,6 +150,48 @@ describe("a shared manager", {
       await adding;
       assert.deepEqual(await contents(other, "s"), acknowledged, "each once, in order");
     });
+  });
+
+  test("adds a message once when the connection breaks during its commit, and never repeats a clear", async () => {
+    const proxy = await breakingProxy(server.port);
+    const connectionString = (await server.newDatabase()).replace(/:\d+\//, `:${proxy.port}/`);
+    const pool = new pg.Pool({ connectionString, max: 1 });
+    pool.on("error", () => {});
+    const manager = createSharedContextManager({ pool });
+    await manager.listSessions();
+    for (const [round, mode] of ["afterCommit", "beforeCommit", "afterCommit"].entries()) {
+      proxy.mode = mode;
+      await manager.addMessage("s", user(`${round}`));
+      assert.equal(proxy.broken, round + 1);
+    }
+    assert.deepEqual(await contents(manager, "s"), ["0", "1", "2"]);
+    proxy.mode = "afterCommit";
+    await assert.rejects(manager.clearContext("s"), { code: "ERR_DATABASE_UNCERTAIN" });
+    assert.deepEqual(await contents(manager, "s"), []);
+    await pool.end();
+    proxy.close();
+  });
+
+  test("makes its tables once, however many begin at once", async () => {
+    const url = await server.newDatabase();
+    const pools = Array.from({ length: 12 }, () => new pg.Pool({ connectionString: url, max: 1 }));
+    await Promise.all(pools.map((pool) => createSharedContextManager({ pool }).addMessage("s", user("a"))));
+    const [{ rows }] = await Promise.all([pools[0].query("SELECT version FROM strata_meta")]);
+    assert.deepEqual(rows, [{ version: 1 }]);
+    assert.equal((await contents(createSharedContextManager({ pool: pools[1] }), "s")).length, 12);
+    await Promise.all(pools.map((pool) => pool.end()));
+  });
+
+  test("gives up a server that speaks nonsense or nothing", async () => {
+    for (const answer of ["HTTP/1.1 400 Bad Request\r\n\r\n", "R\0\0\0"]) {
+      const other = createServer((socket) => socket.on("error", () => {}).end(answer));
+      other.listen(0, "127.0.0.1");
+      await once(other, "listening");
+      const pool = new pg.Pool({ host: "127.0.0.1", port: other.address().port });
+      const manager = createSharedContextManager({ pool, retryMs: 0 });
+      await assert.rejects(manager.getMessages("s"), { code: "ERR_DATABASE_UNAVAILABLE" });
+      other.close();
+    }
   });
 
   test("says with a code what is wrong, and never the password", async () => {

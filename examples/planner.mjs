@@ -18,34 +18,31 @@ const manager = new ContextManager({
   onEvent: ({ type, before, after, by }) =>
     console.log(`  (${type}: ${before} → ${after} messages, by ${by})`),
 });
-await manager.getOrCreateContext(
-  SESSION,
-  "Three components share this session: planner, executor, evaluator.",
-);
+manager.getOrCreateContext(SESSION, "Three components share this session: planner, executor, evaluator.");
 manager.setMetadata(SESSION, { goal: GOAL });
-await manager.addMessage(SESSION, { role: "user", content: GOAL });
+manager.addMessage(SESSION, { role: "user", content: GOAL });
 
 /** The session's knowledge, in one text: all that a component can decide by. */
-async function known() {
-  const messages = await manager.getMessages(SESSION);
-  return messages.map(({ content }) => content).join("\n");
+function known() {
+  return manager
+    .getMessages(SESSION)
+    .map(({ content }) => content)
+    .join("\n");
 }
 
-async function say(who, text) {
+function say(who, text) {
   console.log(`${who}: ${text}`);
-  await manager.addMessage(SESSION, { role: "assistant", content: `${who}: ${text}` });
+  manager.addMessage(SESSION, { role: "assistant", content: `${who}: ${text}` });
 }
 
 /** Plans to read the first file that has not failed yet. */
-async function plan() {
-  const failed = new Set(
-    Array.from((await known()).matchAll(/Cannot read (\S+): ENOENT/g), ([, file]) => file),
-  );
+function plan() {
+  const failed = new Set(Array.from(known().matchAll(/Cannot read (\S+): ENOENT/g), ([, file]) => file));
   const file = failed.has("VERSION.txt") ? "package.json" : "VERSION.txt";
   const planId = `plan-${file}`;
   manager.setMetadata(SESSION, { planId });
   const reason = failed.size > 0 ? `; ${[...failed].join(", ")} was tried before and is not there` : "";
-  await say("planner", `read ${file}${reason}`);
+  say("planner", `read ${file}${reason}`);
   return file;
 }
 
@@ -64,19 +61,18 @@ async function execute(file) {
 }
 
 /** Content as soon as the session shows a version. */
-async function evaluate() {
-  const version = /"version": "([^"]+)"/.exec(await known())?.[1];
-  await say("evaluator", version ? `done: the version is ${version}` : "not done: plan again");
+function evaluate() {
+  const version = /"version": "([^"]+)"/.exec(known())?.[1];
+  say("evaluator", version ? `done: the version is ${version}` : "not done: plan again");
   return version !== undefined;
 }
 
 for (let round = 1; round <= 3; round += 1) {
   console.log(`\nround ${round}`);
-  await execute(await plan());
-  if (await evaluate()) break;
+  await execute(plan());
+  if (evaluate()) break;
 }
 
-const { metadata, messages } = await manager.getOrCreateContext(SESSION);
-console.log("\nThe session in the end:", metadata, await manager.getStats(SESSION));
+const { metadata, messages } = manager.getOrCreateContext(SESSION);
+console.log("\nThe session in the end:", metadata, manager.getStats(SESSION));
 console.log(messages.find(({ content }) => content.startsWith("[上下文总结]"))?.content);
-await manager.close();

@@ -143,9 +143,6 @@ async function questionsAt(seed) {
   for (const message of conversation(seed, { length: 4 })) read.add(message);
   const batch = [read.numbers, read.strings];
   const texts = { role: "user", content: "text" };
-  const messages = [1, 2, 3].map((n) => ({ role: "user", content: `fix src/${n}.rs` }));
-  const plan = JSON.stringify([messages, { messages: 0, hasPrompt: true }, 900, 500]);
-  const summary = JSON.stringify([messages, "", "earlier", "auto"]);
   const recorded = Buffer.from(JSON.stringify({ role: "user", content: "go" }));
   const questions = [
     () => strata.countTokens("text"),
@@ -164,57 +161,12 @@ async function questionsAt(seed) {
     () => binding.recall(...batch, "none", 0, 9),
     () => binding.countTextAsync("text"),
     () => new binding.CancelFlag().cancel(),
-    () => binding.planCompression(plan),
-    () => binding.summariseSession(summary),
-    () => binding.groupsOf(JSON.stringify([messages, [0]])),
-    () => binding.searchForm("Café"),
-    () => binding.searchPhrases("Café"),
     amidCollection(seed, () => strata.countTokens("text")),
   ];
   for (const question of questions) await atEveryStep(question, assertPlainError);
 }
 
-/** A file of sessions: what a panic stops is undone whole, what was there before stays, the next write is made. */
-async function sessionFileAt() {
-  const store = new binding.SessionStore(newFile());
-  const ask = async (request) => JSON.parse(await store.ask(JSON.stringify(request)));
-  const body = (text) => JSON.stringify({ role: "user", content: text });
-  const append = (text) => ["", "s", { append: { messages: [{ id: text, body: body(text) }] } }];
-  const apply = async (...operations) => JSON.parse(await store.apply(JSON.stringify(operations)));
-  const ids = async () => (await ask({ load: ["", "s"] })).slice(1).map(({ id }) => id);
-  await ask("open");
-  let writes = 0;
-  await atEveryStep(
-    () => apply(append(`a${writes}`), append(`b${writes}`)),
-    async (outcome) => {
-      assertPlainError(outcome);
-      assert.equal((await ids()).length % 2, 0, "both or none");
-      writes += 1;
-      await apply(append(`a${writes}`), append(`b${writes}`));
-      assert.deepEqual((await ids()).slice(-2), [`a${writes}`, `b${writes}`]);
-    },
-  );
-  const reads = [
-    () => ids(),
-    () => ask({ list: { namespace: "", order: "created", limit: 5 } }),
-    () => ask({ search: { namespace: "", phrases: ["a1"], limit: 5 } }),
-    () => ask({ read: ["", "s", { limit: 5 }] }),
-    () => ask({ stamp: ["", "s"] }),
-    () => ask({ prune: ["", 1] }),
-    () => store.applyLast(JSON.stringify([["", "none", { clear: {} }]])),
-    () => binding.storeScript(JSON.stringify([append("c")])),
-    () => binding.storeQuestion(JSON.stringify({ stamp: ["", "s"] })),
-    () => binding.storeOutcomes("[]", "[]"),
-  ];
-  for (const read of reads) await atEveryStep(read, assertPlainError);
-  await apply(["", "s", { clear: {} }]);
-  await atEveryStep(() => ask("erase"), assertPlainError);
-  await atEveryStep(() => new binding.SessionStore(newFile()), assertPlainError);
-  await atEveryStep(() => new binding.SessionStore(newFile()).ask('"open"'), assertPlainError);
-  await atEveryStep(() => ask("close"), assertPlainError);
-}
-
-/** A database of the host's statements, likewise. */
+/** A database of the host's statements: what a panic stops is undone whole, the next write is made. */
 async function databaseAt() {
   const create = "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, text TEXT)";
   const tables = JSON.stringify({ create, columns: [["t", ["id", "text"]]] });
@@ -246,11 +198,8 @@ async function frontDoorsAt(seed) {
   const question = said("and now?");
   // A door without a listener warns on the console.
   const onEvent = () => {};
-  const sizes = { maxMessages: 6, maxCompressedMessages: 2 };
-  const open = () => new sessions.ContextManager({ store: newFile(), ...sizes, onEvent });
-  const manager = open();
-  // A manager whose store could not be opened stays closed: that one is made anew, below.
-  await manager.addMessage("s", said("the first"));
+  const manager = new sessions.ContextManager({ maxMessages: 6, maxCompressedMessages: 2, onEvent });
+  manager.addMessage("s", said("the first"));
   const memory = new sessions.RollingMemory({ contextWindow: 200, onEvent });
   const provider = new pipeline.SqliteProvider(newFile(), { onEvent });
   const messages = conversation(seed, { length: 20 });
@@ -260,18 +209,15 @@ async function frontDoorsAt(seed) {
     (step) => manager.addMessage(`s${step}`, said("a message")),
     () => manager.compressContext("s"),
     () => manager.getMessages("s"),
-    () => manager.search("message"),
     () => manager.getStats("s"),
     () => memory.beforePrompt(messages, question),
     () => memory.afterReply(messages),
     () => provider.append(1, said("a message")),
     () => provider.getHistory(1, 5),
     () => recall.execute("id", { handle: "none" }),
-    () => open().addMessage("s", said("a message")),
   ];
   const ends = (outcome) => outcome.error === undefined || assertPlainError(outcome);
   for (const door of doors) await atEveryStep(door, ends);
-  await manager.close();
   await provider.close();
 }
 
@@ -281,7 +227,6 @@ try {
     await guardAt(seed);
     await collectorAt(seed);
     await questionsAt(seed);
-    await sessionFileAt();
     await databaseAt();
     await frontDoorsAt(seed);
   }

@@ -1,4 +1,4 @@
-// The two doors that keep a file, behind one face: what is appended is a text, what is read are all of them. And a
+// The door that keeps a file: what is appended is a text, what is read are all of them. And a
 // trial of a file system that runs in a process of its own: `node file-doors.mjs DOOR TRIAL FOLDER` prints what came
 // of it as JSON.
 import { execFileSync } from "node:child_process";
@@ -6,7 +6,6 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SqliteProvider } from "pi-strata/pipeline";
-import { ContextManager } from "pi-strata/sessions";
 
 /** Messages read at once: more than any test stores. */
 const ALL = 1_000_000;
@@ -14,14 +13,6 @@ const ALL = 1_000_000;
 const NOBODY = 65_534;
 
 export const doors = {
-  sessions(store, onEvent) {
-    const manager = new ContextManager({ store, maxMessages: ALL, onEvent });
-    return {
-      append: (content) => manager.addMessage("s", { role: "user", content }),
-      read: async () => (await manager.getMessages("s")).map(({ content }) => content),
-      close: () => manager.close(),
-    };
-  },
   history(file, onEvent) {
     const provider = new SqliteProvider(file, { onEvent });
     return {

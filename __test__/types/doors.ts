@@ -23,7 +23,10 @@ import {
   StandardAssembler,
 } from "pi-strata/pipeline";
 import {
+  type AIService,
   ContextManager,
+  type ConversationMessage,
+  createSharedContextManager,
   fromOpenAIMessages,
   RollingMemory,
   type Summarize,
@@ -77,7 +80,7 @@ export const summariser =
       .join("");
 
 export function attachesToEveryAgent(agents: [Agent73, Agent74, Agent87], summarize: Summarize) {
-  const manager = new ContextManager({ store: "sessions.db", summarize });
+  const manager = new ContextManager({ summarize });
   return agents.map((agent) => manager.attach(agent, "s"));
 }
 
@@ -100,26 +103,30 @@ truncateToolResult({ role: "user" });
 parts[0].getHistory({}, 2);
 
 /** What a session keeps goes into an agent as it is, whatever the pi version. */
-export async function sessions(old: Agent73, middle: Agent74, young: Agent87, manager: ContextManager) {
-  const { messages } = await manager.getOrCreateContext("s", "Be brief.");
+export function sessions(old: Agent73, middle: Agent74, young: Agent87, manager: ContextManager) {
+  const { messages } = manager.getOrCreateContext("s", "Be brief.");
   old.state.messages = toAgentMessages(messages, old.state.model);
   middle.state.messages = toAgentMessages(messages, middle.state.model);
   young.state.messages = toAgentMessages(messages, young.state.model);
-  await manager.addMessage("s", {
-    role: "user",
-    content: [{ type: "image", data: "", mimeType: "image/png" }],
-  });
-  const answer: string = await manager.ask("s", "And now?", async (asked) => asked[0]?.content ?? "");
-  const { sessions, cursor } = await manager.list({ order: "updated", cursor: answer });
-  for await (const line of manager.export(sessions[0]?.sessionId)) await manager.import([line, cursor ?? ""]);
-  // @ts-expect-error an age is needed
-  await manager.prune({});
-  await manager.setMetadata("s", { goal: null });
+  manager.addMessage("s", { role: "user", content: [{ type: "image", data: "", mimeType: "image/png" }] });
+  for (const message of fromOpenAIMessages([])) manager.addMessage("s", message);
+  manager.setMetadata("s", { goal: null });
+  const gone: string[] = manager.deleteMessages("s", [manager.listSessions()[0]?.sessionId ?? ""]);
   const memory = new RollingMemory({
     contextWindow: 1,
     overheadTokens: () => 2,
-    history: [{ q: "", a: "" }],
+    history: [{ q: gone[0] ?? "", a: "" }],
   });
   memory.reset();
-  return ContextManager.getInstance({ store: "a.db", namespace: "tenant", maxTokens: 1 });
+  return ContextManager.getInstance({ database: {}, maxMessages: 1 });
+}
+
+export async function shared(pool: object, aiService: AIService): Promise<ConversationMessage[]> {
+  const manager = createSharedContextManager({ pool, summarize: aiService });
+  await manager.addMessage("s", { role: "user", content: "a" });
+  await manager.compressContext("s", aiService);
+  manager.setMaxMessages(10);
+  // @ts-expect-error: a pool must be given
+  createSharedContextManager({});
+  return await manager.getMessages("s", false);
 }

@@ -4,7 +4,6 @@
  */
 
 import type { MessageLike } from "../../index.js";
-import type { Store, StoreEvent } from "./store/store.js";
 
 /** A message of a chat: its words, and beside them what is not words. */
 export interface PipelineMessage {
@@ -58,14 +57,14 @@ export interface ConversationMessage {
   role: "system" | "user" | "assistant" | "tool";
   /** The words alone; an image stands in them as `[image]`. */
   content: string;
-  /** The parts in order, where there is an image among them. */
-  blocks?: ContentBlock[];
+  /** The parts in order, where they are not text alone. */
+  blocks?: MessageBlock[];
   /**
-   * Unique in its session, at most 128 UTF-16 code units; made when the message is added, where it is left out. Added twice
-   * under one id, a message is kept once.
+   * Unique in its session, at most 128 UTF-16 code units. Set when the message is added, if left out. A message that is added
+   * twice under one id is kept once.
    */
   id?: string;
-  /** ISO 8601; set when the message is added, where it is left out. */
+  /** ISO 8601. Set when the message is added, if left out. */
   timestamp?: string;
   /** `{ id, name, arguments }`, or OpenAI's `{ id, function: { name, arguments } }`. */
   toolCalls?: unknown[];
@@ -79,7 +78,7 @@ export interface ConversationMessage {
   agentFields?: object;
 }
 
-/** A message to be added: its content may be blocks. */
+/** A message to add: its content may be blocks. */
 export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
   content: string | ContentBlock[];
 };
@@ -91,9 +90,9 @@ export interface ConversationContext {
 }
 
 /**
- * The host's own summariser: any model will do. It may throw, hang or answer with anything: rules take over then.
- * @param messages what is to be summarised
- * @param request a prompt that holds all of it, and how to sample; `signal` is aborted when time is up
+ * The host's own summariser. It may throw, hang or answer with anything: rules take over then.
+ * @param messages the messages to summarise
+ * @param request a prompt that holds all of them, and how to sample; `signal` is aborted when time is up
  * @example async (_, { prompt, temperature, maxTokens, signal }) =>
  *   textOf(await complete(model, { messages: [user(prompt)] }, { temperature, maxTokens, signal }))
  */
@@ -102,241 +101,148 @@ export type Summarize = (
   request: { prompt: string; temperature: number; maxTokens: number; signal: AbortSignal },
 ) => Promise<string>;
 
-export interface ContextManagerOptions {
-  /**
-   * The place of the sessions: the path of an SQLite file, `postgres://user@host/database`, or a store of your own. Left
-   * out: in memory only.
-   */
-  store?: string | Store;
-  /** Sessions of one namespace never meet those of another. At most 200 characters; default "". */
-  namespace?: string;
-  /** A session with more messages is compressed. Default 50; at least three more than `maxCompressedMessages`. */
+/** A service of the host's that calls a model. `callAI` is called with the prompt, the current provider and `false`. */
+export interface AIService {
+  // biome-ignore lint/suspicious/noExplicitAny: providers are the host's
+  callAI(prompt: string, provider: any, useTools: boolean): Promise<string>;
+  // biome-ignore lint/suspicious/noExplicitAny: providers are the host's
+  getCurrentProvider?(): any;
+}
+
+/** Options of every manager. */
+export interface SessionOptions {
+  /** A session with more messages is compressed. Default 50. */
   maxMessages?: number;
   /**
-   * Newest messages that a compression keeps; more where a tool's answer would lose its call. Default 20, or two fifths of
-   * `maxMessages` where that is less.
+   * Newest messages that a compression keeps, more where a tool's answer would lose its call, but always fewer than
+   * `maxMessages`. Default 20.
    */
   maxCompressedMessages?: number;
-  /** A session with more cl100k tokens is compressed, too. Default: no such limit. */
-  maxTokens?: number;
-  /** Tokens that the messages kept by a compression may have. Default half of `maxTokens`. */
-  maxCompressedTokens?: number;
-  /** The language that rules write in. Default "auto": the language of the conversation. */
+  /** Language of the summaries by rules. Default "auto": that of the conversation. */
   language?: "zh" | "en" | "auto";
-  /** Makes the summaries. Left out: rules do. */
-  summarize?: Summarize;
+  /** Makes the summaries, in the background. Default: rules make them, at once. */
+  summarize?: Summarize | AIService;
   /** Longest time of a summariser, ms. Default 30 000. */
   summarizeTimeoutMs?: number;
   /** Longest prompt for the summariser, cl100k tokens. Default 16 000, at least 400. */
   summarizeTokens?: number;
-  /** Told what happens. It may throw, reject or be slow: nothing changes. */
+  /** Receives events. It may throw, reject or be slow: nothing changes. */
   onEvent?: (event: SessionEvent) => void;
 }
 
-/** All but "compressed" are said once by `process.emitWarning` where there is no `onEvent`. */
+export interface ContextManagerOptions extends SessionOptions {
+  /** An open handle of better-sqlite3 or node:sqlite. Default: sessions live in memory. */
+  database?: object;
+}
+
+export interface SharedContextManagerOptions extends SessionOptions {
+  /** A `Pool` of the package pg, for Postgres 13 or newer. It is left open. */
+  pool: object;
+  /** Time for which a call is tried again while the server is away, ms; 0 for once. Default 10 000. */
+  retryMs?: number;
+}
+
+/** Without `onEvent`, `process.emitWarning` tells the first of each kind but "compressed". */
 export type SessionEvent =
   /** `before` and `after` are messages; `by` is who made the summary. */
-  | {
-      type: "compressed";
-      sessionId: string;
-      before: number;
-      after: number;
-      by: "ai" | "rules";
-      tokensSaved: number;
-    }
+  | { type: "compressed"; sessionId: string; before: number; after: number; by: "ai" | "rules" }
   /** The summariser threw, hung or answered with nothing: rules took over. */
   | { type: "summarizeFailed"; sessionId: string; by: "rules"; code: string; message: string; cause: unknown }
-  /** The file was damaged; it is kept under another name, and what could be read of it is in a new one. */
-  | { type: "storeSetAside"; store: string; movedTo: string; salvaged: number; message: string }
-  /** The server cannot be reached just now. */
-  | { type: "storeReconnecting"; code: string; message: string; attempt: number }
-  /**
-   * A write that nobody may wait for failed: metadata, a system prompt, clearing, an attached agent's message. Or, with
-   * `attempt`, the store could not be opened: the next call after `retryInMs` tries again.
-   */
+  /** A compression in the background failed; the session is as it was. */
+  | { type: "compressFailed"; sessionId: string; code: string; message: string; cause: unknown }
+  /** A message of an attached agent was not stored. */
+  | { type: "storeFailed"; sessionId: string; code: string; message: string; cause: unknown }
+  /** A row cannot be read and is left out; without `messageId` it is the prompt and the metadata of the session. */
   | {
-      type: "storeFailed";
+      type: "rowUnreadable";
+      sessionId: string;
+      messageId?: string;
       code: string;
       message: string;
       cause: unknown;
-      attempt?: number;
-      retryInMs?: number;
-    }
-  /** A compression failed; the session is as it was. */
-  | { type: "compressFailed"; sessionId: string; code: string; message: string; cause: unknown };
-
-/** A message that was found. `isCurrent` is false for one that the session let go when it was compressed. */
-export interface SearchHit {
-  sessionId: string;
-  message: ConversationMessage;
-  isCurrent: boolean;
-}
+    };
 
 /**
- * Many sessions side by side. Past `maxMessages` or `maxTokens` the system prompt and the newest messages of a session
- * stay, calls with their results, and what is between becomes one assistant message `[上下文总结] …`. A call that is never
- * answered ends when the user speaks.
+ * Many sessions side by side, in memory or in a database of the host's. Over `maxMessages` the system prompt and the newest
+ * messages of a session stay, calls with their results, and the messages between become one assistant message
+ * `[上下文总结] …`. Any string is a session id.
  *
- * A message is safe from the death of the process as soon as `addMessage` resolves, and what was cleared as soon as
- * `clearContext` does; several processes may use one store and see what the others do. Any string is a session id.
- *
- * Methods that read or write return a promise, on every store alike, and works on another thread. What is asked for shows in
- * every later call of this manager, which waits for it.
+ * Methods return at once. With a database, a message is stored when `addMessage` returns, or with the transaction that the
+ * host has open; processes that share the database see each other's changes at each call.
  * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
- *   store that cannot be used, and `ERR_CLOSED` after `close()`.
- * @example const manager = new ContextManager({ store: "sessions.db" });
- *   await manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
- *   await manager.addMessage("task-1", { role: "user", content: "Ship it" });
+ *   database that cannot be used
+ * @example const manager = new ContextManager({ database: new Database("app.db") });
+ *   manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
+ *   manager.addMessage("task-1", { role: "user", content: "Ship it" });
  */
 export class ContextManager {
-  /**
-   * The one manager of this process; a new one after it was closed. The call that makes it may give options, in memory
-   * without any.
-   * @throws TypeError where it was made with other options than these.
-   */
+  /** The one manager of this process. Only the call that makes it may give options. */
   static getInstance(options?: ContextManagerOptions): ContextManager;
-  /** A manager whose store is open; rejects where that fails. */
-  static open(options?: ContextManagerOptions): Promise<ContextManager>;
-  /** The store is opened off this thread, and what fails then is said by the first call that needs it. */
+  /** Makes the tables where they are missing. Sets no PRAGMA and never closes the handle. */
   constructor(options?: ContextManagerOptions);
+  /** The session as it is now, made if there is none. The system prompt is set only if the session has none. */
+  getOrCreateContext(sessionId: string, systemPrompt?: string): ConversationContext;
   /**
-   * The session, made if there is none; resolves when it is stored. A system prompt is taken only where the session has
-   * none yet.
+   * Adds a message, and compresses the session if it has too many now: by rules at once, with `summarize` in the background.
+   * A system message that opens a session is its prompt.
    */
-  getOrCreateContext(sessionId: string, systemPrompt?: string): Promise<ConversationContext>;
+  addMessage(sessionId: string, message: NewConversationMessage): void;
+  /** The messages of a session, deeply frozen, with or without system messages; none for an unknown session. */
+  getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
   /**
-   * Adds a message, and compresses the session if it has too much now. Resolves when both are done and stored; rejects
-   * if the message is not stored. A system message that opens a session is its prompt.
+   * Compresses now. Without a service, the option `summarize` or the rules make the summary. `by` is "none" if there is
+   * nothing to replace, or another process was quicker. A compression under way is joined.
    */
-  addMessage(sessionId: string, message: NewConversationMessage): Promise<void>;
-  /** The messages of a session, with or without its system prompt; none for an unknown session. They are deeply frozen. */
-  getMessages(sessionId: string, includeSystem?: boolean): Promise<ConversationMessage[]>;
-  /** Compresses now. `by` is "none" where there is nothing to let go, or somebody else has just done it. */
   compressContext(
     sessionId: string,
-    summarize?: Summarize,
+    aiService?: Summarize | AIService,
   ): Promise<{ before: number; after: number; by: "ai" | "rules" | "none" }>;
+  /** Deletes a session, with its summary. */
+  clearContext(sessionId: string): void;
   /**
-   * Forgets a session and all it ever had, words and bytes, for good. Holds for every later call; resolves when
-   * no byte of it is left in the store. Other sessions go on meanwhile.
+   * Deletes messages, a call with its results, also such as were compressed: the summary is made anew without them. Deleting
+   * the summary deletes what it says. Returns the ids that were deleted.
    */
-  clearContext(sessionId: string): Promise<void>;
-  /** Sets the system prompt, whatever it was. Resolves when that is stored. */
-  setSystemPrompt(sessionId: string, systemPrompt: string): Promise<void>;
-  /**
-   * Sessions, one page: "created" the oldest first (default), "updated" the last changed first. `cursor` is what the page
-   * before gave; without one in the answer it was the last. Default limit 100.
-   * @example const { sessions, cursor } = await manager.list({ order: "updated", limit: 20 });
-   */
-  list(options?: {
-    namespace?: string;
-    order?: "created" | "updated";
-    limit?: number;
-    cursor?: string;
-  }): Promise<{
-    sessions: { sessionId: string; messages: number; metadata: ConversationContext["metadata"] }[];
-    cursor?: string;
-  }>;
+  deleteMessages(sessionId: string, ids: string[]): string[];
+  /** Replaces the system prompt. */
+  setSystemPrompt(sessionId: string, systemPrompt: string): void;
+  /** Sets each field by itself; null removes it. */
+  setMetadata(sessionId: string, metadata: { goal?: string | null; planId?: string | null }): void;
+  /** All sessions, the oldest first. */
+  listSessions(): {
+    sessionId: string;
+    messages: number;
+    metadata: ConversationContext["metadata"];
+  }[];
   /** Tokens are cl100k, exact. Undefined for an unknown session. */
-  getStats(
-    sessionId: string,
-  ): Promise<{ messages: number; tokens: number; compressions: number; tokensSaved: number } | undefined>;
-  /** Sets each field by itself, null removes it. Resolves when it is stored. */
-  setMetadata(sessionId: string, metadata: { goal?: string | null; planId?: string | null }): Promise<void>;
-  /** @throws TypeError where that leaves no room above `maxCompressedMessages`: lower that first. */
+  getStats(sessionId: string): { messages: number; tokens: number; compressions: number } | undefined;
   setMaxMessages(n: number): void;
-  /** @throws TypeError where that leaves no room below `maxMessages`: raise that first. */
   setMaxCompressedMessages(n: number): void;
-  /**
-   * The newest messages that hold every part of the query: words by their beginning, Chinese and Japanese by any part
-   * of a sentence, without case and accents. In a file this finds what sessions let go, too. Default limit 20.
-   */
-  search(query: string, options?: { sessionId?: string; limit?: number }): Promise<SearchHit[]>;
-  /**
-   * Deletes messages for good, those let go too; a call goes with its results. Resolves with the ids that are gone.
-   * @example await manager.deleteMessages("s", (await manager.search("4111")).map(({ message }) => message.id!))
-   */
-  deleteMessages(sessionId: string, ids: string[]): Promise<string[]>;
-  /**
-   * Forgets for good the sessions that nothing was done to for `maxAgeDays`, and what the others let go before that. Runs
-   * when you call it, and never by itself.
-   */
-  prune(options: { maxAgeDays: number }): Promise<{ sessions: number; messages: number }>;
-  /**
-   * One session, or all of this namespace, as lines of JSON: a header for each, then its messages, those let go too.
-   * @example for await (const line of manager.export()) file.write(line)
-   */
-  export(sessionId?: string): AsyncGenerator<string, void, void>;
-  /**
-   * Reads what `export` wrote: text, or chunks of text or bytes. Each session whole or not at all; one that is there
-   * already is skipped.
-   * @throws (rejects) TypeError that names the line which cannot be read.
-   */
-  import(
-    lines: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
-  ): Promise<{ sessions: number; messages: number; skipped: string[] }>;
-  /**
-   * Asks a model: adds the question, hands the session's messages to `complete`, adds and returns the answer. Where
-   * `complete` fails, the question is taken out again and its error comes through.
-   * @param complete resolves with a text, an assistant message of a session, or one of pi
-   * @example await manager.ask("s", "And now?", async (messages) => (await callAI(toOpenAIMessages(messages))).text)
-   */
-  ask(
-    sessionId: string,
-    text: string | ContentBlock[],
-    complete: (
-      messages: ConversationMessage[],
-      call: { sessionId: string; signal?: AbortSignal },
-    ) => Promise<string | { role: string; content: unknown }>,
-    options?: { signal?: AbortSignal },
-  ): Promise<string>;
-  /** Adds what an Agent says, does and gets from its tools to the session. Returns what ends this. */
+  /** Adds what an Agent says, does and gets from its tools to the session. Returns a function that ends this. */
   attach(
     agent: { subscribe(listener: (event: { type: string; message?: MessageLike }) => void): () => void },
     sessionId: string,
   ): () => void;
-  /** Resolves when all that was added before is stored, and acknowledged, and the store is closed. */
-  close(): Promise<void>;
 }
 
-export type {
-  ListedSession,
-  ListQuery,
-  SearchQuery,
-  Stamp,
-  Store,
-  StoredMessage,
-  StoredSession,
-  StoreEvent,
-  StoreHit,
-  StoreOperation,
-  StoreOutcome,
-} from "./store/store.js";
+/** Methods that are the same in every manager. */
+type Unchanged = "compressContext" | "setMaxMessages" | "setMaxCompressedMessages" | "attach";
+
+/** The methods of `ContextManager` as promises. */
+export type SharedContextManager = Pick<ContextManager, Unchanged> & {
+  [Method in Exclude<keyof ContextManager, Unchanged>]: (
+    ...args: Parameters<ContextManager[Method]>
+  ) => Promise<ReturnType<ContextManager[Method]>>;
+};
 
 /**
- * The words of a text as every search compares them: lower case, without accents, each Chinese or Japanese character a word,
- * one space between. For a store of one's own.
- * @example searchForm("Café: 数据") // "cafe 数 据"
+ * Sessions in the host's Postgres, shared by many processes. A promise resolves when its change is committed. The tables are
+ * made at the first call.
+ * @throws TypeError for an option that is not allowed
+ * @example const manager = createSharedContextManager({ pool: new pg.Pool() });
+ *   await manager.addMessage("task-1", { role: "user", content: "Ship it" });
  */
-export function searchForm(text: string): string;
-
-/**
- * Sessions in Postgres, for `ContextManager`'s `store`; the connection string alone makes one too. Its tables, of the
- * names `strata_…`, are made when it is opened (`pi-strata/postgres.sql`).
- * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER where the package pg is missing
- * @example new ContextManager({ store: new PostgresStore({ pool }), namespace: tenant })
- */
-export const PostgresStore: new (
-  options: string | (PostgresOptions & { onEvent?: (event: StoreEvent) => void }),
-) => PostgresStore;
-
-/** The object that `new PostgresStore()` makes. */
-export interface PostgresStore extends Store {
-  readonly engine: "postgres";
-  /** Transactions at once: as many as the pool has connections, four at most. */
-  readonly parallel: number;
-  open(report?: (event: StoreEvent) => void): Promise<void>;
-}
+export function createSharedContextManager(options: SharedContextManagerOptions): SharedContextManager;
 
 /** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. Thinking is left out. */
 export function fromAgentMessage(message: MessageLike): ConversationMessage | undefined;
@@ -402,7 +308,7 @@ export interface RollingMemoryOptions {
    * 2.
    */
   keepMessages?: number;
-  /** Pairs remembered; the oldest are out first. Default 15. */
+  /** Pairs remembered, at least one; the oldest are out first. Default 15. */
   maxPairs?: number;
   /** Longest time of a summariser, ms. Default 30 000. */
   timeoutMs?: number;
@@ -421,7 +327,7 @@ export type RollingEvent =
       pendingUserMessage?: string;
       isOverflow?: boolean;
     }
-  /** The memory has `summaryTokens`, more than `tokenLimit`, its share of the window. */
+  /** The memory has `summaryTokens`, more than `tokenLimit`, its share of the window. The message advises a clean window. */
   | { type: "context_overflow"; message: string; summaryTokens: number; tokenLimit: number }
   /** The summariser threw, hung or answered without a pair: text is clipped. Said once as a warning without `onEvent`. */
   | { type: "summarizeFailed"; code: string; message: string; cause: unknown }

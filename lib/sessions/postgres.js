@@ -34,7 +34,7 @@ const KINDS = [
 const WORDS = [
   [/after calling end on the pool/, "CLOSED"],
   [
-    /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|timeout (?:exceeded|expired)/i,
+    /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|invalid response|unexpected message|timeout (?:exceeded|expired)/i,
     "UNAVAILABLE",
   ],
   [/^SASL|password must be/, "AUTH"],

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
-use super::sessions::{json, parsed, promised};
+use super::json::{json, parsed, promised};
 use crate::sessions::sqlite::{self, BUSY_TIMEOUT, Connection, Schema, Statement};
 
 /// A database in a file or in memory.

@@ -18,12 +18,11 @@ pub mod failure;
 #[cfg(all(debug_assertions, not(test)))]
 mod fault;
 mod guarded;
-pub mod memory;
+mod json;
 pub mod options;
 mod read;
 pub mod recall;
 pub mod session_file;
-pub mod sessions;
 pub mod validity;
 pub mod vocabulary;
 mod wire;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::encode::tokenizer;
 use super::failure::Result;
-use super::sessions::parsed;
+use super::json::parsed;
 use crate::context::layers::Limits;
 use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;

@@ -1,14 +1,3 @@
-//! Sessions: what may go when one is compressed, what is remembered of it, how its messages are found, and the SQLite
-//! database they are kept in. Other stores keep the same rows; every decision about them is taken here.
+//! The SQLite database that a pipeline keeps its history in.
 
-pub mod cut;
-pub mod digest;
-pub mod language;
-pub mod message;
-mod names;
-pub mod prompt;
-pub mod rounds;
-pub mod search;
 pub mod sqlite;
-pub mod store;
-pub mod summary;
