@@ -158,6 +158,7 @@ async function questionsAt(seed) {
     () => guard.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
     () => guard.estimateContextTokens([texts]),
     () => binding.readSession(recorded),
+    () => binding.callSubject("bash", '{"command":"ls"}'),
     () => binding.recall(...batch, "none", 0, 9),
     () => binding.countTextAsync("text"),
     () => new binding.CancelFlag().cancel(),

@@ -2,7 +2,8 @@
 // Each such message leaves a short note, so that a digest can be made anew when one of them is deleted.
 "use strict";
 
-const { parsed, readCall } = require("./message.js");
+const { native } = require("../native/native.js");
+const { readCall } = require("./message.js");
 const { callsIn } = require("./text.js");
 
 /** Start of a summary in a session. */
@@ -22,18 +23,6 @@ const QUOTE_CHARS = 200;
 const EARLIER_CHARS = 2000;
 /** Starts of lines that report an error, whatever the case. */
 const ERROR = /^\s*(?:error|fatal|traceback|exception|panic|failed|fail:|错误|失败|异常)/i;
-/** Arguments that name a file or a command, as agents call them. */
-const PATHS = [
-  "path",
-  "file_path",
-  "filePath",
-  "file",
-  "filename",
-  "notebook_path",
-  "TargetFile",
-  "AbsolutePath",
-];
-const SHELL = ["command", "cmd", "script"];
 /** Endings by which a word in prose is taken for a file: without them `console.log` would be one. */
 const EXTENSIONS = new Set(
   `bat c cc cfg cjs conf cpp cs css csv db doc docx env gif go gz h hpp html ini ipynb java jpg js json jsonl jsx kt
@@ -96,22 +85,18 @@ function noteOf(message) {
 
 function noteOfCall(call) {
   const { id, name, arguments: text } = readCall(call);
-  let fields = {};
+  const [kind, subject] = subjectOf(name, text);
+  return { id, tool: quote(name), ...(kind !== undefined && { [kind]: quote(subject) }) };
+}
+
+/** `["file", path]`, `["command", text]` or nothing. */
+function subjectOf(tool, text) {
   try {
-    fields = parsed(text) ?? {};
+    return native().callSubject(tool, text);
   } catch {
-    // A model may write what is no JSON.
+    // Without the addon a summary names the tool alone.
+    return [];
   }
-  const first = (names) =>
-    names.map((key) => fields[key]).find((value) => typeof value === "string" && value.trim());
-  // A tool that takes both says with the command what to do with the file.
-  const [file, command] = [first(PATHS), first(SHELL)];
-  return {
-    id,
-    tool: quote(name),
-    ...(file !== undefined && { file: quote(file) }),
-    ...(file === undefined && command !== undefined && { command: quote(command) }),
-  };
 }
 
 /** Names of files in prose, the newest. What follows a colon, such as a line number, is left out. */

@@ -326,9 +326,14 @@ function withoutQuestion(messages, question) {
 }
 
 function asks(message, question) {
-  if (message?.role !== "user") return false;
-  if (typeof question === "string") return plainText(message.content) === question;
-  return isDeepStrictEqual(message.content, question);
+  try {
+    if (message?.role !== "user") return false;
+    if (typeof question === "string") return plainText(message.content) === question;
+    return isDeepStrictEqual(message.content, question);
+  } catch {
+    // A message may be a Proxy that throws.
+    return false;
+  }
 }
 
 /** True if two messages are one; hosts that store their transcripts hand in copies. */

@@ -23,6 +23,7 @@ pub mod options;
 mod read;
 pub mod recall;
 pub mod session_file;
+pub mod subject;
 pub mod validity;
 pub mod vocabulary;
 mod wire;

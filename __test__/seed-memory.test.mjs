@@ -1,4 +1,5 @@
-// The rolling memory: when it rolls over, what it keeps, and that no summariser can make it lose the question.
+// The rolling-memory seed, sentence by sentence, in its order: when it rolls over, what it keeps, and that no summariser can make
+// it lose the question.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
@@ -45,12 +46,12 @@ function memoryOf(options) {
   return { events, memory: new RollingMemory({ onEvent: (event) => events.push(event), ...options }) };
 }
 
-describe("when", () => {
+describe("before a question over 85 % of the window, after an answer over 80 %", () => {
   const messages = rounds(10);
   const pending = "And now?";
   const before = countTokens([...messages, user(pending)]);
 
-  test("over 85 % before a question, and not at 85 % exactly", () => {
+  test("before a question: over 85 % of the window, summarise first", () => {
     const at = (contextWindow) =>
       new RollingMemory({ contextWindow }).needsContextSummarization(messages, pending);
     assert.deepEqual(at(before / 0.85), { needed: false, phase: "pre", ratio: 0.85 });
@@ -58,7 +59,7 @@ describe("when", () => {
     assert.equal(at(before * 2).ratio, 0.5);
   });
 
-  test("over 80 % after an answer, and not at 80 % exactly", () => {
+  test("after an answer: over 80 %, prepare", () => {
     const after = countTokens(messages);
     const at = (contextWindow) => new RollingMemory({ contextWindow }).needsContextSummarization(messages);
     assert.deepEqual(at(after / 0.8), { needed: false, phase: "post", ratio: 0.8 });
@@ -87,7 +88,7 @@ describe("when", () => {
   });
 });
 
-describe("a new conversation", () => {
+describe("each round becomes a pair, and a new conversation begins", () => {
   const summarize = async (messages, request) => {
     requests.push({ messages, request });
     const questions = messages.filter(({ role }) => role === "user");
@@ -95,7 +96,7 @@ describe("a new conversation", () => {
   };
   const requests = [];
 
-  test("holds the memory, the newest two messages and the question", async () => {
+  test('each round becomes {"q","a"} through summarize: a prompt, temperature 0.3, 500 tokens; the newest 2 messages are kept', async () => {
     requests.length = 0;
     const { memory, events } = memoryOf({ contextWindow: 400, summarize });
     const messages = [{ role: "system", content: "Be brief." }, ...rounds(10)];
@@ -126,7 +127,7 @@ describe("a new conversation", () => {
     assert.ok(request.signal instanceof AbortSignal && request.prompt.includes("Question 3?"));
   });
 
-  test("comes after an answer too, and remembers what was before", async () => {
+  test("cumulative, at most 15 pairs, the oldest out first", async () => {
     const { memory, events } = memoryOf({ contextWindow: 400, summarize });
     const first = await memory.afterReply(rounds(10));
     assert.equal(first.rolledOver, true);
@@ -140,7 +141,7 @@ describe("a new conversation", () => {
     assert.equal(second.history[0].q, "Question 3?", "the oldest are out first");
   });
 
-  test("leaves tool traffic out and keeps calls with their results", async () => {
+  test("tool traffic is left out, only final answers", async () => {
     const { memory } = memoryOf({ contextWindow: 700 });
     const messages = rounds(4).flatMap((message, n) =>
       message.role === "user"
@@ -155,7 +156,7 @@ describe("a new conversation", () => {
     assert.equal(next.filter(({ role }) => role === "toolResult").length, 1);
   });
 
-  test("keeps no tool traffic that fills the window by itself", async () => {
+  test("no tool traffic is kept that fills the window by itself", async () => {
     const { memory } = memoryOf({ contextWindow: 1000 });
     const messages = [...rounds(3), user("Big?"), ...toolTraffic("c", "word ".repeat(2000)), says("Done.")];
     const { messages: next } = await memory.beforePrompt(messages, "And now?");
@@ -168,7 +169,7 @@ describe("a new conversation", () => {
     assert.equal(memory.history.at(-1).a, "Done.");
   });
 
-  test("does not believe what was reported of the old prompt", async () => {
+  test("what was reported of the old prompt is not believed", async () => {
     const usage = {
       input: 10,
       cacheRead: 300,
@@ -188,7 +189,7 @@ describe("a new conversation", () => {
     assert.equal((await memory.afterReply(first.messages)).rolledOver, false);
   });
 
-  test("is taken up by another process from the transcript alone", async () => {
+  test("another process takes it up from the transcript alone", async () => {
     const { memory } = memoryOf({ contextWindow: 400, summarize });
     const { messages, history } = await memory.afterReply(rounds(10));
     const restarted = new RollingMemory({ contextWindow: 400, summarize });
@@ -198,7 +199,7 @@ describe("a new conversation", () => {
   });
 });
 
-describe("whatever the summariser does", () => {
+describe("a failing, hanging, empty or garbage summariser falls back", () => {
   const half = '[{"q": "Question 0?", "a": "zero"}, {"q": "Question 1?", "a": "on';
   const cases = {
     "there is none": [undefined, /^Answer 0/],
@@ -249,7 +250,7 @@ describe("whatever the summariser does", () => {
     });
   }
 
-  test("text is clipped first, and keywords come when even that is too much", async () => {
+  test("to text clipping, then to keywords", async () => {
     const long = (n) => round(n, `The database pool number ${n} ${"retries slowly ".repeat(600)}`);
     const messages = Array.from({ length: 16 }, (_, n) => long(n)).flat();
     const wide = memoryOf({ contextWindow: countTokens(messages) });
@@ -284,7 +285,7 @@ describe("whatever the summariser does", () => {
     assert.deepEqual(events, []);
   });
 
-  test("memory over 80 % of the window is reported and cut down", async () => {
+  test("context_overflow when the memory itself passes 80 %: it advises a clean window", async () => {
     const pair = { q: "q ".repeat(100), a: "word ".repeat(180) };
     const { memory, events } = memoryOf({ contextWindow: 2000 });
     const big = [round(1, "word ".repeat(900)), round(2, "word ".repeat(900))].flat();
@@ -299,12 +300,13 @@ describe("whatever the summariser does", () => {
     const overflow = events.find(({ type }) => type === "context_overflow");
     assert.deepEqual(Object.keys(overflow), ["type", "message", "summaryTokens", "tokenLimit"]);
     assert.equal(overflow.tokenLimit, 1600);
-    assert.ok(overflow.summaryTokens > 1600 && /80 %/.test(overflow.message));
+    assert.ok(overflow.summaryTokens > 1600);
+    assert.match(overflow.message, /80 %.*clean window/);
     assert.equal(events.at(-1).isOverflow, true);
     assert.ok(countTokens(messages) < 1500);
   });
 
-  test("it never fails, and what it makes can be sent", async () => {
+  test("the question is never lost and no method rejects", async () => {
     const text = fc.string({ maxLength: 200, unit: "grapheme" });
     const step = fc.record({ q: text, tools: fc.array(text, { maxLength: 2 }), a: text });
     const reply = fc.oneof(text, fc.json(), fc.constant(half));
@@ -335,7 +337,7 @@ describe("whatever the summariser does", () => {
   });
 });
 
-describe("what is sent beside the messages", () => {
+describe("the system prompt and tools count (overheadTokens)", () => {
   test("counts from the start, as a number or a function, and leaves less room", async () => {
     const messages = rounds(4);
     const contextWindow = countTokens(messages) * 2.5;
@@ -457,6 +459,41 @@ describe("one conversation", () => {
     const tokens = countTokens(prompt);
     assert.ok(tokens > 500 && tokens <= 2000, `${tokens} tokens`);
   });
+});
+
+test("memory keeps at least one pair, however small the window", async () => {
+  const summarize = async () => JSON.stringify([{ q: "what? ".repeat(40), a: "this ".repeat(150) }]);
+  for (const contextWindow of [20, 60, 200]) {
+    const { memory, events } = memoryOf({ contextWindow, summarize });
+    let { messages } = await memory.beforePrompt(rounds(10), "And now?");
+    for (let n = 0; n < 5; n += 1) ({ messages } = await memory.afterReply([...messages, says("so")]));
+    assert.ok(memory.history.length >= 1, `${contextWindow}`);
+    assert.ok(events.length < 60, "it does not go round in circles");
+  }
+});
+
+test("beforePrompt goes on after any failure", async () => {
+  const question = "And now?";
+  const cyclic = [];
+  cyclic.push(cyclic);
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  for (const messages of [
+    undefined,
+    null,
+    7,
+    "x",
+    {},
+    cyclic,
+    [null, undefined, 1],
+    [revoked.proxy],
+    [{ role: "user", content: [cyclic] }],
+  ]) {
+    const { memory } = memoryOf({ contextWindow: 100 });
+    const next = await memory.beforePrompt(messages, question);
+    assert.equal(textOf(next.messages.at(-1)), question);
+    await memory.afterReply(messages);
+  }
 });
 
 test("a window that cannot be told is said, with the cause", async () => {
