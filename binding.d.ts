@@ -43,18 +43,6 @@ export declare class DatabaseFile {
   close(): Promise<void>
 }
 
-/** Sessions in a file or in memory. */
-export declare class SessionStore {
-  /** Opens nothing yet; refuses a path that cannot be one. */
-  constructor(location: string)
-  /** Answers a request, as JSON, on a worker thread. */
-  ask(request: string): Promise<string>
-  /** Commits operations, as JSON, on a worker thread. */
-  apply(operations: string): Promise<string>
-  /** Commits operations here, after all that is on its way, for a process that is about to end. Waits as long as it takes. */
-  applyLast(operations: string): void
-}
-
 /** The plan for a request, and its reasons. */
 export interface Answer {
   /** Sizes, arithmetic and edits; not a number where there is none. */
@@ -64,6 +52,9 @@ export interface Answer {
   /** Of each edit of a dry run, the form of the call that its message answers; empty where none was read. */
   forms: Array<string>
 }
+
+/** What a call is about: `["file", path]`, `["command", text]` or nothing. `arguments` is JSON. */
+export declare function callSubject(tool: string, arguments: string): Array<string>
 
 /** The host's word on its model at a call, and how the plan is wanted. */
 export interface CallTerms {
@@ -134,9 +125,6 @@ export interface Found {
   matches?: number
 }
 
-/** Indices of the messages that go with those at `indices`, calls and their results together: of `[messages, indices]`. */
-export declare function groupsOf(request: string): Promise<string>
-
 /** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
 export declare function loadVocabulary(file: string | Uint8Array, options: VocabularyOptions): Promise<number>
 
@@ -154,15 +142,6 @@ export interface MendedMessage {
 
 /** The changes that mend a transcript, by the same rules. */
 export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
-
-/** The prompt that asks a summariser for pairs, of `[rounds, maxPairs, maxTokens, answerTokens]`. */
-export declare function pairsPrompt(request: string): Promise<string>
-
-/**
- * The messages that a session may let go, of `[messages, keep, promptTokens, answerTokens]`: `{ letGo, prompt }`, their
- * indices and, where its tokens are given, the prompt for the host's summariser.
- */
-export declare function planCompression(request: string): Promise<string>
 
 /** A message that breaks a rule. */
 export interface Problem {
@@ -194,12 +173,6 @@ export interface Recalled {
   handles: Array<string>
 }
 
-/** The words of a text as every store's search sees them. */
-export declare function searchForm(text: string): string
-
-/** The terms of a text that answers a query. */
-export declare function searchPhrases(query: string): Array<string>
-
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string
 
@@ -217,21 +190,6 @@ export interface Splice {
   /** New messages behind all. */
   added: number
 }
-
-/** The cut of a conversation, `[messages, keep]`, and the rounds before it. */
-export declare function splitRounds(request: string): string
-
-/** The outcomes of operations, from the rows that Postgres answered to each of their statements. */
-export declare function storeOutcomes(operations: string, rows: string): string
-
-/** The statement that answers a question in Postgres, and its values; `null` where there is nothing to look for. */
-export declare function storeQuestion(question: string): string
-
-/** The statements that commit operations in Postgres, as JSON: lists of `[statement, values]`. */
-export declare function storeScript(operations: string): string
-
-/** The summary of messages that are let go, by the host's answer or by rules: of `[messages, digest, answer, language]`. */
-export declare function summariseSession(request: string): Promise<string>
 
 /** Writes the tokens that did not fit when `encode` was called last. */
 export declare function takeEncoded(tokens: Uint32Array): void
