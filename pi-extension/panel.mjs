@@ -22,6 +22,8 @@ export const ACTIONS = {
   keepLines: "some lines kept",
   summarize: "shortened",
   omitImages: "images left out",
+  dropCalls: "second call left out",
+  moveAfter: "moved behind the results",
   stripThinking: "thinking removed",
   drop: "left out",
   truncate: "cut to its ends",

@@ -11,6 +11,8 @@ const COLORS = {
   later: "later",
   shortened: "orange",
   omitImages: "green",
+  dropCalls: "green",
+  moveAfter: "green",
   stripThinking: "purple",
   drop: "gone",
 };
