@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { repair, validate } from "../index.js";
-import { conversation } from "./support/transcripts.mjs";
 
 const user = (content = "go") => ({ role: "user", content });
 const call = (id, rest) => ({ type: "toolCall", id, name: "read", arguments: {}, ...rest });
@@ -89,7 +88,8 @@ for (const [rule, messages, api, index, left] of CASES) {
     for (const [i, entry] of left.entries()) {
       if (typeof entry === "number") assert.equal(mended[i], messages[entry], "the same object");
     }
-    if (left.every((entry, at) => entry === at) && left.length === messages.length) assert.equal(mended, messages);
+    if (left.every((entry, at) => entry === at) && left.length === messages.length)
+      assert.equal(mended, messages);
   });
 }
 

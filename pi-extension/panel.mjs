@@ -23,7 +23,6 @@ export const ACTIONS = {
   summarize: "shortened",
   omitImages: "images left out",
   dropCalls: "second call left out",
-  moveAfter: "moved behind the results",
   stripThinking: "thinking removed",
   drop: "left out",
   truncate: "cut to its ends",

@@ -11,12 +11,10 @@ const COLORS = {
   later: "later",
   shortened: "orange",
   omitImages: "green",
-  dropCalls: "green",
-  moveAfter: "green",
   stripThinking: "purple",
   drop: "gone",
 };
-const SHORTENING = ["summarize", "keepLines", "truncate"];
+const SHORTENING = ["summarize", "keepLines", "truncate", "dropCalls"];
 /** Largest and smallest cell in CSS pixels, and the height the map should stay under. */
 const MAX_CELL = 14;
 const MIN_CELL = 4;

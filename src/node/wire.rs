@@ -78,9 +78,9 @@ pub(super) fn answer(
     }
     moves.for_each(|step| encode_move(step, &mut numbers));
     let forms = if by_message {
-        let moved = plan.moves.iter().map(|step| (step.index, String::new()));
+        let of_strangers = plan.moves.iter().map(|step| (step.index, String::new()));
         let edited = edits.iter().map(|edit| (edit.index, form_of(edit.index, transcript)));
-        let mut forms: Vec<_> = moved.chain(edited).collect();
+        let mut forms: Vec<_> = of_strangers.chain(edited).collect();
         forms.sort_by_key(|(index, _)| *index);
         forms.into_iter().map(|(_, form)| form).collect()
     } else {

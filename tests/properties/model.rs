@@ -236,18 +236,18 @@ fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(
 
 /// The messages that are left, each moved one behind the message that it is sent behind.
 fn in_order(left: Vec<(usize, Message)>, moves: &[Move]) -> Vec<(usize, Message)> {
-    let (mut moved, mut order): (Vec<_>, Vec<_>) =
+    let (mut strangers, mut order): (Vec<_>, Vec<_>) =
         left.into_iter().partition(|(index, _)| moves.iter().any(|step| step.index == *index));
-    while !moved.is_empty() {
-        let before = moved.len();
-        for (index, message) in std::mem::take(&mut moved).into_iter().rev() {
+    while !strangers.is_empty() {
+        let before = strangers.len();
+        for (index, message) in std::mem::take(&mut strangers).into_iter().rev() {
             let after = moves.iter().find(|step| step.index == index).map(|step| step.after);
             match order.iter().position(|(at, _)| Some(*at) == after) {
                 Some(at) => order.insert(at + 1, (index, message)),
-                None => moved.insert(0, (index, message)),
+                None => strangers.insert(0, (index, message)),
             }
         }
-        assert!(moved.len() < before, "a message is sent behind one that is not");
+        assert!(strangers.len() < before, "a message is sent behind one that is not");
     }
     order
 }

@@ -238,7 +238,7 @@ fn is_anthropic_id(id: &[u16]) -> bool {
 mod tests {
     use super::*;
     use crate::context::measure::outline;
-    use crate::context::transcript::Usage;
+    use crate::context::transcript::{Message, Usage};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -288,7 +288,7 @@ mod tests {
             });
         };
         let parts = |at: usize| match transcript.link(at) {
-            Link::Own => transcript.get(at).is_some_and(|message| message.speaks()),
+            Link::Own => transcript.get(at).is_some_and(Message::speaks),
             Link::ResultOf(other) => other > opener,
             Link::Orphan => false,
         };

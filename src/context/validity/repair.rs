@@ -154,7 +154,7 @@ impl View<'_> {
                 losses.messages.insert(index);
             }
             Rule::EmptyMessage | Rule::ThinkingAlone | Rule::CallIdPattern | Rule::UnsignedCall => {
-                self.drop_group(index, losses)
+                self.drop_group(index, losses);
             }
             Rule::DuplicateCallId => {
                 let repeated = self.messages.get(index).map(Raw::repeated_calls).unwrap_or_default();
