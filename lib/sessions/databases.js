@@ -30,7 +30,7 @@ class SqliteDatabase {
   #store;
 
   constructor(handle, lost) {
-    this.#handle = new SqliteHandle("ContextManager", handle);
+    this.#handle = new SqliteHandle("ContextManager: option database", handle);
     this.#store = new SqlStore((sql, values, read = ignore) => read(this.#handle.run(sql, values)), lost);
     this.#withTables(() => this.#checkTables());
   }
