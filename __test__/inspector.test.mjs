@@ -14,7 +14,7 @@ import { Agent } from "@earendil-works/pi-agent-core";
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTransformContext } from "../index.js";
 import { createInspector } from "../lib/inspector/index.js";
-import { pageTest } from "./support/browser.mjs";
+import { checkPage, pageTest } from "./support/browser.mjs";
 
 const LOCAL = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale: "en-US" };
 const HOSTILE = `<img src=x onerror="window.hacked=1"></pre><script>window.hacked=1</script>`;
@@ -109,6 +109,20 @@ pageTest("a page shows a running agent call by call, and text only as text", LOC
   await page.locator("#status", { hasText: "30" }).waitFor();
   assert.equal(await page.getAttribute("html", "lang"), "zh", "the language stays");
   assert.doesNotMatch(await page.textContent("main"), /undefined|NaN|What the model sees/);
+  await page.goto("about:blank");
+  await inspector.close();
+});
+
+pageTest("the page has no findings, wide and narrow", LOCAL, async (page) => {
+  const inspector = createInspector();
+  const agent = hostileAgent(inspector, {
+    steps: 8,
+    options: { schedule: "everyCall", contextWindow: 30_000 },
+  });
+  await agent.prompt("Go");
+  await page.goto(await inspector.open());
+  await page.locator("#status", { hasText: "9 calls so far" }).waitFor();
+  await checkPage(page);
   await page.goto("about:blank");
   await inspector.close();
 });

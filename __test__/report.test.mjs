@@ -12,7 +12,7 @@ import { POLICIES } from "../lib/cli/report/policies.mjs";
 import contract from "../lib/contract.js";
 import { ChangeLog } from "../lib/inspector/changes.js";
 import { WORDS } from "../report/words.mjs";
-import { pageTest } from "./support/browser.mjs";
+import { checkPage, pageTest } from "./support/browser.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
 
 const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
@@ -191,6 +191,14 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
   await page.reload();
   assert.equal(await page.getAttribute("html", "lang"), "zh", "as it was chosen");
 });
+
+for (const locale of ["en-US", "zh-CN"]) {
+  pageTest(`the page has no findings, wide and narrow, in ${locale}`, { locale }, async (page) => {
+    await page.goto(pathToFileURL(report).href);
+    for (const summary of await page.locator("details > summary").all()) await summary.click();
+    await checkPage(page);
+  });
+}
 
 pageTest("each large drop is marked, with why it came", { locale: "en-US" }, async (page) => {
   await page.goto(pathToFileURL(report).href);

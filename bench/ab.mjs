@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { progressBar } from "../lib/cli/progress.mjs";
 import { ARMS } from "./ab/arms.mjs";
 import { Journal, RunFailure, UsageError } from "./ab/journal.mjs";
+import { gradesIn, leaderboard, leaderboardText, runList, tasksIn } from "./ab/list.mjs";
 import { pageOf } from "./ab/page.mjs";
 import { findPi } from "./ab/pi.mjs";
 import { goOn, LimitReached } from "./ab/run.mjs";
@@ -37,6 +38,10 @@ const OPTIONS = {
   prices: { type: "string" },
   scripted: { type: "boolean", default: false },
   plan: { type: "boolean", default: false },
+  list: { type: "string" },
+  instances: { type: "string" },
+  repos: { type: "string" },
+  graded: { type: "string" },
 };
 
 /** Dollars a run may spend where nothing is said; a script's are none. */
@@ -48,6 +53,10 @@ const AT_THE_LIMIT = 3;
 
 async function main() {
   const flags = flagsOf(process.argv.slice(2));
+  if (flags.list !== undefined) {
+    await publicList(flags);
+    return;
+  }
   const settings = settingsOf(flags);
   console.log(planText(settings));
   if (flags.plan) return;
@@ -58,6 +67,40 @@ async function main() {
     await run(journal, pi, flags);
   } finally {
     journal.close();
+  }
+}
+
+/** A public list in place of our own tasks; nothing is tested here, so no margin is asked for. */
+async function publicList(flags) {
+  if (flags.instances === undefined)
+    throw new UsageError("--list needs --instances: the data set, one JSON object a line.");
+  const tasks = tasksIn(flags.list, flags.instances);
+  const settings = settingsOf({ ...flags, margin: "1" });
+  const grades = gradesIn(flags.graded);
+  const folder =
+    flags.out ?? join(homedir(), ".cache", "pi-strata-ab", `list-${settings.model.replace(/\W+/g, "-")}`);
+  console.log(`${tasks.length} tasks under each of ${settings.arms.join(", ")}, in ${folder}.`);
+  if (flags.plan) return;
+  const server = flags.scripted ? await startScripted(scriptOf(settings)) : undefined;
+  try {
+    const records = await runList(tasks, {
+      folder,
+      arms: settings.arms,
+      pi: findPi(flags.pi),
+      settings,
+      access: accessOf(flags, server),
+      repos: flags.repos,
+      limits: { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") },
+      onTask: ({ id, arm, steps, bill }) =>
+        console.log(`${id}, ${arm}: ${steps} steps, $${bill.dollars.toFixed(3)}`),
+    });
+    const rows = leaderboard(records, grades);
+    writeFileSync(join(folder, "leaderboard.json"), `${JSON.stringify(rows, null, 1)}\n`);
+    console.log(
+      `\n${leaderboardText(rows)}\n\nGrade predictions-ARM.jsonl with the list's own grader, then run again with --graded ARM=REPORT.json,…`,
+    );
+  } finally {
+    server?.close();
   }
 }
 

@@ -1,6 +1,8 @@
 // A headless Chromium for the tests of pages. Where there is none the tests that need it are skipped, and say so.
 
-import { existsSync } from "node:fs";
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
 
@@ -45,4 +47,36 @@ export function pageTest(name, { mayAsk = /^(file|data):/, ...options }, run) {
       await browser.close();
     }
   });
+}
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+/** The narrowest screen that pages are made for, in CSS pixels. */
+const NARROW = { width: 400, height: 900 };
+
+/** Checks by axe-core in both themes, and that nothing reaches beyond a narrow screen. */
+export async function checkPage(page) {
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  for (const theme of ["as found", "the other"]) {
+    const { violations, passes } = await page.evaluate(() => window.axe.run());
+    assert.ok(passes.length > 5, "the checks ran");
+    const found = violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html }) => html)
+          .join(" ")
+          .slice(0, 400)}`,
+    );
+    assert.deepEqual(found, [], theme);
+    await page.click("#theme");
+  }
+  await page.setViewportSize(NARROW);
+  const wide = await page.evaluate((most) => {
+    const reaches = (each) => each.getBoundingClientRect().right > most && each.checkVisibility();
+    return Array.from(document.querySelectorAll("body *"))
+      .filter(reaches)
+      .slice(0, 5)
+      .map((each) => each.outerHTML.slice(0, 120));
+  }, NARROW.width);
+  const scrolled = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(scrolled <= NARROW.width, `${scrolled} px wide: ${wide.join("\n")}`);
 }

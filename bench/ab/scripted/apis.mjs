@@ -99,7 +99,8 @@ function* answerOpenai({ text, calls }, { input, output, cacheRead, cacheWrite }
   const chunk = (more) =>
     `data: ${JSON.stringify({ id, object: "chat.completion.chunk", model, ...more })}\n\n`;
   const delta = (of, reason = null) => chunk({ choices: [{ index: 0, delta: of, finish_reason: reason }] });
-  if (text !== "") yield delta({ role: "assistant", content: text });
+  yield delta({ role: "assistant", content: null });
+  if (text !== "") yield delta({ content: text });
   for (const [index, { id: callId, name, arguments: args }] of calls.entries()) {
     const called = { name, arguments: JSON.stringify(args) };
     yield delta({ tool_calls: [{ index, id: callId, type: "function", function: called }] });

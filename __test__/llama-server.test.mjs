@@ -1,0 +1,89 @@
+// Answers of a real llama-server, recorded, through the real pi-ai: its usage teaches the hook how the model counts.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { after, test } from "node:test";
+import { createTransformContext } from "../index.js";
+import { piAis } from "./pi/versions.mjs";
+
+const RECORDED = JSON.parse(readFileSync(new URL("expected/llama-server.json", import.meta.url), "utf8"));
+const PROMPT = { messages: [{ role: "user", content: "Say hello.", timestamp: 1 }] };
+
+/** The assistant message that pi makes of a recorded answer. */
+async function answered({ status, contentType, body }) {
+  const server = createServer((_request, response) => {
+    response.writeHead(status, { "content-type": contentType });
+    response.end(`${body}\n\n`);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close());
+  const { streamSimple } = await piAis["0.74.2"]();
+  const model = {
+    id: "SmolLM2-135M-Instruct.Q4_1.gguf",
+    name: "SmolLM2",
+    api: "openai-completions",
+    provider: "llama.cpp",
+    baseUrl: `http://127.0.0.1:${server.address().port}/v1`,
+    reasoning: false,
+    input: ["text"],
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    contextWindow: 200_000,
+    maxTokens: 8_192,
+  };
+  return streamSimple(model, PROMPT, { apiKey: "none", maxRetries: 0 }).result();
+}
+
+/** A session of reads, one call each, and the events of a hook over it. */
+async function sent(messages, options = {}) {
+  const events = [];
+  const onEvent = (event) => events.push(event);
+  const hook = createTransformContext({ contextWindow: 200_000, marker: "en", onEvent, ...options });
+  const list = await hook(messages);
+  return { list, transformed: events.find(({ type }) => type === "transformed"), events };
+}
+
+function reads(count) {
+  const messages = [{ role: "user", content: "Read all of it.", timestamp: 1 }];
+  for (let i = 0; i < count; i += 1) {
+    const text = Array.from({ length: 30 }, (_, n) => `line ${n} of ${i}: value ${(n * 7919) % 997}`).join(
+      "\n",
+    );
+    messages.push(
+      {
+        role: "assistant",
+        content: [{ type: "toolCall", id: `c${i}`, name: "read", arguments: { path: `${i}.txt` } }],
+        api: "openai-completions",
+        provider: "llama.cpp",
+        model: "SmolLM2-135M-Instruct.Q4_1.gguf",
+        stopReason: "toolUse",
+        timestamp: 10 * i + 2,
+      },
+      {
+        role: "toolResult",
+        toolCallId: `c${i}`,
+        toolName: "read",
+        content: [{ type: "text", text }],
+        isError: false,
+        timestamp: 10 * i + 3,
+      },
+    );
+  }
+  return messages;
+}
+
+test("pi reads the tokens that the server took from its cache, and the hook learns its count", async () => {
+  const { stopReason, usage, content } = await answered(RECORDED.streamed);
+  assert.equal(stopReason, "length");
+  assert.equal(content[0].text, "Hello, and");
+  const { input, cacheRead, cacheWrite, output } = usage;
+  assert.deepEqual(
+    { input, cacheRead, cacheWrite, output },
+    { input: 1, cacheRead: 463, cacheWrite: 0, output: 3 },
+  );
+  const messages = reads(4);
+  messages[3].usage = usage;
+  const { transformed } = await sent(messages, { schedule: "everyCall" });
+  const plain = await sent(messages, { schedule: "everyCall", calibrate: false });
+  assert.notEqual(transformed.tokensBefore, plain.transformed.tokensBefore, "the report counts");
+});
