@@ -64,6 +64,10 @@ export interface CallTerms {
   overheadTokens?: number
   /** Tokens above which batches act. */
   maxPromptTokens?: number
+  /** Tokens of the model's window, where a refusal in another conversation taught it. */
+  learnedWindow?: number
+  /** Tokens of it that requests ask for the answer. */
+  learnedOutput?: number
   /** The cache's prices relative to input, where the host's function names them at this call. */
   cacheRead?: number
   /** That of writing. */
@@ -141,15 +145,7 @@ export interface MendedMessage {
 }
 
 /** The changes that mend a transcript, by the same rules. */
-export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Mends
-
-/** The changes that mend a transcript. */
-export interface Mends {
-  /** The positions of all messages in their new order; none where the order stays. */
-  order?: Array<number>
-  /** The messages that change. */
-  mends: Array<MendedMessage>
-}
+export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
 
 /** A message that breaks a rule. */
 export interface Problem {

@@ -92,8 +92,8 @@ export interface TransformContextOptions {
   /** When the request would not fit even so: "shrink" on (default), or "keep" it, where the host compacts by itself. */
   overflow?: "shrink" | "keep";
   /**
-   * Tokens of the window kept free for the answer. Default 8192; take your `maxTokens`. At most a quarter of the window
-   * is kept free, whatever stands here.
+   * Tokens of the window kept free for the answer; take your `maxTokens`. The default is 8192, at most a quarter of the
+   * window; a number given here is obeyed.
    */
   reserveTokens?: number;
   /**
@@ -222,6 +222,8 @@ export type StrataEvent =
   | { type: "shrunk"; step: string; tokensSaved: number }
   /** The request is over `contextWindow - reserveTokens` whatever is done; `floorTokens` is the least it can be. */
   | { type: "contextOverflow"; tokens: number; contextWindow: number; floorTokens: number }
+  /** An endpoint refused a request and named its limit: that is this model's window from now on, for the life of the hook. */
+  | { type: "contextWindowLearned"; contextWindow: number; provider: string; model: string }
   /**
    * The report of the last call shows that it read less from the provider's cache than the call before had put there:
    * `tokens` were not read, which cost `dollars` more where the usage tells prices. At most once per call, with the first
@@ -229,10 +231,7 @@ export type StrataEvent =
    */
   | { type: "cacheMiss"; cause: CacheMissCause; tokens: number; dollars?: number }
   /** Something that would brick the session was left out. */
-  /** A message was left out, moved behind the message `after`, or lost a call, because a provider would refuse it. */
-  | { type: "repaired"; index: number; rule: string; after?: number }
-  /** The list is not pi's: `mark` shows it. It comes back as it came. */
-  | { type: "unknownShape"; mark: string; message: string }
+  | { type: "repaired"; index: number; rule: string }
   /** `contextWindow()` threw or named no number above 0: once per hook, with the cause and the window taken instead. */
   | { type: "contextWindowUnknown"; contextWindow: number; message: string }
   /** `marker` or `protect` threw, or answered with what it may not: once per hook and option, with the cause. */
@@ -283,17 +282,7 @@ export interface Explanation {
     index: number;
     layer: 1 | 2 | 3 | 4;
     /** `keepLines`: of a tool result only the lines in `ranges` stay, word for word. */
-    action:
-      | "summarize"
-      | "keepLines"
-      | "omitImages"
-      | "stripThinking"
-      | "drop"
-      | "truncate"
-      | "dropCalls"
-      | "moveAfter";
-    /** For `moveAfter`: the message is sent behind this one, the last result of the call that it parts from it. */
-    after?: number;
+    action: "summarize" | "keepLines" | "omitImages" | "stripThinking" | "drop" | "truncate";
     /** For `keepLines`: the lines that stay, as `[first, after the last]`, counted from 0. */
     ranges?: [number, number][];
     /** For `keepLines`: how many lines stay for which reason, in words. */
@@ -384,8 +373,7 @@ export interface ChatMessage {
  * Finds what a provider would refuse in `messages`, oldest message first; empty if nothing.
  *
  * `api` is pi's name of the wire, such as "anthropic-messages"; without it, that of the newest assistant message
- * decides. Some rules exist on one wire only. What two requests have to do with each other cannot be seen here. A list that is
- * not pi's has no problems; the process warns of it once.
+ * decides. Some rules exist on one wire only. What two requests have to do with each other cannot be seen here.
  * @throws TypeError if `messages` is no array.
  * @example validate([{ role: "toolResult", toolCallId: "a", toolName: "ls", content: [] }])[0].rule // "orphan-result"
  */
@@ -393,7 +381,7 @@ export function validate<M extends MessageLike>(messages: M[], api?: string): Pr
 
 /**
  * `messages` made valid with the fewest losses: messages or single blocks are left out, half surrogate pairs become
- * U+FFFD, what stands between a call and its results moves behind them. Nothing is added. What is not touched is the same object; nothing to do, the same array. A
+ * U+FFFD, nothing is added or reordered. What is not touched is the same object; nothing to do, the same array. A
  * transcript that only waits for the user (`ends-on-reply`, `trailing-space`) is left alone.
  * @throws TypeError if `messages` is no array.
  */

@@ -125,7 +125,8 @@ test("six large reads in one turn: what layer 4 cuts is in the account", async (
 for (const schedule of ["everyCall", "sticky"]) {
   test(`${schedule}: a paste that had to be cut is in the account`, async () => {
     const opening = (scribe) => [scribe.user(20_000)];
-    const { call } = conversation({ contextWindow: 8000, basePrompt: 500 }, { schedule }, opening);
+    const settings = { contextWindow: 8000, basePrompt: 500, scale: 1 };
+    const { call } = conversation(settings, { schedule }, opening);
     for (let at = 0; at < 8; at += 1) {
       const record = await call(30);
       if (at >= 1) assert.equal(record.isUnreported, false, `call ${at + 1} sends ${record.prompt}`);

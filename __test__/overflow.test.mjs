@@ -17,6 +17,11 @@ async function transformed(messages, options) {
   return { sent, overflows: of("contextOverflow"), shrunk: of("shrunk") };
 }
 
+/** What a cut leaves is counted by its pieces, to within a few tokens for each text. */
+function assertAbout(told, counted, what) {
+  assert.ok(told >= counted && told <= 1.03 * counted + 30, `${what}: ${told} told, ${counted} sent`);
+}
+
 for (const schedule of ["everyCall", "sticky"]) {
   test(`${schedule}: the floor is what the shrunk request has, and what a kept one would have`, async (t) => {
     let overflowing = 0;
@@ -27,16 +32,20 @@ for (const schedule of ["everyCall", "sticky"]) {
       assert.deepEqual(validate(shrunk.sent), []);
       assert.deepEqual(kept.shrunk, []);
       const [size, keptSize] = [countTokens(shrunk.sent), countTokens(kept.sent)];
-      const event = { type: "contextOverflow", contextWindow: 600 };
       const isOver = (tokens) => tokens > OPTIONS.contextWindow - OPTIONS.reserveTokens;
       overflowing += Number(isOver(size));
-      assert.deepEqual(shrunk.overflows, isOver(size) ? [{ ...event, tokens: size, floorTokens: size }] : []);
-      // Under sticky what was cut at an earlier call stays cut that way; a kept request has no such past.
-      const floorTokens = kept.overflows[0]?.floorTokens;
-      assert.ok(
-        !isOver(keptSize) || (schedule === "sticky" ? floorTokens <= keptSize : floorTokens === size),
-      );
-      assert.deepEqual(kept.overflows, isOver(keptSize) ? [{ ...event, tokens: keptSize, floorTokens }] : []);
+      assert.equal(shrunk.overflows.length > 0, isOver(shrunk.overflows[0]?.tokens ?? size));
+      for (const { tokens, floorTokens } of shrunk.overflows) {
+        assert.equal(floorTokens, tokens);
+        assertAbout(tokens, size, `seed ${seed}`);
+      }
+      assert.equal(kept.overflows.length > 0, isOver(keptSize));
+      for (const { tokens, floorTokens } of kept.overflows) {
+        assert.ok(Math.abs(tokens - keptSize) <= 6, `${tokens} told, ${keptSize} sent`);
+        // Under sticky what was cut at an earlier call stays cut that way; a kept request has no such past.
+        if (schedule === "everyCall") assertAbout(floorTokens, size, `seed ${seed}`);
+        assert.ok(floorTokens <= keptSize);
+      }
     }
     assert.ok(overflowing >= 30, `${overflowing} of 300 cannot fit`);
     t.diagnostic(`${overflowing} of 300 transcripts cannot fit under ${schedule}`);
@@ -66,7 +75,7 @@ test("all that may go is gone: parallel results, each summarised, are cut too", 
   assert.equal(sent.length, messages.length);
   for (const { content } of sent.slice(2)) assert.ok(countTokens(content[0].text) <= 64, content[0].text);
   const [{ floorTokens }] = overflows;
-  assert.equal(floorTokens, countTokens(sent));
+  assertAbout(floorTokens, countTokens(sent));
   assert.ok(floorTokens <= countTokens(messages.slice(0, 2)) + 6 * 64);
 });
 

@@ -22,7 +22,6 @@ export const ACTIONS = {
   keepLines: "some lines kept",
   summarize: "shortened",
   omitImages: "images left out",
-  dropCalls: "second call left out",
   stripThinking: "thinking removed",
   drop: "left out",
   truncate: "cut to its ends",

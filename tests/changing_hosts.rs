@@ -11,7 +11,7 @@ use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::Verdict;
 use pi_strata::context::schedule::weights::LEAST_CONTEXT;
 use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
-use pi_strata::context::transcript::{Message, Usage};
+use pi_strata::context::transcript::{Message, Refusal, Usage};
 use pi_strata::tokens::estimate::{MESSAGE_FRAME_TOKENS, Size};
 
 /// What the provider counts beside the messages, and for one token of cl100k.
@@ -86,7 +86,12 @@ impl Host {
     fn decide(&mut self, at: usize, removed: usize, inserted: usize) -> Decision {
         self.conversation.splice(at, removed, inserted, self.messages[at..].to_vec());
         let limits = Limits { context_window: self.context_window, ..Limits::default() };
-        self.conversation.decide(&Terms { policy: Policy::default(), limits, overhead_tokens: None })
+        self.conversation.decide(&Terms {
+            policy: Policy::default(),
+            limits,
+            overhead_tokens: None,
+            known_window: None,
+        })
     }
 
     /// The calls of so many steps, and one that is planned: what is sent in that.
@@ -113,7 +118,8 @@ fn a_refusal_is_of_what_was_sent_though_the_host_compacted_and_changed_what_it_k
         let sent = host.goes_on(40);
         let before = host.messages.len();
         let told = 1.1 * WINDOW;
-        host.step(Usage { refused: Some(told), ..Usage::default() });
+        let refused = Refusal { prompt: Some(told), ..Refusal::default() };
+        host.step(Usage { refused: Some(refused), ..Usage::default() });
         let kept = host.messages.split_off(before - 6);
         let summary = host.say(RawRole::Summary, 100);
         let question = host.say(RawRole::User, 20);

@@ -187,7 +187,10 @@ struct Sticky(Conversation, Terms);
 
 impl Sticky {
     fn new(policy: Policy, limits: Limits) -> Self {
-        Self(Conversation::new(Mode::Sticky), Terms { policy, limits, overhead_tokens: None })
+        Self(
+            Conversation::new(Mode::Sticky),
+            Terms { policy, limits, overhead_tokens: None, known_window: None },
+        )
     }
 
     fn decide(&mut self, messages: &[Arc<Message>]) -> (Decision, Arithmetic) {
@@ -289,7 +292,7 @@ proptest! {
             let dropped = |index: usize| edits.iter().any(|edit| edit.index == index && edit.action == Action::Drop);
             let now_gone = (0..at).filter(|&index| messages[index].is_user() && dropped(index)).count();
             if now_gone > users_gone && account.verdict != Verdict::Wait {
-                let tail = window::tail_start(&Account::of(&Transcript::new(messages[..at].to_vec())), &limits());
+                let tail = window::tail_start(&Account::of(&Transcript::new(messages[..at].to_vec())), &limits(), usize::MAX);
                 let left = (1..tail).find(|&index| messages[index].assistant().is_some() && !dropped(index));
                 prop_assert_eq!(left, None, "user text went before this");
             }
@@ -318,7 +321,7 @@ proptest! {
     #[test]
     fn a_conversation_that_grows_is_the_one_met_whole(turns in turns()) {
         let messages = conversation(&turns);
-        let terms = Terms { policy: policy(ECONOMY_BALANCED), limits: limits(), overhead_tokens: None };
+        let terms = Terms { policy: policy(ECONOMY_BALANCED), limits: limits(), overhead_tokens: None, known_window: None };
         for mode in [Mode::Sticky, Mode::EveryCall] {
             let mut grown = Conversation::new(mode);
             for end in (1..=messages.len()).filter(|&at| messages.get(at).is_none_or(|of| of.assistant().is_some())) {
@@ -336,7 +339,7 @@ proptest! {
     #[test]
     fn a_list_that_was_rewritten_is_planned_over_as_it_is(turns in turns(), other in turns(), at in any::<prop::sample::Index>(), removed in 0usize..20) {
         let (messages, newer) = (conversation(&turns), conversation(&other));
-        let terms = Terms { policy: policy(ECONOMY_BALANCED), limits: limits(), overhead_tokens: None };
+        let terms = Terms { policy: policy(ECONOMY_BALANCED), limits: limits(), overhead_tokens: None, known_window: None };
         for mode in [Mode::Sticky, Mode::EveryCall] {
             let mut conversation = Conversation::new(mode);
             conversation.splice(0, 0, 0, messages.clone());

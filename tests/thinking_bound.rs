@@ -89,7 +89,7 @@ fn limits() -> Limits {
     Limits {
         context_window: 12_000.0,
         overflow: Overflow::Shrink,
-        reserve_tokens: 500.0,
+        reserve_tokens: Some(500.0),
         ..Limits::default()
     }
 }
@@ -99,7 +99,7 @@ fn decided(messages: &[Arc<Message>], limits: &Limits, conversation: &mut Conver
     let policy = Policy { economy: ECONOMY_THRIFTY, ..Policy::default() };
     let known = conversation.transcript().len();
     conversation.splice(known, 0, 0, messages[known..].to_vec());
-    conversation.decide(&Terms { policy, limits: limits.clone(), overhead_tokens: None })
+    conversation.decide(&Terms { policy, limits: limits.clone(), overhead_tokens: None, known_window: None })
 }
 
 /// The sent part of each message.

@@ -73,7 +73,7 @@ export class Judge {
   #marks(schedule) {
     const window = this.#loop.provider.contextWindow;
     const high = CONTEXT_RATIO * window;
-    return { high, low: schedule === "everyCall" ? high : Math.min(LEAST_CONTEXT, high) };
+    return { high, low: schedule === "everyCall" ? high : Math.min(LEAST_CONTEXT, window / 3) };
   }
 
   #changed({ before, unchanged, schedule, reason }) {

@@ -5,12 +5,11 @@
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
-const { answerOf, checkHookOptions, completeCache, economyTokens } = require("./options.js");
+const { HAS_RESERVE, answerOf, checkHookOptions, completeCache, economyTokens } = require("./options.js");
 const { amount, positive, record, times } = require("../options.js");
 const { encodingOfTranscript, numberOf } = require("../tokens/models.js");
 const { hookOptions } = require("../contract.js");
 const { Reporter, scheduleOf } = require("./events.js");
-const { refuseForeign } = require("./foreign.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");
 const { protection } = require("./snapshot.js");
 
@@ -97,6 +96,9 @@ class Hook {
   #writer;
   /** The plan and the list of each conversation's last request. */
   #sent = new WeakMap();
+  /** The windows that refusals taught, `{ contextWindow, output }` by provider and model, and the model of the last call. */
+  #windows = new Map();
+  #latestModel;
 
   constructor(policy) {
     const { options } = policy;
@@ -106,7 +108,6 @@ class Hook {
     this.#reader = {
       marker: markerLine(own, options),
       protects: protection(options.protect, failed("protect")),
-      refuse: policy.refuse,
     };
     this.#writer = { own };
     this.#conversations = new Conversations((list) => this.#conversationFor(list));
@@ -135,17 +136,20 @@ class Hook {
    */
   async run(messages, call, byMessage = false) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
-    const terms = this.#terms(byMessage);
+    const told = this.#terms(byMessage);
     return this.#inTurn(messages, async (conversation, list) => {
+      const model = this.#modelOf(list);
+      const terms = this.#withKnownWindow(told, model);
       const planned = await conversation.plan(list, terms, call);
       if (planned === undefined || call.isCancelled) return undefined;
       const { plan } = planned;
+      this.#learn(model, plan, terms);
       const edited = conversation.apply(list, plan, this.#writer);
       const outcome = {
         list,
         edited: edited === list ? messages : edited,
         plan,
-        contextWindow: terms.contextWindow,
+        contextWindow: Math.min(terms.contextWindow, plan.learnedWindow ?? Number.POSITIVE_INFINITY),
         conversation,
         firstChanged: this.#policy.isListening ? this.#firstChanged(conversation, plan) : undefined,
         charsAfter: ({ index }) => conversation.textAt(index).length,
@@ -157,8 +161,9 @@ class Hook {
 
   /** The edits that `messages` would get, and their reasons; undefined if `call` was cancelled. Every message has an edit of its own. */
   planFor(messages, call, byMessage = true) {
-    const terms = this.#terms(byMessage);
+    const told = this.#terms(byMessage);
     return this.#inTurn(messages, async (conversation, list) => {
+      const terms = this.#withKnownWindow(told, this.#modelOf(list));
       // Nothing is applied: a text that was told once need not be told again.
       const planned = await conversation.plan(list, terms, call, true);
       return planned?.plan;
@@ -167,8 +172,9 @@ class Hook {
 
   /** What a call with `messages` would send, as its `transformed` event tells it, and the scale of its estimates. */
   sentAt(messages, call) {
-    const terms = this.#terms(false);
+    const told = this.#terms(false);
     return this.#inTurn(messages, async (conversation, list) => {
+      const terms = this.#withKnownWindow(told, this.#modelOf(list));
       const { plan } = await conversation.plan(list, terms, call, true);
       const { tokensBefore, tokensAfter, scale } = plan;
       const firstChanged = this.#firstChanged(conversation, plan);
@@ -233,6 +239,31 @@ class Hook {
     return encodingOfTranscript(this.#policy.options.encoding, list);
   }
 
+  /** Who answered last, `{ provider, model }`; in a conversation without an answer, who answered in another. */
+  #modelOf(list) {
+    const { provider, model } = list.findLast((message) => message?.role === "assistant") ?? {};
+    const isTold = typeof provider === "string" && typeof model === "string";
+    return isTold ? { provider, model } : this.#latestModel;
+  }
+
+  /** The terms with the window that this model's endpoint named in another conversation. */
+  #withKnownWindow(terms, model) {
+    const known = model && this.#windows.get(keyOf(model, terms));
+    return { ...terms, learnedWindow: known?.contextWindow, learnedOutput: known?.output };
+  }
+
+  /** Keeps the window that a refusal taught for the life of the hook, until more is accepted. */
+  #learn(model, { learnedWindow, learnedOutput }, terms) {
+    this.#latestModel = model;
+    if (model === undefined) return;
+    if (learnedWindow === undefined) {
+      this.#windows.delete(keyOf(model, terms));
+    } else if (learnedWindow !== terms.learnedWindow || learnedOutput !== terms.learnedOutput) {
+      this.#windows.set(keyOf(model, terms), { contextWindow: learnedWindow, output: learnedOutput });
+      this.#policy.reporter?.emit({ type: "contextWindowLearned", contextWindow: learnedWindow, ...model });
+    }
+  }
+
   /** The host's word on its model at this call. Of its cache, what it does not say is learned. */
   #terms(byMessage) {
     const { options } = this.#policy;
@@ -253,6 +284,9 @@ class Hook {
   }
 }
 
+/** A host that says another window of a model than before knows more than an old refusal. */
+const keyOf = ({ provider, model }, { contextWindow }) => JSON.stringify([provider, model, contextWindow]);
+
 /** The value of an option that may be a function, which is asked. */
 function asked(option, rule, failed) {
   return typeof option === "function" ? answerOf(option, [], rule, failed) : option;
@@ -260,8 +294,6 @@ function asked(option, rule, failed) {
 
 /** The policy of the transformContext hook: the layers and their events. */
 class Layers {
-  /** What is not pi's is handed back as it came. */
-  refuse = refuseForeign;
   /** The bill of each conversation, and its last call while that is not answered. */
   #bills = new WeakMap();
 
@@ -284,6 +316,7 @@ class Layers {
       typeof cache === "function" ? { ...completeCache({}), learnsPrices: true } : cache;
     const options = {
       ...this.options,
+      reserveTokens: this.options[HAS_RESERVE] ? this.options.reserveTokens : undefined,
       shortening: {
         headLines: summaryHeadLines,
         tailLines: summaryTailLines,

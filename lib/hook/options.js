@@ -57,10 +57,14 @@ function completeCache(given) {
 }
 
 /** Tokens that a use is worth in this economy. */
+/** True if the host set `reserveTokens`: that is obeyed, while the default is at most a quarter of the window. */
+const HAS_RESERVE = Symbol("has a reserve of its own");
+
 const economyTokens = (economy) => contract.economies[economy]?.default ?? economy;
 
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
+  options[HAS_RESERVE] = given?.reserveTokens !== undefined;
   if (typeof options.cache !== "function") {
     const learnsPrices = options.cache === "auto";
     const cache = learnsPrices ? {} : options.cache;
@@ -108,6 +112,7 @@ function thrownBy(error) {
 }
 
 module.exports = {
+  HAS_RESERVE,
   getContextWindow,
   optionTable,
   answerOf,

@@ -3,10 +3,11 @@
 "use strict";
 
 const { thrownBy } = require("./options.js");
+const { readRefusal } = require("./refusals.js");
 const contract = require("../contract.js");
 
 const { UNSENT_STOP_REASONS, positions } = contract;
-const { system, user, assistant, toolResult, summary, custom, other: OTHER_ROLE } = positions(contract.roles);
+const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(contract.roles);
 /** Longest thinking signature that can be the name of a wire field, in UTF-16 code units. */
 const WIRE_FIELD_CHARS = contract.constants.wireFieldChars.default;
 
@@ -19,15 +20,14 @@ const ROLES = {
   toolResult,
   branchSummary: summary,
   compactionSummary: summary,
-  custom,
-  bashExecution: custom,
 };
 
 const BLOCKS = positions(contract.blocks);
 
 /** An assistant's usage by the names of the wire: tokens, and dollars as `costTotal` of `cost.total`. */
 const isCost = (name) => name.startsWith("cost");
-const USAGE_NUMBERS = contract.usage.filter((name) => !isCost(name) && name !== "refused");
+const isRefusal = (name) => name.startsWith("refused");
+const USAGE_NUMBERS = contract.usage.filter((name) => !isCost(name) && !isRefusal(name));
 const COST_NUMBERS = contract.usage.filter(isCost).map((name) => name[4].toLowerCase() + name.slice(5));
 
 const string = (value) => (typeof value === "string" ? value : "");
@@ -36,26 +36,6 @@ const number = (value) => (typeof value === "number" ? value : Number.NaN);
 /** The flags of a message, in one number. */
 const SENT = 1;
 const PROTECTED = 2;
-
-/** The words of providers, and of the proxies before them. A status without a body is all that some send. */
-const TOO_LONG = new RegExp(contract.refusals.tooLong.join("|"), "i");
-/** Words like these that mean too many requests in too short a time. */
-const NOT_LENGTH = new RegExp(contract.refusals.notLength.join("|"), "i");
-/** Looked at of an error, in UTF-16 code units. */
-const LOOKED_AT_CHARS = 2000;
-/** Fewer tokens are no prompt that is too long. */
-const LEAST_TOKENS = 1000;
-
-/** Tokens of a request that was refused for its length, 0 where the error names none; NaN for any other error. */
-function refusedTokens(errorMessage) {
-  if (typeof errorMessage !== "string") return Number.NaN;
-  const text = errorMessage.slice(0, LOOKED_AT_CHARS);
-  if (!TOO_LONG.test(text) || NOT_LENGTH.test(text)) return Number.NaN;
-  // It names its limit, too, which is less.
-  const numbers = text.match(/\d[\d,]*/g)?.map((digits) => Number(digits.replaceAll(",", ""))) ?? [];
-  const named = numbers.filter((number) => number >= LEAST_TOKENS);
-  return named.length > 1 ? Math.max(...named) : 0;
-}
 
 /** Rows of messages that cross the boundary together. */
 class Batch {
@@ -104,11 +84,22 @@ class Batch {
   #addAssistant({ usage, api, provider, model, content, stopReason, errorMessage }) {
     for (const name of USAGE_NUMBERS) this.#rows.push(number(usage?.[name]));
     for (const name of COST_NUMBERS) this.#rows.push(number(usage?.cost?.[name]));
-    this.#rows.push(stopReason === "error" ? refusedTokens(errorMessage) : Number.NaN);
+    this.#addRefusal(stopReason === "error" ? readRefusal(errorMessage) : undefined);
     this.#rows.push(hasTextId(content) ? 1 : 0);
     this.#addString(api);
     this.#addString(provider);
     this.#addString(model);
+  }
+
+  /** The numbers of a refusal; a prompt of 0 where it does not name that. */
+  #addRefusal(refusal) {
+    const { prompt = 0, limit, output, excess } = refusal ?? {};
+    this.#rows.push(
+      refusal === undefined ? Number.NaN : prompt,
+      number(limit),
+      number(output),
+      number(excess),
+    );
   }
 
   #addToolResult(message, marker) {
@@ -224,4 +215,4 @@ function protection(protect, failed) {
   };
 }
 
-module.exports = { Batch, protection, json, joinedText, string };
+module.exports = { Batch, protection, json, joinedText };

@@ -4,10 +4,9 @@
 
 const { keptOf } = require("../hook/events.js");
 
-/** The edits of a plan by message, each with its message's number. A move changes no message. */
+/** The edits of a plan by message, each with its message's number. */
 function editsIn({ edits }, numbers) {
-  const changing = edits.filter(({ action }) => action !== "moveAfter");
-  return changing.map((edit) => ({
+  return edits.map((edit) => ({
     ...edit,
     message: numbers[edit.index],
     kept: keptOf(edit),

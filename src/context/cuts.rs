@@ -1,43 +1,19 @@
-//! Cuts of a long text to its head and tail: a short table per text, made when its message is measured.
+//! Cuts of a long text to its head and tail: a short table of its pieces, made when its message is measured.
 //!
-//! With the tables a request can be made to fit from facts alone. The texts themselves are gone by then.
+//! With the tables a request can be made to fit from facts alone, to within a hundredth. The texts themselves are gone by
+//! then.
 
 use crate::contract::CUT_MARKER;
-use crate::text::{Utf16Len, head, tail, utf16};
+use crate::text::{NEWLINE, Utf16Len, head, tail, utf16};
 
 /// The least a text is cut to, in tokens: less says nothing.
-pub const MIN_CUT_TOKENS: usize = 64;
-
-/// Up to this many tokens each cut doubles the one before, above it two cuts do: a huge text should lose little more than
-/// it must, and a cut of a small one saves little anyway.
-const FINE_FROM_TOKENS: usize = 1024;
-
-/// Tries of a cut that has too many tokens, each shorter than the last.
-const MAX_TRIES: usize = 4;
-
-/// Position of a cut size in the common scale 64, 128, … 1024, 1448, 2048, 2896, … tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Level(pub u8);
-
-impl Level {
-    /// The smallest cut.
-    pub const MIN: Self = Self(0);
-
-    /// Tokens a text has at most when cut to this level.
-    pub fn tokens(self) -> usize {
-        let coarse = FINE_FROM_TOKENS.ilog2() - MIN_CUT_TOKENS.ilog2();
-        let fine = u32::from(self.0).saturating_sub(coarse);
-        let doublings = u32::from(self.0).min(coarse) + fine / 2;
-        let tokens = 1usize.checked_shl(MIN_CUT_TOKENS.ilog2() + doublings).unwrap_or(usize::MAX);
-        if fine % 2 == 1 { (tokens / 128).saturating_mul(181) } else { tokens }
-    }
-
-    /// The highest level of at most `tokens`; the least if there is none.
-    pub fn within(tokens: usize) -> Self {
-        let fitting = (0..u8::MAX).take_while(|&level| Self(level).tokens() <= tokens);
-        Self(fitting.last().unwrap_or_default())
-    }
-}
+pub const MIN_CUT_TOKENS: u32 = 64;
+/// Pieces of a text: a cut misses the room by at most one of them.
+const MOST_PIECES: usize = 256;
+/// Least length of a piece, in UTF-16 code units.
+const LEAST_PIECE: usize = 64;
+/// Tokens that two ends and their marker may have beyond the sum of the parts, each counted alone.
+const JOIN_TOKENS: u32 = 4;
 
 /// A text block of which only head and tail stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,19 +28,32 @@ pub struct Cut {
     pub tokens_saved: usize,
 }
 
-/// The cuts of one message's text blocks, at every level below their size.
+/// The pieces of one message's long text blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CutTable(Box<[BlockCuts]>);
+pub struct CutTable(Box<[Block]>);
 
-/// The cuts of one text block by level.
-type BlockCuts = Box<[Cut]>;
+/// A text block, and the pieces in which it can be cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Block {
+    position: u32,
+    tokens: u32,
+    marker_tokens: u32,
+    /// Tokens of the pieces, each counted alone.
+    piece_tokens: u32,
+    pieces: Box<[Piece]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    len: u32,
+    tokens: u32,
+}
 
 impl CutTable {
     /// The table of a message with these text blocks, whose tokens `count` counts.
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a [u16]>, count: impl Fn(&[u16]) -> usize) -> Self {
-        let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS);
-        let blocks = long.map(|block| cuts_of(block, &count));
-        Self(blocks.filter(|cuts| !cuts.is_empty()).collect())
+        let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS as usize);
+        Self(long.filter_map(|block| Block::of(block, &count)).collect())
     }
 
     /// True if nothing can be cut.
@@ -72,26 +61,96 @@ impl CutTable {
         self.0.is_empty()
     }
 
-    /// The highest level at which something is cut; `None` where nothing can be.
-    pub fn top(&self) -> Option<Level> {
-        let most = self.0.iter().map(|cuts| cuts.len()).max()?;
-        most.checked_sub(1).map(|level| Level(level as u8))
+    /// Tokens of the longest block that can be cut; 0 without one.
+    pub fn longest(&self) -> u32 {
+        self.0.iter().map(|block| block.tokens).max().unwrap_or(0)
     }
 
-    /// The cuts that bring every block to `level`; blocks that are no longer than it stay whole.
-    pub fn at(&self, level: Level) -> impl Iterator<Item = Cut> + '_ {
-        self.0.iter().filter_map(move |cuts| cuts.get(usize::from(level.0)).copied())
+    /// The cuts that bring every block to at most so many tokens; blocks that have no more stay whole.
+    pub fn at(&self, most: u32) -> impl Iterator<Item = Cut> + '_ {
+        self.0.iter().filter_map(move |block| block.cut_to(most))
     }
 
-    /// Tokens saved by cutting every block to `level`.
-    pub fn saved_at(&self, level: Level) -> usize {
-        self.at(level).map(|cut| cut.tokens_saved).sum()
+    /// Tokens saved by cutting every block to at most so many.
+    pub fn saved_at(&self, most: u32) -> usize {
+        self.at(most).map(|cut| cut.tokens_saved).sum()
     }
 
     /// Bytes it takes, for caches that are bounded by them.
     pub fn heap_bytes(&self) -> usize {
-        self.0.iter().map(|cuts| size_of::<BlockCuts>() + size_of_val(&**cuts)).sum()
+        self.0.iter().map(|block| size_of::<Block>() + size_of_val(&*block.pieces)).sum()
     }
+}
+
+impl Block {
+    /// `None` for a text of no more tokens than the least cut.
+    fn of((text_block, text): (usize, &[u16]), count: &impl Fn(&[u16]) -> usize) -> Option<Self> {
+        let tokens = count(text) as u32;
+        if tokens <= MIN_CUT_TOKENS {
+            return None;
+        }
+        let piece = |piece: &[u16]| Piece { len: piece.len() as u32, tokens: count(piece) as u32 };
+        let pieces: Box<[Piece]> = pieces(text).map(piece).collect();
+        let marker_tokens = count(&cut_marker(Utf16Len(text.len()))) as u32;
+        let piece_tokens = pieces.iter().map(|piece| piece.tokens).sum();
+        Some(Self { position: text_block as u32, tokens, marker_tokens, piece_tokens, pieces })
+    }
+
+    /// Head and tail within `most` tokens, half of the room each; `None` if the block has no more, or nothing would be saved.
+    fn cut_to(&self, most: u32) -> Option<Cut> {
+        if self.tokens <= most {
+            return None;
+        }
+        let room = most.saturating_sub(self.marker_tokens + JOIN_TOKENS);
+        let (head, in_head) = taken(self.pieces.iter(), room / 2);
+        // Both ends together are less than the text.
+        let (tail, in_tail) = taken(self.pieces.iter().rev(), room.saturating_sub(in_head));
+        let (head, tail) = (Utf16Len(head as usize), Utf16Len(tail as usize));
+        // Pieces in one have fewer tokens than each alone.
+        let kept = u64::from(in_head + in_tail) * u64::from(self.tokens);
+        let left =
+            kept.div_ceil(u64::from(self.piece_tokens.max(1))) as u32 + self.marker_tokens + JOIN_TOKENS;
+        let tokens_saved = self.tokens.checked_sub(left).filter(|&saved| saved > 0)? as usize;
+        Some(Cut { text_block: self.position as usize, head, tail, tokens_saved })
+    }
+}
+
+/// Length and tokens of the first pieces that have at most `room` tokens together.
+fn taken<'a>(pieces: impl Iterator<Item = &'a Piece>, room: u32) -> (u32, u32) {
+    let (mut len, mut tokens) = (0, 0);
+    for piece in pieces {
+        if tokens + piece.tokens > room {
+            break;
+        }
+        (len, tokens) = (len + piece.len, tokens + piece.tokens);
+    }
+    (len, tokens)
+}
+
+/// Splits a text into pieces of about one length, where a line or a word begins if it can: there tokens begin, too.
+fn pieces(text: &[u16]) -> impl Iterator<Item = &[u16]> {
+    let usual = text.len().div_ceil(MOST_PIECES).max(LEAST_PIECE);
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let later = rest.get(usual / 2..usual).unwrap_or_default();
+        let begins = |is_begin: fn(u16, u16) -> bool| {
+            let pairs = later.iter().zip(later.iter().skip(1));
+            let at = pairs.rev().position(|(&before, &after)| is_begin(before, after));
+            at.map(|from_end| usual - 1 - from_end)
+        };
+        let line = || begins(|before, after| before == NEWLINE && !is_space(after));
+        let word = || begins(|before, after| !is_space(before) && after == SPACE);
+        let end = if later.is_empty() { rest.len() } else { line().or_else(word).unwrap_or(usual) };
+        let piece = head(rest, Utf16Len(end));
+        rest = rest.get(piece.len()..).unwrap_or_default();
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+const SPACE: u16 = b' ' as u16;
+
+fn is_space(unit: u16) -> bool {
+    matches!(unit, SPACE | NEWLINE) || unit == u16::from(b'\t') || unit == u16::from(b'\r')
 }
 
 /// The marker for so many characters left out.
@@ -115,36 +174,6 @@ pub fn cut_text(text: &[u16], kept_head: Utf16Len, kept_tail: Utf16Len) -> Vec<u
     [head, &cut_marker(Utf16Len(omitted)), tail].concat()
 }
 
-/// The cuts of one text, the smallest first: each saves tokens and makes the text shorter.
-fn cuts_of(block: (usize, &[u16]), count: &impl Fn(&[u16]) -> usize) -> BlockCuts {
-    let before = count(block.1);
-    let levels = (0..u8::MAX).map(Level).take_while(|level| level.tokens() < before);
-    levels.map_while(|level| cut_to(block, before, level, count)).collect()
-}
-
-/// A cut of `text`, which has `before` tokens, that leaves at most `level`.
-fn cut_to(
-    (text_block, text): (usize, &[u16]),
-    before: usize,
-    level: Level,
-    count: &impl Fn(&[u16]) -> usize,
-) -> Option<Cut> {
-    let level = level.tokens();
-    let mut half = text.len() / 2 * level / before.max(1);
-    for attempt in 0..MAX_TRIES {
-        // The last try keeps nothing but the marker, which is below every level.
-        let half_len = Utf16Len(if attempt + 1 == MAX_TRIES { 0 } else { half });
-        let cut = cut_text(text, half_len, half_len);
-        let after = count(&cut);
-        if after <= level && after < before && cut.len() < text.len() {
-            let (head, tail) = (Utf16Len(head(text, half_len).len()), Utf16Len(tail(text, half_len).len()));
-            return Some(Cut { text_block, head, tail, tokens_saved: before - after });
-        }
-        half = if after > level { half * level / (after + after / 32) } else { half * 3 / 4 };
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,57 +185,37 @@ mod tests {
     }
 
     #[test]
-    fn levels_double_and_then_rise_by_half_doublings() {
-        let tokens: Vec<usize> = (0..9).map(|level| Level(level).tokens()).collect();
-        assert_eq!(tokens, [64, 128, 256, 512, 1024, 1448, 2048, 2896, 4096]);
-        assert_eq!(Level::within(2000), Level(5));
-        assert_eq!(Level::within(3), Level::MIN);
-        assert!((0..u8::MAX).is_sorted_by_key(|level| Level(level).tokens()));
-    }
-
-    #[test]
-    fn a_long_text_keeps_most_of_what_a_level_allows() {
-        let text = utf16(&"some words of a long text, one line after the other\n".repeat(2000));
-        let table = CutTable::of([text.as_slice()], tokens::count_utf16);
-        let before = tokens::count_utf16(&text);
-        for level in (1..=table.top().expect("can be cut").0).map(Level) {
-            let left = before - table.saved_at(level);
-            assert!(left <= level.tokens() && left * 10 > level.tokens() * 8, "{left} at {level:?}");
+    fn a_long_text_fills_nearly_all_the_room() {
+        let log = "some words of a long text, one line after the other\n".repeat(2000);
+        let json = (0..9000).map(|id| format!("{{\"id\":{id},\"name\":\"item{id}\"}},")).collect::<String>();
+        let chinese = "上下文窗口放不下这么多内容，只保留开头和结尾。".repeat(900);
+        for text in [log, json, chinese] {
+            let text = utf16(&text);
+            let table = CutTable::of([text.as_slice()], tokens::count_utf16);
+            let before = table.longest();
+            for most in [before / 10, before / 2, before * 9 / 10] {
+                let [cut] = table.at(most).collect::<Vec<_>>()[..] else { panic!("one block") };
+                let left = tokens::count_utf16(&cut_text(&text, cut.head, cut.tail)) as u32;
+                assert!(left <= most && left * 100 >= most * 93, "{left} of {most}");
+            }
         }
-    }
-
-    #[test]
-    fn a_table_takes_the_bytes_of_its_blocks_and_their_cuts() {
-        let words = |count| utf16(&"some words of a long text\n".repeat(count));
-        let bytes = |texts: &[Vec<u16>]| {
-            let table = CutTable::of(texts.iter().map(Vec::as_slice), tokens::count_utf16);
-            let levels = |text: &Vec<u16>| {
-                (0..u8::MAX).take_while(|&level| Level(level).tokens() < tokens::count_utf16(text)).count()
-            };
-            let cuts: usize = texts.iter().map(levels).sum();
-            assert!(cuts > 0);
-            (table.heap_bytes(), texts.len() * size_of::<BlockCuts>() + cuts * size_of::<Cut>())
-        };
-        for texts in [vec![words(100)], vec![words(100), words(900)], vec![words(4000)]] {
-            let (taken, expected) = bytes(&texts);
-            assert_eq!(taken, expected);
-        }
-        assert_eq!(CutTable::default().heap_bytes(), 0);
     }
 
     proptest! {
         #[test]
-        fn what_a_cut_saves_is_what_it_saves(text in "(\\PC{0,20}[ \\n]){0,200}", more in "[a-z😀]{0,2000}") {
+        fn a_cut_is_never_larger_than_it_says(
+            text in "(\\PC{0,20}[ \\n]){0,200}",
+            more in "[a-z😀]{0,2000}",
+            most in 64u32..800,
+        ) {
             let text = utf16(&(text + &more));
             let table = CutTable::of([text.as_slice()], tokens::count_utf16);
-            for level in table.top().into_iter().flat_map(|top| (0..=top.0).map(Level)) {
-                for cut in table.at(level) {
-                    let left = cut_text(&text, cut.head, cut.tail);
-                    prop_assert!(left.len() < text.len());
-                    let tokens = tokens::count_utf16(&left);
-                    prop_assert_eq!(tokens + cut.tokens_saved, tokens::count_utf16(&text));
-                    prop_assert!(tokens <= level.tokens());
-                }
+            for cut in table.at(most) {
+                let left = cut_text(&text, cut.head, cut.tail);
+                let tokens = tokens::count_utf16(&left);
+                prop_assert!(tokens <= most as usize);
+                prop_assert!(tokens + cut.tokens_saved <= tokens::count_utf16(&text));
+                prop_assert!(table.saved_at(most + 1) <= table.saved_at(most) + 16);
             }
         }
     }

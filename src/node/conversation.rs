@@ -22,6 +22,7 @@ use crate::cancel::Cancel;
 use crate::context::layers::Limits;
 use crate::context::measure::Rules;
 use crate::context::plan::Edit;
+use crate::context::schedule::calibration::LearnedWindow;
 use crate::context::schedule::economy::Prices;
 use crate::context::schedule::{self, Decision, Terms};
 use crate::context::transcript::Message;
@@ -75,6 +76,10 @@ pub struct CallTerms {
     pub overhead_tokens: Option<f64>,
     /// Tokens above which batches act.
     pub max_prompt_tokens: Option<f64>,
+    /// Tokens of the model's window, where a refusal in another conversation taught it.
+    pub learned_window: Option<f64>,
+    /// Tokens of it that requests ask for the answer.
+    pub learned_output: Option<f64>,
     /// The cache's prices relative to input, where the host's function names them at this call.
     pub cache_read: Option<f64>,
     /// That of writing.
@@ -178,10 +183,10 @@ impl Conversation {
                 }
                 let terms = state.take_in(&options)?;
                 let limits = options.limits(&terms);
-                let decision = decide(&mut state.conversation, &options, &terms, limits.clone());
+                let decision = decide(&mut state.conversation, &options, &terms, limits);
                 let told = take(&mut state.told);
                 let transcript = state.conversation.transcript();
-                let answer = answer(&decision, &limits, transcript, &told, terms.by_message);
+                let answer = answer(&decision, transcript, &told, terms.by_message);
                 state.told = decision.plan.edits;
                 Ok(answer)
             }))
@@ -241,7 +246,12 @@ fn decide(
         policy.prices = Prices { read, write, ttl_seconds };
         (policy.learns_prices, policy.learns_ttl) = (false, terms.ttl_seconds.is_none());
     }
-    conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens })
+    let known_window = known_window(terms);
+    conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens, known_window })
+}
+
+fn known_window(terms: &CallTerms) -> Option<LearnedWindow> {
+    Some(LearnedWindow { tokens: terms.learned_window?, output: terms.learned_output.unwrap_or(0.0) })
 }
 
 /// The facts of what was handed in; equal content that was measured under equal rules is looked up.

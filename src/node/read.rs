@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
 use crate::context::measure::{Part, Raw, RawRole, Rules, measure};
-use crate::context::transcript::{Transcript, Usage};
+use crate::context::transcript::{Refusal, Transcript, Usage};
 use crate::context::validity::{self, Family};
 use crate::contract::{Block, Role, UsageField};
 use crate::fault;
@@ -169,13 +169,12 @@ impl<'a> Cursor<'a> {
                 RawRole::ToolResult { call_id, tool_name, marker }
             }
             Role::Summary => RawRole::Summary,
-            Role::Custom => RawRole::Custom,
             Role::Other => RawRole::Other,
         })
     }
 
     fn usage(&mut self) -> Result<Usage> {
-        let mut usage = Usage::default();
+        let (mut usage, mut refusal) = (Usage::default(), Refusal::default());
         for field in UsageField::ALL {
             let value = finite(self.number()?).filter(|&number| number >= 0.0);
             *match field {
@@ -189,10 +188,16 @@ impl<'a> Cursor<'a> {
                 UsageField::CostCacheWrite => &mut usage.cost_cache_write,
                 UsageField::CostOutput => &mut usage.cost_output,
                 UsageField::CostTotal => &mut usage.cost_total,
-                UsageField::Refused => &mut usage.refused,
+                UsageField::RefusedPrompt => &mut refusal.prompt,
+                UsageField::RefusedLimit => &mut refusal.limit,
+                UsageField::RefusedOutput => &mut refusal.output,
+                UsageField::RefusedExcess => &mut refusal.excess,
             } = value;
         }
-        Ok(usage)
+        // 0 stands for a refusal that does not name its prompt.
+        let is_refused = refusal.prompt.is_some();
+        refusal.prompt = refusal.prompt.filter(|&tokens| tokens > 0.0);
+        Ok(Usage { refused: is_refused.then_some(refusal), ..usage })
     }
 
     fn part(&mut self) -> Result<Part<'a>> {

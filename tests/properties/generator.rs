@@ -62,7 +62,7 @@ pub(crate) fn limits(dice: &mut Dice) -> Limits {
         keep_recent_messages: dice.below(30),
         thinking_scope: dice.pick(&[ThinkingScope::All, ThinkingScope::ClosedTurns]),
         overflow: if dice.one_in(5) { Overflow::Keep } else { Overflow::Shrink },
-        reserve_tokens: dice.pick(&[0.0, 200.0, 8192.0]),
+        reserve_tokens: Some(dice.pick(&[0.0, 200.0, 8192.0])),
         ..Limits::default()
     }
 }
@@ -158,8 +158,7 @@ impl Maker {
 
     fn other(&mut self) {
         let text = self.text(6);
-        let role = if self.dice.one_in(2) { Role::Custom } else { Role::Other };
-        self.push(role, vec![Block::Text(text), Block::Unknown]);
+        self.push(Role::Other, vec![Block::Text(text), Block::Unknown]);
         if self.dice.one_in(4)
             && let Some(message) = self.messages.last_mut()
         {
@@ -228,7 +227,11 @@ impl Maker {
             blocks.push(Block::Text("and then".into()));
         }
         self.assistant(blocks);
-        self.between();
+        if self.is_noise() {
+            self.user();
+        } else if self.dice.one_in(30) {
+            self.other();
+        }
         let mut calls = calls;
         if self.dice.one_in(3) {
             calls.reverse();
@@ -237,24 +240,9 @@ impl Maker {
             if !self.is_noise() {
                 self.result(call);
             }
-            self.between();
             if self.is_noise() {
                 self.result(call);
             }
-        }
-    }
-
-    /// A message between a call and its results, seldom one that a provider sees.
-    fn between(&mut self) {
-        if self.is_noise() {
-            match self.dice.below(4) {
-                0 => self.user(),
-                1 => self.summary(),
-                2 => self.assistant(vec![Block::Text("aside".into())]),
-                _ => self.push(Role::Custom, vec![Block::Text("a note".into())]),
-            }
-        } else if self.dice.one_in(60) {
-            self.push(Role::Other, vec![Block::Text("an app's own".into())]);
         }
     }
 

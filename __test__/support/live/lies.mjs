@@ -21,14 +21,6 @@ export const LIES = {
   "absurd on some": () => everyThird((usage) => ({ ...usage, input: ABSURD })),
   "tiny on some": () => everyThird((usage) => ({ ...usage, cacheRead: 0, cacheWrite: 0 })),
   "cached twice": () => (usage) => ({ ...usage, input: usage.input + usage.cacheRead }),
-  "one call behind": () => {
-    let last;
-    return (usage) => {
-      const told = last ?? NOTHING;
-      last = usage;
-      return told;
-    };
-  },
 };
 
 /** Lies that leave two reports of three as they should be: what is learned must be right all the same. */

@@ -9,7 +9,7 @@ use crate::context::plan::{KeptLines, Layer, Reason};
 impl Account {
     /// Brings a message into a later form; what is in that form or a later one stays as it is.
     pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
-        if self.rows.get(index).is_some_and(|row| row.edit.0.precedes(form)) {
+        if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
             self.change(index, |row| row.edit = (form, layer, reason));
         }
     }
@@ -17,7 +17,7 @@ impl Account {
     /// Leaves of a tool result only these lines, if that is less than is sent of it now.
     pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
         let form = Form::Lines(kept.tokens);
-        if self.rows.get(index).is_some_and(|row| row.edit.0.precedes(form)) {
+        if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
             self.change(index, |row| {
                 row.edit = (form, layer, reason);
                 row.kept_lines = Some(Arc::new(kept));

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::context::cuts::Level;
 use crate::context::plan::{Action, KeptLines, Layer, Reason};
 use crate::context::transcript::{Body, Message};
 use crate::tokens::estimate::Size;
@@ -16,24 +15,10 @@ pub enum Form {
     Lines(u32),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
-    /// With its texts cut to this level.
-    Cut(Level),
+    /// With each of its texts cut to at most so many cl100k tokens.
+    Cut(u32),
     /// Not at all.
     Gone,
-}
-
-impl Form {
-    /// Returns `true` if `later` takes more away.
-    pub(super) fn precedes(self, later: Self) -> bool {
-        let rank = |form| match form {
-            Self::Whole => (0, 0),
-            Self::Lines(tokens) => (1, u32::MAX - tokens),
-            Self::Edited => (2, 0),
-            Self::Cut(Level(level)) => (3, u32::from(u8::MAX - level)),
-            Self::Gone => (4, 0),
-        };
-        rank(self) < rank(later)
-    }
 }
 
 /// A form, and the layer and rule that asked for it.
@@ -68,13 +53,21 @@ impl Row {
         if self.is_slid { Form::Gone } else { self.edit.0 }
     }
 
+    /// Returns `true` if `later` takes more of it away than the form that it has.
+    pub(super) fn may_become(&self, later: Form) -> bool {
+        let is_result = self.message.tool_result().is_some();
+        match (self.edit.0, later) {
+            (Form::Gone, _) | (_, Form::Whole) => false,
+            (Form::Whole, _) | (_, Form::Gone) => true,
+            (before, _) => {
+                (is_result || matches!(later, Form::Cut(_))) && self.tokens_as(later) < self.tokens_as(before)
+            }
+        }
+    }
+
     /// By which layer and rule it is not whole.
     pub(super) fn cause(&self) -> (Layer, Reason) {
-        match self.form() {
-            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
-            Form::Whole if self.has_repeated_calls() => (Layer::Repair, Reason::RepeatedCall),
-            _ => (self.edit.1, self.edit.2),
-        }
+        if self.is_slid { (Layer::Window, Reason::OverThreshold) } else { (self.edit.1, self.edit.2) }
     }
 
     /// cl100k tokens as it is sent.
@@ -101,7 +94,7 @@ impl Row {
                 message.tokens.saturating_sub(thinking)
             }
             (Form::Lines(tokens), _) => message.tokens.min(tokens as usize),
-            (Form::Cut(level), _) => message.tokens.saturating_sub(message.cuts.saved_at(level)),
+            (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(most)),
             (Form::Whole | Form::Edited, _) => message.tokens,
         };
         left.saturating_sub(self.images_out as usize * message.images.tokens_saved as usize)
@@ -138,18 +131,13 @@ impl Row {
     /// The action that brings the message into its form; `None` where it is sent as it came.
     pub fn action(&self) -> Option<Action> {
         match self.form() {
-            Form::Whole if self.images_out > 0 => Some(Action::OmitImages),
-            Form::Whole => self.has_repeated_calls().then_some(Action::DropCalls),
+            Form::Whole => (self.images_out > 0).then_some(Action::OmitImages),
             Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
             Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
-            Form::Cut(level) => Some(Action::Truncate(self.message.cuts.at(level).collect())),
+            Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(most).collect())),
             Form::Gone => Some(Action::Drop),
         }
-    }
-
-    fn has_repeated_calls(&self) -> bool {
-        self.message.assistant().is_some_and(|assistant| assistant.repeated_calls.is_some())
     }
 
     /// Returns `true` if a provider sees it as a turn: no tool result that answers no call.

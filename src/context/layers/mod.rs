@@ -14,9 +14,13 @@ use crate::contract::{
     CONTEXT_RATIO, CONTEXT_WINDOW, KEEP_RECENT_IMAGES, KEEP_RECENT_MESSAGES, KEEP_RECENT_THINKING,
     KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
 };
+use crate::tokens::estimate::Estimate;
 
-/// Most of the window that is kept free for the answer: a reserve made for large windows leaves small ones their room.
+/// Most of the window that the default reserve keeps free: one made for large windows leaves small ones their room.
 pub const MAX_RESERVE_SHARE: f64 = 0.25;
+
+/// Most of the room of a request that the newest messages and results have for being new.
+const TAIL_SHARE: f64 = 0.5;
 
 /// Limits of the layers, as the host set them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -38,10 +42,20 @@ pub struct Limits {
     pub thinking_scope: ThinkingScope,
     /// Permission for layer 4 to act.
     pub overflow: Overflow,
-    /// Tokens of the window kept free for the answer.
-    pub reserve_tokens: f64,
+    /// Tokens of the window kept free for the answer. `None` is the default, at most a quarter of the window.
+    pub reserve_tokens: Option<f64>,
     /// Tokens above which the window slides whatever its share: below a size where the provider charges more for each.
     pub max_prompt_tokens: f64,
+    /// Tokens that requests ask for the answer, as a refusal said.
+    #[serde(skip)]
+    pub output_tokens: f64,
+    /// Most tokens of a request, after a refusal that named no limit.
+    #[serde(skip, default = "unlimited")]
+    pub most_tokens: f64,
+}
+
+fn unlimited() -> f64 {
+    f64::INFINITY
 }
 
 /// Turns that may lose their thinking.
@@ -75,8 +89,10 @@ impl Default for Limits {
             keep_recent_messages: KEEP_RECENT_MESSAGES,
             thinking_scope: ThinkingScope::All,
             overflow: Overflow::Shrink,
-            reserve_tokens: RESERVE_TOKENS,
+            reserve_tokens: None,
             max_prompt_tokens: f64::INFINITY,
+            output_tokens: 0.0,
+            most_tokens: f64::INFINITY,
         }
     }
 }
@@ -84,7 +100,13 @@ impl Default for Limits {
 impl Limits {
     /// Tokens above which the window slides.
     pub fn threshold(&self) -> f64 {
-        (self.context_window * self.context_ratio).min(self.max_prompt_tokens)
+        (self.context_window * self.context_ratio).min(self.max_prompt_tokens).min(self.most_tokens)
+    }
+
+    /// cl100k tokens that the protected newest messages and results may have: half of what a request has room for.
+    pub fn tail_tokens(&self, estimate: &Estimate) -> usize {
+        let room = self.threshold().min(self.budget()) - estimate.base;
+        (TAIL_SHARE * room.max(0.0) / estimate.scale) as usize
     }
 
     /// Newest messages that are never dropped: at least one, since the newest is what is asked.
@@ -92,9 +114,11 @@ impl Limits {
         self.keep_recent_messages.max(1)
     }
 
-    /// Tokens a request may have at all: the window without the reserve, which is never more than a quarter of it.
+    /// Tokens a request may have at all: the window without the reserve, which by default is at most a quarter of it.
     pub fn budget(&self) -> f64 {
-        self.context_window - self.reserve_tokens.min(self.context_window * MAX_RESERVE_SHARE)
+        let usual = || RESERVE_TOKENS.min(self.context_window * MAX_RESERVE_SHARE);
+        let reserve = self.reserve_tokens.unwrap_or_else(usual).max(self.output_tokens);
+        (self.context_window - reserve).min(self.most_tokens)
     }
 }
 
@@ -112,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn the_reserve_is_at_most_a_quarter_of_the_window() {
+    fn the_default_reserve_is_at_most_a_quarter_of_the_window_and_an_explicit_one_is_obeyed() {
         let budget = |context_window, reserve_tokens| {
             Limits { context_window, reserve_tokens, ..Limits::default() }.budget()
         };
-        assert_eq!(budget(1000.0, 100.0).to_bits(), 900f64.to_bits());
-        assert_eq!(budget(1000.0, 400.0).to_bits(), 750f64.to_bits());
+        assert_eq!(budget(1000.0, None).to_bits(), 750f64.to_bits());
+        assert_eq!(budget(1000.0, Some(400.0)).to_bits(), 600f64.to_bits());
     }
 
     #[test]

@@ -1,110 +1,107 @@
-//! Layer 4, never over the window: shrinks on, the least harmful first, until the request fits.
+//! Layer 4, never over the window: cuts to the room, the least harmful first, until the request fits.
 //!
-//! Summarises the newest tool results too, oldest first; cuts texts that are huge beside the window to head and tail; drops
-//! the groups of the protected tail, oldest first, but never the last user message nor the last group; cuts what is left
-//! as short as it takes. Tools' texts are cut before those of people.
+//! Tool results keep their head and tail, as large as the room allows: the older ones first, as long as a share of the room is
+//! left to them, then those of the last group. Then the groups of the protected tail go, oldest first, but never a user
+//! message nor the last group. What people wrote is cut last, the longest first, and dropped only where that is not enough.
 
 use super::window::is_removable;
 use crate::context::account::{Account, Form, Row};
-use crate::context::cuts::Level;
+use crate::context::cuts::MIN_CUT_TOKENS;
 use crate::context::plan::{Layer, Reason};
-use crate::context::transcript::{Body, Message};
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::{Estimate, Size};
 
-/// A text over this share of what may be sent is huge: cutting it down to that costs less than losing the messages beside it.
-const HUGE_SHARE: f64 = 1.0 / 8.0;
+/// Part of the room that older results share where the last group alone could fill it.
+pub const OLDER_SHARE: f64 = 0.15;
 
 /// Edits until `account` fits into `budget` provider tokens, or only the irreducible rest is left.
 pub fn shrink(account: &mut Account, estimate: &Estimate, budget: f64) {
-    let most = estimate.cl100k_within(budget, account.sent().messages);
-    summarize_newest(account, most);
-    cut_texts(account, most, Level::within((most as f64 * HUGE_SHARE) as usize));
-    drop_tail(account, most);
-    cut_texts(account, most, Level::MIN);
-}
-
-fn summarize_newest(account: &mut Account, most: usize) {
-    let results: Vec<usize> = account.live().filter(|&index| is_summarizable(account, index)).collect();
-    for index in results {
-        if account.sent().cl100k <= most {
-            return;
-        }
-        account.set(index, Form::Edited, Layer::Shrink, Reason::OverWindow);
+    let mut room = Room { account, estimate, budget };
+    let last = room.account.last_group();
+    let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group == last);
+    let is_result =
+        |account: &Account, index| account.message(index).is_some_and(|of| of.tool_result().is_some());
+    let older = room.cuttable(|account, index| is_result(account, index) && !is_newest(account, index));
+    let newest = room.cuttable(|account, index| is_result(account, index) && is_newest(account, index));
+    let share = OLDER_SHARE * (budget - estimate.base) / estimate.scale;
+    room.cut(&older, (share / older.len().max(1) as f64) as u32);
+    room.cut(&newest, MIN_CUT_TOKENS);
+    room.cut(&older, MIN_CUT_TOKENS);
+    let is_not_users = |account: &Account, index| account.message(index).is_some_and(|of| !of.is_user());
+    // Where people's words must be cut whatever goes beside them, little else need go.
+    let rest = room.droppable(is_not_users);
+    if room.fits(rest) || rest as f64 > share {
+        room.drop_groups(is_not_users);
     }
+    let said = room.cuttable(|account, index| !is_result(account, index));
+    room.cut(&said, MIN_CUT_TOKENS);
+    room.drop_groups(is_not_users);
+    room.drop_groups(|_, _| true);
 }
 
-fn is_summarizable(account: &Account, index: usize) -> bool {
-    let result = account.message(index).and_then(|message| message.tool_result());
-    // Of a marker line alone a summary would be more.
-    let is_less = |row: &Row| row.tokens_as(Form::Edited) < row.tokens();
-    matches!(account.form(index), Form::Whole | Form::Lines(_))
-        && result.is_some_and(|result| result.shortened.is_some())
-        && account.row(index).is_some_and(is_less)
+struct Room<'a> {
+    account: &'a mut Account,
+    estimate: &'a Estimate,
+    budget: f64,
 }
 
-fn drop_tail(account: &mut Account, most: usize) {
-    if account.sent().cl100k <= most {
-        return;
+impl Room<'_> {
+    fn fits(&self, saved: usize) -> bool {
+        let sent = self.account.sent();
+        let cl100k = sent.cl100k.saturating_sub(saved);
+        self.estimate.tokens(Size { cl100k, ..sent }) <= self.budget
     }
-    let last_group = account.last_group();
-    for start in account.live_before(last_group).collect::<Vec<_>>() {
-        if account.sent().cl100k <= most {
-            return;
-        }
-        if is_removable(account, start) {
-            account.drop_group(start, Layer::Shrink, Reason::OverWindow);
-        }
-    }
-}
 
-/// Cuts the longest texts to one common level, the highest at which the request fits but none under `lowest`: first those
-/// of tools, then where they are summarised already, and what people wrote only where that is not enough.
-fn cut_texts(account: &mut Account, most: usize, lowest: Level) {
-    for kind in [Origin::Result, Origin::Shortened, Origin::Said] {
-        if account.sent().cl100k <= most {
-            return;
-        }
-        let of_kind: Vec<usize> =
-            account.live().filter(|&index| Origin::of(account, index) == Some(kind)).collect();
-        let Some(top) = of_kind.iter().filter_map(|&index| account.message(index)?.cuts.top()).max() else {
-            continue;
+    /// Messages that are sent and whose texts may be cut.
+    fn cuttable(&self, is_of_kind: impl Fn(&Account, usize) -> bool) -> Vec<usize> {
+        let can_be_cut = |&index: &usize| {
+            self.account.message(index).is_some_and(|message| message.is_sent && !message.cuts.is_empty())
         };
-        let fits = |&level: &Level| {
-            let saved: usize = of_kind.iter().map(|&index| gain(account, index, level)).sum();
-            account.sent().cl100k.saturating_sub(saved) <= most
-        };
-        let level = (lowest.0..=top.0).rev().map(Level).find(fits).unwrap_or(lowest);
-        for index in of_kind {
-            if gain(account, index, level) > 0 {
-                account.set(index, Form::Cut(level), Layer::Shrink, Reason::OverWindow);
+        self.account.live().filter(can_be_cut).filter(|&index| is_of_kind(self.account, index)).collect()
+    }
+
+    /// Cuts the longest texts of these messages to one common size, the largest at which the request fits but none under `least`.
+    fn cut(&mut self, indices: &[usize], least: u32) {
+        if self.fits(0) {
+            return;
+        }
+        let longest = indices.iter().filter_map(|&index| Some(self.account.message(index)?.cuts.longest()));
+        let (mut fitting, mut too_large) = (least.max(MIN_CUT_TOKENS), longest.max().unwrap_or(0));
+        while fitting + 1 < too_large {
+            let middle = fitting + (too_large - fitting) / 2;
+            let saved = indices.iter().map(|&index| self.gain(index, middle)).sum();
+            if self.fits(saved) { fitting = middle } else { too_large = middle }
+        }
+        for &index in indices {
+            if self.gain(index, fitting) > 0 {
+                self.account.set(index, Form::Cut(fitting), Layer::Shrink, Reason::OverWindow);
             }
         }
     }
-}
 
-/// The origin of a text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    Result,
-    Shortened,
-    Said,
-}
+    /// Tokens that cutting this message saves against how it is sent now.
+    fn gain(&self, index: usize, most: u32) -> usize {
+        self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(most))))
+    }
 
-impl Origin {
-    fn of(account: &Account, index: usize) -> Option<Self> {
-        let message: &Message =
-            account.message(index).filter(|message| message.is_sent && !message.cuts.is_empty())?;
-        match message.body {
-            Body::ToolResult(_) if account.form(index) == Form::Edited => Some(Self::Shortened),
-            Body::ToolResult(_) => Some(Self::Result),
-            _ => Some(Self::Said),
+    /// cl100k tokens of the groups that may go.
+    fn droppable(&self, may_go: impl Fn(&Account, usize) -> bool) -> usize {
+        let starts = self.account.live_before(self.account.last_group());
+        let going = starts.filter(|&start| is_removable(self.account, start) && may_go(self.account, start));
+        let rows =
+            going.flat_map(|start| self.account.group(start)).filter_map(|index| self.account.row(index));
+        rows.map(Row::tokens).sum()
+    }
+
+    fn drop_groups(&mut self, may_go: impl Fn(&Account, usize) -> bool) {
+        for start in self.account.live_before(self.account.last_group()).collect::<Vec<_>>() {
+            if self.fits(0) {
+                return;
+            }
+            if is_removable(self.account, start) && may_go(self.account, start) {
+                self.account.drop_group(start, Layer::Shrink, Reason::OverWindow);
+            }
         }
     }
-}
-
-/// Tokens that cutting this message to `level` saves against how it is sent now.
-fn gain(account: &Account, index: usize, level: Level) -> usize {
-    account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(level))))
 }
 
 #[cfg(test)]
@@ -134,24 +131,29 @@ mod tests {
         Account::of(&Transcript::new(messages.collect()))
     }
 
+    /// Shrinks to so many tokens; those of each message that are sent then.
+    fn shrunk(texts: &[String], budget: f64) -> (Account, Vec<usize>) {
+        let mut account = account(texts);
+        shrink(&mut account, &Estimate::PLAIN, budget);
+        let tokens =
+            (0..account.len()).filter_map(|index| account.row(index)).map(|row| row.tokens()).collect();
+        (account, tokens)
+    }
+
     #[test]
-    fn what_is_summarised_is_cut_only_where_cutting_the_rest_is_not_enough() {
-        let words = |count| "some words of a line ".repeat(count);
-        let texts = [format!("{}\n", words(22)).repeat(60), words(3000)];
-        let fresh = || {
-            let mut account = account(&texts);
-            assert!(is_summarizable(&account, 1) && !account.message(2).is_some_and(|of| of.cuts.is_empty()));
-            account.set(1, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
-            account
-        };
-        let summary = fresh().row(1).map_or(0, Row::tokens);
-        let answer = fresh().row(0).map_or(0, Row::tokens);
-        assert!(summary > Level(2).tokens(), "{summary}");
-        let mut account = fresh();
-        cut_texts(&mut account, answer + summary + Level(1).tokens(), Level::MIN);
-        assert_eq!((account.form(1), account.form(2)), (Form::Edited, Form::Cut(Level(1))));
-        let mut account = fresh();
-        cut_texts(&mut account, answer + 2 * Level(1).tokens(), Level::MIN);
-        assert_eq!((account.form(1), account.form(2)), (Form::Cut(Level(1)), Form::Cut(Level::MIN)));
+    fn parallel_results_share_the_room() {
+        let line = "a line of output that is long enough\n";
+        let texts = [line.repeat(20), line.repeat(2000), line.repeat(4000)];
+        let (account, tokens) = shrunk(&texts, 8000.0);
+        assert!(account.sent().cl100k <= 8000 && account.sent().cl100k > 7600, "{:?}", account.sent());
+        assert_eq!(account.form(1), Form::Whole, "the short one stays");
+        assert!(tokens[2].abs_diff(tokens[3]) < 100, "{tokens:?}");
+    }
+
+    #[test]
+    fn what_cannot_fit_is_cut_to_the_least() {
+        let texts = [1, 2, 3].map(|at| format!("{at} a line of output\n").repeat(500));
+        let (_, tokens) = shrunk(&texts, 10.0);
+        assert!(tokens[1..].iter().all(|&tokens| tokens <= MIN_CUT_TOKENS as usize), "{tokens:?}");
     }
 }

@@ -111,17 +111,20 @@ impl Conversation {
         }
         let mut fold = fold.unwrap_or_else(|| Fold::new(*mode, terms));
         let schedule = fold.schedule();
-        schedule.parts().1.calibration.set_overhead(terms.overhead_tokens);
+        let calibration = &mut schedule.parts().1.calibration;
+        calibration.set_overhead(terms.overhead_tokens);
+        calibration.set_known(terms.known_window);
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
         schedule.play(transcript, transcript.len(), &mut |request| *has_lived |= request.is_lived);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
-        let (mut plan, floor, arithmetic) = schedule.plan();
-        plan.moves = plan.moves_in(transcript);
+        let (plan, floor, arithmetic) = schedule.plan();
         let calibration = &schedule.parts().1.calibration;
-        let (estimate, is_refused) = (calibration.estimate(), calibration.is_refused());
+        let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
+        let learned = calibration.learned();
+        let limits = schedule.limits().clone();
         fault::step();
         self.fold = Some(fold);
-        Decision { plan, floor, estimate, arithmetic, is_refused }
+        Decision { plan, floor, estimate, arithmetic, is_refused, learned, limits }
     }
 }

@@ -19,6 +19,9 @@ use crate::tokens::estimate::Size;
 #[derive(Clone, Debug, Default)]
 pub struct EveryCall {
     policy: Policy,
+    /// The limits as the host set them.
+    set: Limits,
+    /// The limits that hold: narrowed by what refusals taught.
     limits: Limits,
     account: Account,
     reports: Reports,
@@ -37,6 +40,10 @@ impl Schedule for EveryCall {
         (&mut self.account, &mut self.reports)
     }
 
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn request(&mut self, index: usize, _message: &Message) -> Request {
         let lived = self.next.take().filter(|(at, _)| *at == index);
         lived.map_or_else(
@@ -52,6 +59,9 @@ impl Schedule for EveryCall {
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
         self.reports.pass(message);
         self.account.enter(transcript, index);
+        if message.assistant().is_some() {
+            self.limits = self.reports.calibration.narrow(&self.set);
+        }
     }
 
     fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
@@ -68,11 +78,16 @@ impl Schedule for EveryCall {
     /// All that follows from new limits is worked out anew.
     fn set_terms(&mut self, transcript: &Transcript, policy: Policy, limits: &Limits) {
         self.policy = policy;
-        if self.limits == *limits {
+        if limits.context_window.total_cmp(&self.set.context_window).is_ne() {
+            self.reports.calibration.forget_windows();
+        }
+        self.set = limits.clone();
+        let limits = self.reports.calibration.narrow(limits);
+        if self.limits == limits {
             return;
         }
         let before = self.account.clone();
-        self.limits = limits.clone();
+        self.limits = limits;
         self.start_over(transcript, before.len());
         self.settle();
         self.account.end_trial();
@@ -92,7 +107,8 @@ impl EveryCall {
     /// The layers before any message.
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
-        Self { policy, limits, reports: Reports::new(policy.calibrate), ..Self::default() }
+        let set = limits.clone();
+        Self { policy, set, limits, reports: Reports::new(policy.calibrate), ..Self::default() }
     }
 
     /// The call that would be made now; layer 4's part of it is on trial.
@@ -105,14 +121,14 @@ impl EveryCall {
             estimate,
             verdict: None,
             is_lived: false,
-            context_window: self.limits.context_window,
         }
     }
 
     /// Takes in the first messages anew.
     fn start_over(&mut self, transcript: &Transcript, count: usize) {
         let (limits, reports) = (self.limits.clone(), std::mem::take(&mut self.reports));
-        *self = Self { policy: self.policy, limits, reports, next: self.next, ..Self::default() };
+        let set = self.set.clone();
+        *self = Self { policy: self.policy, set, limits, reports, next: self.next, ..Self::default() };
         for (index, message) in transcript.messages().iter().enumerate().take(count) {
             self.enter(index, message, transcript);
         }
@@ -158,8 +174,8 @@ impl EveryCall {
 
     fn shrink(&mut self) {
         let estimate = self.reports.calibration.estimate();
-        if estimate.tokens(self.account.sent()) > self.limits.budget() {
-            let budget = self.reports.calibration.caution() * self.limits.budget();
+        let budget = self.reports.calibration.room().unwrap_or_else(|| self.limits.budget());
+        if estimate.tokens(self.account.sent()) > budget {
             shrink::shrink(&mut self.account, &estimate, budget);
         }
     }

@@ -21,6 +21,8 @@ impl Held {
     pub fn shown<'a>(&'a self, row: &'a Row) -> &'a [u32] {
         match row.form() {
             Form::Whole => &self.numbers,
+            // Head and tail of which most is there.
+            Form::Cut(_) if 2 * row.tokens() > row.message.tokens => &self.numbers,
             Form::Lines(_) => row.kept_lines.as_ref().map_or(&[], |kept| &kept.numbers),
             Form::Edited | Form::Cut(_) => self.kept.as_deref().unwrap_or_default(),
             Form::Gone => &[],

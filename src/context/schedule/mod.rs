@@ -25,6 +25,7 @@ pub mod weights;
 pub use conversation::Conversation;
 pub use fold::Terms;
 
+use self::calibration::LearnedWindow;
 use self::economy::Policy;
 use self::verdict::Arithmetic;
 use crate::context::layers::Limits;
@@ -56,6 +57,10 @@ pub struct Decision {
     pub arithmetic: Option<Arithmetic>,
     /// True if the last request was refused for its length.
     pub is_refused: bool,
+    /// The window of the model that answered last, as refusals taught it.
+    pub learned: Option<LearnedWindow>,
+    /// The limits that hold: the host's, narrowed by what refusals taught.
+    pub limits: Limits,
 }
 
 /// Decides about the call that would follow `transcript`, met for the first time. `overhead_tokens` is what the host says of
@@ -72,5 +77,6 @@ pub fn decide(
         policy: *policy,
         limits: limits.clone(),
         overhead_tokens,
+        known_window: None,
     })
 }

@@ -16,6 +16,9 @@ pub trait Schedule {
     /// The account of the messages taken in, and the lessons of their reports.
     fn parts(&mut self) -> (&mut Account, &mut Reports);
 
+    /// The limits that hold for the next call.
+    fn limits(&self) -> &Limits;
+
     /// Decides about the call that `message` answers, as was decided when it was made.
     fn request(&mut self, index: usize, message: &Message) -> Request;
 

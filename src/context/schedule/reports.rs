@@ -21,8 +21,6 @@ pub struct Request {
     pub touched: Option<usize>,
     /// True if this process planned it.
     pub is_lived: bool,
-    /// Tokens of the window it was planned for.
-    pub context_window: f64,
 }
 
 /// The lessons of the reports so far.
@@ -85,8 +83,9 @@ impl Reports {
         if message.is_sent || assistant.usage.refused.is_some() {
             // Of a list that was rewritten this process knows what it planned, whatever the times say.
             let is_stale = is_stale && !(is_lived && self.is_rewritten);
-            let sent = Sent { raw, edited: sent };
-            self.calibration.observe(index, assistant, sent, is_stale, request.context_window);
+            // A recording may have been made without the hook.
+            let sent = Sent { raw: if is_lived { sent } else { raw }, edited: sent };
+            self.calibration.observe(index, assistant, sent, is_stale);
         }
     }
 
@@ -135,7 +134,6 @@ mod tests {
             verdict: None,
             touched: None,
             is_lived,
-            context_window: 200_000.0,
         };
         let assistant = answer.assistant().expect("is an answer");
         reports.enter(&Account::default(), 3, (&answer, assistant), request);

@@ -58,13 +58,17 @@ pub const NEAR_ROWS: usize = 4;
 
 /// Tokens of context below which only a limit moves the frontier: what the first batch is expected to leave.
 pub const LEAST_CONTEXT: f64 = 25_000.0;
+/// The same as a share of a small window.
+pub const LEAST_SHARE: f64 = 1.0 / 3.0;
 /// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
 pub const REMOVABLE_SHARE: f64 = 0.3;
-/// Of a limit that was passed, how much a batch leaves at most: a fuller context would pass it again after a few calls.
-pub const ROOM_SHARE: f64 = 0.5;
-/// Of what may be sent, how much is left where layer 4 has to act or user text has to go: at the full budget the next call
-/// would be over it again.
-pub const SHRUNK_SHARE: f64 = 0.9;
+/// The low water: share of a limit that a batch at it leaves at most. A fuller context would be back after a few calls.
+pub const LOW_WATER: f64 = 0.5;
+/// Share of the room that is used where one group alone is too large: what cuts leave is known to within a few hundredths.
+pub const FULL_SHARE: f64 = 0.95;
+/// Share of a limit that a batch must leave free to make room for several calls, and by which a context grows before a batch
+/// that could not is worked out again.
+pub const GROWTH_SHARE: f64 = 0.1;
 /// The price rises by this factor from one pass to the next where a limit demands more.
 pub const PRICE_STEP: f64 = 1.5;
 /// Passes at a finite price before anything goes.

@@ -52,8 +52,6 @@ pub enum Body {
     ToolResult(ToolResult),
     /// A `compactionSummary` or `branchSummary`: what is left of earlier messages.
     Summary,
-    /// pi's `custom` and `bashExecution`: sent as the user's words.
-    Custom,
     /// Any other role; a host turns it into user-side text or leaves it out.
     Other,
 }
@@ -65,10 +63,8 @@ pub struct Assistant {
     pub source: Source,
     /// The provider's report of the call it answers.
     pub usage: Usage,
-    /// Ids of its tool calls, in order. Each id is that of one call: a second one is not sent.
+    /// Ids of its tool calls, in order.
     pub call_ids: Vec<Box<str>>,
-    /// Tokens of the calls that are not sent because an earlier one in this message has their id; `None` without one.
-    pub repeated_calls: Option<usize>,
     /// Its thinking blocks, where it has any.
     pub thinking: Option<Thinking>,
     /// True if something a provider accepts would be left without the thinking.
@@ -101,8 +97,36 @@ pub struct Usage {
     pub cost_output: Option<f64>,
     /// Dollars for all of it.
     pub cost_total: Option<f64>,
-    /// Tokens of a request that was refused for its length; 0 where the refusal names no number.
-    pub refused: Option<f64>,
+    /// The refusal, if the request was refused for its length.
+    pub refused: Option<Refusal>,
+}
+
+/// The refusal of a request for its length: the numbers of tokens that it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Refusal {
+    /// Of the prompt.
+    pub prompt: Option<f64>,
+    /// That the endpoint takes of prompt and answer.
+    pub limit: Option<f64>,
+    /// That the request asked for the answer.
+    pub output: Option<f64>,
+    /// By which the request is over the limit.
+    pub excess: Option<f64>,
+}
+
+impl Refusal {
+    /// Tokens of the refused prompt, which was estimated: as named, or at least what the limit leaves for it.
+    #[must_use]
+    pub fn tokens(&self, estimated: f64) -> Option<f64> {
+        let most = self.limit.map(|limit| limit - self.output.unwrap_or(0.0));
+        self.prompt.or(most.filter(|most| *most > estimated))
+    }
+
+    /// The limit, for a refused prompt of so many tokens.
+    #[must_use]
+    pub fn limit_for(&self, prompt: f64) -> Option<f64> {
+        self.limit.or(self.excess.map(|excess| prompt - excess))
+    }
 }
 
 impl Usage {
@@ -186,21 +210,6 @@ impl Message {
     /// Its assistant facts, if it is an assistant message that is sent.
     pub fn sent_assistant(&self) -> Option<&Assistant> {
         self.assistant().filter(|_| self.is_sent)
-    }
-
-    /// Tokens of the message as it came, with the calls that are not sent.
-    pub fn whole_tokens(&self) -> usize {
-        self.tokens + self.sent_assistant().and_then(|assistant| assistant.repeated_calls).unwrap_or(0)
-    }
-
-    /// Returns `true` if a provider that sees it takes the calls before it for closed. pi closes them at an answer that it
-    /// leaves out, too. System messages stand apart, and other roles may never be sent.
-    pub fn speaks(&self) -> bool {
-        match self.body {
-            Body::User | Body::Assistant(_) | Body::Summary => true,
-            Body::Custom => self.is_sent,
-            Body::System | Body::ToolResult(_) | Body::Other => false,
-        }
     }
 
     /// Keeps every layer away from it.

@@ -1,25 +1,44 @@
-//! Calibration: what the provider's own counts teach about ours.
+//! Calibration: a line through the newest report of each model, with the median slope of its steps, and the window that
+//! refusals taught.
 //!
-//! A prompt has `scale × tokens counted + base` tokens and a frame around each message. Each model has its own line, fitted
-//! through its newest reports of what was really sent. A request refused for its length is a report, too: it had at least
-//! what it says, or more than the window.
+//! A prompt has `scale × tokens counted + base` tokens and a frame around each message. A step is the difference between two
+//! reports that follow one another. An endpoint that refuses a request for its length and names its tokens reports them.
 
-mod fit;
+mod learned;
 
 use std::sync::Arc;
 
-pub use self::fit::PRIOR_SCALE;
-use self::fit::{Fit, Reading, Report};
-use crate::context::transcript::{Assistant, Message, Source, Usage};
-use crate::tokens::estimate::{Estimate, Size};
+use self::learned::Learned;
+pub use self::learned::LearnedWindow;
+use crate::context::layers::Limits;
+use crate::context::transcript::{Assistant, Message, Source};
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
-/// Reports of one model that are looked at, the newest: a conversation's kind of text changes.
-const REPORTS: usize = 16;
+/// Provider tokens per cl100k token before a model has taught us: Claude on recorded sessions, 1.22 to 1.33.
+pub const PRIOR_SCALE: f64 = 1.27;
+/// Providers count between 0.7 and 3 tokens for one of cl100k; a little room on both sides.
+const SCALE_RANGE: std::ops::RangeInclusive<f64> = 0.6..=3.5;
+/// Most that a provider counts beside the messages, for prompt and tools: agents send 10 000 to 50 000. In tokens.
+const MOST_BESIDE: f64 = 100_000.0;
+/// What stands beside the messages of a model whose first report is a refusal, in cl100k tokens: it tells no scale else.
+const USUAL_BESIDE: f64 = 5000.0;
+/// Weight of the prior, in cl100k tokens of learned text.
+const PRIOR_WEIGHT: f64 = 500.0;
+/// Most that one step weighs, in cl100k tokens: a change of the prompt beside it must not decide.
+const MOST_WEIGHT: f64 = 4000.0;
+/// Steps of one model that count, the newest: a conversation's kind of text changes.
+const STEPS: usize = 16;
 /// Models that are remembered, the latest.
 const MODELS: usize = 8;
-/// A refused request that was thought to fit is taken to have had so many times the window: as much as makes the next one fit
-/// though its model counts twice what was thought, at the second refusal.
-const REFUSED: f64 = 1.4;
+/// How far a report lies from a good line: as a share of the prompt, and in tokens beside that.
+const NOISE_SHARE: f64 = 0.003;
+const NOISE_TOKENS: f64 = 50.0;
+/// A report that misses the line by so many times the noise moves it only if the next report agrees.
+const GATE: f64 = 40.0;
+
+/// Most that the prompt which a refusal names may be off what is known of the model, as a share: else its words are of
+/// something else.
+const MOST_MISS: f64 = 0.5;
 
 /// The possible contents of a prompt, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,11 +49,30 @@ pub struct Sent {
     pub edited: Size,
 }
 
+/// A report: tokens without the frames around the messages, and cl100k tokens of what was sent.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    reported: f64,
+    counted: f64,
+}
+
+/// A scale and its weight.
+type Step = (f64, f64);
+
+#[derive(Clone, Debug)]
+struct Line {
+    prior: [Step; 2],
+    steps: Vec<Step>,
+    newest: Point,
+    /// The newest report that is believed.
+    anchor: Point,
+}
+
 #[derive(Clone, Debug)]
 struct Model {
     source: Source,
-    reports: Vec<Report>,
-    fit: Option<Fit>,
+    line: Option<Line>,
+    learned: Learned,
 }
 
 /// The lessons of the reports so far.
@@ -45,13 +83,74 @@ pub struct Calibration {
     overhead_tokens: Option<f64>,
     /// The one that answered last is the last.
     models: Vec<Model>,
-    /// The contents of the call before: providers report a call late.
-    last: Option<Sent>,
-    /// True if the last request was refused for its length.
-    is_refused: bool,
-    calls: usize,
-    /// Calls that nothing usable was reported of so far, with what they held: hosts may write it down later.
-    unreported: Vec<(usize, Report)>,
+    /// Most tokens of the next request, if the last was refused for its length.
+    room: Option<f64>,
+    /// The window that another conversation of the hook's learned for this model.
+    known: Option<LearnedWindow>,
+    /// Answers without a usable report so far, with what was sent: hosts may write it down later.
+    unreported: Vec<(usize, Sent)>,
+}
+
+impl Point {
+    fn of(tokens: f64, size: Size) -> Self {
+        Self { reported: tokens - MESSAGE_FRAME_TOKENS * size.messages as f64, counted: size.cl100k as f64 }
+    }
+
+    fn is_possible(&self) -> bool {
+        let least = self.counted * SCALE_RANGE.start();
+        (least..=self.counted * SCALE_RANGE.end() + MOST_BESIDE).contains(&self.reported)
+    }
+
+    /// The distance of the next report from what was to be expected, in times of the noise.
+    fn misses(&self, next: &Self, scale: f64) -> f64 {
+        let expected = self.reported + scale * (next.counted - self.counted);
+        let noise = NOISE_SHARE * self.reported.max(next.reported).max(0.0) + NOISE_TOKENS;
+        (expected - next.reported).abs() / noise
+    }
+}
+
+impl Line {
+    /// `beside` is what is known to stand beside the messages, in cl100k tokens.
+    fn new(first: Point, beside: Option<f64>) -> Self {
+        // The less text there is beside what is known to stand there, the less the two tell of the scale.
+        let all = (first.counted + beside.unwrap_or(f64::INFINITY)).max(1.0);
+        let (known, told) = (first.reported / all, first.counted / all);
+        let prior = [(PRIOR_SCALE, (1.0 - told) * PRIOR_WEIGHT), (known, told * PRIOR_WEIGHT)];
+        Self { prior, steps: Vec::new(), newest: first, anchor: first }
+    }
+
+    fn take(&mut self, next: Point, is_certain: bool) {
+        let counted = next.counted - self.newest.counted;
+        let scale = (next.reported - self.newest.reported) / counted;
+        self.steps.push((scale, counted.abs().min(MOST_WEIGHT)));
+        forget_all_but(STEPS, &mut self.steps);
+        let scale = self.scale();
+        let agrees = |with: &Point| with.misses(&next, scale) <= GATE;
+        if is_certain || agrees(&self.anchor) || agrees(&self.newest) {
+            self.anchor = next;
+        }
+        self.newest = next;
+    }
+
+    /// The weighted median of the possible scales.
+    fn scale(&self) -> f64 {
+        let all = self.prior.iter().chain(&self.steps).copied();
+        let mut steps: Vec<Step> = all.filter(|(scale, _)| SCALE_RANGE.contains(scale)).collect();
+        steps.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut left = steps.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+        let middle = steps.iter().find(|(_, weight)| {
+            left -= weight;
+            left <= 0.0
+        });
+        middle.map_or(PRIOR_SCALE, |(scale, _)| *scale)
+    }
+
+    fn estimate(&self) -> Estimate {
+        let Point { reported, counted } = self.anchor;
+        // Never so that less than nothing stands beside the messages.
+        let scale = self.scale().min(reported / counted).clamp(*SCALE_RANGE.start(), *SCALE_RANGE.end());
+        Estimate { base: reported - scale * counted, scale, frame: MESSAGE_FRAME_TOKENS }
+    }
 }
 
 impl Calibration {
@@ -71,100 +170,133 @@ impl Calibration {
         self.unreported.clear();
     }
 
-    /// True if the last request was refused for its length.
+    /// Most tokens of the next request, if the last was refused for its length.
     #[must_use]
-    pub fn is_refused(&self) -> bool {
-        self.is_refused
+    pub fn room(&self) -> Option<f64> {
+        self.room
     }
 
-    /// Takes in what was reported of the call answered at `index`, planned for this window. A report of another list than stands
-    /// before it now teaches nothing.
-    pub fn observe(
-        &mut self,
-        index: usize,
-        Assistant { source, usage, .. }: &Assistant,
-        sent: Sent,
-        is_stale: bool,
-        context_window: f64,
-    ) {
+    /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook's.
+    #[must_use]
+    pub fn learned(&self) -> Option<LearnedWindow> {
+        let learned = self.models.last().map_or(Learned::default(), |model| model.learned);
+        learned.window.or(self.known.filter(|known| !learned.exceeds(known)))
+    }
+
+    /// Sets the window that another conversation learned for this model.
+    pub fn set_known(&mut self, known: Option<LearnedWindow>) {
+        self.known = known;
+    }
+
+    /// Forgets the windows that refusals taught: the host says another window than before.
+    pub fn forget_windows(&mut self) {
+        self.room = None;
+        for model in &mut self.models {
+            model.learned = Learned::default();
+        }
+    }
+
+    /// The host's limits, narrowed by what refusals taught.
+    #[must_use]
+    pub fn narrow(&self, limits: &Limits) -> Limits {
+        let learned = self.models.last().map_or(Learned::default(), |model| model.learned);
+        let mut narrowed = Limits { most_tokens: learned.bound(&self.estimate()), ..limits.clone() };
+        if let Some(LearnedWindow { tokens, output }) = self.learned() {
+            narrowed.context_window = tokens.min(limits.context_window);
+            narrowed.output_tokens = output;
+        }
+        narrowed
+    }
+
+    /// Takes in what was reported of the call answered at `index`. A report of another list than stands before it now teaches
+    /// nothing.
+    pub fn observe(&mut self, index: usize, answer: &Assistant, sent: Sent, is_stale: bool) {
         if !self.is_on {
             return;
         }
-        let before = self.last.replace(sent);
-        // A request foreseen to be over the window is no news: one that cannot be made smaller would be thought ever larger.
-        let refused = usage.refused.map(|told| {
-            let known = [told, self.estimate().tokens(sent.edited)];
-            known.into_iter().find(|&tokens| tokens > context_window).unwrap_or(REFUSED * context_window)
-        });
-        self.is_refused = refused.is_some();
-        let report = Report { nth: self.calls, sent, before, usage: *usage, refused };
-        self.calls += 1;
-        if refused.is_none() && usage.prompt_tokens().is_none() {
-            self.unreported.push((index, report));
-            forget_all_but(REPORTS, &mut self.unreported);
-        } else if refused.is_some() || !is_stale {
-            self.take(source, &report);
+        let (usage, estimate) = (&answer.usage, self.estimate());
+        self.room = None;
+        if let Some(refusal) = usage.refused {
+            let estimated = estimate.tokens(sent.edited);
+            let is_known =
+                self.models.iter().any(|model| model.source == answer.source && model.line.is_some());
+            let is_near = |tokens: &f64| !is_known || (tokens / estimated - 1.0).abs() <= MOST_MISS;
+            if let Some(tokens) = refusal.tokens(estimated).filter(is_near) {
+                self.take(&answer.source, tokens, sent.edited, true);
+            }
+            let sent_tokens = self.estimate().tokens(sent.edited);
+            let refuse = |model: &mut Model| model.learned.refuse(refusal, sent.edited, sent_tokens);
+            self.room = Some(self.with_model(&answer.source, refuse));
+        } else if usage.prompt_tokens().is_none() {
+            self.unreported.push((index, sent));
+            forget_all_but(STEPS, &mut self.unreported);
+        } else if !is_stale {
+            self.report(answer, sent);
         }
     }
 
     /// Learns from reports that came in after their messages were taken in; gives back which those are.
     pub fn catch_up(&mut self, messages: &[Arc<Message>]) -> Vec<usize> {
         let mut late = Vec::new();
-        for (index, report) in std::mem::take(&mut self.unreported) {
-            let assistant = messages.get(index).and_then(|message| message.assistant());
-            match assistant.filter(|assistant| assistant.usage.prompt_tokens().is_some()) {
-                Some(Assistant { source, usage, .. }) => {
-                    self.take(source, &Report { usage: *usage, ..report });
+        for (index, sent) in std::mem::take(&mut self.unreported) {
+            let answer = messages.get(index).and_then(|message| message.assistant());
+            match answer.filter(|answer| answer.usage.prompt_tokens().is_some()) {
+                Some(answer) => {
+                    self.report(answer, sent);
                     late.push(index);
                 }
-                None => self.unreported.push((index, report)),
+                None => self.unreported.push((index, sent)),
             }
         }
         late
     }
 
-    fn take(&mut self, source: &Source, report: &Report) {
-        let found = self.models.iter().position(|model| model.source == *source);
-        let mut model = found.map_or_else(
-            || Model { source: source.clone(), reports: Vec::new(), fit: None },
-            |at| self.models.remove(at),
-        );
-        model.reports.push(*report);
-        forget_all_but(REPORTS, &mut model.reports);
-        let other = self.fit();
-        let usual = model.fit.or(other).map_or(Reading::default(), |fit| fit.reading);
+    fn report(&mut self, Assistant { source, usage, .. }: &Assistant, Sent { raw, edited }: Sent) {
+        let Some(tokens) = usage.prompt_tokens() else { return };
+        let known = self.models.iter().find(|model| model.source == *source);
+        let line = known.and_then(|model| model.line.as_ref()).filter(|line| !line.steps.is_empty());
+        let misses = |size| line.map(|line| line.anchor.misses(&Point::of(tokens, size), line.scale()));
+        let size = if misses(raw) < misses(edited) { raw } else { edited };
+        self.take(source, tokens, size, false);
+        let estimate = self.estimate();
+        self.with_model(source, |model| model.learned.accept(tokens, &estimate));
+    }
+
+    fn take(&mut self, source: &Source, tokens: f64, size: Size, is_certain: bool) {
         // Beside the messages the host sends the same to every model.
         let told = self.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
-        let beside = other.map(|Fit { estimate, .. }| estimate.base / estimate.scale).or(told);
-        model.fit = Fit::of(&model.reports, usual, beside);
+        let other = self.line().map(Line::estimate);
+        let usual = is_certain.then_some(USUAL_BESIDE.min(tokens / 16.0));
+        let beside = other.map(|estimate| estimate.base / estimate.scale).or(told).or(usual);
+        let point = Point::of(tokens, size);
+        self.with_model(source, |model| match &mut model.line {
+            _ if !point.is_possible() => {}
+            Some(line) => line.take(point, is_certain),
+            line => *line = Some(Line::new(point, beside)),
+        });
+    }
+
+    /// Changes the model of that source, which is the last one from now on.
+    fn with_model<T>(&mut self, source: &Source, change: impl FnOnce(&mut Model) -> T) -> T {
+        let new = || Model { source: source.clone(), line: None, learned: Learned::default() };
+        let found = self.models.iter().position(|model| model.source == *source);
+        let mut model = found.map_or_else(new, |at| self.models.remove(at));
+        let changed = change(&mut model);
         self.models.push(model);
         forget_all_but(MODELS, &mut self.models);
+        changed
     }
 
     /// Of the model that answered last, unless none of its reports can be believed.
-    fn fit(&self) -> Option<Fit> {
-        self.models.iter().rev().find_map(|model| model.fit)
-    }
-
-    /// Tokens of the prompt a usage reports, read as the last reports are.
-    #[must_use]
-    pub fn prompt_of(&self, usage: &Usage) -> Option<f64> {
-        let read = self.fit().and_then(|fit| fit.reading.prompt_tokens(usage));
-        read.or_else(|| usage.prompt_tokens())
+    fn line(&self) -> Option<&Line> {
+        self.models.iter().rev().find_map(|model| model.line.as_ref())
     }
 
     /// The estimate of the next prompt.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let told = Estimate { base: self.overhead_tokens.unwrap_or(0.0), ..Estimate::PLAIN };
-        self.fit().map_or(told, |fit| fit.estimate)
-    }
-
-    /// The share of the budget to shrink to. Before any report the count is plain, and where even that is over the budget
-    /// the provider's own is likely to be far over it.
-    #[must_use]
-    pub fn caution(&self) -> f64 {
-        if self.is_on && self.fit().is_none() { 1.0 / PRIOR_SCALE } else { 1.0 }
+        self.line().map_or(told, Line::estimate)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::context::transcript::{Source, Usage};
+use crate::context::transcript::{Refusal, Source, Usage};
 use proptest::prelude::*;
 
 fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
@@ -11,7 +11,6 @@ fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
         },
         usage: Usage { input: Some(input), cache_read: Some(cache_read), ..Usage::default() },
         call_ids: Vec::new(),
-        repeated_calls: None,
         thinking: None,
         has_other_content: true,
         has_text_id: false,
@@ -32,7 +31,7 @@ fn size(cl100k: usize) -> Size {
 
 /// A call that was answered at no known time.
 fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: Sent) {
-    calibration.observe(0, assistant, sent, false, 200_000.0);
+    calibration.observe(0, assistant, sent, false);
 }
 
 fn after(reports: &[(&str, f64, usize)]) -> Calibration {
@@ -80,85 +79,7 @@ fn a_huge_overhead_is_doubted() {
     close(calibration.estimate().tokens(size(3_000)), 9_000.0, 1e-6);
 }
 
-#[test]
-fn tells_a_recording_from_live_use_at_the_first_edit() {
-    let reports = |last: f64| {
-        let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-        observe(&mut calibration, &answer("a", last, 0.0), Sent { raw: size(41_000), edited: size(21_000) });
-        calibration.estimate().tokens(size(22_000))
-    };
-    close(reports(61_270.0), 61_270.0 - 19_000.0 * PRIOR_SCALE, 0.02);
-    close(reports(35_870.0), 35_870.0 + 1_000.0 * PRIOR_SCALE, 0.02);
-}
-
-#[test]
-fn a_recording_that_goes_on_live_is_told_at_the_first_call() {
-    let mut calibration = after(&[("a", 60_000.0, 40_000)]);
-    observe(&mut calibration, &answer("a", 61_270.0, 0.0), Sent { raw: size(41_000), edited: size(21_000) });
-    observe(&mut calibration, &answer("a", 37_140.0, 0.0), Sent { raw: size(42_000), edited: size(22_000) });
-    close(calibration.estimate().tokens(size(22_000)), 37_140.0, 1e-6);
-}
-
 /// A conversation that grows to 40 000 tokens, then one of which 2 500 are edited away, or would be.
-fn long_before_a_small_edit(is_recording: bool) -> (Calibration, impl Fn(usize) -> f64) {
-    let prompt = |counted: usize| 300.0 + 1.27 * counted as f64;
-    let mut calibration = after(&[]);
-    for counted in (2_000..=40_000).step_by(2_000) {
-        observe(&mut calibration, &answer("a", prompt(counted), 0.0), both(counted));
-    }
-    let sent = Sent { raw: size(41_000), edited: size(38_500) };
-    let told = if is_recording { sent.raw } else { sent.edited };
-    observe(&mut calibration, &answer("a", prompt(told.cl100k), 0.0), sent);
-    (calibration, prompt)
-}
-
-#[test]
-fn a_small_edit_of_a_long_recording_tells_it_from_live_use() {
-    for is_recording in [true, false] {
-        let (calibration, prompt) = long_before_a_small_edit(is_recording);
-        close(calibration.estimate().tokens(size(45_000)), prompt(45_000), 1e-3);
-    }
-}
-
-#[test]
-fn the_next_model_of_a_recording_is_read_as_the_one_before() {
-    let (mut calibration, _) = long_before_a_small_edit(true);
-    let sent = Sent { raw: size(42_000), edited: size(39_500) };
-    observe(&mut calibration, &answer("b", 1.4 * 42_250.0, 0.0), sent);
-    close(calibration.estimate().tokens(size(50_000)), 1.4 * 50_250.0, 0.01);
-}
-
-#[test]
-fn tokens_counted_twice_are_counted_once() {
-    let mut calibration = after(&[("a", 20_000.0, 15_000)]);
-    for step in 1..20 {
-        let prompt = 20_000.0 + 1_270.0 * f64::from(step);
-        observe(
-            &mut calibration,
-            &answer("a", prompt, prompt - 1_270.0),
-            both(15_000 + 1_000 * step as usize),
-        );
-    }
-    close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
-}
-
-#[test]
-fn what_was_read_from_the_cache_is_counted_once_where_input_has_it_but_not_what_was_written() {
-    let mut calibration = after(&[("a", 20_000.0, 15_000)]);
-    for step in 1..20 {
-        let read = 20_000.0 + 1_270.0 * f64::from(step - 1);
-        let usage = Usage {
-            input: Some(3.0 + read),
-            cache_read: Some(read),
-            cache_write: Some(1_267.0),
-            ..Usage::default()
-        };
-        let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
-        observe(&mut calibration, &assistant, both(15_000 + 1_000 * step as usize));
-    }
-    close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
-}
-
 #[test]
 fn a_scale_far_from_any_is_learned_from_steps_as_large_as_the_prompt() {
     let report = |step: usize| 3.0 * (2_000 + 3_000 * step) as f64;
@@ -262,8 +183,7 @@ proptest! {
 fn switched_off_it_learns_nothing_and_says_so() {
     let mut off = Calibration::new(false);
     observe(&mut off, &answer("a", 60_000.0, 0.0), both(20_000));
-    assert_eq!((off.estimate(), off.caution()), (Estimate::PLAIN, 1.0));
-    assert!(on().caution() < 1.0);
+    assert_eq!(off.estimate(), Estimate::PLAIN);
 }
 
 #[test]
@@ -278,109 +198,71 @@ fn a_report_that_leaves_less_than_nothing_bears_nothing_out() {
 }
 
 #[test]
-fn what_was_read_and_written_is_counted_once_where_input_has_both() {
-    let mut calibration = after(&[("a", 20_000.0, 15_000)]);
-    for step in 1..20 {
-        let prompt = 20_000.0 + 1_270.0 * f64::from(step);
-        let usage = Usage {
-            input: Some(prompt),
-            cache_read: Some(prompt - 1_270.0),
-            cache_write: Some(1_270.0),
-            ..Usage::default()
-        };
-        let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
-        observe(&mut calibration, &assistant, both(15_000 + 1_000 * step as usize));
-    }
-    close(calibration.estimate().tokens(size(35_000)), 45_400.0, 0.01);
-}
-
-#[test]
 fn a_report_of_another_list_teaches_nothing() {
     let mut calibration = on();
     let mut call = |tokens: f64, counted: usize, is_stale: bool| {
         let assistant = &answer("a", tokens, 0.0);
-        let context_window = 200_000.0;
-        calibration.observe(0, assistant, both(counted), is_stale, context_window);
+        calibration.observe(0, assistant, both(counted), is_stale);
         calibration.estimate()
     };
     assert_eq!(call(110_000.0, 300, true), Estimate::PLAIN);
     close(call(40_000.0, 30_000, false).tokens(size(30_000)), 40_000.0, 1e-6);
 }
 
-#[test]
-fn a_report_of_the_call_before_is_told_by_the_steps() {
-    let sizes = [2_000, 9_000, 10_500, 26_000, 27_000, 12_000, 13_500, 15_000];
-    let prompt = |counted: usize| 8_000.0 + 1.4 * counted as f64;
-    let mut calibration = on();
-    observe(&mut calibration, &answer("a", f64::NAN, 0.0), both(sizes[0]));
-    for (before, now) in sizes.iter().zip(sizes.iter().skip(1)) {
-        observe(&mut calibration, &answer("a", prompt(*before), 0.0), both(*now));
-    }
-    close(calibration.estimate().tokens(size(40_000)), prompt(40_000), 0.01);
-}
-
-#[test]
-fn what_input_holds_already_is_counted_once_from_the_first_call_that_writes() {
-    let mut calibration = on();
-    for step in 0..3 {
-        let prompt = 20_000.0 + 1_270.0 * f64::from(step);
-        let read = if step == 0 { 0.0 } else { prompt - 1_270.0 };
-        let usage = Usage {
-            input: Some(prompt),
-            cache_read: Some(read),
-            cache_write: Some(prompt - read),
-            ..Usage::default()
-        };
-        let assistant = Assistant { usage, ..answer("a", 0.0, 0.0) };
-        observe(&mut calibration, &assistant, both(15_000 + 1_000 * step as usize));
-    }
-    close(calibration.estimate().tokens(size(20_000)), 26_350.0, 0.01);
-}
-
-fn refuse(calibration: &mut Calibration, model: &str, told: f64, sent: Sent, context_window: f64) {
-    let usage = Usage { refused: Some(told), ..Usage::default() };
+fn refuse(calibration: &mut Calibration, model: &str, refusal: Refusal, counted: usize) -> Option<f64> {
+    let usage = Usage { refused: Some(refusal), ..Usage::default() };
     let refused = Assistant { usage, ..answer(model, 0.0, 0.0) };
-    calibration.observe(0, &refused, sent, false, context_window);
+    calibration.observe(0, &refused, both(counted), false);
+    calibration.room()
+}
+
+fn window(calibration: &Calibration) -> (f64, f64, f64) {
+    let limits = calibration.narrow(&Limits::default());
+    (limits.context_window, limits.output_tokens, limits.most_tokens)
+}
+
+const NAMED: Refusal = Refusal { prompt: Some(66_000.0), limit: Some(64_000.0), output: None, excess: None };
+
+#[test]
+fn a_limit_that_is_named_is_the_window_of_that_model_until_more_is_accepted() {
+    let mut calibration = after(&[("a", 60_000.0, 60_000)]);
+    close(refuse(&mut calibration, "a", NAMED, 66_000).expect("is refused"), 57_600.0, 1e-9);
+    assert_eq!(window(&calibration).0.to_bits(), 64_000f64.to_bits());
+    observe(&mut calibration, &answer("a", 57_000.0, 0.0), both(57_000));
+    assert_eq!((calibration.room(), window(&calibration).0.to_bits()), (None, 64_000f64.to_bits()));
+    observe(&mut calibration, &answer("b", 57_000.0, 0.0), both(57_000));
+    assert_eq!(window(&calibration).0.to_bits(), 200_000f64.to_bits(), "another model");
+    observe(&mut calibration, &answer("a", 90_000.0, 0.0), both(90_000));
+    assert_eq!(window(&calibration).0.to_bits(), 200_000f64.to_bits(), "more was accepted");
 }
 
 #[test]
-fn each_refusal_makes_the_next_request_smaller_by_a_real_step() {
-    for real in [0.9, 1.5, 1.9] {
-        let budget = 30_000.0;
-        let mut calibration = after(&[("a", 16_000.0, 20_000), ("a", 17_600.0, 22_000)]);
-        let mut sent = calibration.estimate().cl100k_within(budget, 0);
-        let mut refusals = 0;
-        while real * sent as f64 > 32_000.0 {
-            refuse(&mut calibration, "b", 0.0, both(sent), 32_000.0);
-            assert!(calibration.is_refused());
-            let next = calibration.estimate().cl100k_within(budget, 0);
-            assert!((next as f64) < 0.9 * sent as f64, "{real}: {next} after {sent}");
-            (sent, refusals) = (next, refusals + 1);
-        }
-        assert!(refusals <= 2, "{real}: {refusals}");
+fn the_answers_share_of_a_limit_is_kept_free() {
+    let mut calibration = after(&[("a", 60_000.0, 60_000)]);
+    let refusal = Refusal { output: Some(16_000.0), ..NAMED };
+    close(refuse(&mut calibration, "a", refusal, 66_000).expect("is refused"), 43_200.0, 1e-9);
+    assert_eq!(window(&calibration).1.to_bits(), 16_000f64.to_bits());
+}
+
+#[test]
+fn without_a_limit_it_is_a_fifth_less_and_what_is_accepted_bounds_that() {
+    let mut calibration = after(&[("a", 39_000.0, 39_000)]);
+    close(refuse(&mut calibration, "a", Refusal::default(), 40_000).expect("is refused"), 32_000.0, 0.01);
+    close(window(&calibration).2, 39_000.0, 0.01);
+    observe(&mut calibration, &answer("a", 45_000.0, 0.0), both(45_000));
+    assert!(window(&calibration).2.is_infinite(), "it was refused for something else");
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_passed_over() {
+    for refusal in [
+        Refusal { prompt: Some(9_000_000.0), limit: Some(8_000_000.0), ..NAMED },
+        Refusal { prompt: Some(1_000.0), limit: None, ..NAMED },
+        Refusal { prompt: None, output: Some(70_000.0), ..NAMED },
+    ] {
+        let mut calibration = after(&[("a", 50_000.0, 40_000), ("a", 60_000.0, 50_000)]);
+        let room = refuse(&mut calibration, "a", refusal, 60_000).expect("is refused");
+        close(room, 56_000.0, 0.01);
+        close(calibration.estimate().tokens(size(60_000)), 70_000.0, 0.01);
     }
-}
-
-#[test]
-fn a_refusal_that_names_its_tokens_is_taken_at_its_word() {
-    let mut calibration = after(&[("a", 20_000.0, 15_000), ("a", 21_270.0, 16_000)]);
-    refuse(&mut calibration, "a", 60_000.0, both(30_000), 50_000.0);
-    close(calibration.estimate().tokens(size(30_000)), 60_000.0, 1e-6);
-    observe(&mut calibration, &answer("a", 22_540.0, 0.0), both(17_000));
-    close(calibration.estimate().tokens(size(18_000)), 23_810.0, 0.01);
-}
-
-#[test]
-fn what_is_refused_again_and_again_is_thought_no_larger() {
-    for (told, expected) in [(0.0, REFUSED * 8_000.0), (9_000.0, 9_000.0)] {
-        let mut calibration = after(&[("a", 6_000.0, 5_000), ("a", 7_200.0, 6_000)]);
-        for _ in 0..20 {
-            refuse(&mut calibration, "b", told, both(6_500), 8_000.0);
-            close(calibration.estimate().tokens(size(6_500)), expected, 1e-6);
-        }
-    }
-    let mut calibration = after(&[("a", 6_000.0, 5_000), ("a", 7_200.0, 6_000)]);
-    refuse(&mut calibration, "a", 0.0, both(6_500), 8_000.0);
-    refuse(&mut calibration, "a", 9_000.0, both(6_500), 8_000.0);
-    close(calibration.estimate().tokens(size(6_500)), 9_000.0, 1e-6);
 }

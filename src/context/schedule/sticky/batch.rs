@@ -8,33 +8,32 @@
 
 use super::Sticky;
 use crate::context::account::{Account, Form, Row};
+use crate::context::layers::shrink::OLDER_SHARE;
 use crate::context::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
 use crate::context::schedule::held::Held;
 use crate::context::schedule::line_cuts;
-use crate::context::schedule::weights::{OWN_CALL, PRICE_STEP, PRICE_STEPS, ROOM_SHARE, SHRUNK_SHARE};
-use crate::context::transcript::Body;
+use crate::context::schedule::weights::{FULL_SHARE, LOW_WATER, OWN_CALL, PRICE_STEP, PRICE_STEPS};
+use crate::context::transcript::{Body, Message};
 use crate::context::validity::unbound;
 use crate::tokens::estimate::MESSAGE_FRAME_TOKENS;
 
 impl Sticky {
     /// Edits until what is left is worth its tokens, and fits.
     pub(super) fn act(&mut self) {
-        // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
-        let must_gain = self.context() > self.limit() && self.priced().prices.rewrite(1.0) > 0.0;
-        let most = self.limit() * if must_gain { ROOM_SHARE } else { 1.0 };
+        let goal = self.goal();
         self.account.take_changed();
-        let tail = window::tail_start(&self.account, &self.limits);
+        let most_new = self.tail_tokens();
+        let tail = window::tail_start(&self.account, &self.limits, most_new);
         self.drop_unsent(tail);
         self.strip_closed_turns();
         images::omit_old(&mut self.account, &self.limits);
         images::fit(&mut self.account, &self.limits);
-        self.take_least_useful(tail, most);
-        self.drop_users_if_nothing_else_helps(tail);
-        if self.context() > self.limits.budget() && self.limits.overflow == Overflow::Shrink {
-            let (estimate, budget) = (self.estimate(), self.shrunk_budget());
+        self.take_least_useful(tail, most_new, &goal);
+        if self.context() > goal.most && self.limits.overflow == Overflow::Shrink {
+            let estimate = self.estimate();
             let live: Vec<usize> = self.account.live().collect();
-            self.show_anew(&live, |account| shrink::shrink(account, &estimate, budget));
+            self.show_anew(&live, |account| shrink::shrink(account, &estimate, goal.shrunk));
         }
         if let Some(changed) = self.account.take_changed() {
             for index in unbound(&self.account, changed) {
@@ -42,11 +41,46 @@ impl Sticky {
             }
         }
         (self.carried, self.left) = (0.0, self.context());
+        self.wait_for_growth();
     }
 
-    /// The size that layer 4 shrinks to.
-    pub(super) fn shrunk_budget(&self) -> f64 {
-        SHRUNK_SHARE.min(self.reports.calibration.caution()) * self.limits.budget()
+    /// The sizes that a batch goes down to.
+    fn goal(&self) -> Goal {
+        let budget = self.limits.budget();
+        if let Some(room) = self.reports.calibration.room() {
+            // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
+            let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
+            return Goal { ladder: room, most: room, shrunk: room, is_exact: true };
+        }
+        // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
+        let must_gain = self.context() > self.limit() && self.priced().prices.rewrite(1.0) > 0.0;
+        let low = self.limit() * if must_gain { LOW_WATER } else { 1.0 };
+        let estimate = self.estimate();
+        let room = (budget - estimate.base).max(0.0);
+        let (staying, largest) = self.staying();
+        // Where what stays is too large for the low water, what is older need not leave for it to have all the room.
+        let staying = estimate.base + estimate.scale * staying as f64;
+        let ladder = if staying > low { low.max(staying + OLDER_SHARE * room) } else { low };
+        let is_alone = estimate.base + estimate.scale * largest as f64 > low;
+        let shrunk = if is_alone { estimate.base + FULL_SHARE * room } else { low };
+        Goal { ladder, most: budget, shrunk, is_exact: false }
+    }
+
+    /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
+    fn staying(&self) -> (usize, usize) {
+        let last = self.account.last_group();
+        let of_group = |start| {
+            self.account.group(start).filter_map(|index| self.account.row(index)).map(Row::tokens).sum()
+        };
+        let is_users = |&index: &usize| self.account.message(index).is_some_and(Message::is_user);
+        let users = self.account.live_before(last).filter(is_users);
+        let sizes: Vec<usize> = users.chain([last]).map(of_group).collect();
+        (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
+    }
+
+    /// cl100k tokens that the newest messages and results may have for being new, where a limit bites.
+    fn tail_tokens(&self) -> usize {
+        if self.context() > self.limit() { self.limits.tail_tokens(&self.estimate()) } else { usize::MAX }
     }
 
     fn at(&self, index: usize) -> Option<(&Row, &Held)> {
@@ -87,27 +121,30 @@ impl Sticky {
         account.live_before(end).filter(still_has_it).collect()
     }
 
-    /// Takes the steps that cost less than a token is worth. At most so many tokens stay, whatever that loses; nothing from
-    /// `tail` on is dropped.
-    fn take_least_useful(&mut self, tail: usize, most: f64) {
+    /// Takes the steps that cost less than a token is worth. At most so many tokens stay as the goal says, whatever that
+    /// loses; nothing from `tail` on is dropped, and no newest result within `most_new` cl100k tokens is cut.
+    fn take_least_useful(&mut self, tail: usize, most_new: usize, goal: &Goal) {
         let price = self.policy.price();
-        self.pass(tail, price, f64::NEG_INFINITY);
-        let raised = (1..PRICE_STEPS).map(|step| price * PRICE_STEP.powi(step));
+        if !goal.is_exact {
+            self.pass((tail, most_new), price, f64::NEG_INFINITY, goal);
+        }
+        let raised = (0..PRICE_STEPS).map(|step| price * PRICE_STEP.powi(step));
         for price in raised.chain([f64::INFINITY]) {
-            if self.context() <= most {
+            if self.context() <= goal.ladder {
                 return;
             }
-            self.pass(tail, price, most);
+            self.pass((tail, most_new), price, goal.ladder, goal);
         }
     }
 
     /// Goes down the ladder of each group, the oldest first, as long as a step loses at most `price` for each provider token
     /// and more than `most` tokens are left.
-    fn pass(&mut self, tail: usize, price: f64, most: f64) {
+    fn pass(&mut self, (tail, most_new): (usize, usize), price: f64, most: f64, goal: &Goal) {
         let estimate = self.estimate();
         let price = price * estimate.scale;
         let thinking = self.thinking();
-        let old = tool_results::old(&self.account, &self.limits).last().map_or(0, |newest| newest + 1);
+        let old = tool_results::old_within(&self.account, &self.limits, most_new);
+        let old = old.last().map_or(0, |newest| newest + 1);
         let opens = |&index: &usize| self.account.row(index).is_some_and(|row| row.group == index);
         for start in self.account.live_before(tail.max(old)).filter(opens).collect::<Vec<_>>() {
             for index in self.account.group(start).collect::<Vec<_>>() {
@@ -122,7 +159,7 @@ impl Sticky {
                     if estimate.tokens(self.account.sent()) <= most {
                         return;
                     }
-                    self.take_step(rung, index, price);
+                    self.take_step(rung, index, price, goal);
                 }
             }
             let saved = self.account.group(start).filter_map(|index| self.account.row(index));
@@ -131,6 +168,7 @@ impl Sticky {
                 && (1..tail).contains(&start)
                 && self.may_drop(start)
                 && self.loss_of_group(start) <= price * saved
+                && !self.undershoots(saved, goal)
             {
                 self.drop_group(start, self.group_reason(start));
             }
@@ -143,7 +181,7 @@ impl Sticky {
     }
 
     /// Takes a step down if it loses at most `price` for each token that it saves.
-    fn take_step(&mut self, rung: Rung, index: usize, price: f64) {
+    fn take_step(&mut self, rung: Rung, index: usize, price: f64, goal: &Goal) {
         let Some((row, held)) = self.at(index) else { return };
         let Some(rest) = self.rest(rung, row, held, price) else { return };
         let Some(saved) = row.tokens().checked_sub(rest.tokens).filter(|&saved| saved > 0) else { return };
@@ -154,21 +192,29 @@ impl Sticky {
             Some(_) => (Layer::Thinking, Reason::OldThinking),
             None => (Layer::ToolResults, held.why()),
         };
+        if self.undershoots(saved as f64, goal) {
+            return;
+        }
         self.show_anew(&[index], |account| match rest.lines {
             Some(lines) => account.keep_lines(index, lines, layer, reason),
             None => account.set(index, rest.form, layer, reason),
         });
     }
 
+    /// Returns `true` if no more may go than must, and a step that saves so many cl100k tokens would leave room unused.
+    fn undershoots(&self, saved: f64, goal: &Goal) -> bool {
+        goal.is_exact && self.context() - self.estimate().scale * saved < FULL_SHARE * goal.ladder
+    }
+
     /// The rest that a rung leaves of a message; `None` where it takes nothing.
     fn rest(&self, rung: Rung, row: &Row, held: &Held, price: f64) -> Option<Rest> {
         let has_lines = row.message.traits.layout.is_some();
         match rung {
-            Rung::Edit if row.form() == Form::Whole && !has_lines => {
+            Rung::Edit if matches!(row.form(), Form::Whole | Form::Cut(_)) && !has_lines => {
                 let (form, shows) = (Form::Edited, held.kept.as_deref()?.to_vec());
                 Some(Rest { form, lines: None, tokens: row.tokens_as(form), shows })
             }
-            Rung::Lines | Rung::Marker if matches!(row.form(), Form::Whole | Form::Lines(_)) => {
+            Rung::Lines | Rung::Marker if is_shown_by_line(row) => {
                 let lines = match rung {
                     Rung::Marker => line_cuts::marker_alone(row)?,
                     _ => line_cuts::choose(row, held, &self.shown, price)?,
@@ -204,7 +250,7 @@ impl Sticky {
     fn may_drop(&self, start: usize) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
-            Body::Custom | Body::Other => self.account.last_user().is_some_and(|last| start < last),
+            Body::Other => self.account.last_user().is_some_and(|last| start < last),
             _ => false,
         });
         is_of_kind
@@ -227,22 +273,6 @@ impl Sticky {
         self.show_anew(&group, |account| account.drop_group(start, Layer::Window, reason));
     }
 
-    /// The user's own text goes only when all else did not help.
-    fn drop_users_if_nothing_else_helps(&mut self, tail: usize) {
-        if self.context() <= self.limits.threshold() {
-            return;
-        }
-        let enough = SHRUNK_SHARE * self.limits.threshold();
-        for index in self.account.live_before(tail).collect::<Vec<_>>() {
-            if self.context() <= enough {
-                return;
-            }
-            if index > 0 && window::is_droppable(&self.account, index) {
-                self.drop_group(index, Reason::OverThreshold);
-            }
-        }
-    }
-
     fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
         self.show_anew(&[index], |account| account.set(index, form, layer, reason));
     }
@@ -258,6 +288,23 @@ impl Sticky {
             shown.show(held.shown(row));
         }
     }
+}
+
+/// Sizes in provider tokens that a batch goes down to.
+struct Goal {
+    /// Most that the ladder leaves, whatever that loses.
+    ladder: f64,
+    /// Most that may be sent.
+    most: f64,
+    /// Most that layer 4 leaves where the ladder leaves more than that.
+    shrunk: f64,
+    /// True if no more may go than must.
+    is_exact: bool,
+}
+
+/// True of a tool result that is not down to its marker line or its first and last lines.
+fn is_shown_by_line(row: &Row) -> bool {
+    matches!(row.form(), Form::Whole | Form::Cut(_) | Form::Lines(_))
 }
 
 /// The rungs of the ladder above the last, on which the group goes.

@@ -15,6 +15,7 @@ use super::play::{Schedule, answer_to_last};
 use super::reports::{Reports, Request};
 use super::shown::Shown;
 use super::verdict::{Arithmetic, Verdict};
+use super::weights::GROWTH_SHARE;
 use crate::context::account::Account;
 use crate::context::layers::{Limits, Overflow, shrink};
 use crate::context::plan::{Edit, Plan};
@@ -40,6 +41,9 @@ struct Next {
 #[derive(Clone, Debug, Default)]
 pub struct Sticky {
     policy: Policy,
+    /// The limits as the host set them.
+    set: Limits,
+    /// The limits that hold: narrowed by what refusals taught.
     limits: Limits,
     account: Account,
     /// The parts that no batch changes stand in an [`Arc`]: a batch is tried out on a copy of the fold.
@@ -52,11 +56,17 @@ pub struct Sticky {
     left: f64,
     /// The call that was planned last: its answer tells that it was made.
     next: Option<Next>,
+    /// Provider tokens above which a batch acts at the threshold and at the budget, where the last one could not get below.
+    acts_above: (f64, f64),
 }
 
 impl Schedule for Sticky {
     fn parts(&mut self) -> (&mut Account, &mut Reports) {
         (&mut self.account, &mut self.reports)
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     fn request(&mut self, index: usize, message: &Message) -> Request {
@@ -68,7 +78,7 @@ impl Schedule for Sticky {
             None if self.reports.is_older_than_summary(message.timestamp_ms) => (None, None, self.estimate()),
             None => {
                 let weighed = self.weigh();
-                let may_be_unpaid = weighed.verdict == Verdict::Carried;
+                let may_be_unpaid = matches!(weighed.verdict, Verdict::Carried | Verdict::OverThreshold);
                 let step = if may_be_unpaid { self.worked_out(weighed) } else { (weighed, None) };
                 (Some(step), None, self.estimate())
             }
@@ -80,13 +90,13 @@ impl Schedule for Sticky {
             verdict: Some(verdict),
             touched: self.account.take_oldest_touched(),
             is_lived,
-            context_window: self.limits.context_window,
         }
     }
 
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
         if message.assistant().is_some() {
             self.shown.tick();
+            self.narrow();
         }
         let traits = &message.traits;
         let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
@@ -119,13 +129,11 @@ impl Schedule for Sticky {
     /// Frozen messages stay as they are: only what is decided next goes by the new terms.
     fn set_terms(&mut self, _transcript: &Transcript, policy: Policy, limits: &Limits) {
         self.policy = policy;
-        if self.limits != *limits {
-            // Under a narrower window the next batch need not wait for growth.
-            if limits.context_window <= self.limits.context_window {
-                self.left = 0.0;
-            }
-            self.limits = limits.clone();
+        if limits.context_window.total_cmp(&self.set.context_window).is_ne() {
+            self.reports.calibration.forget_windows();
         }
+        self.set = limits.clone();
+        self.narrow();
     }
 
     /// Messages before `at` are sent as they were; from there on nothing is decided yet.
@@ -137,7 +145,7 @@ impl Schedule for Sticky {
             self.take(of.step);
             Next { at, step: (arithmetic, None), ..of }
         });
-        let new = Self::new(self.policy, self.limits.clone());
+        let new = Self::new(self.policy, self.set.clone());
         let mut next = Self { next: lived, ..new };
         next.reports = std::mem::take(&mut self.reports);
         next.reports.goes_on(known);
@@ -157,7 +165,20 @@ impl Sticky {
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
         let reports = Reports::new(policy.calibrate);
-        Self { policy, limits, reports, ..Self::default() }
+        Self { policy, set: limits.clone(), limits, reports, ..Self::default() }
+    }
+
+    /// Goes by the host's limits, narrowed by what refusals taught.
+    fn narrow(&mut self) {
+        let limits = self.reports.calibration.narrow(&self.set);
+        if self.limits != limits {
+            // Under a narrower window the next batch need not wait for growth.
+            if limits.context_window <= self.limits.context_window {
+                self.left = 0.0;
+            }
+            self.acts_above = (0.0, 0.0);
+            self.limits = limits;
+        }
     }
 
     /// The tokens that layer 4 leaves, or would leave.
@@ -166,7 +187,7 @@ impl Sticky {
             return self.account.sent();
         }
         let mut least = self.account.clone();
-        shrink::shrink(&mut least, &self.estimate(), self.shrunk_budget());
+        shrink::shrink(&mut least, &self.estimate(), self.limits.budget());
         least.sent()
     }
 
@@ -190,6 +211,9 @@ impl Sticky {
             self.act();
         } else {
             self.carried = arithmetic.carried;
+            if arithmetic.verdict == Verdict::Unpaid && arithmetic.context > self.limits.threshold() {
+                self.acts_above.0 = arithmetic.context + GROWTH_SHARE * self.limits.threshold();
+            }
         }
         arithmetic.verdict
     }

@@ -5,7 +5,7 @@ use crate::context::layers::images;
 use crate::context::schedule::economy::Policy;
 use crate::context::schedule::reports::newest_ms;
 use crate::context::schedule::verdict::{Arithmetic, Verdict, payback_calls};
-use crate::context::schedule::weights::LEAST_CONTEXT;
+use crate::context::schedule::weights::{GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
 use crate::context::validity::holds_turn;
 
 impl Sticky {
@@ -14,7 +14,7 @@ impl Sticky {
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
         let is_failed = last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent);
-        is_failed && !self.reports.calibration.is_refused()
+        is_failed && self.reports.calibration.room().is_none()
     }
 
     pub(super) fn context(&self) -> f64 {
@@ -34,7 +34,13 @@ impl Sticky {
 
     /// Provider tokens the last batch left, or the first is expected to.
     fn settled(&self) -> f64 {
-        self.left.max(LEAST_CONTEXT)
+        self.left.max(LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window))
+    }
+
+    /// After a batch that could not get below a limit, waits until the context has grown.
+    pub(super) fn wait_for_growth(&mut self) {
+        let grown = |limit: f64| if self.left > limit { self.left + GROWTH_SHARE * limit } else { limit };
+        self.acts_above = (grown(self.limits.threshold()), grown(self.limits.budget()));
     }
 
     /// The batch that was `weighed`, on a copy. One that moves because carrying has cost enough is not made if carrying what it
@@ -47,8 +53,11 @@ impl Sticky {
         let rewritten = estimate.scale * moved.account.size_after_change(&self.account).cl100k as f64;
         let payback_calls = payback_calls(removed, rewritten, prices);
         let arithmetic = Arithmetic { payback_calls, ..weighed };
-        let has_cost = weighed.carried * removed / weighed.removable;
-        if weighed.verdict == Verdict::Carried && has_cost < prices.rewrite(rewritten) {
+        let is_paid = weighed.carried * removed / weighed.removable >= prices.rewrite(rewritten);
+        let makes_room = weighed.verdict == Verdict::OverThreshold
+            && moved.left <= (1.0 - GROWTH_SHARE) * self.limits.threshold();
+        let may_be_unpaid = matches!(weighed.verdict, Verdict::Carried | Verdict::OverThreshold);
+        if may_be_unpaid && !is_paid && !makes_room {
             return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
         }
         (arithmetic, Some(moved))
@@ -62,7 +71,11 @@ impl Sticky {
         let carried = self.carried + policy.carry(above);
         // Nearly all that stays, for something old is always among what goes.
         let rewrite = policy.prices.rewrite(settled);
-        let is_over = images::is_over(&self.account, &self.limits) || context > self.limits.budget();
+        let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
+        let (threshold, budget) = self.acts_above;
+        let is_over = is_refused
+            || images::is_over(&self.account, &self.limits)
+            || context > budget.max(self.limits.budget());
         let verdict = if self.is_retry() {
             Verdict::Wait
         } else if !is_over && holds_turn(&self.account) {
@@ -71,7 +84,7 @@ impl Sticky {
             Verdict::Cold
         } else if is_over {
             Verdict::OverWindow
-        } else if context > self.limits.threshold() {
+        } else if context > threshold.max(self.limits.threshold()) {
             Verdict::OverThreshold
         } else if carried > rewrite && above > 0.0 {
             Verdict::Carried

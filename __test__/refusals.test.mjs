@@ -1,0 +1,349 @@
+// Requests refused for their length: an error's words are read, the limit that they name is learned, and the next request
+// is smaller by what is needed. A provider that counts, caches and refuses stands at the other end.
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { describe, test } from "node:test";
+import { countTokens, createTransformContext } from "../index.js";
+
+const require = createRequire(import.meta.url);
+const { readRefusal } = require("../lib/hook/refusals.js");
+
+const SOURCE = { api: "openai-completions", provider: "p", model: "m" };
+const USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost: {} };
+
+/** Words of endpoints, by the numbers that they name. */
+const WORDS = {
+  Anthropic: (n, l) => `400 prompt is too long: ${n} tokens > ${l} maximum`,
+  OpenAI: (n, l) =>
+    `400 This model's maximum context length is ${l} tokens. However, your messages resulted in ${n} tokens. Please reduce the length of the messages.`,
+  Gemini: (n, l) => `The input token count (${n}) exceeds the maximum number of tokens allowed (${l}).`,
+  Bedrock: (n, l) =>
+    `ValidationException: Too many input tokens. Max input tokens: ${l}, request input token count: ${n}`,
+  vLLM: (n, l) =>
+    `The decoder prompt (length ${n}) is longer than the maximum model length of ${l}. Make sure that \`max_model_len\` is no smaller than the number of text tokens plus multimodal tokens. For image inputs, the number of image tokens depends on the number of images.`,
+  "llama.cpp": (n, l) =>
+    `{"error":{"code":400,"message":"request (${n} tokens) exceeds the available context size (${l} tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":${n},"n_ctx":${l}}}`,
+  "llama-cpp-python": (n, l) => `Requested tokens (${n}) exceed context window of ${l}`,
+  "LM Studio": (n, l) =>
+    `Trying to keep the first ${n} tokens when context the overflows. However, the model is loaded with context length of only ${l} tokens, which is not enough.`,
+  LiteLLM: (n, l) =>
+    `litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - This model's maximum context length is ${l} tokens. However, your messages resulted in ${n} tokens (${n - 1000} in the messages, 1000 in the functions).`,
+  OpenRouter: (n, l) =>
+    `400 This endpoint's maximum context length is ${l} tokens. However, you requested about ${n} tokens (${n - 1000} of text input, 1000 of tool input).`,
+  Groq: (n, l) =>
+    `400 Please reduce the length of the messages or completion. Current length is ${n} while limit is ${l}`,
+  Mistral: (n, l) =>
+    `400 Prompt contains ${n} tokens and 0 draft tokens, too large for model with ${l} maximum context length`,
+  Moonshot: (n, l) => `Invalid request: Your request exceeded model token limit: ${l} (requested: ${n})`,
+  xAI: (n, l) => `This model's maximum prompt length is ${l} but the request contains ${n} tokens.`,
+  SGLang: (n, l) => `The input (${n} tokens) is longer than the model's context length (${l} tokens).`,
+  Copilot: (n, l) => `400 prompt token count of ${n} exceeds the limit of ${l}`,
+  Cohere: (n, l) =>
+    `too many tokens: total number of tokens in the prompt cannot exceed ${l} - received ${n}. Try using a shorter prompt`,
+  Qwen: (_, l) => `400 InternalError.Algo.InvalidParameter: Range of input length should be [1, ${l}]`,
+  GitHub: (_, l) => `Request body too large for gpt-4o-2024-08-06 model. Max size: ${l} tokens.`,
+  Ollama: (n, l) => `400 prompt too long; exceeded max context length by ${n - l} tokens`,
+  "nested JSON": (n, l) =>
+    JSON.stringify({
+      error: {
+        message: JSON.stringify({ error: { message: `prompt is too long: ${n} tokens > ${l} maximum` } }),
+      },
+    }),
+  Chinese: (_, l) => `输入内容超过模型最大长度限制 ${l}`,
+};
+
+/** The same where the answer counts, too. */
+const WITH_OUTPUT = {
+  Anthropic: (n, o, l) =>
+    `400 input length and \`max_tokens\` exceed context limit: ${n} + ${o} > ${l}, decrease input length or \`max_tokens\` and try again`,
+  DeepSeek: (n, o, l) =>
+    `400 This model's maximum context length is ${l} tokens. However, you requested ${n + o} tokens (${n} in the messages, ${o} in the completion).`,
+  vLLM: (n, o, l) =>
+    `'max_tokens' or 'max_completion_tokens' is too large: ${o}. This model's maximum context length is ${l} tokens and your request has ${n} input tokens (${o} > ${l} - ${n}).`,
+  OpenRouter: (n, o, l) =>
+    `This endpoint's maximum context length is ${l} tokens. However, you requested about ${n + o} tokens (${n} of text input, ${o} in the output).`,
+  TGI: (n, o, l) =>
+    `Input validation error: \`inputs\` tokens + \`max_new_tokens\` must be <= ${l}. Given: ${n} \`inputs\` tokens and ${o} \`max_new_tokens\``,
+};
+
+/** Words without a number. */
+const NUMBERLESS = [
+  "Your input exceeds the context window of this model. Please adjust your input and try again.",
+  '{"error":{"code":"context_length_exceeded","message":"x"}}',
+  "400 Please reduce the length of the messages or completion.",
+  "400 the request exceeds the available context size. try increasing the context size or enable context shift",
+  "400 invalid params, context window exceeds limit (2013)",
+  "ValidationException: Input is too long for requested model.",
+  '413 {"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}',
+  "model_context_window_exceeded",
+  "context_too_large",
+  '{"error":{"code":"1261","message":"Prompt 超长"}}',
+  String.raw`{"error":{"message":"\u8f93\u5165\u957f\u5ea6\u8d85\u8fc7\u4e0a\u9650"}}`,
+  "413 Request Entity Too Large",
+];
+
+/** Errors about something else. */
+const OTHERS = [
+  "429 Request too large for gpt-5 on tokens per min (TPM): Limit 30000, Requested 120000.",
+  "413 Request too large for model `llama-3.3-70b` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size and try again.",
+  "429 Too many tokens, please wait before trying again.",
+  "400 status code (no body)",
+  "413 status code (no body)",
+  "400 messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
+  "fetch failed: ECONNRESET",
+  "529 overloaded_error",
+  "402 Your credit balance is too low",
+  "This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only afford 1234.",
+  "max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude-3-5-sonnet-20241022",
+  "max_tokens is too large: 50000. This model supports at most 16384 completion tokens, whereas you provided 50000.",
+  "Range of max_tokens should be [1, 8192]",
+  "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+  "The maximum tokens you requested exceeds the model limit of 4096.",
+  "You exceeded your current quota, please check your plan and billing details.",
+  "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64, but got a string with length 70 instead.",
+  "Your daily token limit was exceeded",
+  "500 Internal Server Error",
+  "请求过于频繁，请稍后再试",
+  "",
+];
+
+test("the numbers that an error names are read by its words", () => {
+  for (const [name, words] of Object.entries(WORDS)) {
+    const { prompt, limit, excess } = readRefusal(words(71_234, 65_536));
+    assert.ok(limit === 65_536 || excess === 5_698, `${name}: ${limit}, ${excess}`);
+    assert.ok(prompt === undefined || prompt === 71_234, `${name}: ${prompt}`);
+  }
+  for (const [name, words] of Object.entries(WITH_OUTPUT)) {
+    assert.deepEqual(
+      { ...readRefusal(words(60_000, 8_000, 65_536)) },
+      { prompt: 60_000, output: 8_000, limit: 65_536 },
+      name,
+    );
+  }
+  for (const words of NUMBERLESS)
+    assert.deepEqual(Object.values(readRefusal(words) ?? { none: 0 }), [], words);
+  for (const words of OTHERS) assert.equal(readRefusal(words), undefined, words);
+});
+
+test("a text of any size and numbers out of range are read in bounded time, and make no sense of nonsense", () => {
+  const start = performance.now();
+  for (const part of ["x", "prompt ", "# > ", "9", "maximum context length 9999 requested 1 ", "exceeds "])
+    readRefusal(part.repeat(1_000_000 / part.length));
+  assert.ok(performance.now() - start < 2000);
+  assert.deepEqual(readRefusal(`prompt is too long: ${"9".repeat(30)} tokens > 0 maximum`), {});
+  assert.equal(
+    readRefusal(`prompt is too long: 71234 tokens > 65536 maximum${" ".repeat(1_000_000)}`).limit,
+    65_536,
+  );
+  assert.equal(readRefusal(undefined), undefined);
+});
+
+/** A conversation that grows call by call in front of a provider, which refuses in `words` what is over its limit. */
+async function loop({
+  words,
+  limit,
+  output = 0,
+  calls,
+  catalogue = 1_000_000,
+  scale = 1.2,
+  beside = 1500,
+  options,
+  begun = 0,
+}) {
+  const events = [];
+  const hook = createTransformContext({
+    contextWindow: catalogue,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  const messages = [];
+  const prompts = [];
+  const refusals = [];
+  let at = Date.UTC(2026, 10, 20);
+  const add = (message) => {
+    at += 1000;
+    messages.push({ ...message, timestamp: at });
+  };
+  const step = (number, usage) => {
+    const call = {
+      type: "toolCall",
+      id: `c${number}`,
+      name: "read",
+      arguments: { path: `src/file${number % 7}.ts` },
+    };
+    add({
+      role: "assistant",
+      content: [{ type: "text", text: `I read part ${number} and keep name_${number}.` }, call],
+      ...SOURCE,
+      stopReason: "toolUse",
+      usage,
+    });
+    const lines = Array.from(
+      { length: Math.ceil(limit / 600) },
+      (_, i) => `${number}.${i} const value_${(number * 37 + i) % 991} = parse(input_${i});`,
+    );
+    add({
+      role: "toolResult",
+      toolCallId: `c${number}`,
+      toolName: "read",
+      content: [{ type: "text", text: lines.join("\n") }],
+      isError: false,
+    });
+    if (number % 6 === 5) add({ role: "user", content: `Now part ${number}: remember rule ${number}.` });
+  };
+  add({ role: "user", content: "Port the parser; keep the names." });
+  for (let number = 0; number < begun; number += 1) step(-1 - number, USAGE);
+  for (let number = 0; number < calls; number += 1) {
+    const sent = await hook(messages.slice());
+    const prompt = Math.round(beside + scale * countTokens(sent));
+    const users = messages.filter(({ role }) => role === "user");
+    prompts.push({
+      prompt,
+      isRefused: prompt + output > limit,
+      hasUsers: users.every((user) => sent.includes(user)),
+    });
+    if (prompt + output > limit) {
+      refusals.push(number);
+      add({
+        role: "assistant",
+        content: [],
+        ...SOURCE,
+        stopReason: "error",
+        usage: USAGE,
+        errorMessage: words(prompt, limit),
+      });
+    } else {
+      step(number, { ...USAGE, input: prompt });
+    }
+  }
+  return { prompts, refusals, events, messages };
+}
+
+describe("the limit that a refusal names", () => {
+  for (const [name, words] of Object.entries(WORDS)) {
+    for (const limit of [8192, 32_768, 65_536, 200_000]) {
+      test(`${name}, ${limit}: taken at the second try, nearly all of it used, and held`, async () => {
+        const { prompts, refusals, events } = await loop({ words, limit, calls: 60 });
+        assert.equal(refusals.length, 1, `refused at ${refusals}`);
+        const { prompt, hasUsers } = prompts[refusals[0] + 1];
+        assert.ok(prompt >= 0.85 * limit, `${prompt} of ${limit}`);
+        assert.ok(hasUsers && prompts.every((sent) => sent.hasUsers));
+        const learned = events.filter(({ type }) => type === "contextWindowLearned");
+        assert.equal(learned.length, 1);
+        assert.ok(Math.abs(learned[0].contextWindow / limit - 1) < 0.03);
+        assert.deepEqual([learned[0].provider, learned[0].model], ["p", "m"]);
+      });
+    }
+  }
+
+  test("is held for 300 calls", async () => {
+    const { refusals } = await loop({ words: WORDS.OpenAI, limit: 65_536, calls: 300 });
+    assert.equal(refusals.length, 1);
+  });
+
+  for (const [name, words] of Object.entries(WITH_OUTPUT)) {
+    test(`${name}: the answer's share of it is kept free`, async () => {
+      const output = 16_000;
+      const said = (prompt, limit) => words(prompt, output, limit);
+      const { prompts, refusals } = await loop({ words: said, limit: 65_536, output, calls: 60 });
+      assert.equal(refusals.length, 1);
+      assert.ok(prompts[refusals[0] + 1].prompt >= 0.85 * (65_536 - output));
+    });
+  }
+
+  for (const scale of [0.9, 1.2, 1.9]) {
+    test(`of a conversation that comes to it whole, at ${scale} tokens for one`, async () => {
+      const { prompts, refusals } = await loop({
+        words: WORDS.Gemini,
+        limit: 32_768,
+        begun: 60,
+        calls: 20,
+        scale,
+      });
+      assert.deepEqual(refusals, [0]);
+      assert.ok(prompts[1].prompt >= (scale > 1.5 ? 0.7 : 0.8) * 32_768, `${prompts[1].prompt}`);
+    });
+  }
+
+  test("holds in the hook's other conversations, and for this model alone", async () => {
+    const hook = createTransformContext({ contextWindow: 200_000 });
+    const text = "a line of a long result that nobody asked for again\n".repeat(200);
+    const list = (model, mark) => {
+      const messages = [{ role: "user", content: `go ${mark}` }];
+      for (let i = 0; i < 60; i += 1) {
+        messages.push({
+          role: "assistant",
+          content: [{ type: "toolCall", id: `${mark}${i}`, name: "read", arguments: { i } }],
+          api: "x",
+          provider: "p",
+          model,
+          stopReason: "toolUse",
+        });
+        messages.push({
+          role: "toolResult",
+          toolCallId: `${mark}${i}`,
+          toolName: "read",
+          content: [{ type: "text", text: `${mark} ${i}\n${text}` }],
+        });
+      }
+      return messages;
+    };
+    const first = list("m", "a");
+    await hook(first);
+    const refusal = {
+      role: "assistant",
+      content: [],
+      api: "x",
+      provider: "p",
+      model: "m",
+      stopReason: "error",
+      errorMessage: WORDS.xAI(130_000, 40_000),
+    };
+    assert.ok(countTokens(await hook([...first, refusal])) < 40_000);
+    assert.ok(countTokens(await hook(list("m", "b"))) < 40_000, "the same model");
+    const other = list("other", "c");
+    const alone = await createTransformContext({ contextWindow: 200_000 })(other);
+    assert.deepEqual(await hook(other), alone, "another model");
+  });
+});
+
+test("a refusal without a number makes the next request a fifth smaller, and what is accepted then bounds the belief", async () => {
+  for (const text of NUMBERLESS) {
+    const { prompts, refusals } = await loop({
+      words: () => text,
+      limit: 40_000,
+      calls: 60,
+      catalogue: 200_000,
+    });
+    assert.equal(refusals.length, 1, text);
+    const [before, after] = prompts.slice(refusals[0]);
+    assert.ok(
+      after.prompt > 0.74 * before.prompt && after.prompt < 0.82 * before.prompt,
+      `${after.prompt} after ${before.prompt}`,
+    );
+    assert.ok(prompts.every(({ hasUsers }) => hasUsers));
+  }
+});
+
+test("after an error about anything else the next request is the same", async () => {
+  const { messages } = await loop({ words: WORDS.OpenAI, limit: 500_000, calls: 30 });
+  for (const errorMessage of OTHERS) {
+    const hook = createTransformContext({ contextWindow: 100_000 });
+    const sent = await hook(messages.slice());
+    const failed = {
+      role: "assistant",
+      content: [],
+      ...SOURCE,
+      stopReason: "error",
+      usage: USAGE,
+      errorMessage,
+    };
+    const again = await hook([...messages, failed]);
+    assert.equal(
+      JSON.stringify(again.filter((message) => message !== failed)),
+      JSON.stringify(sent),
+      errorMessage,
+    );
+  }
+});

@@ -1,0 +1,104 @@
+// Reads an error's words: whether a request was refused for its length, and the numbers of tokens that the refusal names.
+// The words of each endpoint are rows of contract.json.
+"use strict";
+
+const contract = require("../contract.js");
+
+/** Parts of an error that are read, in UTF-16 code units: some gateways put a whole request into it. */
+const HEAD_CHARS = 3000;
+const TAIL_CHARS = 1000;
+/** Fewer tokens are no limit of a model; more are none of today's. */
+const LEAST_TOKENS = 1000;
+const MOST_TOKENS = 100_000_000;
+
+/** A number that stands alone, as errors write it: `65536`, `65,536`, `128k`. Parts of a date or of a model's name are none. */
+const NUMBER = String.raw`(?<![\w.-])(\d[\d,]{0,14}k?)(?![\w-]|\.\d)`;
+/** Numbers of something else than tokens. */
+const OTHER_NUMBERS =
+  /\b(?:code|status|type|http|error)\W{1,6}\d+|\d[\d,.]*\s?(?:bytes|[kmg]b\b|characters|chars|ms\b|s\b|seconds|images|messages|requests)/gi;
+/** Words before a number that make it the limit. */
+const LIMIT_WORDS =
+  /(?:max|limit|window|only|up to|at most|allowed|permitted|supports?|than|exceeds?|exceed(?:ed|s)? the|available|context (?:length|size)|n_ctx|上限|最大|限制|超过|超出)[^\d]{0,40}$/i;
+/** Words that say a number near them is of the prompt. */
+const PROMPT_WORDS =
+  /(?:requested|resulted|contains?|given|received|got|actual|your|has|have|count|current|prompt|input)[^\d]{0,30}$/i;
+
+/** One row of the table, its pattern compiled when it is first needed: `#` stands for a number. */
+class Row {
+  #source;
+  #pattern;
+
+  constructor({ pattern, names }) {
+    this.#source = pattern;
+    this.names = names;
+  }
+
+  match(text) {
+    this.#pattern ??= new RegExp(this.#source.replaceAll("#", NUMBER), "i");
+    return this.#pattern.exec(text);
+  }
+}
+
+const ROWS = contract.refusals.map((row) => new Row(row));
+
+/**
+ * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined where it names none;
+ * undefined for an error about anything else. The first row that matches decides.
+ */
+function readRefusal(errorMessage) {
+  if (typeof errorMessage !== "string") return undefined;
+  const text = wordsOf(errorMessage);
+  for (const row of ROWS) {
+    const found = row.match(text);
+    if (found === null) continue;
+    if (row.names === null) return undefined;
+    return row.names[0] === "sizes" ? sizesIn(text) : named(row.names, found.slice(1));
+  }
+  return undefined;
+}
+
+/** The beginning and the end, spaces as one, escapes of nested JSON undone. */
+function wordsOf(message) {
+  const isLong = message.length > HEAD_CHARS + TAIL_CHARS;
+  const read = isLong ? `${message.slice(0, HEAD_CHARS)} ${message.slice(-TAIL_CHARS)}` : message;
+  return read
+    .replace(/\\+u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(/\\+[nrt]/g, " ")
+    .replace(/\\+/g, "")
+    .replace(/\s+/g, " ");
+}
+
+function named(names, digits) {
+  const numberOf = (name, i) => tokensOf(digits[i], name === "limit" ? LEAST_TOKENS : 1);
+  const { total, ...told } = Object.fromEntries(names.map((name, i) => [name, numberOf(name, i)]));
+  if (total !== undefined) told.prompt = total - (told.output ?? 0);
+  return told;
+}
+
+/** Of words without a row of their own: the numbers by the words before them, else the largest is the prompt. */
+function sizesIn(text) {
+  const bare = text.replace(OTHER_NUMBERS, " ");
+  const found = Array.from(bare.matchAll(new RegExp(NUMBER, "gi")), ({ 1: digits, index }) => {
+    const before = bare.slice(Math.max(0, index - 60), index);
+    return { tokens: tokensOf(digits), before };
+  }).filter(({ tokens }) => tokens !== undefined);
+  const all = found.map(({ tokens }) => tokens);
+  if (all.length === 0) return {};
+  if (all.length === 1) {
+    const [{ before }] = found;
+    const isLimit = LIMIT_WORDS.test(before) || !PROMPT_WORDS.test(before);
+    return isLimit ? { limit: all[0] } : { prompt: all[0] };
+  }
+  const prompt = Math.max(...all);
+  const smaller = found.filter(({ tokens }) => tokens < prompt);
+  const limit = smaller.find(({ before }) => LIMIT_WORDS.test(before)) ?? smaller[0];
+  return { prompt, limit: limit?.tokens };
+}
+
+function tokensOf(digits, least = LEAST_TOKENS) {
+  if (digits === undefined) return undefined;
+  const tokens = Number(digits.replaceAll(",", "").replace(/k$/i, "000"));
+  return tokens >= least && tokens <= MOST_TOKENS ? tokens : undefined;
+}
+
+module.exports = { readRefusal };
