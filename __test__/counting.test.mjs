@@ -5,7 +5,13 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { countChatTokens, encodeChat, getEncoding } from "pi-strata/tokens";
-import { countTokens, countTokensAsync, createTransformContext, isWithinTokenLimit } from "../index.js";
+import {
+  countTokens,
+  countTokensAsync,
+  createTransformContext,
+  getContextWindow,
+  isWithinTokenLimit,
+} from "../index.js";
 
 const TEXT = "An o200k text: 日本語 größer, don't.";
 const CLI = fileURLToPath(new URL("../bin/cli.mjs", import.meta.url));
@@ -21,6 +27,25 @@ test("by encoding or by model", async () => {
   assert.equal(countTokens(TEXT, {}), getEncoding("cl100k_base").encode(TEXT).length);
   assert.throws(() => countTokens(TEXT, { encoding: "o300k" }), /Unknown encoding "o300k"/);
   assert.throws(() => countTokens(TEXT, { model: "claude" }), /Unknown model "claude"/);
+  assert.throws(
+    () => countTokens(TEXT, "gpt-4o"),
+    /^TypeError: countTokens: options must be an object, not "gpt-4o"/,
+  );
+  assert.throws(() => countTokens(TEXT, { encodng: "o200k_base" }), /there is no option encodng/);
+  await assert.rejects(countTokensAsync(TEXT, "o200k_base"), TypeError);
+  assert.throws(() => isWithinTokenLimit(TEXT, 9, "gpt-4o"), TypeError);
+});
+
+test("a window is a number above 0, or the default", () => {
+  for (const model of [undefined, null, {}, { contextWindow: undefined }])
+    assert.equal(getContextWindow(model), 200_000);
+  assert.equal(getContextWindow({ contextWindow: 8_000 }), 8_000);
+  for (const contextWindow of ["x", "8000", 0, -1, Number.NaN, Number.POSITIVE_INFINITY, {}, true])
+    assert.throws(
+      () => getContextWindow({ contextWindow }),
+      /^TypeError: getContextWindow: contextWindow is/,
+    );
+  for (const model of ["gpt-4o", 7, []]) assert.throws(() => getContextWindow(model), /model is/);
 });
 
 test("within a limit", () => {

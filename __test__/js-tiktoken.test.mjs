@@ -163,6 +163,15 @@ test("models: js-tiktoken's, today's, dated, fine-tuned and with a vendor's name
   const today = {
     o200k_base: [
       "gpt-5.1-codex",
+      "gpt-6",
+      "gpt-6.1",
+      "gpt-6-mini-2026-11-01",
+      "openai/gpt-10.2-codex",
+      "gpt-realtime",
+      "gpt-realtime-mini",
+      "gpt-audio",
+      "o4",
+      "o5-mini",
       "gpt-5-mini",
       "openai/gpt-4o",
       "ft:gpt-4o-mini-2024-07-18:us::id",

@@ -20,6 +20,8 @@ const { napi } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"
 const PROBE = `
 const strata = require("pi-strata");
 const events = [];
+const warnings = [];
+process.on("warning", ({ name, code }) => name === "PiStrataWarning" && warnings.push(code));
 const hook = strata.createTransformContext({ onEvent: (event) => events.push(event) });
 const code = (run) => { try { return run(); } catch (error) { return [error.code, error.message]; } };
 (async () => {
@@ -27,10 +29,13 @@ const code = (run) => { try { return run(); } catch (error) { return [error.code
   const first = await hook(messages);
   const second = await hook(messages);
   const plain = await strata.transformContext(messages);
+  await strata.transformContext(messages);
+  await strata.createTransformContext()(messages);
   const rejected = await strata.countTokensAsync("x").catch((error) => [error.code]);
+  await new Promise(setImmediate);
   console.log(JSON.stringify({
     isInput: [first, second, plain].map((sent) => sent === messages),
-    events, rejected,
+    events, warnings, rejected,
     count: code(() => strata.countTokens("hello world")),
     encode: code(() => require("pi-strata/tokens").getEncoding("cl100k_base").encode("hello world")),
     valid: code(() => strata.validate(messages).length),
@@ -142,13 +147,14 @@ describe("the packed package", () => {
   });
 });
 
-function assertUnavailable({ isInput, events, rejected, count, encode, valid, status }, expected) {
+function assertUnavailable({ isInput, events, warnings, rejected, count, encode, valid, status }, expected) {
   assert.deepEqual(isInput, [true, true, true]);
   assert.deepEqual(
     events.map(({ type, code }) => [type, code]),
     [["failed", "ERR_NATIVE_UNAVAILABLE"]],
     "reported once",
   );
+  assert.deepEqual(warnings, ["ERR_NATIVE_UNAVAILABLE"], "warned once where nobody listens");
   assert.deepEqual(rejected, ["ERR_NATIVE_UNAVAILABLE"]);
   for (const [code, message] of [count, encode, valid]) {
     assert.equal(code, "ERR_NATIVE_UNAVAILABLE");

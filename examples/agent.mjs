@@ -19,6 +19,7 @@ const agent = new Agent({
   streamFn: createScriptedModel(script()).streamFn,
   transformContext: createTransformContext({
     contextWindow: () => agent.state.model.contextWindow,
+    marker: "auto",
     onEvent: (event) => event.type === "transformed" && requests.push(event),
   }),
 });

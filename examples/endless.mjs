@@ -82,7 +82,7 @@ const agent = new Agent({
       },
     ],
   },
-  transformContext: createTransformContext({ contextWindow: CONTEXT_WINDOW }),
+  transformContext: createTransformContext({ contextWindow: CONTEXT_WINDOW, marker: "auto" }),
   streamFn: (model, context, options) => {
     request = context.messages;
     return scripted.streamFn(model, context, options);

@@ -37,7 +37,7 @@ const indent = (text) => text.slice(0, 700).replace(/^/gm, "  | ");
 
 const hook = createTransformContext({
   recall: true,
-  marker: "en",
+  marker: "auto",
   keepRecentToolResults: 2,
   schedule: "everyCall",
 });

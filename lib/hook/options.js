@@ -75,7 +75,13 @@ function checkHookOptions(owner, given) {
 
 /** A model's context window in tokens; 200 000 where it names none. */
 function getContextWindow(model) {
-  return model?.contextWindow ?? CONTEXT_WINDOW;
+  const contextWindow = model?.contextWindow ?? CONTEXT_WINDOW;
+  const isModel = model === undefined || model === null || record.accepts(model);
+  if (isModel && positive.accepts(contextWindow)) return contextWindow;
+  const said = isModel ? `contextWindow is ${show(contextWindow)}` : `model is ${show(model)}`;
+  throw new TypeError(
+    `getContextWindow: ${said}; it must be ${isModel ? positive.allowed : "a model with contextWindow"}`,
+  );
 }
 
 /** A number as it is; of all else only its kind, as it may hold the user's text. */

@@ -19,10 +19,14 @@ const ENCODING_OF = new Map(
 /** Of two families that a name belongs to, the longer one stands first. */
 const FAMILIES = [...ENCODING_OF.keys()].sort((a, b) => b.length - a.length);
 
+/** OpenAI's models that are newer than the table count by o200k_base: `gpt-5.1-codex`, `gpt-6`, `gpt-realtime`, `o4`. */
+const NEWER = /^(gpt-([5-9]|\d\d)(\.\d+)?|gpt-(realtime|audio|live)|o\d+)(-|$)/;
+
 /** The encoding of a model, or undefined: `gpt-4o`, `gpt-4o-2024-08-06`, `openai/gpt-4o`, `ft:gpt-4o:us::id`. */
 function encodingOf(model) {
   const name = bare(String(model));
-  return ENCODING_OF.get(FAMILIES.find((family) => belongs(name, family)));
+  const family = FAMILIES.find((family) => name === family || name.startsWith(`${family}-`));
+  return ENCODING_OF.get(family) ?? (NEWER.test(name) ? "o200k_base" : undefined);
 }
 
 /** Without the vendor before it and what fine-tuning adds around it. */
@@ -30,13 +34,6 @@ function bare(model) {
   const name = model.trim().toLowerCase();
   const own = name.slice(name.lastIndexOf("/") + 1);
   return own.startsWith("ft:") ? own.split(":")[1] : own.split(":")[0];
-}
-
-/** GPT-5 and its successors also go on with a dot: `gpt-5.1-codex`. */
-function belongs(name, family) {
-  return (
-    name === family || name.startsWith(`${family}-`) || (family === "gpt-5" && name.startsWith("gpt-5."))
-  );
 }
 
 /** The encoding of a model. */

@@ -3,6 +3,7 @@
 
 const { native } = require("../native/native.js");
 const { Batch } = require("../hook/snapshot.js");
+const { checkOptions } = require("../options.js");
 const { Shapes } = require("../shapes/index.js");
 
 function countTokens(input, options) {
@@ -15,7 +16,7 @@ async function countTokensAsync(input, options) {
 
 function count(input, options, offThread) {
   const { countText, countTextAsync, countMessages } = native();
-  const encoding = numberIn(options);
+  const encoding = numberIn("countTokens", options);
   if (typeof input === "string") return (offThread ? countTextAsync : countText)(input, encoding);
   const list = Array.isArray(input) ? input : [input];
   if (!list.every((message) => typeof message === "object" && message !== null)) {
@@ -30,9 +31,15 @@ function sumOf(sizes) {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
+/** Any value, which is checked where it is used. */
+const anything = { allowed: "", accepts: () => true };
+const COUNT_OPTIONS = { encoding: [undefined, anything], model: [undefined, anything] };
+
 /** The native side's number of the encoding options ask for; undefined is cl100k_base. */
-function numberIn(options) {
-  if (options?.encoding === undefined && options?.model === undefined) return undefined;
+function numberIn(owner, options) {
+  if (options === undefined) return undefined;
+  const { encoding, model } = checkOptions(owner, options, COUNT_OPTIONS);
+  if (encoding === undefined && model === undefined) return undefined;
   const { encodingIn, numberOf } = require("../tokens/models.js");
   return numberOf(encodingIn(options));
 }
@@ -51,7 +58,8 @@ function isWithinTokenLimit(input, limit, options) {
     return total <= limit && total;
   }
   checkLimit(limit);
-  if (typeof input === "string") return native().countWithin(input, limit, numberIn(options)) ?? false;
+  if (typeof input === "string")
+    return native().countWithin(input, limit, numberIn("isWithinTokenLimit", options)) ?? false;
   let total = 0;
   for (const message of Array.isArray(input) ? input : [input]) {
     total += countTokens(message, options);
