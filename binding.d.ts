@@ -115,19 +115,8 @@ export declare function encodingIsFast(encoding: number): boolean
 /** The encoding of a name, as the other functions want it; none for a name there is not. */
 export declare function encodingNumber(name: string): number | null
 
-/** An answer for the model. */
-export interface Found {
-  /** The page, or the matches. */
-  text: string
-  /** The tool whose result it is. */
-  toolName: string
-  /** Length of the whole result in UTF-16 units. */
-  chars: number
-  /** Offset to go on at; nothing at the end. */
-  next?: number
-  /** Matches shown, if there was a pattern. */
-  matches?: number
-}
+/** The handle of each message, computed on a worker thread; empty for a message that is no tool result. */
+export declare function handles(numbers: Float64Array, strings: unknown[]): Promise<Array<string>>
 
 /** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
 export declare function loadVocabulary(file: string | Uint8Array, options: VocabularyOptions): Promise<number>
@@ -162,20 +151,6 @@ export declare function problems(numbers: Float64Array, strings: unknown[], api?
 
 /** Reads a recorded session's file: JSON, in the names of `lib/cli/recording.mjs`. */
 export declare function readSession(file: Uint8Array): Promise<string>
-
-/**
- * Looks a handle, or the id of the call itself, up among tool results. The question of the model is already made sound by
- * `lib/tools/recall.js`: a page of `limit` UTF-16 units from `offset` on, or the matches of a pattern from there.
- */
-export declare function recall(numbers: Float64Array, strings: unknown[], handle: string, offset: number, limit: number, pattern?: string | undefined | null): Promise<Recalled>
-
-/** The finds in one batch of messages. */
-export interface Recalled {
-  /** The answer, if one of the messages has the handle. */
-  found?: Found
-  /** The handles of these messages, in their order. */
-  handles: Array<string>
-}
 
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string

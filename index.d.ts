@@ -422,7 +422,7 @@ export function status(): {
  * that each marker ends with the handle. It answers with a page of at most 20 000 characters (8000 unless asked
  * otherwise) and the offset of the next, or with the matches of a pattern; a wrong handle is answered with the right ones,
  * or with what happened where the conversation was compacted since.
- * Patterns run in linear time and off the main thread; what is no pattern is searched literally.
+ * A pattern is searched word for word; `*` stands for anything within a line.
  * @param messages asked at each use; the agent's own messages, which still hold every original
  * @throws TypeError if `messages` is no function.
  * @example const tools = [...myTools, createRecallTool(() => agent.state.messages)]

@@ -130,11 +130,21 @@ describe("the tool", () => {
   test("finds what a pattern matches, with the offset to read at", async () => {
     const text = `😀 first\n${lines(300, "a")}\nerror: E42 happened\n${"y".repeat(5000)}E43${"z".repeat(5000)}`;
     const tool = createRecallTool(() => session([text]));
-    const { content, details } = await tool.execute("t", { handle: "c0", pattern: "E\\d+" });
+    const { content, details } = await tool.execute("t", { handle: "c0", pattern: "E4" });
     assert.equal(details.matches, 2);
     const offset = Number(/@(\d+): error: E42 happened/.exec(content[0].text)[1]);
     assert.equal(text.slice(offset, offset + 6), "error:");
     assert.match(content[0].text, /@\d+: y{200}E43z{197,200}$/m);
+    const starred = await tool.execute("t", { handle: "c0", pattern: "*first*" });
+    assert.equal(starred.content[0].text.split("\n")[1], "@0: 😀 first");
+    const within = await tool.execute("t", { handle: "c0", pattern: "err*E42*ned" });
+    assert.equal(within.details.matches, 1);
+    for (const pattern of ["first*error", "E42*error", "E\\d+", "line 7*line 8"]) {
+      const { details } = await tool.execute("t", { handle: "c0", pattern });
+      assert.equal(details.matches, 0, pattern);
+    }
+    const whole = await tool.execute("t", { handle: "c0", pattern: "**" });
+    assert.match(whole.content[0].text, /^\[characters 0 to /);
     const none = await tool.execute("t", { handle: "c0", pattern: "E44" });
     assert.match(none.content[0].text, /^\[no match/);
   });
@@ -143,7 +153,7 @@ describe("the tool", () => {
     const tool = createRecallTool(() => session([lines(180, "a")]));
     const found = [];
     for (let offset = 0; offset !== null; ) {
-      const { content, details } = await tool.execute("t", { handle: "c0", pattern: "^line \\d+", offset });
+      const { content, details } = await tool.execute("t", { handle: "c0", pattern: "line *of a", offset });
       found.push(...content[0].text.matchAll(/line (\d+) of a/g));
       offset = details.next;
     }
@@ -153,7 +163,7 @@ describe("the tool", () => {
     );
   });
 
-  test("is not hung by any pattern, and takes what is no pattern literally", {
+  test("is not hung by any pattern, and takes each literally", {
     timeout: 60_000,
   }, async () => {
     const tool = createRecallTool(() => session([`${"a".repeat(200_000)}!(b`]));
@@ -163,11 +173,12 @@ describe("the tool", () => {
       "(?:a{1,100}){1,100}{1,100}",
       "(.*)*x",
       "a".repeat(50_000),
+      "a*".repeat(500),
+      "a*x*".repeat(250),
     ]) {
       await tool.execute("t", { handle: "c0", pattern });
     }
     const { content } = await tool.execute("t", { handle: "c0", pattern: "!(b" });
-    assert.match(content[0].text, /searched literally/);
     assert.match(content[0].text, /!\(b$/);
   });
 
@@ -207,7 +218,12 @@ describe("the tool", () => {
     const messages = session(["😀".repeat(2000)]);
     const tool = createRecallTool(() => messages);
     const [{ handle }] = await handles(messages, { minSummaryChars: 10 });
-    for (const params of [{ offset: 1 }, { offset: 3, limit: 7 }, { offset: 1, pattern: "." }]) {
+    for (const params of [
+      { offset: 1 },
+      { offset: 3, limit: 7 },
+      { offset: 1, pattern: "😀" },
+      { offset: 1, pattern: "😀*😀" },
+    ]) {
       const { content } = await tool.execute("t", { handle, ...params });
       assert.ok(
         content[0].text.isWellFormed() && !content[0].text.includes("\ufffd"),

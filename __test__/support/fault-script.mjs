@@ -159,7 +159,7 @@ async function questionsAt(seed) {
     () => guard.estimateContextTokens([texts]),
     () => binding.readSession(recorded),
     () => binding.callSubject("bash", '{"command":"ls"}'),
-    () => binding.recall(...batch, "none", 0, 9),
+    () => binding.handles(...batch),
     () => binding.countTextAsync("text"),
     () => new binding.CancelFlag().cancel(),
     amidCollection(seed, () => strata.countTokens("text")),

@@ -1,21 +1,24 @@
-// The tool by which the model reads back what was summarised: it looks its handle up among the tool results that the
-// agent still holds. Reading and searching run on a worker; the transcript crosses in batches, newest first.
+// The tool by which the model reads back what was shortened. It finds the tool result of a handle among the messages that the
+// agent still holds, and answers with a page of its text or with the places where a pattern stands. Handles are hashes,
+// which a worker computes, newest messages first.
 "use strict";
 
-const { Shapes } = require("../shapes/index.js");
-const { native } = require("../native/native.js");
-const { Batch, joinedText } = require("../hook/snapshot.js");
 const { hookOptions, recallOptions } = require("../contract.js");
+const { Batch, joinedText } = require("../hook/snapshot.js");
+const { native } = require("../native/native.js");
+const { Shapes } = require("../shapes/index.js");
 
 const NAME = "recall";
 /** UTF-16 units of a page where the model asks for no other size, and of the largest. */
 const PAGE_CHARS = recallOptions.recallPageChars.default;
 const MAX_PAGE_CHARS = recallOptions.recallMaxPageChars.default;
-const MAX_CHARS = 0xffff_ffff;
-/** Longest pattern that is looked for, in UTF-16 units: more is no pattern a model writes. */
-const MAX_PATTERN_CHARS = 1_000;
 /** Text that crosses to a worker in one go, in UTF-16 units. */
 const BATCH_UNITS = 1024 * 1024;
+/** Longest pattern that is looked for, in UTF-16 units: more is no pattern that a model writes. */
+const MAX_PATTERN_CHARS = 1_000;
+/** Most matches in one answer, and UTF-16 units shown on each side of one. */
+const MAX_MATCHES = 50;
+const AROUND_CHARS = 200;
 /** Handles named when the model asks for one that does not exist. */
 const NAMED_HANDLES = 10;
 /** Shorter results are never summarised by default, so nobody asks for them. UTF-16 units. */
@@ -23,8 +26,8 @@ const MIN_NAMED_CHARS = hookOptions.minSummaryChars.default;
 
 const DESCRIPTION =
   "Read the original of a tool result that was shortened. Shortened results hold a marker line that ends with a " +
-  "handle of eight characters. Reads a page of characters from `offset`; with `pattern` (a regular expression) it " +
-  "lists the matching places instead, each with the offset to read at.";
+  "handle of eight characters. Reads a page of characters from `offset`; with `pattern` it lists the places where that " +
+  "text stands instead, each with the offset to read at.";
 
 const PARAMETERS = {
   type: "object",
@@ -36,7 +39,10 @@ const PARAMETERS = {
       minimum: 1,
       description: `Characters to read; default ${PAGE_CHARS}, at most ${MAX_PAGE_CHARS}`,
     },
-    pattern: { type: "string", description: "Regular expression to search for, without look-around" },
+    pattern: {
+      type: "string",
+      description: "Text to search for, word for word; * stands for anything within a line",
+    },
   },
   required: ["handle"],
 };
@@ -55,15 +61,17 @@ function createRecallTool(messages) {
       const query = queryOf(params);
       const held = messages();
       const all = Array.isArray(held) ? shapes.read(held) : [];
-      const [results, pages] = toolResults(all);
-      const first = await lookUp(results, query, signal);
-      if (first.found !== undefined) return answer(query.handle, first.found);
-      const own = await lookUp(pages, query, signal);
-      if (own.found === undefined) return notFound(query.handle, results, first.handles, wasCompacted(all));
+      const results = all.filter((message) => message?.role === "toolResult").reverse();
+      const others = results.filter(({ toolName }) => toolName !== NAME);
+      const pages = results.filter(({ toolName }) => toolName === NAME);
+      const { found, handles } = await lookUp(others, query.handle, signal);
+      if (found !== undefined) return answer(found, query);
+      const { found: page } = await lookUp(pages, query.handle, signal);
+      if (page === undefined) return notFound(query.handle, others, handles, all);
       // A page that was itself shortened: what it was a page of says more.
-      const source = sourceOf(own.message, query);
-      const { found } = source === undefined ? {} : await lookUp(results, source, signal);
-      return found === undefined ? answer(query.handle, own.found) : answer(source.handle, found);
+      const source = sourceOf(page, query);
+      const { found: original } = source === undefined ? {} : await lookUp(others, source.handle, signal);
+      return original === undefined ? answer(page, query) : answer(original, source);
     },
   };
 }
@@ -75,66 +83,115 @@ function queryOf(params) {
   return {
     handle: /\b[0-9a-f]{8}\b/.exec(text)?.[0] ?? text,
     offset: wholeNumber(offset, 0),
-    limit: wholeNumber(limit, PAGE_CHARS),
-    pattern: typeof pattern === "string" && pattern !== "" ? pattern.slice(0, MAX_PATTERN_CHARS) : undefined,
+    limit: Math.min(Math.max(wholeNumber(limit, PAGE_CHARS), 2), MAX_PAGE_CHARS),
+    parts: typeof pattern === "string" ? partsOf(pattern.slice(0, MAX_PATTERN_CHARS)) : [],
   };
 }
 
 function wholeNumber(value, fallback) {
   const number = Math.floor(Number(value ?? fallback));
-  return number >= 0 ? Math.min(number, MAX_CHARS) : fallback;
+  return number >= 0 ? Math.min(number, Number.MAX_SAFE_INTEGER) : fallback;
 }
 
-/** The tool results, newest first: those of other tools, and the pages that this one has read. */
-function toolResults(messages) {
-  const results = messages.filter((message) => message?.role === "toolResult").reverse();
-  return [
-    results.filter(({ toolName }) => toolName !== NAME),
-    results.filter(({ toolName }) => toolName === NAME),
-  ];
-}
-
-function wasCompacted(messages) {
-  return messages.some((message) => message?.role === "compactionSummary");
+/** The texts of a pattern between its stars. */
+function partsOf(pattern) {
+  return pattern.split("*").filter((part) => part !== "");
 }
 
 /** The query for what a page was read of; undefined where it does not say. */
 function sourceOf({ content, details }, query) {
   const [, start] = /^\[characters (\d+) to /.exec(joinedText(content)) ?? [];
   if (details?.found !== true || typeof details.handle !== "string" || start === undefined) return undefined;
-  return { ...query, handle: details.handle, offset: Math.min(Number(start) + query.offset, MAX_CHARS) };
+  return { ...query, handle: details.handle, offset: Number(start) + query.offset };
 }
 
-/** The answer and the message that it was found in; else the handles of all results. */
-async function lookUp(results, { handle, offset, limit, pattern }, signal) {
-  let handles = [];
-  for (let from = 0; from < results.length; ) {
+/** The result with this handle, or of the call with this id; else the handles of all. */
+async function lookUp(results, wanted, signal) {
+  const handles = [];
+  while (handles.length < results.length) {
     signal?.throwIfAborted?.();
     const batch = new Batch();
-    let to = from;
-    for (; to < results.length && batch.units < BATCH_UNITS; to += 1) batch.add(results[to]);
-    const { numbers, strings } = batch;
-    const { found, handles: own } = await native().recall(numbers, strings, handle, offset, limit, pattern);
-    if (found) return { found, message: results[from + own.length - 1] };
-    handles = handles.concat(own);
-    from = to;
+    const from = handles.length;
+    for (let at = from; at < results.length && batch.units < BATCH_UNITS; at += 1) batch.add(results[at]);
+    handles.push(...(await native().handles(batch.numbers, batch.strings)));
+    const isWanted = (handle, i) => i >= from && (handle === wanted || results[i].toolCallId === wanted);
+    const at = handles.findIndex(isWanted);
+    if (at !== -1) return { found: results[at] };
   }
   return { handles };
 }
 
-function answer(handle, { text, toolName, chars, next, matches }) {
-  const details = {
-    found: true,
-    handle,
-    toolName,
-    chars,
-    next: next ?? null,
-    ...(matches != null && { matches }),
-  };
+function answer({ content, toolName }, { handle, offset, limit, parts }) {
+  const whole = joinedText(content);
+  const start = afterPair(whole, Math.min(offset, whole.length));
+  const { text, next, ...rest } = parts.length > 0 ? search(whole, start, parts) : page(whole, start, limit);
+  const details = { found: true, handle, toolName, chars: whole.length, next, ...rest };
   return { content: [{ type: "text", text }], details };
 }
 
-function notFound(handle, results, handles, isCompacted) {
+/** Up to `limit` units from `start` on, ending after a line where the second half of the page has one's end. */
+function page(whole, start, limit) {
+  let end = beforePair(whole, Math.min(start + limit, whole.length));
+  const line = whole.lastIndexOf("\n", end - 1) + 1;
+  if (end < whole.length && line - start > (end - start) / 2) end = line;
+  const left = whole.length - end;
+  const more = left > 0 ? `\n[${left} more characters; go on with offset ${end}]` : "";
+  const text = `[characters ${start} to ${end} of ${whole.length}]\n${whole.slice(start, end)}${more}`;
+  return { text, next: left > 0 ? end : null };
+}
+
+/** The lines around the places from `start` on where the parts stand one behind the other in a line. */
+function search(whole, start, [first, ...others]) {
+  const shown = [];
+  let chars = 0;
+  let next = null;
+  for (let hit = whole.indexOf(first, start); hit !== -1; ) {
+    const lineEnd = endOfLine(whole, hit);
+    const end = others.reduce((at, part) => endOfPart(whole, part, at, lineEnd), hit + first.length);
+    if (end === -1) {
+      hit = whole.indexOf(first, lineEnd + 1);
+      continue;
+    }
+    const line = whole.lastIndexOf("\n", hit - 1) + 1;
+    const from = afterPair(whole, Math.max(hit === 0 ? 0 : line, hit - AROUND_CHARS));
+    const to = beforePair(whole, Math.min(lineEnd, Math.min(end, hit + AROUND_CHARS) + AROUND_CHARS));
+    const excerpt = `@${from}: ${whole.slice(from, to)}`;
+    if (shown.length === MAX_MATCHES || chars + excerpt.length > MAX_PAGE_CHARS) {
+      next = hit;
+      break;
+    }
+    chars += excerpt.length;
+    shown.push(excerpt);
+    hit = whole.indexOf(first, Math.max(to, hit + 1));
+  }
+  const more = next === null ? [] : [`[more matches; go on with offset ${next}]`];
+  const none = `[no match from character ${start} on; the text has ${whole.length} characters]`;
+  const head = `[matches from character ${start} on; @N is an offset to read at]`;
+  const text = shown.length === 0 ? none : [head, ...shown, ...more].join("\n");
+  return { text, next, matches: shown.length };
+}
+
+/** The end of `part`, which begins between `at` and `lineEnd`; -1 where it does not, or `at` is -1. */
+function endOfPart(whole, part, at, lineEnd) {
+  const found = at === -1 ? -1 : whole.slice(at, lineEnd).indexOf(part);
+  return found === -1 ? -1 : at + found + part.length;
+}
+
+function endOfLine(whole, at) {
+  const end = whole.indexOf("\n", at);
+  return end === -1 ? whole.length : end;
+}
+
+/** `at`, or one unit later or earlier where it parts a surrogate pair. */
+const afterPair = (text, at) => (isInPair(text, at) ? at + 1 : at);
+const beforePair = (text, at) => (isInPair(text, at) ? at - 1 : at);
+
+function isInPair(text, at) {
+  return /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1));
+}
+
+function notFound(handle, results, handles, all) {
+  const isCompacted = all.some((message) => message?.role === "compactionSummary");
   const named = results
     .map(({ toolName, content }, i) => ({ toolName, chars: joinedText(content).length, handle: handles[i] }))
     .filter(({ chars }) => chars > MIN_NAMED_CHARS)
@@ -143,9 +200,7 @@ function notFound(handle, results, handles, isCompacted) {
   const gone = isCompacted
     ? "The conversation was compacted: what came before that is only in its summary, and must be read or run again. "
     : "";
-  const none = isCompacted
-    ? "No result since then is long enough to have been shortened."
-    : "No result here is long enough to have been shortened.";
+  const none = `No result ${isCompacted ? "since then" : "here"} is long enough to have been shortened.`;
   const text =
     `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. ${gone}A handle has eight ` +
     "characters and stands at the end of the marker line of a shortened result. " +

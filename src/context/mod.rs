@@ -8,7 +8,6 @@
 //! - [`layers`]: what may be edited, one pure function each; [`measure`]: from a message's text to its facts
 //! - [`validity`]: the providers' rules, checked and mended
 //! - [`schedule`]: when the layers may move
-//! - [`recall`]: reading back what was summarised
 
 pub mod account;
 pub mod cuts;
@@ -16,7 +15,6 @@ pub mod handle;
 pub mod layers;
 pub mod measure;
 pub mod plan;
-pub mod recall;
 pub mod schedule;
 pub mod shorten;
 pub mod traits;
