@@ -49,13 +49,13 @@ export function pageTest(name, { mayAsk = /^(file|data):/, ...options }, run) {
   });
 }
 
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const resolve = createRequire(import.meta.url).resolve;
 /** The narrowest screen that pages are made for, in CSS pixels. */
 const NARROW = { width: 400, height: 900 };
 
 /** Checks by axe-core in both themes, and that nothing reaches beyond a narrow screen. */
 export async function checkPage(page) {
-  await page.evaluate(readFileSync(AXE, "utf8"));
+  await page.evaluate(readFileSync(resolve("axe-core/axe.min.js"), "utf8"));
   for (const theme of ["as found", "the other"]) {
     const { violations, passes } = await page.evaluate(() => window.axe.run());
     assert.ok(passes.length > 5, "the checks ran");
