@@ -1,4 +1,5 @@
-// Answers of a real llama-server, recorded, through the real pi-ai: its usage teaches the hook how the model counts.
+// Answers of a real llama-server, recorded, through the real pi-ai: its usage teaches the hook how the model counts, and its
+// refusal names the size that the next request has to fit in.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -8,6 +9,8 @@ import { createTransformContext } from "../index.js";
 import { piAis } from "./pi/versions.mjs";
 
 const RECORDED = JSON.parse(readFileSync(new URL("expected/llama-server.json", import.meta.url), "utf8"));
+/** The context of the server that was recorded. */
+const CONTEXT = 2_048;
 const PROMPT = { messages: [{ role: "user", content: "Say hello.", timestamp: 1 }] };
 
 /** The assistant message that pi makes of a recorded answer. */
@@ -86,4 +89,17 @@ test("pi reads the tokens that the server took from its cache, and the hook lear
   const { transformed } = await sent(messages, { schedule: "everyCall" });
   const plain = await sent(messages, { schedule: "everyCall", calibrate: false });
   assert.notEqual(transformed.tokensBefore, plain.transformed.tokensBefore, "the report counts");
+});
+
+test("the size that a refusal names is what the next request fits in", async () => {
+  const refusal = await answered(RECORDED.refused);
+  assert.equal(refusal.stopReason, "error");
+  assert.match(refusal.errorMessage, /5123 tokens.*2048 tokens/);
+  const messages = reads(14);
+  const before = await sent(messages);
+  assert.ok(before.transformed.tokensAfter > CONTEXT, `${before.transformed.tokensAfter}`);
+  const { list, transformed } = await sent([...messages, { ...refusal, timestamp: 1_000 }]);
+  assert.ok(transformed.tokensAfter <= CONTEXT, `${transformed.tokensAfter} of ${CONTEXT}`);
+  assert.ok(transformed.tokensAfter >= 0.85 * CONTEXT, `${transformed.tokensAfter} of ${CONTEXT}`);
+  assert.deepEqual(list[0], messages[0], "the user's text stays");
 });

@@ -166,6 +166,31 @@ test("a compaction after a refusal, a paused extension or overflow: keep is pi's
   }
 });
 
+test("the limit that a refusal named is shown, and holds", async () => {
+  const model = { ...MODELS.local, contextWindow: 200_000 };
+  const pi = await play(new FakePi(createExtension(), { model, overheadTokens: 2_000 }), 20, 60);
+  const errorMessage =
+    "400 request (40000 tokens) exceeds the available context size (16384 tokens), try increasing it";
+  const { api, provider, id } = model;
+  const refusal = {
+    role: "assistant",
+    content: [],
+    stopReason: "error",
+    errorMessage,
+    api,
+    provider,
+    model: id,
+  };
+  const messages = structuredClone([...pi.messages, { ...refusal, timestamp: Date.UTC(2026, 10, 2) }]);
+  await pi.emit("context", { messages });
+  await pi.emit("context", { messages });
+  assert.match(
+    await pi.command(""),
+    /^The server refused a request and named its limit: 16,384 tokens instead of 200,000\.$/m,
+  );
+  assert.match(await pi.command("status"), /^contextWindow +16384 +a refusal$/m);
+});
+
 test("a handler that finds its context stale after waiting ends quietly", async () => {
   const pi = await play(new FakePi(createExtension(), { model: MODELS.opus }), 8, 60);
   const late = [

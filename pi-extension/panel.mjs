@@ -48,7 +48,7 @@ const WITHOUT_VALUE = {
 };
 /** Options that pi's model and session decide: how each is read, and where it comes from. */
 const FROM_PI = {
-  contextWindow: ({ terms }) => [terms.contextWindow, "pi's catalogue"],
+  contextWindow: ({ terms }) => [terms.contextWindow, terms.isLearned ? "a refusal" : "pi's catalogue"],
   cache: ({ terms }) => [terms.cache, "pi's catalogue"],
   maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
   warmedAt: ({ times }) => [times.warmed.length, "pi's session file"],

@@ -27,6 +27,8 @@ export class Session {
   #terms = termsOf();
   #record = new Record();
   #times = { warmed: [], cold: [] };
+  /** Limits that endpoints named, by model. */
+  #learned = new Map();
   #protected;
   #outcome;
   #last;
@@ -62,8 +64,17 @@ export class Session {
   take(ctx) {
     this.#ctx = ctx;
     this.#record = new Record(ctx);
-    this.#terms = termsOf(ctx.model, this.#settings.compaction);
+    this.#terms = this.#learnedTerms(ctx.model);
     this.#times = this.#record.cacheTimes();
+  }
+
+  /** The model's terms, within the limit that its endpoint named in a refusal. */
+  #learnedTerms(model) {
+    const terms = termsOf(model, this.#settings.compaction);
+    const learned = this.#learned.get(`${model?.provider}/${model?.id}`);
+    if (!(learned < terms.contextWindow)) return terms;
+    const note = `The server refused a request and named its limit: ${number(learned)} tokens instead of ${number(terms.contextWindow)}.`;
+    return { ...terms, contextWindow: learned, isLearned: true, notes: [...terms.notes, note] };
   }
 
   #makeHook(options) {
@@ -80,7 +91,9 @@ export class Session {
     this.#hook = strata.createTransformContext({
       ...this.#options,
       onEvent: (event) => {
-        if (event.type === "transformed" || event.type === "failed") this.#outcome = event;
+        const { type, provider, model, contextWindow } = event;
+        if (type === "transformed" || type === "failed") this.#outcome = event;
+        if (type === "contextWindowLearned") this.#learned.set(`${provider}/${model}`, contextWindow);
         return options.onEvent?.(event);
       },
     });
