@@ -207,7 +207,8 @@ describe("a shared manager", {
       new pg.Pool({ connectionString: server.urlOf("postgres", "strata", "wrong") }),
       "ERR_DATABASE_AUTH",
     );
-    await failing(new pg.Pool({ host: "127.0.0.1", port: 1 }), "ERR_DATABASE_UNAVAILABLE");
+    for (const host of ["127.0.0.1", "localhost", "nowhere.invalid"])
+      await failing(new pg.Pool({ host, port: 1 }), "ERR_DATABASE_UNAVAILABLE");
     const ended = new pg.Pool({ connectionString: server.url });
     await ended.end();
     await failing(ended, "ERR_DATABASE_CLOSED");

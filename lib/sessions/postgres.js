@@ -82,7 +82,6 @@ class PostgresPool {
   async #withClient(work) {
     const client = await this.#pool.connect();
     // Without a listener, a connection that breaks between two statements would end the process.
-    const ignore = () => {};
     client.on("error", ignore);
     let isBroken = false;
     try {
@@ -96,7 +95,7 @@ class PostgresPool {
       });
     } catch (error) {
       isBroken = !isAnswer(error);
-      if (!isBroken) await client.query("ROLLBACK");
+      if (!isBroken) isBroken = await client.query("ROLLBACK").then(ignore, () => true);
       throw error;
     } finally {
       client.removeListener("error", ignore);
@@ -122,6 +121,7 @@ class PostgresPool {
   }
 }
 
+const ignore = () => {};
 const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
 
 /** True if the server itself answered with an error, and the connection goes on. */
@@ -131,13 +131,13 @@ function isAnswer(error) {
 
 /** The error as a host sees it; one that is not the driver's comes back as it is. */
 function coded(error) {
-  const { code = "", message, severity, syscall } = error ?? {};
-  const [, said] = code === "" ? (WORDS.find(([words]) => words.test(message)) ?? []) : [];
-  const isDriver = severity !== undefined || syscall !== undefined || said !== undefined;
-  if (error instanceof DatabaseError || !isDriver) return error;
-  const [, kind = said ?? ""] = KINDS.find(([start]) => start.test(code)) ?? [];
+  if (error instanceof DatabaseError) return error;
+  const { code, message, severity } = error ?? {};
+  const [table, text] = typeof code === "string" ? [KINDS, code] : [WORDS, message];
+  const [, kind] = table.find(([words]) => words.test(text)) ?? [];
+  if (kind === undefined && severity === undefined) return error;
   // The driver's errors carry values and addresses: the cause stays here.
-  return new DatabaseError(kind, SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
+  return new DatabaseError(kind ?? "", SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
 }
 
 module.exports = { PostgresPool };
