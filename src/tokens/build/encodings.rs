@@ -44,7 +44,7 @@ pub(crate) fn write(folder: &Path) {
             let _ = writeln!(
                 code,
                 "static VOCABULARY_{number}: Vocabulary = Vocabulary {{ number: {number}, pattern: Pattern::{pattern}, \
-                 words: Words::Laid(Laid {{ end: {end}, tables: &{}, pairs: OnceLock::new() }}) }};",
+                 words: Words::Static(StaticVocab {{ end: {end}, tables: &{}, pairs: OnceLock::new() }}) }};",
                 tables.to_uppercase()
             );
             vocabularies.push(key);

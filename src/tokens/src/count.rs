@@ -29,8 +29,8 @@ const GROUP: usize = 64;
 
 impl Counter {
     pub(crate) fn new(vocabulary: &'static Vocabulary) -> Self {
-        if let Words::Laid(laid) = &vocabulary.words {
-            laid.pairs();
+        if let Words::Static(vocab) = &vocabulary.words {
+            vocab.pairs();
         }
         Self {
             vocabulary,

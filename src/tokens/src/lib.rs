@@ -10,7 +10,7 @@
 //!
 //! All tables are laid out by the build script and read in place (the widths of their fields are in `packing`), shared
 //! between threads and processes: 1.5 MB for cl100k_base, 2.9 for o200k_base and o200k_harmony, 0.7 for p50k_base,
-//! p50k_edit and r50k_base. The pairs that merge (`laid_pairs`) are laid out at a vocabulary's first count, once a process:
+//! p50k_edit and r50k_base. The pairs that merge (`static_pairs`) are laid out at a vocabulary's first count, once a process:
 //! 1.3, 2.3 and 0.8 MB. What a thread keeps between calls is bounded, for each of these vocabularies that it uses:
 //! 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, 1 MB for spans, 1 MB for the tokens of pieces to 15
 //! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 128 KB of which tokens may meet, 1 MB of
@@ -57,17 +57,17 @@ mod count;
 mod encode;
 mod ends;
 pub mod estimate;
-mod laid;
-mod laid_pairs;
 mod load;
 mod merge;
 mod packing;
-mod paired;
+mod pair_table;
 mod pattern;
 mod short;
 mod simd;
 mod spans;
 mod special;
+mod static_pairs;
+mod static_vocab;
 mod utf16;
 mod vocabulary;
 
@@ -99,9 +99,9 @@ mod encodings {
 
     use super::{
         Tokenizer,
-        laid::{Laid, Tables},
         pattern::Pattern,
         special::Special,
+        static_vocab::{StaticVocab, Tables},
         vocabulary::{Vocabulary, Words},
     };
 

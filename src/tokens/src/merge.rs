@@ -37,10 +37,10 @@
 //! ```
 
 use super::{
-    laid::{Found, Laid, Longest, Token},
     packing::{self, ID_BITS, LEN_BITS, LONGEST_TOKEN},
-    paired::Joiner,
+    pair_table::Joiner,
     short::{self, SHORT},
+    static_vocab::{Found, Longest, StaticVocab, Token},
     vocabulary::{Vocabulary, Words},
 };
 
@@ -75,7 +75,7 @@ impl Shorter {
     #[inline(always)]
     fn at(
         &mut self,
-        vocabulary: &Laid,
+        vocabulary: &StaticVocab,
         piece: &[u8],
         at: usize,
         token: Token,
@@ -122,7 +122,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn of(vocabulary: &Laid, longest: Longest) -> Self {
+    fn of(vocabulary: &StaticVocab, longest: Longest) -> Self {
         Self { token: vocabulary.token(longest.found), shorter: longest.shorter }
     }
 }
@@ -139,8 +139,8 @@ impl Scratch {
     pub(crate) fn encode(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
         self.tokens.clear();
         let vocabulary = match &vocabulary.words {
-            Words::Laid(laid) => laid,
-            Words::Paired(paired) => return self.joiner.encode(paired, piece, &mut self.tokens),
+            Words::Static(vocab) => vocab,
+            Words::Table(table) => return self.joiner.encode(table, piece, &mut self.tokens),
         };
         let Some(first) = vocabulary.longest(piece) else { return };
         // Most pieces are one token.
@@ -158,8 +158,8 @@ impl Scratch {
     #[inline(always)]
     pub(crate) fn count(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> usize {
         let vocabulary = match &vocabulary.words {
-            Words::Laid(laid) => laid,
-            Words::Paired(_) => {
+            Words::Static(vocab) => vocab,
+            Words::Table(_) => {
                 self.encode(vocabulary, piece);
                 return self.tokens.len();
             }
@@ -176,7 +176,7 @@ impl Scratch {
     }
 
     /// Fills `row` with the encoding of a piece that is no token and starts with `first`.
-    fn walk(&mut self, vocabulary: &Laid, piece: &[u8], first: Longest) {
+    fn walk(&mut self, vocabulary: &StaticVocab, piece: &[u8], first: Longest) {
         self.row.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
@@ -231,7 +231,7 @@ impl Scratch {
 
     /// The longest token at a place of a long piece: in a run of one byte it is the same at every place, and finding it
     /// anew would take a hundred steps at each.
-    fn longest_at(&mut self, vocabulary: &Laid, piece: &[u8], at: usize) -> Option<Candidate> {
+    fn longest_at(&mut self, vocabulary: &StaticVocab, piece: &[u8], at: usize) -> Option<Candidate> {
         let ahead = at..at + LONGEST_TOKEN;
         if let Some(token) = self.run.token
             && self.run.start <= at
@@ -260,7 +260,7 @@ impl Scratch {
     #[expect(clippy::too_many_arguments, reason = "the walk's state, in registers")]
     fn recall(
         &mut self,
-        vocabulary: &Laid,
+        vocabulary: &StaticVocab,
         piece: &[u8],
         at: usize,
         last: Token,
@@ -307,7 +307,7 @@ impl Scratch {
     reason = "the walk's state, in registers: most of it is known to the compiler at each call"
 )]
 fn longest_fitting(
-    vocabulary: &Laid,
+    vocabulary: &StaticVocab,
     prefixes: &mut Shorter,
     piece: &[u8],
     at: usize,
@@ -330,7 +330,7 @@ fn longest_fitting(
 ///
 /// `is_longest` says that no longer token stands where `left` does, so a merge of all of it need not be looked for.
 #[inline(always)]
-fn compatible(vocabulary: &Laid, mut left: u32, mut right: u32, mut is_longest: bool) -> bool {
+fn compatible(vocabulary: &StaticVocab, mut left: u32, mut right: u32, mut is_longest: bool) -> bool {
     let (pairs, mut ceiling) = (vocabulary.pairs(), vocabulary.end);
     loop {
         if !is_longest && pairs.merge_below(ceiling, left, right) {

@@ -1,6 +1,6 @@
 //! A vocabulary: the pattern text is cut by, and the words its pieces are made of.
 
-use super::{laid::Laid, packing, paired::Paired, pattern::Pattern};
+use super::{packing, pair_table::PairTable, pattern::Pattern, static_vocab::StaticVocab};
 
 /// The pattern and the ranks that text is cut and merged by.
 pub(crate) struct Vocabulary {
@@ -13,25 +13,25 @@ pub(crate) struct Vocabulary {
 /// The tokens and how they merge.
 pub(crate) enum Words {
     /// Of a vocabulary that is built in.
-    Laid(Laid),
+    Static(StaticVocab),
     /// Of one that was read from a file.
-    Paired(Box<Paired>),
+    Table(Box<PairTable>),
 }
 
 impl Vocabulary {
     /// One past its highest token.
     pub(crate) fn end(&self) -> u32 {
         match &self.words {
-            Words::Laid(laid) => laid.end,
-            Words::Paired(paired) => paired.end(),
+            Words::Static(vocab) => vocab.end,
+            Words::Table(table) => table.end(),
         }
     }
 
     /// Appends the bytes of a token. False for an id that is no token's.
     pub(crate) fn spell(&self, id: u32, text: &mut Vec<u8>) -> bool {
         match &self.words {
-            Words::Laid(laid) => laid.spell(id, text),
-            Words::Paired(paired) => paired.spell(id, text),
+            Words::Static(vocab) => vocab.spell(id, text),
+            Words::Table(table) => table.spell(id, text),
         }
     }
 
@@ -41,8 +41,8 @@ impl Vocabulary {
     #[inline(always)]
     pub(crate) fn bridged(&self, before: u8, lead: u8, next: u8) -> bool {
         let bridges = match &self.words {
-            Words::Laid(laid) => laid.tables.bridges,
-            Words::Paired(paired) => &paired.bridges,
+            Words::Static(vocab) => vocab.tables.bridges,
+            Words::Table(table) => &table.bridges,
         };
         packing::is_bridged(bridges, before, lead, next)
     }

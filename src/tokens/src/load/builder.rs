@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::{File, LoadError};
 use crate::{
     added::Added,
-    paired::{Arena, Index, MOST_ID, Paired, Pairs},
+    pair_table::{Arena, Index, MOST_ID, PairTable, Pairs},
 };
 
 /// The index of tokens, all of which differ.
@@ -119,14 +119,14 @@ pub(super) struct Words {
 impl Words {
     /// The same, to be looked up. The file's text is no longer needed by then, and both at once would be the most memory
     /// that loading takes.
-    pub(super) fn paired(self) -> Paired {
+    pub(super) fn pair_table(self) -> PairTable {
         let Self { mut tokens, single_bytes, merges, first, whole } = self;
         let mut pairs = Pairs::new(merges.len());
         for (order, Merge { left, right, joint }) in (0..).zip(merges) {
             pairs.put(left, right, first.map_or(order, |first| joint - first), joint);
         }
         tokens.shrink();
-        Paired::new(tokens, single_bytes, pairs, whole)
+        PairTable::new(tokens, single_bytes, pairs, whole)
     }
 }
 

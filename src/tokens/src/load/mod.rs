@@ -153,7 +153,7 @@ impl Tokenizer {
             vocabulary: Box::leak(Box::new(Vocabulary {
                 number,
                 pattern,
-                words: Words::Paired(Box::new(file.words.paired())),
+                words: Words::Table(Box::new(file.words.pair_table())),
             })),
             special: special.into(),
             loaded: Some(Box::leak(Box::new(Loaded { preparation, content }))),
@@ -238,8 +238,8 @@ pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
     let options = LoadOptions { pattern: Some(pattern.to_owned()), ..LoadOptions::default() };
     let Ok(File { words, patterns, added, is_nfc }) = read(file, &options) else { return 0 };
     let Ok(stages) = Stages::new(&patterns) else { return 0 };
-    let words = words.paired();
-    let (mut joiner, mut tokens, mut count) = (crate::paired::Joiner::default(), Vec::new(), 0);
+    let words = words.pair_table();
+    let (mut joiner, mut tokens, mut count) = (crate::pair_table::Joiner::default(), Vec::new(), 0);
     let mut spelled = Vec::new();
     Preparation::new(added, is_nfc).parts(text, true, &mut |part| {
         let Part::Text(text) = part else { return true };

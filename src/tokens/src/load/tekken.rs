@@ -7,7 +7,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 
 use super::{File, LoadError, builder, json::Json};
-use crate::paired::Arena;
+use crate::pair_table::Arena;
 
 #[derive(Deserialize)]
 struct Tekken<'a> {

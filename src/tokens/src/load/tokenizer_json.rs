@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     added::Added,
-    paired::{Arena, Index},
+    pair_table::{Arena, Index},
 };
 
 /// What is read of a file; nothing stands in it that is not in the file.

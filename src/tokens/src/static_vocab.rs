@@ -15,8 +15,8 @@
 use std::sync::OnceLock;
 
 use super::{
-    laid_pairs::LaidPairs,
     packing::{self, BASE_BITS, LABEL_BITS, LEAF, NO_BYTE, SPLIT_BYTES, TAIL_HEAD, TOKEN},
+    static_pairs::StaticPairs,
 };
 
 /// The places of the arrays of some ranks.
@@ -31,11 +31,11 @@ pub(crate) struct Tables {
 }
 
 /// The words of one vocabulary.
-pub(crate) struct Laid {
+pub(crate) struct StaticVocab {
     /// One past its highest token. The tables may go on: r50k_base reads those of p50k_base.
     pub(crate) end: u32,
     pub(crate) tables: &'static Tables,
-    pub(crate) pairs: OnceLock<LaidPairs>,
+    pub(crate) pairs: OnceLock<StaticPairs>,
 }
 
 /// A token and its length in bytes.
@@ -79,7 +79,7 @@ fn is_child(unit: u32, byte: u8) -> bool {
     unit & ((1 << LABEL_BITS) - 1) == u32::from(byte)
 }
 
-impl Laid {
+impl StaticVocab {
     /// The two tokens whose merge makes this one; a single byte is its own two halves.
     #[inline(always)]
     pub(crate) fn halves(&self, id: u32) -> (u32, u32) {
@@ -166,13 +166,13 @@ impl Laid {
 
     /// The pairs that merge. Who asks first has every table read.
     #[inline(always)]
-    pub(crate) fn pairs(&self) -> &LaidPairs {
+    pub(crate) fn pairs(&self) -> &StaticPairs {
         self.pairs.get_or_init(|| {
             let pairs = (0..self.end).filter_map(|id| {
                 let (left, right) = self.halves(id);
                 (left != id).then_some((left, right, id))
             });
-            let pairs = LaidPairs::new(self.tables.single_bytes, self.tables.pair_filter, pairs);
+            let pairs = StaticPairs::new(self.tables.single_bytes, self.tables.pair_filter, pairs);
             self.touch();
             pairs
         })

@@ -10,7 +10,7 @@ use super::{
 const EMPTY: u64 = 0;
 
 /// 0.8 to 2.3 MB by the vocabulary's size.
-pub(crate) struct LaidPairs {
+pub(crate) struct StaticPairs {
     filter: &'static [u8],
     byte_ids: Box<[u32; 256]>,
     /// By two tokens of one byte, the one they make or [`NO_TOKEN`].
@@ -22,7 +22,7 @@ pub(crate) struct LaidPairs {
 /// Ids of single bytes are the lowest.
 const BYTE_BITS: u32 = 8;
 
-impl LaidPairs {
+impl StaticPairs {
     /// Of the bytes by id, and each pair's left, right and joint token.
     pub(crate) fn new(
         single_bytes: &[u8; 256],
@@ -86,7 +86,7 @@ fn slot_of(slots: &[u64], hash: u64, halves: u64) -> usize {
     at
 }
 
-impl Merges for LaidPairs {
+impl Merges for StaticPairs {
     #[inline(always)]
     fn byte(&self, byte: u8) -> Option<u32> {
         self.byte_ids.get(usize::from(byte)).copied()

@@ -198,7 +198,7 @@ impl Pairs {
 }
 
 /// The tokens of a file and how they merge.
-pub(crate) struct Paired {
+pub(crate) struct PairTable {
     arena: Arena,
     single_bytes: Box<[u32; 256]>,
     pairs: Pairs,
@@ -207,7 +207,7 @@ pub(crate) struct Paired {
     pub(crate) bridges: Vec<u8>,
 }
 
-impl Paired {
+impl PairTable {
     pub(crate) fn new(
         arena: Arena,
         single_bytes: Box<[u32; 256]>,
@@ -230,7 +230,7 @@ impl Paired {
     }
 }
 
-impl Merges for Paired {
+impl Merges for PairTable {
     #[inline(always)]
     fn byte(&self, byte: u8) -> Option<u32> {
         self.single_bytes.get(usize::from(byte)).copied().filter(|&id| id != NONE)
@@ -284,7 +284,7 @@ struct LinkedToken {
 
 impl Joiner {
     /// Appends the tokens of a piece.
-    pub(crate) fn encode(&mut self, words: &Paired, piece: &[u8], tokens: &mut Vec<u32>) {
+    pub(crate) fn encode(&mut self, words: &PairTable, piece: &[u8], tokens: &mut Vec<u32>) {
         if let Some(id) = words.whole.as_ref().and_then(|whole| whole.get(&words.arena, piece)) {
             tokens.push(id);
             return;
@@ -299,7 +299,7 @@ impl Joiner {
     }
 
     /// One part for each byte, and the links between them.
-    fn split(&mut self, words: &Paired, piece: &[u8]) {
+    fn split(&mut self, words: &PairTable, piece: &[u8]) {
         self.parts.clear();
         let id = |byte: u8| words.single_bytes.get(usize::from(byte)).copied().unwrap_or(NONE);
         let known = piece.iter().map(|&byte| id(byte)).filter(|&id| id != NONE);
@@ -313,7 +313,7 @@ impl Joiner {
     }
 
     /// Joins by a heap of links; parts that were joined to the one before stay behind without an id.
-    fn join(&mut self, words: &Paired) {
+    fn join(&mut self, words: &PairTable) {
         self.due.clear();
         let links = self.parts.iter().zip(0u32..).filter(|(part, _)| part.link.rank != NONE);
         self.due.extend(links.map(|(part, at)| Reverse((part.link.rank, at))));
