@@ -26,6 +26,31 @@ createTransformContext({ schedule: "everyCall" })(messages).then((sent) => {
 });
 `;
 
+/** The paths that any bundler takes. The others are loaded by pi and OpenClaw, or have a page beside them. */
+const PATHS = [
+  "sessions",
+  "pipeline",
+  "guard",
+  "tokens",
+  "ledger",
+  "ai-sdk",
+  "js-tiktoken",
+  "js-tiktoken/lite",
+];
+
+/** An app that imports every path, and what a dependency makes of js-tiktoken. */
+const PATHS_APP = `
+${PATHS.map((path, i) => `import * as path${i} from "pi-strata/${path}";`).join("\n")}
+console.log(JSON.stringify([${PATHS.map((_, i) => `Object.keys(path${i}).length`)}, path6.getEncoding("cl100k_base").encode("hello world")]));
+`;
+
+/** A dependency's own imports of js-tiktoken, as @langchain/core has them. */
+const DEPENDENCY = `
+import { getEncodingNameForModel } from "js-tiktoken/lite";
+import { getEncoding } from "js-tiktoken";
+console.log(JSON.stringify([getEncodingNameForModel("gpt-4o"), getEncoding("cl100k_base").encode("hello world")]));
+`;
+
 const bundlers = fileURLToPath(new URL("./bundlers/", import.meta.url));
 const installed = (file) => join(bundlers, "node_modules", file);
 const folder = mkdtempSync(join(tmpdir(), "pi-strata-bundlers-"));
@@ -43,6 +68,8 @@ before(() => {
     execFileSync("tar", ["-xzf", join(packed, tarball), "-C", home, "--strip-components", "1"]);
   }
   writeFileSync(join(app, "main.mjs"), APP);
+  writeFileSync(join(app, "paths.mjs"), PATHS_APP);
+  writeFileSync(join(app, "dependency.mjs"), DEPENDENCY);
   const manifest = {
     private: true,
     type: "module",
@@ -104,6 +131,97 @@ async function assertPassesThrough(bundle) {
   assert.match(told, /leave pi-strata outside the bundle/);
 }
 
+/** What a bundle prints, in a folder of its own if `isWhole`. */
+async function assertPrints(bundle, wanted, isWhole = false) {
+  const home = isWhole ? join(folder, `alone-${bundle.split("/")[0]}`) : app;
+  if (isWhole) cpSync(join(app, bundle.split("/")[0]), join(home, bundle.split("/")[0]), { recursive: true });
+  const said = JSON.parse(await run(process.execPath, [join(home, bundle)], { cwd: home }));
+  assert.deepEqual(said.slice(-wanted.length), wanted);
+  assert.ok(
+    said.every((part) => part !== 0),
+    "every path exports something",
+  );
+}
+
+const HELLO = [15339, 1917];
+
+test("every path: esbuild as CommonJS and as an ES module, webpack, Rollup", async () => {
+  const esbuild = createRequire(import.meta.url).resolve("esbuild/bin/esbuild");
+  for (const [format, file] of [
+    ["cjs", "paths-cjs/main.cjs"],
+    ["esm", "paths-esm/main.mjs"],
+  ]) {
+    const args = ["paths.mjs", "--bundle", "--platform=node", `--format=${format}`, "--loader:.node=copy"];
+    await run(esbuild, [...args, `--outfile=${file}`, "--log-level=warning"]);
+    await assertPrints(file, [HELLO], true);
+  }
+  const load = createRequire(import.meta.url);
+  const external = [/^pi-strata(\/|$)/];
+  const compiler = load(installed("webpack"))({
+    mode: "production",
+    target: "node",
+    context: app,
+    entry: "./paths.mjs",
+    output: { path: join(app, "paths-webpack"), filename: "main.cjs" },
+    externals: external,
+    externalsType: "commonjs",
+  });
+  const { compilation } = await promisify(compiler.run.bind(compiler))();
+  assert.deepEqual([...compilation.errors, ...compilation.warnings], []);
+  await assertPrints("paths-webpack/main.cjs", [HELLO]);
+  const bundle = await load(installed("rollup")).rollup({ input: join(app, "paths.mjs"), external });
+  await bundle.write({ file: join(app, "paths-rollup/main.mjs"), format: "es" });
+  await assertPrints("paths-rollup/main.mjs", [HELLO]);
+});
+
+test("a dependency's js-tiktoken: npm's folder, esbuild's and Rollup's alias, webpack's externals", async () => {
+  const load = createRequire(import.meta.url);
+  const wanted = ["o200k_base", HELLO];
+  await run(load.resolve("esbuild/bin/esbuild"), [
+    "dependency.mjs",
+    "--bundle",
+    "--platform=node",
+    "--loader:.node=copy",
+    "--alias:js-tiktoken=pi-strata/js-tiktoken",
+    "--outfile=dependency-esbuild/main.cjs",
+  ]);
+  await assertPrints("dependency-esbuild/main.cjs", wanted, true);
+  const compiler = load(installed("webpack"))({
+    mode: "production",
+    target: "node",
+    context: app,
+    entry: "./dependency.mjs",
+    output: { path: join(app, "dependency-webpack"), filename: "main.cjs" },
+    externals: {
+      "js-tiktoken": "commonjs pi-strata/js-tiktoken",
+      "js-tiktoken/lite": "commonjs pi-strata/js-tiktoken/lite",
+    },
+  });
+  const { compilation } = await promisify(compiler.run.bind(compiler))();
+  assert.deepEqual([...compilation.errors, ...compilation.warnings], []);
+  await assertPrints("dependency-webpack/main.cjs", wanted);
+  const alias = load(installed("@rollup/plugin-alias"));
+  const bundle = await load(installed("rollup")).rollup({
+    input: join(app, "dependency.mjs"),
+    external: [/^pi-strata(\/|$)/],
+    plugins: [(alias.default ?? alias)({ entries: { "js-tiktoken": "pi-strata/js-tiktoken" } })],
+  });
+  await bundle.write({ file: join(app, "dependency-rollup/main.mjs"), format: "es" });
+  await assertPrints("dependency-rollup/main.mjs", wanted);
+  const home = join(app, "node_modules/js-tiktoken");
+  mkdirSync(home, { recursive: true });
+  const manifest = {
+    name: "js-tiktoken",
+    version: "1.0.21",
+    exports: { ".": "./index.js", "./lite": "./lite.js" },
+  };
+  writeFileSync(join(home, "package.json"), JSON.stringify(manifest));
+  writeFileSync(join(home, "index.js"), 'module.exports = require("pi-strata/js-tiktoken");');
+  writeFileSync(join(home, "lite.js"), 'module.exports = require("pi-strata/js-tiktoken/lite");');
+  await assertPrints("dependency.mjs", wanted);
+  rmSync(home, { recursive: true });
+});
+
 test("esbuild: a copied file that was cut short is refused, and does not kill the process", async () => {
   const home = join(folder, "cut");
   cpSync(join(app, "esbuild"), home, { recursive: true });
@@ -134,7 +252,8 @@ test("webpack: the package stays outside", async () => {
     context: app,
     entry: "./main.mjs",
     output: { path: join(app, "webpack"), filename: "main.cjs" },
-    externals: { "pi-strata": "commonjs pi-strata" },
+    externals: [/^pi-strata(\/|$)/],
+    externalsType: "commonjs",
   });
   const stats = await promisify(compiler.run.bind(compiler))();
   assert.deepEqual([...stats.compilation.errors, ...stats.compilation.warnings], []);
@@ -148,7 +267,7 @@ test("rollup: the package stays outside", async () => {
   const commonjs = load(installed("@rollup/plugin-commonjs"));
   const bundle = await rollup({
     input: join(app, "main.mjs"),
-    external: ["pi-strata"],
+    external: [/^pi-strata(\/|$)/],
     plugins: [nodeResolve({ preferBuiltins: true }), (commonjs.default ?? commonjs)()],
   });
   await bundle.write({ file: join(app, "rollup/main.mjs"), format: "es" });

@@ -2,10 +2,10 @@
 // questions, takes none of anything else, and does not keep the process alive.
 "use strict";
 
-const { randomBytes, timingSafeEqual } = require("node:crypto");
-const { readFileSync } = require("node:fs");
-const { createServer } = require("node:http");
-const { join } = require("node:path");
+const { randomBytes, timingSafeEqual } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
+const { readFileSync } = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
+const { createServer } = process.getBuiltinModule?.("node:http") ?? require("node:http");
+const { join } = process.getBuiltinModule?.("node:path") ?? require("node:path");
 
 const HOST = "127.0.0.1";
 const TOKEN_BYTES = 24;

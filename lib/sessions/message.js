@@ -2,7 +2,7 @@
 // so that a message read from a database equals the one that was added.
 "use strict";
 
-const { createHash, randomBytes } = require("node:crypto");
+const { createHash, randomBytes } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { json } = require("../hook/snapshot.js");
 const { show } = require("../options.js");
 const { isPlain, plainText } = require("./text.js");

@@ -2,7 +2,7 @@
 // there and back comes back as it was; openai_calls.js says how that is kept for arguments.
 "use strict";
 
-const { isDeepStrictEqual } = require("node:util");
+const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { fromOpenAICall, toOpenAICall } = require("./openai_calls.js");

@@ -2,7 +2,8 @@
 // No error shows a value, a connection string or a password. Never closes the pool.
 "use strict";
 
-const { setTimeout: pause } = require("node:timers/promises");
+const { setTimeout: pause } =
+  process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
 const { DatabaseError } = require("./database_errors.js");
 
 /** Pauses between two tries, ms: doubled from the first to the longest, each shortened by a random share of up to a half. */

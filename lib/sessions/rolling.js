@@ -3,7 +3,7 @@
 // the summariser does, the question that is waiting goes on.
 "use strict";
 
-const { isDeepStrictEqual } = require("node:util");
+const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
 const {
   amount,

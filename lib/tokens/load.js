@@ -1,8 +1,8 @@
 // Vocabularies from files: read once per process and content, off the main thread, and known by a name from then on.
 "use strict";
 
-const { basename, extname } = require("node:path");
-const { fileURLToPath } = require("node:url");
+const { basename, extname } = process.getBuiltinModule?.("node:path") ?? require("node:path");
+const { fileURLToPath } = process.getBuiltinModule?.("node:url") ?? require("node:url");
 const { native } = require("../native/native.js");
 const { checkOptions, record, show, text } = require("../options.js");
 const { getEncoding } = require("./encoding.js");

@@ -2,7 +2,8 @@
 // outcome is known even where the connection broke while they were committed. Knows nothing of what is stored.
 "use strict";
 
-const { setTimeout: pause } = require("node:timers/promises");
+const { setTimeout: pause } =
+  process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
 const { DatabaseError } = require("../../native/database-error.js");
 const { amount, atLeastOne, checkOptions, handler, positive, text } = require("../../options.js");
 const { isConflict, isRefused, isUnavailable, publicError } = require("./postgres_errors.js");

@@ -2,7 +2,7 @@
 // read. js-tiktoken's own are recognised by their contents, so that half a change of imports works, too.
 "use strict";
 
-const { createHash } = require("node:crypto");
+const { createHash } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { TABLE } = require("../encodings.js");
 const { bytesOf, checked } = require("../ids.js");
 const { numberOf } = require("../models.js");
