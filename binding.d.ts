@@ -51,6 +51,8 @@ export interface Answer {
   texts: Array<string>
   /** Of each edit of a dry run, the form of the call that its message answers; empty where none was read. */
   forms: Array<string>
+  /** Of a dry run, the tool results that stay whole as the newest state of something. */
+  kept: Array<KeptState>
 }
 
 /** What a call is about: `["file", path]`, `["command", text]` or nothing. `arguments` is JSON. */
@@ -117,6 +119,14 @@ export declare function encodingNumber(name: string): number | null
 
 /** The handle of each message, computed on a worker thread; empty for a message that is no tool result. */
 export declare function handles(numbers: Float64Array, strings: unknown[]): Promise<Array<string>>
+
+/** A tool result that stays whole. */
+export interface KeptState {
+  /** Its position. */
+  index: number
+  /** The file or tool whose newest state it shows. */
+  name: string
+}
 
 /** Reads a vocabulary, of a path or of bytes; the number of its encoding. */
 export declare function loadVocabulary(file: string | Uint8Array, options: VocabularyOptions): Promise<number>

@@ -72,6 +72,15 @@ export interface TransformContextOptions {
   /** Names of tools whose results are never summarised or cut. Default none; name those the model has to quote. */
   excludeTools?: string[];
   /**
+   * What stays whole in its newest state, up to a tenth of the window: instructions (`AGENTS.md`, `CLAUDE.md`, `SKILL.md`
+   * and their like), the newest plan or todo list, what memory tools brought. An object names more: `files` by a name, the
+   * end of a path, or `*` and the end of a name; `tools` whose newest call is the state. `false` turns it off. Default on
+   * under the sticky schedule; under `everyCall` only where it is given. `protect` and `excludeTools` outrank it, and a
+   * limit outranks all.
+   * @example createTransformContext({ keep: { files: ["docs/api.md"], tools: ["board"] } })
+   */
+  keep?: false | { files?: string[]; tools?: string[] };
+  /**
    * Messages that nothing is done to: true keeps one as it is, with the call it answers or the results that answer it, in
    * every layer. Asked once per message, when it is first seen; a copy that holds the same is the same message. Where it throws,
    * the message is protected. Default none.
@@ -278,6 +287,8 @@ export interface Explanation {
     /** True if nothing is left in the provider's cache, so that a move is free. */
     cacheCold: boolean;
   };
+  /** Tool results that stay whole as the newest state of something, such as `keep: AGENTS.md`. */
+  kept: { index: number; why: string }[];
   edits: {
     index: number;
     layer: 1 | 2 | 3 | 4;

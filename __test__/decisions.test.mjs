@@ -12,13 +12,17 @@ const rows = (name, count) =>
   Array.from({ length: count }, (_, i) => `    ${name}_${i} = compute_${name}(${i}, ${i * 7});`).join("\n");
 const textOf = ({ content }) => content.map(({ text }) => text ?? "").join("\n");
 
+/** The first answer's report: it turns the ladder on. */
+const REPORT = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 };
+
 /** An agent's session: steps of `[tool, arguments, text of the result]`, ten seconds apart but for a pause at its end. */
-function session(steps, { usage = {} } = {}) {
+function session(steps) {
   const messages = [{ role: "user", content: "Make every module build again.", timestamp: START }];
   for (const [i, [name, args, text]] of steps.entries()) {
     const timestamp = START + 10_000 * (i + 1);
     const call = { type: "toolCall", id: `call${i}`, name, arguments: args };
     const by = { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-4-5" };
+    const usage = i === 0 ? REPORT : {};
     messages.push({ role: "assistant", content: [call], ...by, usage, stopReason: "toolUse", timestamp });
     const of = { toolCallId: call.id, toolName: name, isError: false, timestamp: timestamp + 1 };
     messages.push({ role: "toolResult", ...of, content: [{ type: "text", text }] });
@@ -35,7 +39,7 @@ const logs = Array.from({ length: 40 }, (_, i) => log(i));
 
 test("an old result that nothing refers to becomes one marker line, and its call stays word for word", async () => {
   const messages = session(logs);
-  const sent = await sentOf(messages);
+  const sent = await sentOf(messages, { economy: 100 });
   const bare = sent.filter(
     (message) => message.role === "toolResult" && /^\[\.\.\. 120 lines omitted.*\]$/.test(textOf(message)),
   );
@@ -50,7 +54,7 @@ test("what an edit will have to quote stays where a log goes", async () => {
   const path = "src/parser.rs";
   const read = ["read", { path }, rows("field", 120)];
   const edit = ["edit", { path, oldText: rows("field", 1), newText: rows("state", 1) }, "done"];
-  const sent = await sentOf(session([...logs.slice(0, 15), read, edit, ...logs.slice(15)]));
+  const sent = await sentOf(session([...logs.slice(0, 15), read, edit, ...logs.slice(15)]), { economy: 100 });
   const left = (call) => (resultOf(sent, call) ? textOf(resultOf(sent, call)).length : 0);
   assert.ok(left(15) > left(14), "the file outlives the log before it");
 });

@@ -1,8 +1,10 @@
 // How likely what was shown is to be needed again, with the constants of forgetting and their spread: `npm run bench:fit`.
-// The sessions are public recordings of many agents (bench/fit/manifest.json), fetched once; one side of the repositories
-// is fitted, the other checks. Prints Markdown; with `--json` everything by age.
+// The sessions are public recordings of many agents (bench/fit/manifest.json), fetched once, or the arrays of messages in
+// the folder STRATA_RECORDINGS. One side of the repositories is fitted, the other checks. Prints Markdown; with `--json`
+// everything by age.
 
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { progressBar } from "../lib/cli/progress.mjs";
 import { fittedWithSpread, summed } from "./fit/forgetting.mjs";
@@ -35,14 +37,15 @@ const TABLES = [
 
 const { values } = parseArgs({ options: { json: { type: "boolean" } } });
 const manifest = JSON.parse(await readFile(new URL("fit/manifest.json", import.meta.url), "utf8"));
-const bar = progressBar(manifest.length);
+const folder = process.env.STRATA_RECORDINGS;
+const recordings = folder === undefined ? manifest : await recordingsIn(folder);
+const bar = progressBar(recordings.length);
 const sessions = [];
-for (const { repository, commit, path, format, side } of manifest) {
-  const name = `${repository}/${commit}/${path}`;
+for (const recording of recordings) {
   bar.advance();
   try {
-    const file = await cached(name, name.replaceAll("/", "+").slice(-200));
-    sessions.push({ repository, side, ...measure(await messagesIn(file, format)) });
+    const { repository, side } = recording;
+    sessions.push({ repository, side, ...measure(await messagesOf(recording)) });
   } catch (error) {
     // Somebody else's repository may be gone one day; the others still tell.
     console.error(`Left out: ${error.message}`);
@@ -65,9 +68,29 @@ if (values.json)
   );
 else console.log([...SIDES.map(sizeOf), ...tables.flatMap((table) => [...printed(table)])].join("\n"));
 
+/** Files `owner+repository+….json` of a folder; a repository that the manifest does not name checks. */
+async function recordingsIn(folder) {
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".json"));
+  return files.map((name) => {
+    const repository = name
+      .replace(/\.json$/, "")
+      .split("+")
+      .slice(0, 2)
+      .join("/");
+    const side = manifest.find((known) => known.repository === repository)?.side ?? "check";
+    return { repository, side, file: join(folder, name) };
+  });
+}
+
+async function messagesOf({ file, repository, commit, path, format }) {
+  if (file !== undefined) return JSON.parse(await readFile(file, "utf8"));
+  const name = `${repository}/${commit}/${path}`;
+  return messagesIn(await cached(name, name.replaceAll("/", "+").slice(-200)), format);
+}
+
 /** Constants of a class on one side: what is lost with its newest copy (`worth`), and the share of it in each call (`rate`). */
 function fitOf(of, classOf, name, side) {
-  const counts = [...new Set(manifest.map(({ repository }) => repository))].flatMap((repository) => {
+  const counts = [...new Set(recordings.map(({ repository }) => repository))].flatMap((repository) => {
     const ours = sessions.filter((session) => session.repository === repository && session.side === side);
     const ofClass = ours.flatMap((session) => [...session[of]].filter(([key]) => classOf(key) === name));
     return ours.length > 0 ? summed(ofClass.map(([, count]) => count)) : [];

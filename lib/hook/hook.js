@@ -79,6 +79,13 @@ class InputError extends Error {
   code = "ERR_INVALID_INPUT";
 }
 
+/** What stays whole in its newest state, and in which layers: by default on the ladder of the sticky schedule alone. */
+function keptBy({ keep, schedule }) {
+  const isOff = keep === false || (keep === undefined && schedule === "everyCall");
+  if (isOff) return { keep: undefined, keeping: "nothing" };
+  return { keep: { ...keep }, keeping: keep === undefined ? "ladder" : "layers" };
+}
+
 function createTransformContext(options) {
   const hook = new Hook(new Layers(checkHookOptions("createTransformContext", options)));
   return (messages, signal) => hook.transform(messages, signal);
@@ -310,7 +317,7 @@ class Layers {
   createConversation(encoding, language) {
     const { Conversation: Native } = native();
     const { cache, economy, recall } = this.options;
-    const { summaryHeadLines, summaryTailLines, minSummaryChars } = this.options;
+    const { summaryHeadLines, summaryTailLines, minSummaryChars, leastLines } = this.options;
     // A function is asked at each call; until it says something, and where it does not, prices are learned.
     const { read, write, ttlSeconds, learnsPrices } =
       typeof cache === "function" ? { ...completeCache({}), learnsPrices: true } : cache;
@@ -320,8 +327,11 @@ class Layers {
       shortening: {
         headLines: summaryHeadLines,
         tailLines: summaryTailLines,
+        leastHead: leastLines[0],
+        leastTail: leastLines[1],
         minLen: minSummaryChars,
       },
+      ...keptBy(this.options),
       namesHandle: recall,
       encoding: encoding === undefined ? undefined : numberOf(encoding),
       marker: language,

@@ -28,7 +28,18 @@ const economy = {
   accepts: (value) => Object.hasOwn(contract.economies, value) || positive.accepts(value),
 };
 
-const RULES = { ...rules, encoding: encodingName, cache: autoOrRecord, economy };
+const isNames = (value) => value === undefined || rules.names.accepts(value);
+const keep = {
+  allowed: "false, or an object with files and tools, each an array of strings",
+  accepts: (value) =>
+    value === false ||
+    (record.accepts(value) &&
+      Object.keys(value).every((name) => name === "files" || name === "tools") &&
+      isNames(value.files) &&
+      isNames(value.tools)),
+};
+
+const RULES = { ...rules, keep, encoding: encodingName, cache: autoOrRecord, economy };
 
 /** Options with their defaults and rules, as `checkOptions` takes them. */
 function optionTable(options) {
@@ -65,6 +76,9 @@ const economyTokens = (economy) => contract.economies[economy]?.default ?? econo
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
   options[HAS_RESERVE] = given?.reserveTokens !== undefined;
+  // A value that the host gave is the least that a cut between lines shows.
+  const leastLines = [given?.summaryHeadLines ?? 0, given?.summaryTailLines ?? 0];
+  Object.defineProperty(options, "leastLines", { value: leastLines });
   if (typeof options.cache !== "function") {
     const learnsPrices = options.cache === "auto";
     const cache = learnsPrices ? {} : options.cache;

@@ -37,10 +37,12 @@ class Plan {
   /** Positions of those that it brought in edited. */
   edited = [];
 
-  constructor({ numbers, texts, forms = [] }) {
+  constructor({ numbers, texts, forms = [], kept = [] }) {
     this.#numbers = numbers;
     this.texts = texts;
     this.#forms = forms;
+    /** Of a dry run, the results that stay whole as the newest state of something: `{ index, name }`. */
+    this.kept = kept;
     Object.assign(this, this.#named(SIZES, 0));
   }
 

@@ -17,6 +17,7 @@ async function explain(messages, options) {
     thresholdTokens: plan.threshold,
     scale: plan.scale,
     schedule: { ...scheduleOf(plan), ...arithmetic },
+    kept: plan.kept.map(({ index, name }) => ({ index, why: `keep: ${name}` })),
     edits: plan.edits.map((edit) => ({
       index: edit.index,
       // A repair is a drop that no layer asked for, told with the window's.

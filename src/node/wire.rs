@@ -7,6 +7,8 @@ use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
 
 use super::blocking::Numbers;
+use crate::context::layers::keep::States;
+use crate::context::layers::{Keeping, Limits};
 use crate::context::plan::{Action, Edit};
 use crate::context::schedule::Decision;
 use crate::context::traits::forms::Form;
@@ -24,6 +26,17 @@ pub struct Answer {
     pub texts: Vec<Utf16String>,
     /// Of each edit of a dry run, the form of the call that its message answers; empty where none was read.
     pub forms: Vec<String>,
+    /// Of a dry run, the tool results that stay whole as the newest state of something.
+    pub kept: Vec<KeptState>,
+}
+
+/// A tool result that stays whole.
+#[napi(object, object_from_js = false)]
+pub struct KeptState {
+    /// Its position.
+    pub index: u32,
+    /// The file or tool whose newest state it shows.
+    pub name: String,
 }
 
 /// The answer for `decision`, with an edit for each message if `by_message`. `told` is what the last answer said.
@@ -77,7 +90,18 @@ pub(super) fn answer(
     } else {
         Vec::new()
     };
-    Answer { numbers: Numbers(numbers), texts, forms }
+    let kept = if by_message { kept_states(transcript, limits, estimate.scale) } else { Vec::new() };
+    Answer { numbers: Numbers(numbers), texts, forms, kept }
+}
+
+/// The states that the ladder keeps, or the layers where the host asked for it.
+fn kept_states(transcript: &Transcript, limits: &Limits, scale: f64) -> Vec<KeptState> {
+    let is_reported = || transcript.messages().iter().any(|message| message.reported_tokens().is_some());
+    if limits.keeping != Keeping::Layers && !is_reported() {
+        return Vec::new();
+    }
+    let kept = States::in_transcript(transcript, limits, scale).kept.into_iter();
+    kept.map(|of| KeptState { index: of.index as u32, name: of.name.into() }).collect()
 }
 
 /// The form of the call that the tool result at `index` answers.

@@ -3,6 +3,7 @@
 //! Each reads and edits the account of what is sent.
 
 pub mod images;
+pub mod keep;
 pub mod shrink;
 pub mod thinking;
 pub mod tool_results;
@@ -44,6 +45,8 @@ pub struct Limits {
     pub overflow: Overflow,
     /// Tokens of the window kept free for the answer. `None` is the default, at most a quarter of the window.
     pub reserve_tokens: Option<f64>,
+    /// Where the newest states of what the agent lives by stay whole.
+    pub keeping: Keeping,
     /// Tokens above which the window slides whatever its share: below a size where the provider charges more for each.
     pub max_prompt_tokens: f64,
     /// Tokens that requests ask for the answer, as a refusal said.
@@ -56,6 +59,18 @@ pub struct Limits {
 
 fn unlimited() -> f64 {
     f64::INFINITY
+}
+
+/// Where the newest states of what the agent lives by stay whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Keeping {
+    /// Nowhere.
+    Nothing,
+    /// On the ladder of the sticky schedule.
+    Ladder,
+    /// In the documented layers, too: the host asked for it.
+    Layers,
 }
 
 /// Turns that may lose their thinking.
@@ -90,6 +105,7 @@ impl Default for Limits {
             thinking_scope: ThinkingScope::All,
             overflow: Overflow::Shrink,
             reserve_tokens: None,
+            keeping: Keeping::Nothing,
             max_prompt_tokens: f64::INFINITY,
             output_tokens: 0.0,
             most_tokens: f64::INFINITY,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::input::text;
 use crate::context::shorten::{LineSummary, MarkerLanguage};
+use crate::context::traits::keep::KeepRules;
 use crate::contract::IMAGE_TOKENS;
 use crate::tokens::{Tokenizer, estimate::by_length};
 
@@ -24,6 +25,8 @@ pub struct Rules {
     pub exclude_tools: Vec<Box<str>>,
     /// Tokens of one image.
     pub image_tokens: usize,
+    /// What stays whole in its newest state; `None` for nothing.
+    pub keep: Option<KeepRules>,
 }
 
 /// Ways to find the tokens of a text.
@@ -44,6 +47,7 @@ impl Default for Rules {
             counting: Counting::Exact(Tokenizer::cl100k()),
             exclude_tools: Vec::new(),
             image_tokens: IMAGE_TOKENS,
+            keep: None,
         }
     }
 }

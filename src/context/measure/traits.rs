@@ -3,6 +3,7 @@
 
 use super::input::{Part, Raw, RawRole};
 use super::rules::Rules;
+use crate::context::shorten::LineSummary;
 use crate::context::traits::Traits;
 use crate::context::traits::identifiers::{Collector, Identifier};
 use crate::context::traits::lines::{self, Layout, Line, Sizes};
@@ -21,7 +22,7 @@ impl Raw<'_> {
             (None, Some(_)) => Some(self.identifiers(|part| !matches!(part, Part::Thinking { .. }), None)),
             (None, None) => None,
         };
-        let (targets, lines) = self.targets_and_lines();
+        let (targets, lines) = self.targets_and_lines(rules);
         let identifiers = self.identifiers(|_| true, None);
         let layout = shortened.and_then(|_| {
             let text = self.joined_text();
@@ -41,6 +42,7 @@ impl Raw<'_> {
         };
         let handle = message.tool_result().and_then(|result| result.handle);
         let handle = handle.map_or_else(Vec::new, |handle| rules.marker.handle(handle));
+        let LineSummary { least_head, least_tail, .. } = rules.shortening;
         let tokens = |parts: &[&[u16]]| rules.tokens(&parts.concat()) as u32;
         let (line, first_line) = (tokens(&[&gap, &[NEWLINE]]), tokens(&[&first, &[NEWLINE]]));
         Sizes {
@@ -48,14 +50,20 @@ impl Raw<'_> {
             gap: line,
             once: first_line.saturating_sub(line) + tokens(&[&handle]),
             marker: tokens(&[&first, &handle]),
+            least_head,
+            least_tail,
         }
     }
 
     /// The targets of its calls, and the lines that these and its texts show.
-    fn targets_and_lines(&self) -> (Box<[Target]>, Box<[Line]>) {
+    fn targets_and_lines(&self, rules: &Rules) -> (Box<[Target]>, Box<[Line]>) {
         let mut shown = Vec::new();
         let targets = self.parts.iter().filter_map(|part| match part {
-            Part::Call { name, arguments, .. } => Some(Target::of(name, arguments, &mut shown)),
+            Part::Call { name, arguments, .. } => {
+                let target = Target::of(name, arguments, &mut shown);
+                let state = rules.keep.as_ref().and_then(|keep| keep.state_of(name, arguments, &target));
+                Some(Target { state, ..target })
+            }
             _ => None,
         });
         let targets = targets.collect();

@@ -8,8 +8,9 @@ use super::play::{Schedule, answer_to_last};
 use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::account::{Account, Form};
+use crate::context::layers::keep::States;
 use crate::context::layers::window::Window;
-use crate::context::layers::{Limits, Overflow, images, shrink, thinking, tool_results};
+use crate::context::layers::{Keeping, Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::context::plan::{Layer, Plan, Reason};
 use crate::context::transcript::{Message, Transcript};
 use crate::context::validity::unbound;
@@ -140,8 +141,9 @@ impl EveryCall {
         let old = tool_results::old(account, limits);
         self.waiting.extend(old.iter().skip(self.results_done));
         self.results_done = old.len();
+        let states = states_of(account, limits, self.reports.calibration.estimate().scale);
         let (waiting, due): (Vec<usize>, Vec<usize>) =
-            self.waiting.iter().partition(|&&index| account.is_recalled_now(index));
+            self.waiting.iter().partition(|&&index| account.is_recalled_now(index) || states.keeps(index));
         self.waiting = waiting;
         for index in due {
             let result = account.message(index).and_then(|message| message.tool_result());
@@ -178,6 +180,15 @@ impl EveryCall {
         if estimate.tokens(self.account.sent()) > budget {
             shrink::shrink(&mut self.account, &estimate, budget);
         }
+    }
+}
+
+/// The states that the host asked to keep whole.
+fn states_of(account: &Account, limits: &Limits, scale: f64) -> States {
+    if limits.keeping == Keeping::Layers {
+        States::in_account(account, limits, scale)
+    } else {
+        States::default()
     }
 }
 

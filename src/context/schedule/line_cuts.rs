@@ -95,6 +95,14 @@ impl<'a> Text<'a> {
         order.retain(|(density, _)| *density >= price);
         order.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
         let mut is_covered = vec![false; self.names];
+        let (count, sizes) = (self.layout.rows().len(), self.layout.sizes());
+        let (head, tail) = (sizes.least_head as usize, sizes.least_tail as usize);
+        for row in rows.iter_mut().filter(|row| row.at < head || row.at + tail >= count) {
+            row.is_kept = true;
+            for place in self.names_of(row.at) {
+                is_covered.get_mut(place).into_iter().for_each(|of| *of = true);
+            }
+        }
         for (_, i) in order {
             let (Some(row), Some(lines)) = (rows.get_mut(i), lines.get(i)) else { continue };
             let is_new = |place: &usize| is_covered.get(*place).is_some_and(|is_covered| !is_covered);

@@ -17,13 +17,25 @@ pub struct LineSummary {
     pub head_lines: usize,
     /// Lines kept from the end.
     pub tail_lines: usize,
+    /// The least that a cut between lines shows of the beginning.
+    #[serde(default)]
+    pub least_head: u32,
+    /// The least that it shows of the end.
+    #[serde(default)]
+    pub least_tail: u32,
     /// Only longer texts are summarised.
     pub min_len: Utf16Len,
 }
 
 impl Default for LineSummary {
     fn default() -> Self {
-        Self { head_lines: SUMMARY_HEAD_LINES, tail_lines: SUMMARY_TAIL_LINES, min_len: MIN_SUMMARY_CHARS }
+        Self {
+            head_lines: SUMMARY_HEAD_LINES,
+            tail_lines: SUMMARY_TAIL_LINES,
+            least_head: 0,
+            least_tail: 0,
+            min_len: MIN_SUMMARY_CHARS,
+        }
     }
 }
 

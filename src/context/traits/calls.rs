@@ -78,7 +78,7 @@ impl Target {
         }
         files.truncate(MAX_FILES);
         let form = (!files.is_empty()).then(|| form.by(program));
-        Self { form, files: files.into() }
+        Self { form, files: files.into(), state: None }
     }
 }
 

@@ -36,6 +36,21 @@ pub(super) struct Table {
     shells: Vec<Shell>,
     programs: Vec<Program>,
     pub(super) scripts: Scripts,
+    pub(super) keep: KeepNames,
+}
+
+/// Names of what an agent lives by.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct KeepNames {
+    /// Files: instructions and plans.
+    #[serde(deserialize_with = "words")]
+    pub(super) files: Vec<String>,
+    /// Tools that set a plan or a todo list.
+    #[serde(deserialize_with = "words")]
+    pub(super) plans: Vec<String>,
+    /// Tools that bring back what was remembered, or a skill.
+    #[serde(deserialize_with = "words")]
+    pub(super) memories: Vec<String>,
 }
 
 /// The argument names of one tool, by their meaning.

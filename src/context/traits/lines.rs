@@ -94,7 +94,7 @@ pub struct Layout {
     sizes: Sizes,
 }
 
-/// Tokens of a text, and of the marker lines that stand for cut lines of it.
+/// Tokens of a text and of the marker lines that stand for cut lines of it, and the lines that stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Of the text, counted as it came and not line by line.
@@ -105,6 +105,10 @@ pub struct Sizes {
     pub once: u32,
     /// Of the one marker line where nothing else stays.
     pub marker: u32,
+    /// Lines at the beginning that any cut shows.
+    pub least_head: u32,
+    /// Lines at the end that any cut shows.
+    pub least_tail: u32,
 }
 
 /// One line of a layout.

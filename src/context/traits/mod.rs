@@ -5,6 +5,7 @@ pub mod calls;
 mod edits;
 pub mod forms;
 pub mod identifiers;
+pub mod keep;
 pub mod lines;
 mod patch;
 pub mod paths;

@@ -8,12 +8,17 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Deepest path looked at; the parts before that are left out.
 const MAX_PARTS: usize = 24;
 
+/// Characters of a name that are remembered.
+const NAME_CHARS: usize = 80;
+
 /// A normalised path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
     /// Hashes of its last part, its last two parts, and so on; the last one is of the whole.
     endings: Box<[u64]>,
     is_absolute: bool,
+    /// Its last part, clipped.
+    name: Box<str>,
 }
 
 impl Path {
@@ -37,13 +42,13 @@ impl Path {
                 part => parts.push(part),
             }
         }
-        parts.last()?;
+        let name = parts.last()?.chars().take(NAME_CHARS).collect();
         let mut hash = 0;
         let endings = parts.iter().rev().take(MAX_PARTS).map(|part| {
             hash = xxh3_64_with_seed(part.as_bytes(), hash);
             hash
         });
-        Some(Self { endings: endings.collect(), is_absolute: is_own || is_absolute(folder) })
+        Some(Self { endings: endings.collect(), is_absolute: is_own || is_absolute(folder), name })
     }
 
     /// Hash of the whole path.
@@ -61,9 +66,14 @@ impl Path {
         self.is_absolute
     }
 
+    /// Its last part.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Bytes it takes.
     pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.endings)
+        size_of_val(&*self.endings) + self.name.len()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Plain data. `calls` reads it from a call's arguments.
 
 use super::forms::Form;
+use super::keep::State;
 use super::lines::Line;
 use super::paths::Path;
 
@@ -13,6 +14,8 @@ pub struct Target {
     pub form: Option<Form>,
     /// The files it names.
     pub files: Box<[File]>,
+    /// The state of what the agent lives by that it reads or writes.
+    pub state: Option<State>,
 }
 
 /// A file named by a call.

@@ -8,12 +8,14 @@
 
 use super::Sticky;
 use crate::context::account::{Account, Form, Row};
+use crate::context::layers::keep::States;
 use crate::context::layers::shrink::OLDER_SHARE;
-use crate::context::layers::{Overflow, images, shrink, thinking, tool_results, window};
+use crate::context::layers::{Keeping, Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
 use crate::context::schedule::held::Held;
 use crate::context::schedule::line_cuts;
 use crate::context::schedule::weights::{FULL_SHARE, LOW_WATER, OWN_CALL, PRICE_STEP, PRICE_STEPS};
+use crate::context::traits::lines::Layout;
 use crate::context::transcript::{Body, Message};
 use crate::context::validity::unbound;
 use crate::tokens::estimate::MESSAGE_FRAME_TOKENS;
@@ -25,11 +27,17 @@ impl Sticky {
         self.account.take_changed();
         let most_new = self.tail_tokens();
         let tail = window::tail_start(&self.account, &self.limits, most_new);
-        self.drop_unsent(tail);
-        self.strip_closed_turns();
+        if self.is_reported() {
+            self.drop_unsent(tail);
+            self.strip_closed_turns();
+        } else {
+            self.apply_layers(tail, most_new);
+        }
         images::omit_old(&mut self.account, &self.limits);
         images::fit(&mut self.account, &self.limits);
-        self.take_least_useful(tail, most_new, &goal);
+        if self.is_reported() {
+            self.take_least_useful(tail, most_new, &goal);
+        }
         if self.context() > goal.most && self.limits.overflow == Overflow::Shrink {
             let estimate = self.estimate();
             let live: Vec<usize> = self.account.live().collect();
@@ -121,6 +129,27 @@ impl Sticky {
         account.live_before(end).filter(still_has_it).collect()
     }
 
+    /// Layers 1 to 3 as they are documented: nothing is known of a bill.
+    fn apply_layers(&mut self, tail: usize, most_new: usize) {
+        let keeps = self.limits.keeping == Keeping::Layers;
+        let scale = self.estimate().scale;
+        let states =
+            if keeps { States::in_account(&self.account, &self.limits, scale) } else { States::default() };
+        for index in tool_results::old_within(&self.account, &self.limits, most_new).to_vec() {
+            if self.is_shortenable(index) && !states.keeps(index) {
+                self.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
+            }
+        }
+        for index in self.thinking() {
+            self.set(index, Form::Edited, Layer::Thinking, Reason::OldThinking);
+        }
+        for start in self.account.live_before(tail).collect::<Vec<_>>() {
+            if self.context() > self.limits.threshold() && window::is_droppable(&self.account, start) {
+                self.drop_group(start, Reason::OverThreshold);
+            }
+        }
+    }
+
     /// Takes the steps that cost less than a token is worth. At most so many tokens stay as the goal says, whatever that
     /// loses; nothing from `tail` on is dropped, and no newest result within `most_new` cl100k tokens is cut.
     fn take_least_useful(&mut self, tail: usize, most_new: usize, goal: &Goal) {
@@ -142,18 +171,27 @@ impl Sticky {
     fn pass(&mut self, (tail, most_new): (usize, usize), price: f64, most: f64, goal: &Goal) {
         let estimate = self.estimate();
         let price = price * estimate.scale;
+        // A limit outranks what is kept.
+        let states = if price.is_finite() {
+            States::in_account(&self.account, &self.limits, estimate.scale)
+        } else {
+            States::default()
+        };
         let thinking = self.thinking();
         let old = tool_results::old_within(&self.account, &self.limits, most_new);
         let old = old.last().map_or(0, |newest| newest + 1);
         let opens = |&index: &usize| self.account.row(index).is_some_and(|row| row.group == index);
         for start in self.account.live_before(tail.max(old)).filter(opens).collect::<Vec<_>>() {
+            // The host's own head and tail are shown once before they go, unless a limit demands more.
+            let must_show =
+                most.is_infinite() && self.account.group(start).any(|index| self.shows_ends(index));
             for index in self.account.group(start).collect::<Vec<_>>() {
                 let rungs: &[Rung] = match index {
+                    _ if states.keeps(index) => &[],
                     _ if thinking.binary_search(&index).is_ok() => &[Rung::Edit],
-                    _ if index < old && self.is_shortenable(index) => {
-                        &[Rung::Edit, Rung::Lines, Rung::Marker]
-                    }
-                    _ => &[],
+                    _ if index >= old || !self.is_shortenable(index) => &[],
+                    _ if must_show => &[Rung::Edit, Rung::Lines],
+                    _ => &[Rung::Edit, Rung::Lines, Rung::Marker],
                 };
                 for &rung in rungs {
                     if estimate.tokens(self.account.sent()) <= most {
@@ -166,13 +204,23 @@ impl Sticky {
             let saved: f64 = saved.map(|row| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
             if estimate.tokens(self.account.sent()) > most
                 && (1..tail).contains(&start)
+                && !must_show
+                && !states.keeps_group(start)
                 && self.may_drop(start)
-                && self.loss_of_group(start) <= price * saved
+                && self.loss_of_group(start, states.older.contains(&start)) <= price * saved
                 && !self.undershoots(saved, goal)
             {
                 self.drop_group(start, self.group_reason(start));
             }
         }
+    }
+
+    /// Returns `true` of a result that is whole and of which the host named the least to show.
+    fn shows_ends(&self, index: usize) -> bool {
+        self.account.row(index).filter(|row| row.form() == Form::Whole).is_some_and(|row| {
+            let sizes = row.message.traits.layout.as_ref().map(Layout::sizes);
+            sizes.is_some_and(|sizes| sizes.least_head + sizes.least_tail > 0)
+        })
     }
 
     fn is_shortenable(&self, index: usize) -> bool {
@@ -234,13 +282,14 @@ impl Sticky {
         gone.map(|&number| self.shown.loss(number, 1)).sum()
     }
 
-    /// The loss with a group: what it shows, and that the agent sees what it did.
-    fn loss_of_group(&self, start: usize) -> f64 {
+    /// The loss with a group: what it shows, and that the agent sees what it did, if nothing newer has replaced that.
+    fn loss_of_group(&self, start: usize, is_replaced: bool) -> f64 {
         let members = self.account.group(start).filter_map(|index| self.at(index));
         let mut shown: Vec<u32> = members.flat_map(|(row, held)| held.shown(row)).copied().collect();
         shown.sort_unstable();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
-        self.shown.loss_of_all(&shown) + OWN_CALL * calls as f64
+        let own = if is_replaced { 0.0 } else { OWN_CALL * calls as f64 };
+        self.shown.loss_of_all(&shown) + own
     }
 
     /// True if a batch may drop the group that opens at `start`.

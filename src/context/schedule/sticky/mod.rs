@@ -58,6 +58,9 @@ pub struct Sticky {
     next: Option<Next>,
     /// Provider tokens above which a batch acts at the threshold and at the budget, where the last one could not get below.
     acts_above: (f64, f64),
+    /// True if a call was planned, and if any answer came with usage; of a rewritten list, before that.
+    has_planned: bool,
+    was_reported: bool,
 }
 
 impl Schedule for Sticky {
@@ -77,7 +80,7 @@ impl Schedule for Sticky {
             // A call from before a compaction had another list: nothing was decided about this one.
             None if self.reports.is_older_than_summary(message.timestamp_ms) => (None, None, self.estimate()),
             None => {
-                let weighed = self.weigh();
+                let weighed = self.weigh(false);
                 let may_be_unpaid = matches!(weighed.verdict, Verdict::Carried | Verdict::OverThreshold);
                 let step = if may_be_unpaid { self.worked_out(weighed) } else { (weighed, None) };
                 (Some(step), None, self.estimate())
@@ -115,7 +118,9 @@ impl Schedule for Sticky {
 
     fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
         self.next = None;
-        let weighed = self.weigh();
+        self.was_reported = self.is_reported();
+        let is_first = !std::mem::replace(&mut self.has_planned, true);
+        let weighed = self.weigh(is_first);
         let mut step = if weighed.verdict.moves() { self.worked_out(weighed) } else { (weighed, None) };
         let (at, estimate) = (self.held.len(), self.estimate());
         let fold = step.1.as_deref_mut().unwrap_or(self);
@@ -146,7 +151,8 @@ impl Schedule for Sticky {
             Next { at, step: (arithmetic, None), ..of }
         });
         let new = Self::new(self.policy, self.set.clone());
-        let mut next = Self { next: lived, ..new };
+        let (has_planned, was_reported) = (self.has_planned, self.is_reported());
+        let mut next = Self { next: lived, has_planned, was_reported, ..new };
         next.reports = std::mem::take(&mut self.reports);
         next.reports.goes_on(known);
         for (index, message) in transcript.messages().iter().enumerate().take(known) {

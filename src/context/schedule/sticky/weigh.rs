@@ -32,15 +32,26 @@ impl Sticky {
         Policy { prices: learned.unwrap_or(self.policy.prices), ..self.policy }
     }
 
+    /// Provider tokens below which nothing is removed for a bill's sake.
+    fn least(&self) -> f64 {
+        LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window)
+    }
+
     /// Provider tokens the last batch left, or the first is expected to.
     fn settled(&self) -> f64 {
-        self.left.max(LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window))
+        self.left.max(self.least())
     }
 
     /// After a batch that could not get below a limit, waits until the context has grown.
     pub(super) fn wait_for_growth(&mut self) {
         let grown = |limit: f64| if self.left > limit { self.left + GROWTH_SHARE * limit } else { limit };
         self.acts_above = (grown(self.limits.threshold()), grown(self.limits.budget()));
+    }
+
+    /// Returns `true` if any answer so far came with usage.
+    pub(super) fn is_reported(&self) -> bool {
+        self.was_reported
+            || self.account.rows().newest_first().any(|(_, row)| row.message.reported_tokens().is_some())
     }
 
     /// The batch that was `weighed`, on a copy. One that moves because carrying has cost enough is not made if carrying what it
@@ -63,8 +74,8 @@ impl Sticky {
         (arithmetic, Some(moved))
     }
 
-    /// The arithmetic of the next call.
-    pub(super) fn weigh(&self) -> Arithmetic {
+    /// The arithmetic of the next call, which may be the first that is planned.
+    pub(super) fn weigh(&self, is_first: bool) -> Arithmetic {
         let (policy, context, settled) = (self.priced(), self.context(), self.settled());
         let above = context - settled;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.fixed_ttl());
@@ -80,6 +91,8 @@ impl Sticky {
             Verdict::Wait
         } else if !is_over && holds_turn(&self.account) {
             Verdict::TurnOpen
+        } else if (is_first || context < self.least()) && !self.is_reported() {
+            Verdict::Unreported
         } else if is_cold && above > 0.0 {
             Verdict::Cold
         } else if is_over {

@@ -1,0 +1,110 @@
+// What an agent lives by stays whole in its newest state: instructions, the plan, what a memory brought.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTransformContext, explain } from "../index.js";
+
+const START = 1_700_000_000_000;
+const rows = (name, count) =>
+  Array.from({ length: count }, (_, i) => `${name} ${i}: take ${name}${i * 7} before ${(i * 31) % 97}`).join(
+    "\n",
+  );
+const todos = (round) =>
+  JSON.stringify(Array.from({ length: 30 }, (_, i) => `[${i < round ? "x" : " "}] task ${i} of the plan`));
+
+/** An agent's session: steps of `[tool, arguments, text of the result]`, the last after a pause that leaves no cache. */
+function session(steps, usage = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 }) {
+  const messages = [{ role: "user", content: "Follow the rules.", timestamp: START }];
+  for (const [i, [name, args, text]] of steps.entries()) {
+    const call = { type: "toolCall", id: `call${i}`, name, arguments: args };
+    const by = { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-4-5" };
+    const timestamp = START + 10_000 * (i + 1);
+    messages.push({ role: "assistant", content: [call], ...by, usage, stopReason: "toolUse", timestamp });
+    const of = { toolCallId: call.id, toolName: name, isError: false, timestamp: timestamp + 1 };
+    messages.push({ role: "toolResult", ...of, content: [{ type: "text", text }] });
+  }
+  messages.push({ role: "user", content: "Go on.", timestamp: START + 10_000 * steps.length + 3_600_000 });
+  return messages;
+}
+
+const logs = Array.from({ length: 60 }, (_, i) => ["bash", { command: `make p${i}` }, rows(`log${i}_`, 120)]);
+const STEPS = [
+  ["bash", { command: "cat skills/report/SKILL.md" }, rows("rule", 60)],
+  ["todo_write", { todos: todos(1) }, "saved"],
+  ...logs.slice(0, 20),
+  ["todo_write", { todos: todos(9) }, "saved"],
+  ["memory_search", { query: "deploy" }, rows("note", 40)],
+  ...logs.slice(20),
+];
+const OPTIONS = { marker: "en", economy: 30 };
+const sent = (options) => createTransformContext({ ...OPTIONS, ...options })(session(STEPS));
+const has = (messages, call) => messages.some(({ toolCallId }) => toolCallId === `call${call}`);
+const whole = (messages, call) => {
+  const result = messages.find(({ toolCallId }) => toolCallId === `call${call}`);
+  return result?.content[0].text === STEPS[call][2];
+};
+
+test("rules, the newest todo list and memories stay whole where logs go", async () => {
+  const out = await sent();
+  assert.ok(whole(out, 0) && whole(out, 23), "the skill and the memory");
+  assert.ok(has(out, 22), "the newest list");
+  assert.ok(!whole(out, 3), "a log");
+  const off = await sent({ keep: false });
+  assert.ok(!whole(off, 0) && !whole(off, 23));
+});
+
+test("a host names more, and explain says what is kept", async () => {
+  const named = { keep: { files: ["*.log"], tools: ["bash"] } };
+  const steps = [["read", { path: "run.log" }, rows("event", 60)], ...logs];
+  const out = await createTransformContext({ ...OPTIONS, ...named })(session(steps));
+  assert.equal(out.find(({ toolCallId }) => toolCallId === "call0")?.content[0].text, steps[0][2]);
+  const { kept } = await explain(session(STEPS), OPTIONS);
+  assert.deepEqual(kept.map(({ why }) => why).toSorted(), [
+    "keep: SKILL.md",
+    "keep: memory_search",
+    "keep: todo_write",
+  ]);
+  assert.throws(() => createTransformContext({ keep: { file: ["a"] } }), /keep .*files and tools/);
+});
+
+test("under everyCall nothing is kept unless it is asked for", async () => {
+  const every = { schedule: "everyCall", contextWindow: 1_000_000 };
+  assert.ok(!whole(await sent(every), 0));
+  assert.ok(whole(await sent({ ...every, keep: {} }), 0));
+});
+
+test("a tenth of the window is all that is kept, and a limit outranks it", async () => {
+  const long = [["read", { path: "AGENTS.md" }, rows("rule", 3000)], ...logs];
+  const out = await createTransformContext(OPTIONS)(session(long));
+  assert.notEqual(out.find(({ toolCallId }) => toolCallId === "call0")?.content[0].text, long[0][2]);
+});
+
+test("without any usage a first call is layers 1 to 3, word for word", async () => {
+  const list = session(STEPS.slice(0, 30), {});
+  const every = await createTransformContext({ schedule: "everyCall" })(list);
+  assert.deepEqual(await createTransformContext({})(list), every);
+  assert.notDeepEqual(every, list);
+  const hook = createTransformContext({});
+  for (let end = 1; end < 12; end += 2) {
+    const part = list.slice(0, end);
+    assert.deepEqual(await hook(part), await createTransformContext({ schedule: "everyCall" })(part));
+  }
+});
+
+test("an explicit head and tail are the least that a cut by line shows", async () => {
+  const tails = async (options) => {
+    const out = await sent(options);
+    const cut = out.filter(
+      (message) =>
+        message.role === "toolResult" && !STEPS.some(([, , text]) => text === message.content[0].text),
+    );
+    return cut.map(({ content }) => content[0].text.split("\n")).filter((lines) => lines.length > 1);
+  };
+  const cut = await tails({ summaryHeadLines: 4, summaryTailLines: 8, economy: 60 });
+  assert.ok(cut.length > 0);
+  for (const lines of cut) {
+    assert.match(lines[3], / 3: take /);
+    assert.match(lines.at(-8), / \d+: take /);
+    assert.match(lines.at(-1), / \d+: take /);
+  }
+});

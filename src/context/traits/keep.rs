@@ -1,0 +1,119 @@
+//! What an agent lives by rather than looks back on: instructions, the newest plan or todo list, what a memory tool brought.
+//!
+//! Each is a state of something, known by a key; the layers decide what becomes of the newest and of older ones.
+
+use serde::Deserialize;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use super::forms::TABLE;
+use super::paths::Path;
+use super::target::{File, Target};
+
+/// What a host names beside the table's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default)]
+pub struct KeepRules {
+    /// Files: a name, the end of a path, or `*` and the end of a name.
+    pub files: Vec<Box<str>>,
+    /// Tools whose newest call and result are the state.
+    pub tools: Vec<Box<str>>,
+}
+
+/// A state that a call reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Equal for states of one thing.
+    pub key: u64,
+    /// The file or tool.
+    pub name: Box<str>,
+}
+
+impl KeepRules {
+    /// The state that a call is about.
+    pub(crate) fn state_of(&self, tool: &[u16], arguments: &[u16], target: &Target) -> Option<State> {
+        let tool = String::from_utf16_lossy(tool);
+        let tool = tool.rsplit("__").next().unwrap_or_default();
+        let is_in = |names: &[String]| names.iter().any(|name| name == tool);
+        let state = |key| Some(State { key, name: tool.into() });
+        let of_tool = xxh3_64(tool.as_bytes());
+        if is_in(&TABLE.keep.memories) {
+            return state(xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool));
+        }
+        if is_in(&TABLE.keep.plans) || self.tools.iter().any(|name| **name == *tool) {
+            return state(of_tool);
+        }
+        target.files.iter().find_map(|file| self.state_of_file(file))
+    }
+
+    fn state_of_file(&self, file: &File) -> Option<State> {
+        let File { path, range, change } = file;
+        let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
+        let is_named = { names }.any(|name| is_named(path, name));
+        // An edit says too little of the whole to be a state of its own.
+        let is_whole =
+            change.as_ref().is_none_or(|change| change.old.is_empty() && change.moved_to.is_none());
+        let part = range.map_or(0, |range| range.first);
+        (is_named && is_whole).then(|| State { key: path.whole() ^ part, name: path.name().into() })
+    }
+}
+
+fn is_named(path: &Path, name: &str) -> bool {
+    if let Some(end) = name.strip_prefix('*') {
+        return path.name().to_lowercase().ends_with(&end.to_lowercase());
+    }
+    if name.contains(['/', '\\']) {
+        return Path::of(name, None).is_some_and(|end| path.endings().contains(&end.whole()));
+    }
+    path.name().eq_ignore_ascii_case(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::utf16;
+
+    fn state(tool: &str, arguments: &str) -> Option<State> {
+        let rules =
+            KeepRules { files: vec!["docs/api.md".into(), "*.spec".into()], tools: vec!["board".into()] };
+        let (tool, arguments) = (utf16(tool), utf16(arguments));
+        rules.state_of(&tool, &arguments, &Target::of(&tool, &arguments, &mut Vec::new()))
+    }
+
+    #[test]
+    fn instructions_plans_and_memories_are_states() {
+        for (tool, arguments, name) in [
+            ("read", r#"{"path":"/x/AGENTS.md"}"#, "AGENTS.md"),
+            ("bash", r#"{"command":"cat skills/pdf/SKILL.md"}"#, "SKILL.md"),
+            ("Read", r#"{"file_path":".cursor/rules/style.mdc"}"#, "style.mdc"),
+            ("Write", r#"{"file_path":"PLAN.md","content":"one step after the other"}"#, "PLAN.md"),
+            ("TodoWrite", r#"{"todos":[]}"#, "TodoWrite"),
+            ("mcp__memory__read_graph", "{}", "read_graph"),
+            ("read", r#"{"path":"a/docs/api.md"}"#, "api.md"),
+            ("read", r#"{"path":"a.spec"}"#, "a.spec"),
+            ("board", "{}", "board"),
+        ] {
+            assert_eq!(
+                state(tool, arguments).map(|state| state.name),
+                Some(name.into()),
+                "{tool} {arguments}"
+            );
+        }
+        for (tool, arguments) in [
+            ("read", r#"{"path":"src/a.rs"}"#),
+            ("read", r#"{"path":"api.md"}"#),
+            ("edit", r#"{"path":"PLAN.md","oldText":"the first of the steps","newText":"x"}"#),
+            ("bash", r#"{"command":"echo AGENTS.md"}"#),
+        ] {
+            assert_eq!(state(tool, arguments), None, "{tool} {arguments}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_anew_is_the_same_state() {
+        let read = state("read", r#"{"path":"AGENTS.md"}"#);
+        assert_eq!(state("bash", r#"{"command":"cat ./AGENTS.md"}"#), read);
+        assert_ne!(state("read", r#"{"path":"AGENTS.md","offset":40}"#), read);
+        let memory = |query: &str| state("search_nodes", &format!(r#"{{"query":"{query}"}}"#));
+        assert!(memory("a") == memory("a") && memory("a") != memory("b"));
+    }
+}
