@@ -251,7 +251,7 @@ async function compress({ database, options, notices }, sessionId, key, summariz
   let words;
   if (summarize !== undefined) {
     const messages = plan.letGo.map(({ message }) => message);
-    const prompt = await summaryPrompt(messages, options.summarizeTokens);
+    const prompt = summaryPrompt(messages, options.summarizeTokens);
     const request = { timeoutMs: options.summarizeTimeoutMs };
     const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
     if (failure !== undefined) notices.failed("summarizeFailed", failure, { sessionId, by: "rules" });

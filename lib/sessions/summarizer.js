@@ -12,7 +12,7 @@ const MAX_TOKENS = 500;
 /**
  * `{ text }`, or `{ failure }` with an error where there is none to be had; neither without a summariser or after an
  * abort. Settles at the latest after `timeoutMs`, or as soon as `signal` is aborted; the summariser is told through the
- * signal of its request.
+ * signal of its request. `prompt` may be a promise.
  */
 async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }) {
   if (summarize === undefined || signal?.aborted) return {};
@@ -23,8 +23,9 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
   const stopped = new Promise((resolve) =>
     controller.signal.addEventListener("abort", () => resolve(controller)),
   );
-  const request = { prompt, temperature: TEMPERATURE, maxTokens: MAX_TOKENS, signal: controller.signal };
   try {
+    const sampling = { temperature: TEMPERATURE, maxTokens: MAX_TOKENS, signal: controller.signal };
+    const request = { prompt: await prompt, ...sampling };
     const answer = await Promise.race([summarize(messages, request), stopped]);
     if (signal?.aborted) return {};
     if (answer === controller) return failed(`the summariser did not answer within ${timeoutMs} ms`);
