@@ -159,9 +159,6 @@ export interface Problem {
 /** The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message. */
 export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
 
-/** Reads a recorded session's file: JSON, in the names of `lib/cli/recording.mjs`. */
-export declare function readSession(file: Uint8Array): Promise<string>
-
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string
 

@@ -64,7 +64,7 @@ test("prints a line per call, every n-th on demand, and a closing table", () => 
   const callLines = (text) => text.split("\n").filter((line) => /^ +\d+ /.test(line)).length;
   assert.equal(callLines(all.stdout), 11);
   assert.equal(callLines(some.stdout), 2);
-  assert.match(some.stdout, /^session +pi session, version 1, 22 messages$/m);
+  assert.match(some.stdout, /^format +pi session, version 1, 22 messages, 11 model calls$/m);
   assert.match(some.stdout, /^model calls +11$/m);
   assert.ok(!(all.stdout + all.stderr).includes("\u001b"), "no terminal codes in a pipe");
 });
@@ -127,7 +127,11 @@ test("explain says what one call would do, in figures and as JSON", () => {
     tokensBefore - tokensAfter,
   );
   const replayed = JSON.parse(run(["replay", "--json", "--schedule", "everyCall", file]).stdout).calls[9];
-  assert.deepEqual([tokensBefore, tokensAfter], [replayed.tokensBefore, replayed.tokensAfter]);
+  assert.equal(tokensBefore, replayed.tokensBefore);
+  assert.ok(
+    Math.abs(tokensAfter / replayed.tokensAfter - 1) < 0.01,
+    `${tokensAfter}, ${replayed.tokensAfter}`,
+  );
   assert.match(ask("--call", "10").stdout, /^#3 toolResult read +1 +summarize +[\d,]+ +\S/m);
   assert.match(ask("--call", "1").stdout, /Nothing is edited\.\n$/);
   const first = run(["explain", "--call", "1", EXAMPLE]).stdout;
@@ -229,15 +233,17 @@ test("the report and the replay are one run: the same calls, sizes and dollars, 
     const page = readFileSync(html, "utf8");
     const data = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)[1]);
     const ours = data.costs.policies.find(({ name }) => name === data.ours);
-    const { cache, after } = alone.figures.dollars;
-    assert.deepEqual([data.cache, ours.dollars[cache]], [cache, after]);
+    const { cache, after, prices } = alone.figures.cost;
+    assert.deepEqual([data.cache, ours.dollars[cache], data.prices], [cache, after, prices]);
     assert.equal(ours.tokens, alone.figures.tokensSent.after);
     const table = run(["replay", "--every", "99999", file]).stdout.replace(/\s+/g, " ");
     assert.ok(table.includes(`${ours.tokens.toLocaleString("en-US")} (`), table);
-    assert.match(
+    const isPriced = prices.unit === "dollars";
+    assert.ok(
+      table.includes(isPriced ? `→ $${after.toFixed(2)} (` : "as no price is known: tokens are weighed"),
       table,
-      new RegExp(`\\$${after.toFixed(2)}.*${cache} cache: \\$5\\.00 per million tokens of input`),
     );
+    assert.equal(table.includes("$"), isPriced);
   }
 });
 
@@ -303,18 +309,6 @@ test("a reader that stops reading is no failure", async () => {
   assert.deepEqual([code, complaints], [0, ""]);
 });
 
-test("patterns that the shell left as they are stand for their files", () => {
-  const [a, b] = ["glob-a.txt", "glob-b.txt"].map((name) => fileOf(name, "hello world"));
-  const { files } = JSON.parse(run(["count", "--json", join(folder, "glob-?.*")]).stdout);
-  assert.deepEqual(
-    files.map(({ file }) => file),
-    [a, b],
-  );
-  const none = run(["count", join(folder, "none-*.jsonl")]);
-  assert.deepEqual([none.status, none.stdout], [2, ""]);
-  assert.match(none.stderr, /^No file matches .*none-\*\.jsonl\.\n$/);
-});
-
 test("what comes through a pipe leaves nothing behind", () => {
   const own = mkdtempSync(join(folder, "tmp-"));
   const env = { ...process.env, TMPDIR: own, TEMP: own, TMP: own };
@@ -358,17 +352,34 @@ for (const [what, args, input, message] of [
     "x",
     /^Unknown model "gpt-99": .* --encoding names it itself: o200k_base, /,
   ],
-  ["two sessions", ["replay", "a", "b"], "", /too many arguments for 'replay'/],
-  ["a wrong price", ["replay", "--price-read", "-1", "-"], "", /must be a number from 0 on/],
-  ["a folder", ["replay", "/"], "", /^Cannot read \/: that is a folder; name a file in it\.\n$/],
-  ["a wrong number", ["replay", "--every", "0", "-"], "", /must be a whole number above 0/],
-  ["an unknown option", ["replay", "--nope", "-"], "", /unknown option '--nope' \(--help shows more\)\n$/],
+  ["two sessions", ["replay", "a", "b"], "", /'replay' takes at most 1 argument; there are 2/],
+  ["a wrong price", ["replay", "--price=-1", "-"], "", /^--price is "-1"; it must be INPUT or INPUT,OUTPUT/],
   [
-    "a misspelt command",
-    ["relay", "-"],
+    "a wrong option of the hook",
+    ["replay", "--economy", "lavish", "-"],
     "",
-    /^error: unknown command 'relay' \(Did you mean replay\?\) \(--help/,
+    /^option economy is "lavish"; it must be /,
   ],
+  [
+    "options that are no object",
+    ["replay", "--options", "/no/such.json", "-"],
+    "",
+    /^Cannot read \/no\/such\.json: /,
+  ],
+  [
+    "a folder without sessions",
+    ["replay", join(folder, "..", "no-such-folder")],
+    "",
+    /there is no such file/,
+  ],
+  ["a wrong number", ["replay", "--every", "0", "-"], "", /must be a whole number above 0/],
+  [
+    "an unknown option",
+    ["replay", "--econmy", "-"],
+    "",
+    /^unknown option '--econmy'; did you mean --economy\? \(--help shows more\)\n$/,
+  ],
+  ["a misspelt command", ["relay", "-"], "", /^unknown command 'relay'; did you mean replay\? \(--help/],
 ]) {
   test(`${what} is one clear sentence and exit code 2`, () => {
     const { status, stdout, stderr } = run(args, input);
@@ -397,10 +408,12 @@ test("--help shows examples that parse, and says what the exit codes mean", () =
       const help = helps.get(name);
       assert.ok(help, name);
       for (const option of args.filter((argument) => argument.startsWith("--")))
-        assert.ok(help.includes(`${option} `), `${name} ${option}`);
+        assert.match(help, new RegExp(`${option}\\b`), `${name} ${option}`);
     }
   }
-  assert.match(helps.get(""), /^Exit codes: 0 .* 2 .* 1 /m);
+  assert.match(helps.get(""), /^Exit codes: 0 .* 2 .*\b1 /ms);
+  for (const stdout of helps.values())
+    for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
 });
 
 test("--version says which", () => {
@@ -436,10 +449,7 @@ test("cache says so where a session tells no usage, or no price", () => {
   );
   const file = fileOf("unpriced.jsonl", asPiFile(unpriced));
   assert.match(run(["cache", file]).stdout, /^ {2}without a price +4 calls/m);
-  assert.match(
-    run(["cache", "--price-input", "5", file]).stdout,
-    /^billed +\$ 0\.02\d\d, estimated from prices$/m,
-  );
+  assert.match(run(["cache", "--price", "5", file]).stdout, /^billed +\$ 0\.02\d\d, estimated from prices$/m);
   const missing = run(["cache", join(folder, "none.jsonl")]);
   assert.deepEqual([missing.status, missing.stdout], [2, ""]);
 });

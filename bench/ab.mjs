@@ -6,7 +6,6 @@ import { writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { progressBar } from "../lib/cli/progress.mjs";
 import { ARMS } from "./ab/arms.mjs";
 import { Journal, RunFailure, UsageError } from "./ab/journal.mjs";
 import { gradesIn, leaderboard, leaderboardText, runList, tasksIn } from "./ab/list.mjs";
@@ -14,7 +13,7 @@ import { pageOf } from "./ab/page.mjs";
 import { findPi } from "./ab/pi.mjs";
 import { goOn, LimitReached } from "./ab/run.mjs";
 import { SCRIPTED_PRICES, startScripted } from "./ab/scripted/server.mjs";
-import { plannedTasks, summarize } from "./ab/summary.mjs";
+import { summarize } from "./ab/summary.mjs";
 import { languagesHere } from "./ab/tasks/index.mjs";
 import { planText, resultsText } from "./ab/text.mjs";
 
@@ -107,9 +106,7 @@ async function publicList(flags) {
 async function run(journal, pi, flags) {
   const { settings, records } = journal;
   const server = flags.scripted && !flags["base-url"] ? await startScripted(scriptOf(settings)) : undefined;
-  const bar = progressBar(plannedTasks(settings) * settings.arms.length);
-  for (const _ of records) bar.advance();
-  if (records.length > 0) bar.print(`Going on after ${records.length} tasks that are settled.`);
+  if (records.length > 0) console.log(`Going on after ${records.length} tasks that are settled.`);
   try {
     await goOn(journal, {
       pi,
@@ -117,16 +114,16 @@ async function run(journal, pi, flags) {
       limits: { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") },
       onTask: ({ session, arm, task, isSolved, bill }) => {
         const outcome = isSolved ? "solved" : "not solved";
-        bar.print(`session ${session + 1}, ${arm}: ${task} ${outcome}, $${bill.dollars.toFixed(3)}`);
-        bar.advance();
+        console.log(`session ${session + 1}, ${arm}: ${task} ${outcome}, $${bill.dollars.toFixed(3)}`);
       },
     });
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     process.exitCode = AT_THE_LIMIT;
-    bar.print(`Stopped at $${flags["max-dollars"]}. Go on with the same command and a higher --max-dollars.`);
+    console.log(
+      `Stopped at $${flags["max-dollars"]}. Go on with the same command and a higher --max-dollars.`,
+    );
   } finally {
-    bar.stop();
     server?.close();
     report(journal);
   }

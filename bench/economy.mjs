@@ -1,5 +1,5 @@
 // Measures what policies cost and what they keep, and where our own settings stand between them:
-// `npm run bench:economy [-- SESSION…]`. Prints the table, writes bench/results/economy.json and economy.svg.
+// `npm run bench:economy [-- SESSION…]`. Prints the table; `--save` writes bench/results/economy.json and economy.svg.
 // With `--public` the sessions are public recordings at pinned commits, and the files are economy-public.json and .svg.
 // `--before FILE` draws the policies of an earlier economy*.json beside today's; `--worst` adds the session of each agent
 // that balanced serves worst, with what it lost and why. With `--uncompacted SCALE` each is one transcript that its host
@@ -9,13 +9,13 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { PRICES } from "../lib/cli/report/caches.mjs";
 import { ours } from "../lib/cli/report/policies.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compare, compareTable } from "./economy/compare.mjs";
 import { worstOfEach, worstText } from "./economy/losses.mjs";
 import { uncompacted } from "./economy/uncompacted.mjs";
 import { scatterPlot } from "./plot.mjs";
+import { PRICES } from "./prices.mjs";
 import { publicRecordings } from "./public.mjs";
 
 /** Tokens; of another window the name of the files says the size. */
@@ -36,6 +36,7 @@ const { values: flags, positionals: given } = parseArgs({
   options: {
     public: { type: "boolean" },
     worst: { type: "boolean" },
+    save: { type: "boolean" },
     before: { type: "string" },
     uncompacted: { type: "string" },
     "context-window": { type: "string", default: String(CONTEXT_WINDOW) },
@@ -94,9 +95,9 @@ const plot = scatterPlot({
   older: "before",
   points: [...points(rows, "policy"), ...points(sweep, "setting"), ...points(before?.rows ?? [], "older")],
 });
-await mkdir(RESULTS, { recursive: true });
-await writeFile(
-  new URL(`${name}.json`, RESULTS),
-  `${JSON.stringify({ ...setting, rows, sweep, worst }, null, 1)}\n`,
-);
-await writeFile(new URL(`${name}.svg`, RESULTS), plot);
+if (flags.save) {
+  await mkdir(RESULTS, { recursive: true });
+  const report = { ...setting, rows, sweep, worst };
+  await writeFile(new URL(`${name}.json`, RESULTS), `${JSON.stringify(report, null, 1)}\n`);
+  await writeFile(new URL(`${name}.svg`, RESULTS), plot);
+}

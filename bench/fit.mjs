@@ -6,7 +6,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { progressBar } from "../lib/cli/progress.mjs";
+import { progressLine } from "../lib/cli/progress.mjs";
 import { fittedWithSpread, summed } from "./fit/forgetting.mjs";
 import { messagesIn } from "./fit/formats.mjs";
 import { measure } from "./fit/measure.mjs";
@@ -39,7 +39,7 @@ const { values } = parseArgs({ options: { json: { type: "boolean" } } });
 const manifest = JSON.parse(await readFile(new URL("fit/manifest.json", import.meta.url), "utf8"));
 const folder = process.env.STRATA_RECORDINGS;
 const recordings = folder === undefined ? manifest : await recordingsIn(folder);
-const bar = progressBar(recordings.length);
+const bar = progressLine("recording", recordings.length);
 const sessions = [];
 for (const recording of recordings) {
   bar.advance();

@@ -1,6 +1,6 @@
 // Measures what the hook is worth in live use: recorded sessions played in the closed loop, each against providers of many sizes,
 // and how long calls over long lists take. `npm run bench:live -- [--only calls|reach|compacted|lies|speed] SESSION…` prints the
-// tables; all of them together are written to bench/results/live.json. `calls` prints each call of each session.
+// tables; with `--save` all of them together are written to bench/results/live.json. `calls` prints each call of each session.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -14,7 +14,10 @@ import { speedTables } from "./live/speed.mjs";
 const RESULTS = new URL("results/", import.meta.url);
 const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 
-const { values, positionals } = parseArgs({ options: { only: { type: "string" } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { only: { type: "string" }, save: { type: "boolean" } },
+  allowPositionals: true,
+});
 const isWanted = (part) => values.only === undefined || values.only === part;
 
 const sessions = [];
@@ -55,6 +58,7 @@ if (isWanted("speed")) {
     console.table(rows);
   }
 }
-await mkdir(RESULTS, { recursive: true });
-if (values.only === undefined)
+if (values.save && values.only === undefined) {
+  await mkdir(RESULTS, { recursive: true });
   await writeFile(new URL("live.json", RESULTS), `${JSON.stringify(results, null, 1)}\n`);
+}

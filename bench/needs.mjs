@@ -1,13 +1,12 @@
 // Measures what answers need of what was said before, and how much of it is in view under each policy, offline and without a key:
-// `npm run bench:needs [-- SESSION or FOLDER…]`. Without any the sessions are public recordings at pinned commits, and the
-// table is written to bench/results/needs-public.json. A file NAME.diff beside NAME.jsonl is the session's last diff.
+// `npm run bench:needs [-- SESSION or FOLDER…]`. Without any the sessions are public recordings at pinned commits, and with
+// `--save` the table is written to bench/results/needs-public.json. A file NAME.diff beside NAME.jsonl is the session's last diff.
 
 import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
-import { progressBar } from "../lib/cli/progress.mjs";
-import { PRICES } from "../lib/cli/report/caches.mjs";
+import { progressLine } from "../lib/cli/progress.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { percent, textTable, whole } from "../lib/cli/table.mjs";
 import { recordedCompactions } from "./economy/compaction.mjs";
@@ -15,6 +14,7 @@ import { POLICIES } from "./economy/compare.mjs";
 import { uncompacted } from "./economy/uncompacted.mjs";
 import { frontierPlot } from "./needs/frontier.mjs";
 import { addNeeds, emptyNeeds, needsUnder, Session, sharesOf } from "./needs/measure.mjs";
+import { PRICES } from "./prices.mjs";
 import { publicRecordings } from "./public.mjs";
 
 /** Tokens; of another window the name of the file says the size. */
@@ -35,13 +35,14 @@ const { values, positionals } = parseArgs({
   options: {
     "context-window": { type: "string", default: String(CONTEXT_WINDOW) },
     each: { type: "boolean" },
+    save: { type: "boolean" },
   },
 });
 const isPublic = positionals.length === 0;
 const contextWindow = Number(values["context-window"]);
 
 const files = isPublic ? await publicRecordings() : (await Promise.all(positionals.map(filesIn))).flat();
-const bar = progressBar(files.length * Object.keys(ALL).length);
+const bar = progressLine("replay", files.length * Object.keys(ALL).length);
 const rows = [];
 const totals = new Map(Object.keys(ALL).map((policy) => [policy, emptyNeeds()]));
 for (const file of files) {
@@ -73,7 +74,7 @@ for (const name of [...new Set(rows.map(({ session }) => session))]) {
   if (over.length > 0) console.log(`\nOver the window, and taken as answered: ${over.join(", ")}`);
 }
 console.log(`\n${LEGEND}`);
-if (isPublic) {
+if (isPublic && values.save) {
   await mkdir(RESULTS, { recursive: true });
   const size = contextWindow === CONTEXT_WINDOW ? "" : `-${contextWindow}`;
   await writeFile(

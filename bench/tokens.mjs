@@ -1,7 +1,7 @@
 // Measures how fast texts are counted, encoded and decoded through Node, against the others on npm in the same run:
 // `npm run bench:tokens [-- --session FILE --rounds N --only CORPUS --encoding NAME]`. Contenders are installed from
-// `bench/package.json` and take turns; medians and spreads are printed and written to `bench/results/tokens.json`, a chart
-// beside it. Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.
+// `bench/package.json` and take turns; medians and spreads are printed; with `--save` they are written to
+// `bench/results/tokens.json`, a chart beside it. Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -23,6 +23,7 @@ const { values: options } = parseArgs({
     session: { type: "string", default: join(HERE, "../examples/session.jsonl") },
     rounds: { type: "string", default: "5" },
     only: { type: "string" },
+    save: { type: "boolean" },
     encoding: { type: "string" },
   },
 });
@@ -151,7 +152,7 @@ const encodings = options.encoding === undefined ? ["cl100k_base", "o200k_base"]
 const [first, ...others] = encodings;
 const report = { node: process.version, cpu: cpus()[0].model, rounds, ...(await measure(first, wanted)) };
 for (const encoding of others) report[encoding] = await measure(encoding, wanted);
-if (!options.only && options.encoding === undefined) {
+if (options.save && !options.only && options.encoding === undefined) {
   mkdirSync(join(HERE, "results"), { recursive: true });
   writeFileSync(join(HERE, "results/tokens.json"), `${JSON.stringify(report, null, 2)}\n`);
   writeFileSync(join(HERE, "results/tokens.svg"), chart(report));

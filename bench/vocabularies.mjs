@@ -1,5 +1,5 @@
 // Measures how fast vocabularies from files are loaded and counted by, beside the other libraries that read the same files:
-// `npm run bench:vocabularies [-- --session FILE --rounds N]` prints one Markdown table and writes its rows to
+// `npm run bench:vocabularies [-- --session FILE --rounds N]` prints one Markdown table; `--save` writes its rows to
 // `bench/results/vocabularies.json`. Needs `npm run install:nested`, which brings the files and the npm packages; Python's
 // `tokenizers` is installed by pip. Each library is measured alone in a process.
 
@@ -23,6 +23,7 @@ const { values: options } = parseArgs({
   options: {
     session: { type: "string", default: join(HERE, "../examples/session.jsonl") },
     rounds: { type: "string", default: "5" },
+    save: { type: "boolean" },
     of: { type: "string" },
     by: { type: "string" },
   },
@@ -137,5 +138,6 @@ if (options.of !== undefined) {
     console.log(`| ${rows.at(-1).join(" | ")} |`);
   }
   const report = { node: process.version, cpu: cpus()[0].model, rows };
-  writeFileSync(join(HERE, "results/vocabularies.json"), `${JSON.stringify(report, null, 2)}\n`);
+  if (options.save)
+    writeFileSync(join(HERE, "results/vocabularies.json"), `${JSON.stringify(report, null, 2)}\n`);
 }

@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 seconds=${1:?how many seconds for each target}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(count batch layers repair session_file vocabulary)
+[ ${#targets[@]} -gt 0 ] || targets=(count batch layers repair vocabulary)
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 found=../target/fuzz

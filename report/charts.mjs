@@ -1,7 +1,7 @@
 // The line charts: tokens per call and dollars per call, on uPlot. Arrow keys move the cursor as the mouse does.
 
 import uPlot from "uplot";
-import { color, dollars, el, whole } from "./dom.mjs";
+import { color, costTicks, dollars, el, whole } from "./dom.mjs";
 
 const HEIGHT = 300;
 /** A numbered mark on a chart, in CSS pixels. */
@@ -37,7 +37,7 @@ export function dollarsChart({ calls, policies }, words, { isTotal, model }) {
     data: [calls, ...policies.map(({ series }) => (isTotal ? runningSums(series[model]) : series[model]))],
     series: policies.map(({ name, stroke }) => line(name, stroke, dollars)),
     words,
-    format: cents,
+    format: costTicks,
     marks: [],
   });
 }
@@ -45,13 +45,6 @@ export function dollarsChart({ calls, policies }, words, { isTotal, model }) {
 /** Ticks of tokens: 0, 50 k, 100 k. */
 function thousands(ticks) {
   return ticks.map((tick) => (tick === 0 ? "0" : `${(tick / 1000).toLocaleString("en-US")} k`));
-}
-
-/** Ticks of dollars, all with as many decimals as the step between them needs. */
-function cents(ticks) {
-  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
-  const decimals = step >= 1 ? 0 : Math.min(4, Math.ceil(-Math.log10(step)));
-  return ticks.map((tick) => `$${tick.toFixed(decimals)}`);
 }
 
 function line(label, stroke, format) {

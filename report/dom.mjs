@@ -12,9 +12,28 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-export { apart, change, percent, whole } from "../lib/cli/numbers.mjs";
+import { whole } from "../lib/cli/numbers.mjs";
 
-export const dollars = (number) => `$${number.toFixed(2)}`;
+export { apart, change, percent } from "../lib/cli/numbers.mjs";
+export { whole };
+
+/** True where no price is known: costs are in tokens of input then. */
+let isWeighed = false;
+
+export function setUnit(unit) {
+  isWeighed = unit === "tokens";
+}
+
+/** A cost in dollars, or in tokens of input. */
+export const dollars = (number) => (isWeighed ? `${whole(number)} tokens` : `$${number.toFixed(2)}`);
+
+/** Ticks of costs, all with as many decimals as the step between them needs. */
+export function costTicks(ticks) {
+  if (isWeighed) return ticks.map((tick) => `${whole(tick / 1000)} k`);
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+  const decimals = step >= 1 ? 0 : Math.min(4, Math.ceil(-Math.log10(step)));
+  return ticks.map((tick) => `$${tick.toFixed(decimals)}`);
+}
 
 /** The value of a CSS variable of the theme at hand. */
 export function color(name) {

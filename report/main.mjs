@@ -3,7 +3,7 @@
 
 import plotStyle from "uplot/dist/uPlot.min.css";
 import { dollarsChart, tokensChart } from "./charts.mjs";
-import { apart, change, dollars, el, whole } from "./dom.mjs";
+import { apart, change, dollars, el, setUnit, whole } from "./dom.mjs";
 import { dropList, dropsIn } from "./drops.mjs";
 import { messageMap } from "./map.mjs";
 import ownStyle from "./page.css";
@@ -11,6 +11,7 @@ import { Screen } from "./screen.mjs";
 import { editTables, nameOf, policyTable } from "./tables.mjs";
 
 const data = JSON.parse(document.getElementById("data").textContent);
+setUnit(data.prices.unit);
 const page = document.getElementById("report");
 const none = data.costs.policies[0];
 const ours = data.costs.policies.find(({ name }) => name === data.ours);
@@ -75,7 +76,6 @@ function folded(key, title, ...parts) {
 function hero(words) {
   const [dear, cheap] = [none.dollars[view.model], ours.dollars[view.model]];
   const known = { before: dollars(dear), after: dollars(cheap), dollars: dollars(apart(dear, cheap)) };
-  const prices = [data.prices.input, data.prices.read, data.prices.write].map(dollars);
   // A request that no provider would have taken was never to be paid.
   const [figure, said] =
     none.overflows > 0
@@ -85,13 +85,16 @@ function hero(words) {
     "div",
     { class: "hero" },
     el("p", { class: "figure" }, figure),
-    el(
-      "div",
-      {},
-      el("p", { class: "said" }, said),
-      el("p", { class: "help" }, words.terms(words[view.model], ...prices, data.prices.ttlSeconds)),
-    ),
+    el("div", {}, el("p", { class: "said" }, said), el("p", { class: "help" }, terms(words))),
   );
+}
+
+/** What the costs are reckoned by. */
+function terms(words) {
+  const { unit, input, read, write, ttlSeconds } = data.prices;
+  const cache = words[view.model];
+  if (unit === "tokens") return words.weighed(cache, read, write, ttlSeconds);
+  return words.terms(cache, ...[input, read, write].map(dollars), ttlSeconds);
 }
 
 /** The figures at a glance: what was sent against what it would have been without us. */

@@ -2,7 +2,7 @@
 // what the assistant went on to use was still in front of it.
 
 import { billOf, emptyBill, hitRate } from "../../lib/cli/report/bill.mjs";
-import { PRICES } from "../../lib/cli/report/caches.mjs";
+import { PRICES } from "../prices.mjs";
 import { Versions } from "./versions.mjs";
 import { Origins, Visible } from "./visible.mjs";
 

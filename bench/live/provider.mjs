@@ -1,7 +1,7 @@
 // A provider that counts what it is really sent, caches it, bills it and refuses what is over its window. No network, no
 // clock of its own: the time of a request comes with it.
 
-import { PRICES } from "../../lib/cli/report/caches.mjs";
+import { PRICES } from "../prices.mjs";
 import { commonRun } from "./same.mjs";
 import { Sizes } from "./sizes.mjs";
 

@@ -2,7 +2,7 @@
 // each move of the hook cost and has brought.
 
 import { Book } from "../tools/ledger_book.js";
-import { figureList, percent, textTable, whole } from "./table.mjs";
+import { figureList, percent, printable, textTable, whole } from "./table.mjs";
 
 /** Rows of a table that are printed; `--json` has them all. */
 const MOST_ROWS = 20;
@@ -17,7 +17,7 @@ const CAUSES = {
 
 /** The ledger of a recording, over all lists it had. */
 export async function ledgerOf(recording, options) {
-  const book = new Book("cache", options);
+  const book = new Book("cache", { ...recording.times, ...options });
   for (const [stretch, { opening }] of recording.stretches.entries()) {
     await book.enter(recording.messagesIn(stretch), opening.length);
   }
@@ -28,25 +28,29 @@ export async function ledgerOf(recording, options) {
 }
 
 /** The ledger as text. */
-export function ledgerText(session, ledger) {
-  const parts = [figures(session, ledger), missTable(ledger), moveTable(ledger)];
+export function ledgerText(path, session, ledger) {
+  const parts = [figures(path, session, ledger), missTable(ledger), moveTable(ledger)];
   return parts.filter((part) => part !== undefined).join("\n\n");
 }
 
-function figures(session, ledger) {
+function figures(path, session, ledger) {
   const { calls, unreportedCalls, unpricedCalls, editedCalls, tokens, dollars } = ledger;
   const { billed, estimated } = dollars;
   const isEdited = editedCalls > 0;
+  const { warmedAt, coldAt } = session.times;
   const lines = [
-    ["session", `${session.format}, ${whole(session.length)} messages`],
+    ["session", printable(path)],
+    ["format", `${session.format}, ${whole(session.length)} messages`],
     ["model calls", whole(calls)],
     unreportedCalls > 0 && ["  without a usage", whole(unreportedCalls)],
     ["tokens sent, all calls", `${whole(tokens.prompt)}, as the provider reported`],
     ["  read from the cache", `${whole(tokens.cacheRead)} (${percent(ledger.hitRate)})`],
     ["  written to it", whole(tokens.cacheWrite)],
     ["tokens answered", whole(tokens.output)],
-    unpricedCalls < calls - unreportedCalls && ["billed", `${usd(billed)}${howKnown(billed, estimated)}`],
-    unpricedCalls > 0 && ["  without a price", `${whole(unpricedCalls)} calls; --price-input gives one`],
+    calls > unreportedCalls && ["billed", `${usd(billed)}${howKnown(billed, estimated)}`],
+    unpricedCalls > 0 && ["  without a price", `${whole(unpricedCalls)} calls; --price gives one`],
+    warmedAt.length > 0 && ["kept warm by pi", times(warmedAt)],
+    coldAt.length > 0 && ["cut on demand", times(coldAt)],
     ...(isEdited ? comparison(ledger) : []),
     ["calls edited by the hook", isEdited ? whole(editedCalls) : "none: it was not at work, or had no need"],
     ...predictions(ledger.predicted),
@@ -60,14 +64,17 @@ function comparison({ callsOverWindow, dollars: { withoutHook, saved } }) {
     const calls = whole(callsOverWindow);
     return [["without the hook", `not to be had: ${calls} calls would have been over the window`]];
   }
+  if (saved === undefined) return [["without the hook", usd(undefined)]];
   return [
     ["without the hook", `${usd(withoutHook)}, estimated`],
     [saved >= 0 ? "saved" : "cost more", usd(Math.abs(saved))],
   ];
 }
 
+const times = (list) => (list.length === 1 ? "once" : `${whole(list.length)} times`);
+
 function howKnown(billed, estimated) {
-  if (estimated <= 0) return "";
+  if (!(estimated > 0)) return "";
   return estimated >= billed ? ", estimated from prices" : `, ${usd(estimated)} of it estimated from prices`;
 }
 

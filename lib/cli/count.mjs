@@ -1,11 +1,12 @@
 // `pi-strata count`: exact tokens of files or standard input.
 
+import fs from "node:fs";
 import { TextDecoder } from "node:util";
 import loading from "../tokens/load.js";
 import models from "../tokens/models.js";
 import counting from "../tools/count.js";
 import { readAll, UsageError } from "./session.mjs";
-import { textTable, whole } from "./table.mjs";
+import { printable, textTable, whole } from "./table.mjs";
 
 /**
  * Counts `paths` ("-" is standard input) by an encoding, a model's, or that of the file `tokenizer`. A file that cannot be read is told in `problems`;
@@ -30,6 +31,20 @@ export async function countFiles(paths, { encoding, model, tokenizer, pattern } 
   return { files, total: files.reduce((sum, { tokens }) => sum + tokens, 0), problems };
 }
 
+/** Files that patterns stand for: shells hand on what they do not expand, and Windows has none that does. */
+export function expand(names) {
+  return names.flatMap((name) => {
+    if (!/[*?[{]/.test(name) || fs.existsSync(name)) return [name];
+    if (fs.globSync === undefined)
+      throw new UsageError(
+        `${printable(name)}: Node ${process.versions.node} takes file names only; patterns need Node 22.`,
+      );
+    const found = fs.globSync(name).filter((file) => fs.statSync(file).isFile());
+    if (found.length > 0) return found.sort();
+    throw new UsageError(`No file matches ${printable(name)}.`);
+  });
+}
+
 /** A wrong name or file is the user's to mend. */
 function refuse(error) {
   throw new UsageError(error.message.replace("Name the encoding itself:", "--encoding names it itself:"));
@@ -41,14 +56,14 @@ async function countFile(file, options) {
   try {
     text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new UsageError(`Cannot count ${file}: it is too long for one string; split it.`);
+    throw new UsageError(`Cannot count ${printable(file)}: it is too long for one string; split it.`);
   }
   return { file, bytes: bytes.length, tokens: counting.countTokens(text, options) };
 }
 
 /** The counts as a table; a total where there are several. */
 export function countTable({ files, total }) {
-  const rows = files.map(({ file, bytes, tokens }) => [file, whole(tokens), whole(bytes)]);
+  const rows = files.map(({ file, bytes, tokens }) => [printable(file), whole(tokens), whole(bytes)]);
   if (files.length > 1) {
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     rows.push(["total", whole(total), whole(bytes)]);

@@ -4,7 +4,7 @@
 import { explain } from "../tools/explain.js";
 import { change, shared } from "./numbers.mjs";
 import { UsageError } from "./session.mjs";
-import { figureList, textTable, whole } from "./table.mjs";
+import { figureList, printable, textTable, whole } from "./table.mjs";
 
 /** `{ call, messages, names, explanation }` of a recording's `call`-th call (from 1; the last one if undefined). */
 export async function explainCall(recording, call, options) {
@@ -17,7 +17,7 @@ export async function explainCall(recording, call, options) {
     );
   const numbers = recording.numbersBefore(found);
   const messages = recording.messagesBefore(found);
-  const { edits, ...explanation } = await explain(messages, options);
+  const { edits, ...explanation } = await explain(messages, { ...recording.times, ...options });
   const saved = shared(
     explanation.tokensBefore - explanation.tokensAfter,
     edits.map(({ tokensSaved }) => tokensSaved),
@@ -38,9 +38,10 @@ export async function explainCall(recording, call, options) {
 }
 
 /** The figures, the schedule's arithmetic, and a line per edit. */
-export function explanationText({ call, messages, explanation }) {
+export function explanationText(path, { call, messages, explanation }) {
   const { tokensBefore, tokensAfter, thresholdTokens, scale, schedule, edits } = explanation;
   const head = [
+    ["session", printable(path)],
     ["call", whole(call)],
     ["messages", whole(messages)],
     [

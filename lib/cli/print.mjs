@@ -2,7 +2,8 @@
 
 import contract from "../contract.js";
 import { change, whole } from "./numbers.mjs";
-import { figureList, screenColumns } from "./table.mjs";
+import { costText, pricesText } from "./report/prices.mjs";
+import { figureList, printable, screenColumns } from "./table.mjs";
 
 const ms = (number) => `${number.toFixed(2)} ms`;
 const spread = ({ median, p95, max }) => `median ${ms(median)}, p95 ${ms(p95)}, max ${ms(max)}`;
@@ -54,13 +55,42 @@ export function unplayedRows({ unplayed, stretches }) {
   ];
 }
 
+/** What a replay goes by, told before its rows: the session, the prices, the cache, and where list and usage disagree. */
+export function openingTable(path, session, { prices, cache, contextWindow, odd }) {
+  const lines = [
+    ["session", printable(path)],
+    [
+      "format",
+      `${session.format}, ${whole(session.length)} messages, ${whole(session.calls.length)} model calls`,
+    ],
+    ["prices", pricesText(prices)],
+    ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
+    ["window", `${whole(contextWindow)} tokens`],
+  ];
+  if (odd.length > 0) lines.push(["usage", oddText(odd)]);
+  return figureList(lines);
+}
+
+const CACHES = {
+  prefix: "whatever beginning two requests share is read (prefix cache)",
+  breakpoint: "whole earlier requests are read (breakpoint cache)",
+};
+
+/** Where the reported sizes are not those of the messages. */
+function oddText(odd) {
+  const { call, reported, counted } = odd.at(-1);
+  return (
+    `${whole(odd.length)} calls report less than their messages hold (call ${whole(call)}: ${whole(reported)} tokens, the ` +
+    `messages make ${whole(counted)}): the host, or this hook, left something out; the file's usage is taken`
+  );
+}
+
 /** The closing table. Rows of one kind add up: what was saved is what is sent less. */
 export function closingTable(session, summary) {
   const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
   const pair = ({ before, after }) => `${whole(before)} → ${whole(after)}`;
   const acted = contract.LAYERS.filter((layer) => layer !== "repair" || saved.repair !== 0);
   const lines = [
-    ["session", `${session.format}, ${whole(session.length)} messages`],
     ["model calls", whole(summary.calls)],
     ...unplayedRows(session),
     ["messages in the last call", pair(messages)],
@@ -70,7 +100,7 @@ export function closingTable(session, summary) {
     ],
     ...acted.map((layer) => [`  saved by ${contract.layers[layer]}`, whole(saved[layer])]),
     ["  saved in all", whole(tokensSent.before - tokensSent.after)],
-    ["input dollars, all calls", moneyText(summary)],
+    ["cost of the input, all calls", moneyText(summary)],
     ["largest call", pair(peakTokens)],
     ["calls over the window", pair(callsOverWindow)],
     ["time per call", spread(totalMs)],
@@ -80,15 +110,12 @@ export function closingTable(session, summary) {
   return figureList(lines);
 }
 
-/** Dollars with and without the hook, and what they are reckoned by. What no provider takes has no price. */
-function moneyText({ dollars, callsOverWindow }) {
-  const { cache, prices, before, after } = dollars;
-  const [input, read, write] = [prices.input, prices.read, prices.write].map(
-    (price) => `$${price.toFixed(2)}`,
-  );
-  const terms = `${cache} cache: ${input} per million tokens of input, ${read} read from the cache, ${write} written to it for ${prices.ttlSeconds} s`;
+/** The cost with and without the hook. What no provider takes has no price. */
+function moneyText({ cost, callsOverWindow }) {
+  const { cache, prices, before, after } = cost;
   const over = callsOverWindow.before;
   if (over > 0)
-    return `$${after.toFixed(2)} (${terms}); not to be had without the hook, as ${whole(over)} calls are over the window`;
-  return `$${before.toFixed(2)} → $${after.toFixed(2)} (${change(before, after)}); ${terms}`;
+    return `${costText(after, prices)}, ${cache} cache; not to be had without the hook, as ${whole(over)} calls are over the window`;
+  const [from, to] = [before, after].map((sum) => costText(sum, prices));
+  return `${from} → ${to} (${change(before, after)}), ${cache} cache`;
 }

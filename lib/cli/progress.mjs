@@ -1,21 +1,18 @@
-// A progress bar on a terminal; in a pipe only what is printed.
+// A line on standard error that says how far long work is, where that is a terminal. It never stands beside printed rows: it is
+// shown while nothing else is printed, and erased before.
 
-import { Presets, SingleBar } from "cli-progress";
-
-/** `print` writes a line to standard output above the bar, which stands on standard error. */
-export function progressBar(total) {
-  if (!process.stdout.isTTY || !process.stderr.isTTY) {
-    return { print: (line) => console.log(line), advance() {}, stop() {} };
-  }
-  const bar = new SingleBar({ stream: process.stderr, clearOnComplete: true }, Presets.shades_classic);
-  bar.start(total, 0);
+/** `total` steps of `what`; `advance` counts one, `stop` erases the line. */
+export function progressLine(what, total) {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { advance() {}, stop() {} };
+  let done = 0;
+  const show = () => stderr.write(`\r\u001b[K${what} ${done}/${total}`);
+  show();
   return {
-    print(line) {
-      process.stderr.write("\r\x1b[K");
-      console.log(line);
-      bar.render();
+    advance() {
+      done += 1;
+      show();
     },
-    advance: () => bar.increment(),
-    stop: () => bar.stop(),
+    stop: () => stderr.write("\r\u001b[K"),
   };
 }

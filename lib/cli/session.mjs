@@ -1,12 +1,13 @@
-// Opens recorded sessions for the command-line tool, and reads what is given on standard input.
+// Finds and opens recorded sessions for the command-line tool, and reads what is given on standard input.
 
-import { readFile, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import native from "../native/native.js";
-import { Recording } from "./recording.mjs";
-
-/** Larger files are refused: recorded sessions have some tens of MB at most. */
-const MOST_BYTES = 256 * 1024 * 1024;
+import { readLines } from "./recording/lines.mjs";
+import { Recording } from "./recording/recording.mjs";
+import { printable } from "./table.mjs";
 
 /** A mistake of the user's, told in one sentence; the process ends with exit code 2. */
 export class UsageError extends Error {}
@@ -17,19 +18,54 @@ export const REASONS = {
   EACCES: "it may not be read; check its permissions",
 };
 
+/** Where pi and Claude Code keep their sessions. */
+const HOMES = () => [
+  join(process.env.PI_CODING_AGENT_DIR ?? join(homedir(), ".pi", "agent"), "sessions"),
+  join(process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), ".claude"), "projects"),
+];
+const SESSION = /\.jsonl$/;
+/** Folders below the one that is named: pi and Claude Code keep a folder a project, and sub-agents' sessions below that. */
+const MAX_DEPTH = 2;
+
+/** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
+export async function findSession(path) {
+  if (path === "-") return path;
+  if (path !== undefined && !(await told(path, () => stat(path))).isDirectory()) return path;
+  const folders = path === undefined ? HOMES() : [path];
+  const found = (await Promise.all(folders.map(sessionsIn))).flat();
+  const [newest] = found.sort((a, b) => b.mtimeMs - a.mtimeMs);
+  if (newest !== undefined) return newest.file;
+  const where = folders.map(printable).join(" or ");
+  throw new UsageError(`There is no session (*.jsonl) in ${where}; name a file.`);
+}
+
+async function sessionsIn(folder, depth = 0) {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const found = entries.map(async (entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(path, depth + 1) : [];
+    if (!SESSION.test(entry.name)) return [];
+    const { mtimeMs } = await stat(path).catch(() => ({}));
+    return mtimeMs === undefined ? [] : [{ file: path, mtimeMs }];
+  });
+  return (await Promise.all(found)).flat();
+}
+
 /** The recording in the file at `path`; "-" is standard input. */
 export async function loadSession(path) {
-  const name = path === "-" ? "standard input" : path;
-  if (path !== "-") refuseLarge(name, (await told(path, () => stat(path))).size);
-  const file = await readAll(path);
-  refuseLarge(name, file.length);
-  if (file.length === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
-  const { messages, read } = JSON.parse(await native.native().readSession(file));
-  const recording = new Recording({ messages, ...read });
-  if (recording.length === 0) {
-    throw new UsageError(`${name} holds no messages: a pi session or a Claude Code transcript was expected.`);
-  }
-  return recording;
+  const name = path === "-" ? "standard input" : printable(path);
+  let bytes = 0;
+  const counted = async function* (chunks) {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  };
+  const chunks = path === "-" ? process.stdin : createReadStream(path);
+  const recording = new Recording(await told(path, () => readLines(counted(chunks))));
+  if (bytes === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
+  if (recording.length > 0) return recording;
+  throw new UsageError(`${name} holds no messages: a pi session or a Claude Code transcript was expected.`);
 }
 
 /** The bytes of a file, or of standard input for "-"; a UsageError says why not. */
@@ -38,15 +74,10 @@ export async function readAll(path) {
   return told(path, () => readFile(path));
 }
 
-function refuseLarge(name, bytes) {
-  if (bytes > MOST_BYTES)
-    throw new UsageError(`Cannot read ${name}: it is larger than 256 MiB; a recorded session never is.`);
-}
-
 async function told(path, work) {
   try {
     return await work();
   } catch (error) {
-    throw new UsageError(`Cannot read ${path}: ${REASONS[error.code] ?? error.message}.`);
+    throw new UsageError(`Cannot read ${printable(path)}: ${REASONS[error.code] ?? error.message}.`);
   }
 }

@@ -1,7 +1,7 @@
 // Tables of text that fit the terminal: the first column to the left, numbers to the right, headings bold where the
 // terminal has colours (and NO_COLOR does not forbid them).
 
-import colors from "picocolors";
+import { styleText } from "node:util";
 
 /** Columns where nobody tells: what a terminal has had from the start. */
 const USUAL_COLUMNS = 80;
@@ -22,7 +22,7 @@ export function textTable(heads, rows, { hasProse = false, columns = screenColum
   if (hasProse) return proseTable(heads, rows, widths, columns);
   const tables = columnsThatFit(widths, columns).map((shown) => {
     const line = (cells) => shown.map((i) => pad(cells[i], widths[i], i === 0)).join(GAP);
-    return [colors.bold(line(heads)), ...rows.map(line)].join("\n");
+    return [bold(line(heads)), ...rows.map(line)].join("\n");
   });
   return tables.join("\n\n");
 }
@@ -35,7 +35,7 @@ export function figureList(lines, columns = screenColumns()) {
 
 function proseTable(heads, rows, widths, columns) {
   const [head, ...lines] = [heads, ...rows].map((cells) => proseLines(cells, widths.slice(0, -1), columns));
-  return [colors.bold(head), ...lines].join("\n");
+  return [bold(head), ...lines].join("\n");
 }
 
 function proseLines(cells, widths, columns) {
@@ -72,6 +72,24 @@ function wrapped(text, columns) {
 }
 
 export { percent, whole } from "./numbers.mjs";
+
+/** Bold where the terminal has colours: NO_COLOR and FORCE_COLOR outrank what it says of itself. */
+function bold(text) {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== "0";
+  const hasColors =
+    !NO_COLOR && (isForced || (process.stdout.isTTY && TERM !== "dumb" && FORCE_COLOR !== "0"));
+  return hasColors ? styleText("bold", text, { validateStream: false }) : text;
+}
+
+/** Characters that move a cursor or turn text around, of which a file's name may be full. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A file's name as it is printed. */
+export function printable(name) {
+  return String(name).replace(CONTROL, "?");
+}
 
 function pad(cell, columns, isLeft) {
   const space = " ".repeat(columns - width(cell));

@@ -22,7 +22,6 @@ mod json;
 pub mod options;
 mod read;
 pub mod recall;
-pub mod session_file;
 pub mod subject;
 pub mod validity;
 pub mod vocabulary;

@@ -1,8 +1,12 @@
 // The bill of a policy over one recorded session, under both cache models.
 
-import { BreakpointCache, dollars, PER_MILLION, PrefixCache } from "./caches.mjs";
+import prices from "../../bill/prices.js";
+import { BreakpointCache, PrefixCache } from "./caches.mjs";
 import { promptTokens } from "./estimates.mjs";
+import { costOf } from "./prices.mjs";
 import { Versions } from "./versions.mjs";
+
+const { PER_MILLION } = prices;
 
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
@@ -14,10 +18,10 @@ import { Versions } from "./versions.mjs";
 export async function billOf(
   recording,
   policy,
-  { contextWindow, prices, estimates, versions = new Versions(), onCall },
+  { contextWindow, prices: by, estimates, versions = new Versions(), onCall },
 ) {
   const caches = { prefix: new PrefixCache(), breakpoint: new BreakpointCache() };
-  const ttlMs = 1000 * prices.ttlSeconds;
+  const ttlMs = 1000 * by.ttlSeconds;
   const played = new Map();
   const playedAs = (number) => {
     if (!played.has(number)) played.set(number, { ...recording.message(number), usage: undefined });
@@ -33,12 +37,12 @@ export async function billOf(
     const answer = recording.message(at);
     const cost = {};
     for (const [model, cache] of Object.entries(caches)) {
-      const read = cache.read(request, answer.timestamp, ttlMs, estimate);
-      cost[model] = dollars(tokens, read, prices);
+      const read = Math.min(tokens, cache.read(request, answer.timestamp, ttlMs, estimate));
+      cost[model] = costOf(tokens, read, by);
       bill.dollars[model] += cost[model];
-      bill.series[model].push(rounded(cost[model]));
+      bill.series[model].push(Number(cost[model].toPrecision(6)));
       bill.readTokens[model] += read;
-      if (model === "prefix") played.set(at, withUsage(answer, tokens, read, prices));
+      if (model === "prefix") played.set(at, withUsage(answer, tokens, read, by));
     }
     bill.calls += 1;
     bill.tokens += tokens;
@@ -60,24 +64,22 @@ export function emptyBill() {
   };
 }
 
-/** Ten thousandths of a cent are enough for a chart. */
-function rounded(dollars) {
-  return Math.round(dollars * 1e6) / 1e6;
-}
-
 /** Share of the input that came from the cache, where any unchanged beginning is kept. */
 export function hitRate({ readTokens, tokens }) {
   return tokens > 0 ? readTokens.prefix / tokens : 1;
 }
 
 /** `message` as if the provider had counted and charged the request that was really made. */
-function withUsage(message, tokens, read, prices) {
+function withUsage(message, tokens, read, { unit = "dollars", ...by }) {
   const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
   const cost = {
     input: 0,
-    cacheRead: PER_MILLION * cacheRead * prices.read,
-    cacheWrite: PER_MILLION * cacheWrite * prices.write,
+    cacheRead: PER_MILLION * cacheRead * by.read,
+    cacheWrite: PER_MILLION * cacheWrite * by.write,
   };
   const output = message.usage?.output ?? 0;
-  return { ...message, usage: { input: 0, output, cacheRead, cacheWrite, cost } };
+  return {
+    ...message,
+    usage: { input: 0, output, cacheRead, cacheWrite, ...(unit === "dollars" && { cost }) },
+  };
 }

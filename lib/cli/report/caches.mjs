@@ -1,10 +1,6 @@
-// The two ways providers cache prompts, priced: an unchanged prefix, or only whole earlier requests.
+// The two ways providers cache prompts: an unchanged prefix, or only whole earlier requests.
 
-import bill from "../../bill/prices.js";
 import { promptTokens } from "./estimates.mjs";
-
-export const { PER_MILLION } = bill;
-export const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
 
 /** Of these providers and models a cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
@@ -44,11 +40,6 @@ export class BreakpointCache {
     this.#entries = [...alive, { request, timeMs }];
     return hit === undefined ? 0 : promptTokens(estimate, hit.request);
   }
-}
-
-/** Dollars of a request of which `readTokens` come from the cache and the rest is written to it. */
-export function dollars(tokens, readTokens, prices) {
-  return PER_MILLION * (readTokens * prices.read + (tokens - readTokens) * prices.write);
 }
 
 function commonRun(request, earlier) {

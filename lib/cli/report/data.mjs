@@ -15,15 +15,15 @@ export async function reportData({ title, session, contextWindow, prices, ours, 
   const { estimates } = run;
   const known = { [NONE]: run.none, [ours]: run.ours };
   const policies = [];
-  for (const [name, make] of Object.entries(POLICIES)) {
+  for (const name of new Set([...Object.keys(POLICIES), ours])) {
     const setting = { contextWindow, prices, estimates };
-    const bill = known[name] ?? (await billOf(session, make({ contextWindow, prices }), setting));
+    const bill = known[name] ?? (await billOf(session, POLICIES[name]({ contextWindow, prices }), setting));
     const { series, calls, tokens, peak, overflows, dollars } = bill;
     policies.push({ name, series, calls, tokens, peak, overflows, dollars, hitRate: hitRate(bill) });
     onPolicy?.();
   }
   // One scale for a message's own tokens and what its edits save, or one of a thousand tokens might save more than that.
-  const { scale } = estimates.at(-1).estimate;
+  const scale = estimates.at(-1)?.estimate.scale ?? 1;
   return {
     title,
     format: session.format,

@@ -1,25 +1,70 @@
-// Estimates the tokens of any request at a recorded call as the provider would have counted them: one linear estimate per
-// call, learned from the recorded usage as the hook learns it.
+// Estimates the tokens of any request at a recorded call as its provider would have counted them: a line through the size that
+// was reported for that call.
 
-import { Call, Hook, Layers } from "../../hook/hook.js";
-import options from "../../hook/options.js";
+/** Tokens that came between two calls; fewer do not tell how the provider counts. */
+const MIN_STEP_TOKENS = 200;
+/** Provider tokens per cl100k token outside of this range come from something else than counting. */
+const SCALES = [0.5, 3];
+/** A report smaller than its messages by more than this share, and this many tokens, is of another list. */
+const DISAGREES_SHARE = 0.1;
+const DISAGREES_TOKENS = 2_000;
 
 /**
- * One `{ tokensBefore, estimate: { base, scale } }` per call of a recording. A request of `n` cl100k tokens is estimated
- * at `base + scale * n` tokens, so the whole transcript comes to `tokensBefore`, which is what the replay tells.
+ * One `{ tokensBefore, isOdd, estimate: { base, scale, counted, whole } }` per call of a recording. A request of `n` cl100k tokens
+ * is estimated at `base + scale * n`, the whole list at what the file reports, `tokensBefore`. `isOdd` where the messages make
+ * more than was reported: the host left something out of its request. Without any usage the count is plain, beside `overheadTokens`.
  */
-export async function estimatesOf(recording, { contextWindow }) {
-  const hook = new Hook(new Layers(options.checkHookOptions("replay", { contextWindow })));
-  const estimates = [];
-  for (const call of recording.calls) {
-    const { tokensBefore, scale } = await hook.planFor(recording.messagesBefore(call), new Call(), false);
-    const counted = recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
-    estimates.push({ tokensBefore, estimate: { base: tokensBefore - scale * counted, scale } });
-  }
-  return estimates;
+export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
+  const calls = sizesOf(recording);
+  const scale = scaleOf(calls);
+  const isOdd = ({ counted, reported }) =>
+    scale * counted - reported > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * reported);
+  const sound = calls.filter((call) => call.reported !== undefined && !isOdd(call));
+  const usual = median(sound.map(({ counted, reported }) => reported - scale * counted)) ?? overheadTokens;
+  let base = usual;
+  return calls.map((call) => {
+    const { counted, reported } = call;
+    const odd = reported !== undefined && isOdd(call);
+    if (reported !== undefined) base = odd ? usual : reported - scale * counted;
+    const tokensBefore = Math.round(reported ?? Math.max(0, base + scale * counted));
+    return { tokensBefore, isOdd: odd, estimate: { base, scale, counted, whole: tokensBefore } };
+  });
+}
+
+/** The cl100k tokens before each call, and what was reported for it. */
+function sizesOf(recording) {
+  const sums = [0];
+  for (let number = 0; number < recording.length; number += 1)
+    sums.push(sums[number] + recording.tokens(number));
+  return recording.calls.map((call) => {
+    const { opening, from } = recording.stretches[call.stretch];
+    const opened = opening.reduce((sum, number) => sum + recording.tokens(number), 0);
+    const { model } = recording.message(call.at);
+    const counted = opened + sums[call.at] - sums[from];
+    return { stretch: call.stretch, model, counted, reported: recording.reported(call) };
+  });
+}
+
+/** Provider tokens per cl100k token: the median over the steps from one report to the next. */
+function scaleOf(calls) {
+  const told = calls.filter(({ reported }) => reported !== undefined);
+  const steps = told.flatMap((call, i) => {
+    const last = told[i - 1];
+    if (last?.stretch !== call.stretch || last.model !== call.model) return [];
+    const tokens = call.counted - last.counted;
+    const scale = (call.reported - last.reported) / tokens;
+    return tokens >= MIN_STEP_TOKENS && scale >= SCALES[0] && scale <= SCALES[1] ? [scale] : [];
+  });
+  const whole = told.map(({ counted, reported }) => reported / counted).filter((scale) => scale <= SCALES[1]);
+  return median(steps) ?? Math.max(1, Math.min(...whole, whole.length === 0 ? 1 : Infinity));
+}
+
+function median(values) {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }
 
 /** Tokens of a request whose versions these are, in whole tokens, as a provider counts. */
-export function promptTokens({ base, scale }, versions) {
-  return Math.round(Math.max(0, base + scale * versions.reduce((sum, version) => sum + version.counted, 0)));
+export function promptTokens({ base, scale, counted, whole }, versions) {
+  const tokens = versions.reduce((sum, version) => sum + version.counted, 0);
+  return tokens === counted ? whole : Math.round(Math.max(0, base + scale * tokens));
 }

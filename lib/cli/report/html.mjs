@@ -1,19 +1,35 @@
 // Puts a report's data into the page that shows it. The page is one file with everything in it, made by
 // `npm run build:report` from report/ and shipped with the package.
 
-import { open, readFile } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { REASONS, UsageError } from "../session.mjs";
+import { printable } from "../table.mjs";
 
 const PAGE = new URL("page.html", import.meta.url);
 
-/** Opens `path` to write a report to, before any long work is done for it. */
+/**
+ * Opens a report beside `path` before any long work is done for it: `write(text)` puts it in the place of an earlier one,
+ * `discard()` leaves that as it was.
+ */
 export async function openReport(path) {
-  try {
-    return await open(path, "w");
-  } catch (error) {
+  const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  const refused = (error) => {
     const reason = error.code === "ENOENT" ? "its folder is not there; make it first" : REASONS[error.code];
-    throw new UsageError(`Cannot write ${path}: ${reason ?? error.message}.`);
-  }
+    return new UsageError(`Cannot write ${printable(path)}: ${reason ?? error.message}.`);
+  };
+  const file = await open(beside, "w").catch((error) => Promise.reject(refused(error)));
+  return {
+    async write(text) {
+      await file.writeFile(text);
+      await file.close();
+      await rename(beside, path).catch((error) => Promise.reject(refused(error)));
+    },
+    async discard() {
+      await file.close().catch(() => {});
+      await rm(beside, { force: true });
+    },
+  };
 }
 
 /** The finished page. */

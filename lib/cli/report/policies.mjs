@@ -1,9 +1,14 @@
 // The settings that a report compares: none, and ours. Each is a maker of a policy, `(messages) => Promise<messages>`.
 
 import hook from "../../hook/hook.js";
+import { cacheOf } from "./prices.mjs";
+
+export { cacheOf };
 
 /** The policy that edits nothing. */
 export const NONE = "no compression";
+/** The one that is reported, where its options are none of those below. */
+export const OWN = "these options";
 
 /** Makers of policies by name; each gets `{ contextWindow, prices }`. */
 export const POLICIES = {
@@ -14,16 +19,15 @@ export const POLICIES = {
   "sticky, thrifty": ours({ schedule: "sticky", economy: "thrifty" }),
 };
 
-/** The policy that stands for each schedule of ours. */
-export const POLICY_OF = { auto: "sticky, balanced", everyCall: "everyCall", sticky: "sticky, balanced" };
+/** The name of the policy that these options of the hook make. */
+export function policyName({ contextWindow, cache, schedule = "auto", economy = "balanced", ...others }) {
+  if (Object.keys(others).length > 0) return OWN;
+  if (schedule === "everyCall") return economy === "balanced" ? "everyCall" : OWN;
+  return Object.keys(POLICIES).find((name) => name === `sticky, ${economy}`) ?? OWN;
+}
 
 /** Our hook with these options, as a policy; it knows the prices it will be measured by. */
 export function ours(options) {
   return ({ contextWindow, prices }) =>
     hook.createTransformContext({ contextWindow, cache: cacheOf(prices), ...options });
-}
-
-/** Prices in dollars as the hook's option wants them, relative to input. */
-export function cacheOf({ input, read, write, ttlSeconds }) {
-  return input > 0 ? { read: read / input, write: write / input, ttlSeconds } : { ttlSeconds };
 }

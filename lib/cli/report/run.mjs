@@ -12,15 +12,15 @@ import { cacheOf } from "./policies.mjs";
 
 /**
  * `{ cache, estimates, none, ours, reports, lines, changes }`: which cache the recorded provider has, the bills without and
- * with the hook, a report per call (`onCall` is told of each), the tokens above which each call would have dropped messages,
- * and the edits gathered into stretches of calls, their savings in cl100k tokens.
+ * with the hook of these options, a report per call (`onCall` is told of each), the tokens above which each call would have
+ * dropped messages, and the edits gathered into stretches of calls, their savings in cl100k tokens.
  */
-export async function runOf(session, { contextWindow, prices, schedule, onCall }) {
-  const estimates = await estimatesOf(session, { contextWindow });
+export async function runOf(session, { contextWindow, prices, hook: given, onCall }) {
+  const estimates = estimatesOf(session, given);
   const setting = { contextWindow, prices, estimates };
   const none = await billOf(session, async (messages) => messages, setting);
-  const given = { contextWindow, schedule, cache: cacheOf(prices) };
-  const hook = new Hook(new Layers(options.checkHookOptions("replay", given)));
+  const own = { cache: cacheOf(prices), ...session.times, ...given, contextWindow };
+  const hook = new Hook(new Layers(options.checkHookOptions("replay", own)));
   const [reports, lines, log] = [[], [], new ChangeLog()];
   let last;
   const policy = async (messages) => {

@@ -1,6 +1,7 @@
 // A recorded session as the command-line tool plays it: every recorded call with the messages the model had before it.
 
-import counting from "../tools/count.js";
+import { countsOf } from "../../bill/prices.js";
+import counting from "../../tools/count.js";
 
 export class Recording {
   /** Every recorded call, in order: `{ number, at, stretch }`, its number from 1, its answer's, and where it stands. */
@@ -8,19 +9,21 @@ export class Recording {
   #messages;
   #tokens = [];
 
-  /** All messages, and of the file what the native reader says of it. */
-  constructor({ messages, format, problems, stretches, answers, unplayed }) {
-    this.#messages = messages;
+  /** What `readLines` returns. */
+  constructor({ timeline, format, problems, unplayed, times }) {
+    this.#messages = timeline.messages;
     this.format = format;
     /** `{ line, message }` of each line that could not be read. */
     this.problems = problems;
-    this.stretches = stretches;
+    this.stretches = timeline.stretches;
     /** Recorded calls that are not played, in words, with how many there are. */
     this.unplayed = {
-      "on branches that were left": unplayed.abandoned,
-      "made by sub-agents": unplayed.subAgents,
+      "on branches that were left": unplayed.abandoned ?? 0,
+      "made by sub-agents": unplayed.subAgents ?? 0,
     };
-    this.calls = callsIn(answers, stretches);
+    /** `warmedAt` and `coldAt`, in ms, as the hook takes them. */
+    this.times = { warmedAt: times.warmedAt ?? [], coldAt: times.coldAt ?? [] };
+    this.calls = callsIn(timeline.answers, timeline.stretches);
   }
 
   /** Number of messages; theirs begin at 0. */
@@ -36,6 +39,11 @@ export class Recording {
   tokens(number) {
     this.#tokens[number] ??= counting.countTokens(this.message(number));
     return this.#tokens[number];
+  }
+
+  /** Prompt tokens that the provider reported for a call; undefined where it did not. */
+  reported({ at }) {
+    return countsOf(this.message(at).usage)?.prompt;
   }
 
   /** The messages that the model would have before it next. */

@@ -1,0 +1,271 @@
+// The command line in its first minutes: on a terminal, on sessions of one's own, and on what other tools wrote.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { EXAMPLE } from "./support/recording.mjs";
+import { asPiFile, sessionWithTools } from "./support/session.mjs";
+
+const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
+const PACKAGE = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+const folder = mkdtempSync(join(tmpdir(), "pi-strata-screen-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function run(args, { input = "", ...options } = {}) {
+  return spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", input, ...options });
+}
+
+function fileOf(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** What a command writes to a terminal of so many columns. */
+function onTerminal(args, columns) {
+  const command = [process.execPath, CLI, ...args].join(" ");
+  const { stdout } = spawnSync("script", ["-qec", `stty cols ${columns} rows 50; ${command}`, "/dev/null"], {
+    encoding: "utf8",
+    env: { ...process.env, TERM: "xterm", NO_COLOR: "1" },
+  });
+  return stdout.replaceAll("\r\n", "\n");
+}
+
+/** The characters that move a cursor, but for line feeds. */
+const controlsIn = (text) => [...text].filter((letter) => /\p{Cc}/u.test(letter) && letter !== "\n");
+
+for (const columns of [80, 120]) {
+  test(`rows on a terminal of ${columns} columns stand as they are in a pipe`, { skip: !hasTerminal }, () => {
+    const args = ["replay", "--every", "20", EXAMPLE];
+    const screen = onTerminal(args, columns);
+    assert.deepEqual(controlsIn(screen), [], "nothing moves the cursor or writes over a row");
+    const lines = screen.split("\n");
+    assert.ok(lines.every((line) => [...line].length <= columns));
+    const heads = lines
+      .find((line) => /^ +call +messages/.test(line))
+      .trim()
+      .split(/ +/);
+    assert.equal(heads.includes("thinking"), columns >= 100, "layers are shown where there is room");
+    const withoutTimes = (text) =>
+      text.replace(/ +[\d.]+$/gm, "").replace(/^(time per|main thread).*$/gm, "");
+    if (columns === 80) assert.equal(withoutTimes(screen), withoutTimes(run(args).stdout));
+  });
+}
+
+test("a replay says first which prices and which cache it goes by", () => {
+  const opening = (args, file = EXAMPLE) =>
+    run(["replay", "--every", "99999", ...args, file])
+      .stdout.split("\n\n")[0]
+      .replace(/\s+/g, " ");
+  assert.match(
+    opening([]),
+    /prices \$3 per million tokens of input, as the session was billed; cache reads × 0\.1, writes × 1\.25 cache whole earlier requests are read \(breakpoint cache\); an entry lives 300 s/,
+  );
+  assert.match(opening(["--price", "4,20"]), /prices \$4 per million tokens of input, as --price names it/);
+  const free = fileOf(
+    "free.jsonl",
+    readFileSync(EXAMPLE, "utf8").replace(/"cost":\{[^}]*\}/g, '"cost":{"total":0}'),
+  );
+  assert.match(
+    opening([], free),
+    /as no price is known: tokens are weighed, cache reads × 0\.1, writes × 1\.25/,
+  );
+  const { stdout } = run(["replay", "--every", "99999", free]);
+  assert.doesNotMatch(stdout, /\$/, "no dollars without a price");
+  assert.match(stdout, /^cost of the input, all calls +[\d,]+ tokens → [\d,]+ tokens/m);
+  const cache = run(["cache", free]).stdout;
+  assert.match(cache, /^billed +–$/m);
+  assert.doesNotMatch(cache, /\$ ?0\.00/);
+});
+
+test("every option of the hook is one of the command line, and those of a file are too", () => {
+  const summary = (...args) => JSON.parse(run(["replay", "--json", ...args, EXAMPLE]).stdout).summary;
+  const own = summary("--economy", "thrifty", "--keep-recent-tool-results", "2").tokensSent.after;
+  const options = fileOf("options.json", JSON.stringify({ economy: "thrifty", keepRecentToolResults: 2 }));
+  assert.equal(summary("--options", options).tokensSent.after, own);
+  assert.notEqual(summary().tokensSent.after, own);
+  const explained = (...args) => JSON.parse(run(["explain", "--json", ...args, EXAMPLE]).stdout);
+  assert.equal(explained("--options", options, "--schedule", "everyCall").schedule.mode, "everyCall");
+});
+
+test("without a file the newest session is taken, of a folder the newest in it", () => {
+  const home = mkdtempSync(join(folder, "home-"));
+  const pi = join(home, ".pi", "agent", "sessions", "--project--");
+  const claude = join(home, ".claude", "projects", "project");
+  const place = (where, name, calls, seconds) => {
+    mkdirSync(where, { recursive: true });
+    const path = join(where, name);
+    writeFileSync(path, asPiFile(sessionWithTools(calls)));
+    utimesSync(path, seconds, seconds);
+    return path;
+  };
+  const [old, newest] = [place(pi, "old.jsonl", 1, 1000), place(claude, "new.jsonl", 2, 2000)];
+  const env = {
+    ...process.env,
+    HOME: home,
+    USERPROFILE: home,
+    PI_CODING_AGENT_DIR: undefined,
+    CLAUDE_CONFIG_DIR: undefined,
+  };
+  const sessionOf = (...args) => JSON.parse(run(["cache", "--json", ...args], { env }).stdout).session;
+  assert.deepEqual(
+    [sessionOf(), sessionOf(pi), sessionOf(join(pi, ".."), "--price", "1")],
+    [newest, old, old],
+  );
+  const none = run(["explain", mkdtempSync(join(folder, "empty-"))]);
+  assert.deepEqual([none.status, none.stdout], [2, ""]);
+  assert.match(none.stderr, /^There is no session \(\*\.jsonl\) in .+; name a file\.\n$/);
+});
+
+/** A pi session whose messages are entries, with further ones put in behind a message. */
+function piFile(messages, more = {}) {
+  const lines = [{ type: "session", version: 3, id: "s" }];
+  let parentId = null;
+  const add = (entry) => {
+    const id = String(lines.length);
+    lines.push({ id, parentId, ...entry });
+    parentId = id;
+  };
+  for (const [at, message] of messages.entries()) {
+    add({ type: "message", timestamp: new Date(message.timestamp).toISOString(), message });
+    for (const entry of more[at] ?? []) add(entry);
+  }
+  return lines.map((line) => JSON.stringify(line)).join("\n");
+}
+
+/** A session of `claude` calls, each a minute after the other, that read what the one before wrote. */
+function billed(calls) {
+  const messages = [{ role: "user", content: "go on", timestamp: 1e12 }];
+  let prompt = 8000;
+  for (let call = 0; call < calls; call += 1) {
+    const timestamp = 1e12 + 60_000 * (call + 1);
+    const [cacheRead, cacheWrite] = call === 0 ? [0, prompt] : [prompt - 4000, 4000];
+    const usage = { input: 0, output: 9, cacheRead, cacheWrite };
+    const block = { type: "toolCall", id: `c${call}`, name: "read", arguments: { path: `f${call}` } };
+    messages.push({
+      role: "assistant",
+      api: "anthropic-messages",
+      provider: "anthropic",
+      model: "claude-x",
+      content: [block],
+      usage,
+      stopReason: "toolUse",
+      timestamp,
+    });
+    messages.push({
+      role: "toolResult",
+      toolCallId: `c${call}`,
+      toolName: "read",
+      content: [{ type: "text", text: `line of file ${call}\n`.repeat(800) }],
+      isError: false,
+      timestamp: timestamp + 1000,
+    });
+    prompt += 4000;
+  }
+  return messages;
+}
+
+test("cache reads when pi kept the cache warm, and when our own command cut", () => {
+  const messages = billed(12);
+  const last = messages.length - 1;
+  const pause = 20 * 60_000;
+  messages[last].timestamp += pause;
+  messages.push({
+    ...messages[last - 1],
+    usage: { input: 0, output: 9, cacheRead: 100, cacheWrite: 56_000 },
+    timestamp: messages[last].timestamp + 1,
+  });
+  const causes = (more, name) =>
+    JSON.parse(run(["cache", "--json", fileOf(name, piFile(messages, more))]).stdout).misses.map(
+      ({ cause }) => cause,
+    );
+  assert.deepEqual(causes({}, "cold.jsonl"), ["expired"]);
+  const warmAt = (minutes) => ({
+    type: "usage",
+    kind: "cache_warm",
+    provider: "anthropic",
+    model: "claude-x",
+    timestamp: new Date(messages[last - 1].timestamp + 60_000 * minutes).toISOString(),
+  });
+  assert.notDeepEqual(
+    causes({ [last - 1]: [4, 8, 12, 16, 20].map(warmAt) }, "warm.jsonl"),
+    ["expired"],
+    "it was kept warm",
+  );
+  const cut = { type: "custom", customType: "pi-strata", data: { cutAt: messages[last].timestamp } };
+  const file = fileOf(
+    "cut.jsonl",
+    piFile(messages, { [last - 1]: [4, 8, 12, 16, 20].map(warmAt), [last]: [cut] }),
+  );
+  const { stdout } = run(["cache", file]);
+  assert.match(stdout, /^kept warm by pi +5 times$/m);
+  assert.match(stdout, /^cut on demand +once$/m);
+});
+
+test("a session whose host prunes is taken at its usage, and that is said", () => {
+  const messages = billed(30).map((message, at) =>
+    message.usage && at > 30
+      ? { ...message, usage: { input: 0, output: 9, cacheRead: 20_000, cacheWrite: 4_000 } }
+      : message,
+  );
+  const file = fileOf("pruned.jsonl", piFile(messages));
+  const { calls, oddCalls } = JSON.parse(run(["replay", "--json", file]).stdout);
+  assert.equal(calls.at(-1).tokensBefore, 24_000, "as the file says");
+  assert.ok(oddCalls.length > 5 && oddCalls.every(({ reported, counted }) => counted > 1.1 * reported));
+  assert.match(
+    run(["replay", "--every", "999", file]).stdout.replace(/\s+/g, " "),
+    /usage \d+ calls report less than their messages hold \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; the file's usage is taken/,
+  );
+  assert.deepEqual(JSON.parse(run(["replay", "--json", EXAMPLE]).stdout).oddCalls, []);
+});
+
+test("a report of a session without a call is written, and a failure leaves an earlier one as it was", () => {
+  const html = join(folder, "report.html");
+  const empty = fileOf("no-call.jsonl", asPiFile([{ role: "user", content: "hello", timestamp: 1 }]));
+  const { status, stdout } = run(["replay", "--html", html, empty]);
+  assert.deepEqual([status, readFileSync(html, "utf8").length > 10_000], [0, true], stdout);
+  writeFileSync(html, "an earlier report");
+  assert.equal(run(["replay", "--html", html, fileOf("nothing.jsonl", "{}\n")]).status, 2);
+  assert.equal(readFileSync(html, "utf8"), "an earlier report");
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.includes(".tmp")),
+    [],
+  );
+  for (const command of ["explain", "cache"])
+    assert.ok([0, 2].includes(run([command, empty]).status), command);
+});
+
+test("count follows patterns into folders, and prints names that move no cursor", () => {
+  const inner = join(folder, "deep", "er");
+  mkdirSync(inner, { recursive: true });
+  const files = ["deep/a.mjs", "deep/er/b.mjs"].map((name) => fileOf(name, "hello world"));
+  const counted = run(["count", "--json", join(folder, "deep", "**", "*.mjs")]);
+  const hasGlob = Number(process.versions.node.split(".")[0]) >= 22;
+  if (hasGlob)
+    assert.deepEqual(
+      JSON.parse(counted.stdout).files.map(({ file }) => file),
+      files,
+    );
+  else
+    assert.match(counted.stderr, /^.+\*\.mjs: Node [\d.]+ takes file names only; patterns need Node 22\.\n$/);
+  const odd = fileOf("\u001b[2Jodd\n.txt", "hello world");
+  for (const { stdout, stderr } of [run(["count", odd]), run(["count", `${odd}\u0007`])])
+    assert.deepEqual(controlsIn(stdout + stderr), []);
+});
+
+test("the package has no runtime dependencies", () => {
+  assert.deepEqual(Object.keys(PACKAGE.dependencies ?? {}), []);
+});
