@@ -22,11 +22,28 @@ after(() => rmSync(folder, { recursive: true }));
 const CALLS = 40;
 const session = join(folder, "session.jsonl");
 const report = join(folder, "report.html");
-writeFileSync(session, asPiFile(sessionWithTools(CALLS)));
+// Nothing is reported, so sizes are those of the messages.
+writeFileSync(
+  session,
+  asPiFile(sessionWithTools(CALLS).map((message) => ({ ...message, usage: undefined }))),
+);
 
 const run = spawnSync(
   process.execPath,
-  [CLI, "replay", "--schedule", "everyCall", "--context-window", "8000", "--html", report, "--json", session],
+  [
+    CLI,
+    "replay",
+    "--price",
+    "5",
+    "--schedule",
+    "everyCall",
+    "--context-window",
+    "8000",
+    "--html",
+    report,
+    "--json",
+    session,
+  ],
   { encoding: "utf8" },
 );
 const { summary, calls } = run.status === 0 ? JSON.parse(run.stdout) : {};
