@@ -143,7 +143,6 @@ async function questionsAt(seed) {
   for (const message of conversation(seed, { length: 4 })) read.add(message);
   const batch = [read.numbers, read.strings];
   const texts = { role: "user", content: "text" };
-  const recorded = Buffer.from(JSON.stringify({ role: "user", content: "go" }));
   const questions = [
     () => strata.countTokens("text"),
     () => strata.countTokens([texts]),
@@ -157,7 +156,6 @@ async function questionsAt(seed) {
     () => strata.explain(conversation(seed, { length: 9 })),
     () => guard.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
     () => guard.estimateContextTokens([texts]),
-    () => binding.readSession(recorded),
     () => binding.callSubject("bash", '{"command":"ls"}'),
     () => binding.handles(...batch),
     () => binding.countTextAsync("text"),
