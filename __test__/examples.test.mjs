@@ -17,6 +17,8 @@ test("the example agent answers every question and sends less than it holds", ()
 
 /** The line each example ends on when all of it went well. */
 const lastLines = {
+  "ai-sdk.mjs": "the newest result is whole: true",
+  "openclaw.mjs": "questions in view: 59 of 59",
   "guard.mjs": "as a hook: 24 messages",
   "pipeline-worker.mjs": "stored: assistant: I was sent 14 messages.",
   "recall.mjs": "Found it.",

@@ -7,8 +7,12 @@ import { createServer } from "node:http";
 /** As many as cl100k_base counts and a few more, as a provider does. */
 const tokensOf = (body) => Math.ceil(JSON.stringify([body.system, body.messages]).length / 2);
 
-export async function scriptedServer(kind, { steps }) {
+/**
+ * `tool(n)` names the call of step `n` and its arguments. After `begin()` the steps are counted anew.
+ */
+export async function scriptedServer(kind, { steps, tool = (n) => ({ name: "read", arguments: { n } }) }) {
   const requests = [];
+  let begun = 0;
   const problems = [];
   const server = createServer(async (request, response) => {
     let text = "";
@@ -19,20 +23,24 @@ export async function scriptedServer(kind, { steps }) {
     problems.push(...(kind === "openai" ? brokenChat(body) : brokenMessages(body)));
     response.writeHead(200, { "content-type": "text/event-stream" });
     const n = requests.length;
+    const call = n - begun <= steps ? { id: `c${n}`, ...tool(n) } : undefined;
     const answer = kind === "openai" ? chatEvents : messageEvents;
-    for (const event of answer(n <= steps ? n : undefined, tokens)) response.write(event);
+    for (const event of answer(call, tokens)) response.write(event);
     response.end();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${server.address().port}/v1`;
-  return { url, requests, problems, close: () => server.close() };
+  const begin = () => {
+    begun = requests.length;
+  };
+  return { url, requests, problems, begin, close: () => server.close() };
 }
 
 const data = (value) => `data: ${JSON.stringify(value)}\n\n`;
 const event = (value) => `event: ${value.type}\n${data(value)}`;
 
-function chatEvents(n, tokens) {
+function chatEvents(call, tokens) {
   const chunk = (delta, reason = null) =>
     data({
       id: "x",
@@ -41,14 +49,14 @@ function chatEvents(n, tokens) {
       model: "gpt-test",
       choices: [{ index: 0, delta, finish_reason: reason }],
     });
-  const call = {
+  const asked = call && {
     index: 0,
-    id: `c${n}`,
+    id: call.id,
     type: "function",
-    function: { name: "read", arguments: JSON.stringify({ n }) },
+    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
   };
   const said =
-    n === undefined ? { role: "assistant", content: "done" } : { role: "assistant", tool_calls: [call] };
+    call === undefined ? { role: "assistant", content: "done" } : { role: "assistant", tool_calls: [asked] };
   const usage = {
     prompt_tokens: tokens,
     completion_tokens: 9,
@@ -63,10 +71,10 @@ function chatEvents(n, tokens) {
     choices: [],
     usage,
   };
-  return [chunk(said), chunk({}, n === undefined ? "stop" : "tool_calls"), data(last), "data: [DONE]\n\n"];
+  return [chunk(said), chunk({}, call === undefined ? "stop" : "tool_calls"), data(last), "data: [DONE]\n\n"];
 }
 
-function messageEvents(n, tokens) {
+function messageEvents(call, tokens) {
   const [read, written] = [Math.floor(tokens / 2), Math.floor(tokens / 4)];
   const usage = {
     input_tokens: tokens - read - written,
@@ -75,11 +83,13 @@ function messageEvents(n, tokens) {
     output_tokens: 1,
   };
   const block =
-    n === undefined ? { type: "text", text: "" } : { type: "tool_use", id: `c${n}`, name: "read", input: {} };
+    call === undefined
+      ? { type: "text", text: "" }
+      : { type: "tool_use", id: call.id, name: call.name, input: {} };
   const delta =
-    n === undefined
+    call === undefined
       ? { type: "text_delta", text: "done" }
-      : { type: "input_json_delta", partial_json: JSON.stringify({ n }) };
+      : { type: "input_json_delta", partial_json: JSON.stringify(call.arguments) };
   return [
     {
       type: "message_start",
@@ -99,7 +109,7 @@ function messageEvents(n, tokens) {
     { type: "content_block_stop", index: 0 },
     {
       type: "message_delta",
-      delta: { stop_reason: n === undefined ? "end_turn" : "tool_use", stop_sequence: null },
+      delta: { stop_reason: call === undefined ? "end_turn" : "tool_use", stop_sequence: null },
       usage: { output_tokens: 9 },
     },
     { type: "message_stop" },

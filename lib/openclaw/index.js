@@ -13,6 +13,8 @@ const MOST_SESSIONS = 512;
 const MOST_TURNS = 4096;
 /** After an overflow the request is at most this part of the one that was refused. */
 const AFTER_OVERFLOW = 0.8;
+/** What the host compacts for by itself: its provider refused, or its count says that the next request is too long. */
+const SHRUNK_FOR = new Set(["overflow", "budget"]);
 /** Events that the host's log should show. */
 const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed"]);
 
@@ -30,6 +32,8 @@ class Session {
   constructor(config, logger) {
     this.#transform = createTransformContext({
       marker: "auto",
+      // The host's budget is without its reserve and its prompt.
+      reserveTokens: 0,
       ...config,
       contextWindow: () => Math.max(1, Math.min(this.#budget ?? getContextWindow(config), this.#limit)),
       onEvent: (event) => {
@@ -84,7 +88,8 @@ function register(api) {
     info: {
       id: ID,
       name: ID,
-      ownsCompaction: true,
+      // The host asks once a turn and does not show what the turn adds: its own checks must stay on.
+      ownsCompaction: false,
       transcriptSemantics: {
         currentTurnFence: "before-current-turn-entry-v1",
         turnAdvancementIdempotency: "atomic-idempotent-v1",
@@ -102,11 +107,14 @@ function register(api) {
     },
     assemble: ({ messages, tokenBudget, ...params }) => sessionOf(params).assemble(messages, tokenBudget),
     async compact(params) {
-      const isOverflow = params.runtimeContext?.trigger === "overflow";
-      const result = isOverflow ? await sessionOf(params).shrink(params) : undefined;
+      const result = SHRUNK_FOR.has(params.runtimeContext?.trigger)
+        ? await sessionOf(params).shrink(params)
+        : undefined;
       if (result !== undefined) return { ok: true, compacted: true, result };
       const { delegateCompactionToRuntime } = await import("openclaw/plugin-sdk/core");
-      return delegateCompactionToRuntime(params);
+      const compacted = await delegateCompactionToRuntime(params);
+      if (compacted.compacted) sessions.delete(params.sessionKey ?? params.sessionId);
+      return compacted;
     },
     async prepareSubagentSpawn({ parentSessionKey, childSessionKey, contextMode }) {
       const parent = sessions.get(parentSessionKey);

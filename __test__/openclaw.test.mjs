@@ -1,0 +1,343 @@
+// The context engine plugin: through the life cycle of a host that is written from OpenClaw's published types, and in OpenClaw
+// itself, with a scripted model.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import plugin from "pi-strata/openclaw";
+import strata from "../index.js";
+import contract from "../lib/contract.js";
+import { nodeBinary } from "./support/nodes.mjs";
+import { scriptedServer } from "./support/scripted-server.mjs";
+
+const { countTokens, validate } = strata;
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const WINDOW = 40_000;
+/** Tokens that OpenClaw keeps free and those of its prompt. */
+const [RESERVE, PROMPT] = [4_096, 3_000];
+const manifest = JSON.parse(readFileSync(join(ROOT, "openclaw.plugin.json"), "utf8"));
+
+/** What a provider counts. */
+const sizeOf = (messages) => Math.round(PROMPT + countTokens(messages) * 1.27);
+
+/** OpenClaw as far as an engine sees it: it keeps the transcript, asks before each turn and commits it afterwards. */
+class Host {
+  #factory;
+  transcript = [];
+  requests = [];
+  warnings = [];
+  key = "agent:main:chat";
+  #clock = 1_700_000_000_000;
+  #turns = 0;
+
+  constructor() {
+    this.restart();
+  }
+
+  restart() {
+    const registerContextEngine = (id, factory) => {
+      assert.equal(id, manifest.id);
+      this.#factory = factory;
+    };
+    const logger = { warn: (message) => this.warnings.push(message) };
+    plugin.register({ pluginConfig: { marker: "en" }, logger, registerContextEngine });
+  }
+
+  /** An engine lives for one operation. */
+  engine() {
+    const engine = this.#factory({});
+    for (const method of ["ingest", "assemble", "compact", "commitTurn", "afterTurn"])
+      assert.equal(typeof engine[method], "function");
+    return engine;
+  }
+
+  #message(fields) {
+    this.#clock += 5_000;
+    return { ...fields, timestamp: this.#clock };
+  }
+
+  answer(content, request) {
+    const size = sizeOf(request);
+    const usage = {
+      input: 0,
+      cacheRead: Math.round(size * 0.9),
+      cacheWrite: size - Math.round(size * 0.9),
+      output: 50,
+    };
+    const model = { api: "anthropic-messages", provider: "anthropic", model: "claude-test" };
+    return this.#message({
+      role: "assistant",
+      content,
+      ...model,
+      usage,
+      stopReason: content[0].type === "toolCall" ? "toolUse" : "stop",
+    });
+  }
+
+  /** A turn of `calls` tool calls. Transcripts come out of SQLite: each turn reads copies. */
+  async turn(content, calls, key = this.key) {
+    this.#turns += 1;
+    const history = structuredClone(this.transcript);
+    const tokenBudget = WINDOW - RESERVE - PROMPT;
+    const assembled = await this.engine().assemble({
+      sessionId: key,
+      sessionKey: key,
+      messages: history,
+      tokenBudget,
+      model: "claude-test",
+    });
+    assert.ok(Number.isFinite(assembled.estimatedTokens));
+    const pending = [this.#message({ role: "user", content })];
+    for (let call = 0; call <= calls; call += 1) {
+      const request = [...assembled.messages, ...pending];
+      this.requests.push({ request, size: sizeOf(request), turn: this.#turns });
+      if (call === calls)
+        pending.push(this.answer([{ type: "text", text: `done with turn ${this.#turns}` }], request));
+      else pending.push(...this.#call(request, call));
+    }
+    this.transcript.push(...pending);
+    const commit = {
+      advancementKey: `turn-${this.#turns}`,
+      messages: pending,
+      sessionId: key,
+      sessionKey: key,
+    };
+    assert.deepEqual(await this.engine().commitTurn(commit), { status: "committed" });
+    assert.deepEqual(await this.engine().commitTurn(commit), { status: "duplicate" });
+  }
+
+  #call(request, call) {
+    const id = `${this.#turns}-${call}`;
+    const text = Array.from({ length: 40 }, (_, i) => `${id} line ${i}: value_${this.#turns}_${i}`).join(
+      "\n",
+    );
+    const block = { type: "toolCall", id, name: "exec", arguments: { command: `cat ${id}` } };
+    return [
+      this.answer([block], request),
+      this.#message({
+        role: "toolResult",
+        toolCallId: id,
+        toolName: "exec",
+        content: [{ type: "text", text }],
+        isError: false,
+      }),
+    ];
+  }
+}
+
+const photo = () => [
+  { type: "text", text: "look at this" },
+  { type: "image", data: "aGk=".repeat(2_000), mimeType: "image/jpeg" },
+];
+
+describe("through a host's life cycle", () => {
+  test("400 calls with photos and restarts: valid, never over the budget, edits stay from turn to turn", async () => {
+    const host = new Host();
+    let changes = 0;
+    for (let turn = 0; turn < 100; turn += 1) {
+      if (turn % 30 === 29) host.restart();
+      const before = host.requests.at(-1)?.request ?? [];
+      await host.turn(turn % 5 === 0 ? photo() : `question ${turn}`, 3);
+      const { request } = host.requests.find(({ turn: of }) => of === turn + 1);
+      const texts = (list) =>
+        list.filter(({ role }) => role === "toolResult").map(({ content }) => content[0].text);
+      const kept = new Set(texts(request));
+      if (!texts(before).every((text) => kept.has(text))) changes += 1;
+    }
+    assert.equal(host.requests.length, 400);
+    for (const { request, size } of host.requests) {
+      assert.ok(size < WINDOW - RESERVE, `${size} tokens`);
+      assert.deepEqual(validate(request), []);
+      assert.ok(
+        request.filter(
+          ({ content }) => Array.isArray(content) && content.some(({ type }) => type === "image"),
+        ).length <= 9,
+      );
+    }
+    const whole = sizeOf(host.transcript);
+    assert.ok(whole > WINDOW * 1.5, `${whole} tokens in all`);
+    assert.ok(changes < 40, `${changes} turns changed what was sent before`);
+    assert.deepEqual(host.warnings, []);
+  });
+
+  test("a fork goes on from its parent, an isolated subagent does not, and both are forgotten at their end", async () => {
+    const host = new Host();
+    for (let turn = 0; turn < 30; turn += 1) await host.turn(`question ${turn}`, 3);
+    const engine = host.engine();
+    const ask = (sessionKey) =>
+      engine.assemble({
+        sessionId: sessionKey,
+        sessionKey,
+        messages: structuredClone(host.transcript),
+        tokenBudget: WINDOW,
+      });
+    const own = await ask(host.key);
+    const spawn = { parentSessionKey: host.key, childSessionKey: "child", contextMode: "fork" };
+    const { rollback } = await engine.prepareSubagentSpawn(spawn);
+    assert.deepEqual((await ask("child")).messages, own.messages);
+    rollback();
+    await engine.prepareSubagentSpawn(spawn);
+    await engine.onSubagentEnded({ childSessionKey: "child", reason: "completed" });
+    assert.equal(await engine.prepareSubagentSpawn({ ...spawn, contextMode: "isolated" }), undefined);
+    assert.equal(await engine.prepareSubagentSpawn({ ...spawn, parentSessionKey: "nobody" }), undefined);
+  });
+
+  test("within a turn the host hands in what it was given: the hook still sees the whole conversation", async () => {
+    const host = new Host();
+    for (let turn = 0; turn < 40; turn += 1) await host.turn(`question ${turn}`, 3);
+    const engine = host.engine();
+    const params = { sessionId: host.key, sessionKey: host.key, tokenBudget: WINDOW - RESERVE - PROMPT };
+    const first = await engine.assemble({ ...params, messages: host.transcript });
+    assert.ok(first.messages.length <= host.transcript.length && first.messages !== host.transcript);
+    const again = await engine.assemble({ ...params, messages: first.messages });
+    assert.deepEqual(again.messages, first.messages);
+    assert.equal(again.estimatedTokens, first.estimatedTokens);
+  });
+
+  test("after an overflow the next request is smaller, once; then the host compacts", async () => {
+    const host = new Host();
+    for (let turn = 0; turn < 40; turn += 1) await host.turn(`question ${turn}`, 3);
+    const engine = host.engine();
+    const params = { sessionId: host.key, sessionKey: host.key, tokenBudget: WINDOW };
+    const before = await engine.assemble({ ...params, messages: host.transcript });
+    const recovery = {
+      ...params,
+      force: true,
+      compactionTarget: "budget",
+      runtimeContext: { trigger: "overflow" },
+    };
+    const { ok, compacted, result } = await engine.compact(recovery);
+    assert.deepEqual([ok, compacted], [true, true]);
+    assert.ok(
+      result.tokensAfter <= before.estimatedTokens * 0.8 && result.tokensBefore === before.estimatedTokens,
+    );
+    const after = await engine.assemble({ ...params, messages: host.transcript });
+    assert.ok(after.estimatedTokens <= result.tokensAfter);
+    assert.deepEqual(validate(after.messages), []);
+    // The host's own compaction is a module that only the host has.
+    await assert.rejects(engine.compact(recovery), { code: "ERR_MODULE_NOT_FOUND" });
+    await assert.rejects(engine.compact({ ...params, compactionTarget: "threshold" }), {
+      code: "ERR_MODULE_NOT_FOUND",
+    });
+    await engine.commitTurn({ advancementKey: "answered", messages: [], ...params });
+    assert.equal((await engine.compact(recovery)).compacted, true);
+  });
+
+  test("a list of another shape comes back as it is, with a warning in the host's log", async () => {
+    const host = new Host();
+    const messages = [{ role: "user", parts: [{ text: "hi" }] }];
+    const assembled = await host.engine().assemble({ sessionId: "s", messages, tokenBudget: 8_000 });
+    assert.equal(assembled.messages, messages);
+    assert.ok(host.warnings.length <= 1);
+  });
+});
+
+test("the manifest's schema has every option that JSON can say, and no other", () => {
+  const perCall = ["contextWindow", "onEvent", "protect", "warmedAt", "coldAt", "recall"];
+  const options = Object.keys(contract.hookOptions).filter((name) => !perCall.includes(name));
+  assert.deepEqual(Object.keys(manifest.configSchema.properties).toSorted(), options.toSorted());
+  const own = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  assert.ok(own.files.includes("openclaw.plugin.json"));
+  assert.ok(own.openclaw.extensions.every((file) => existsSync(join(ROOT, file))));
+  assert.deepEqual([plugin.id, plugin.kind], [manifest.id, manifest.kind]);
+});
+
+test("OpenClaw loads the plugin and sends what it assembles", { timeout: 600_000 }, async (t) => {
+  const openclaw = fileURLToPath(new URL("./openclaw/node_modules/openclaw/openclaw.mjs", import.meta.url));
+  if (!existsSync(openclaw)) return t.skip("npm run install:nested brings OpenClaw");
+  const folder = mkdtempSync(join(tmpdir(), "strata-openclaw-"));
+  const server = await scriptedServer("openai", {
+    steps: 5,
+    tool: (n) => ({ name: "read", arguments: { path: join(folder, `work/${n % 9}.txt`) } }),
+  });
+  t.after(() => {
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  stage(folder, server.url);
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    OPENCLAW_STATE_DIR: join(folder, "state"),
+    OPENCLAW_CONFIG_PATH: join(folder, "openclaw.json"),
+  };
+  for (const turn of [1, 2, 3]) {
+    server.begin();
+    const args = [
+      openclaw,
+      "agent",
+      "--local",
+      "--session-id",
+      "s1",
+      "--message",
+      `turn ${turn}: read the files`,
+    ];
+    const { stdout } = await promisify(execFile)(nodeBinary("node24"), args, {
+      env,
+      cwd: folder,
+      timeout: 180_000,
+    });
+    assert.match(stdout, /done/);
+  }
+  assert.deepEqual(server.problems, []);
+  const results = ({ body }) =>
+    body.messages.filter(({ role }) => role === "tool").map(({ content }) => JSON.stringify(content).length);
+  const last = results(server.requests.at(-1));
+  assert.equal(last.length, 15);
+  assert.ok(Math.min(...last) < Math.max(...last) / 4, `old results were cut: ${last}`);
+  assert.ok(Math.max(...server.requests.map(({ tokens }) => tokens)) < 64_000);
+});
+
+/** The package as it is published, a workspace and a configuration with a scripted model. */
+function stage(folder, baseUrl) {
+  const own = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const target = join(folder, "pi-strata");
+  mkdirSync(join(folder, "work"), { recursive: true });
+  for (const name of own.files.filter((file) => !file.includes("*") && existsSync(join(ROOT, file)))) {
+    cpSync(join(ROOT, name), join(target, name), { recursive: true });
+  }
+  const addon = `pi-strata.${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}.node`;
+  cpSync(join(ROOT, addon), join(target, addon));
+  writeFileSync(
+    join(target, "package.json"),
+    JSON.stringify({ ...own, dependencies: {}, optionalDependencies: {} }),
+  );
+  for (let n = 0; n < 9; n += 1) {
+    const text = Array.from({ length: 200 }, (_, i) => `file ${n} line ${i} value ${i * 7}`).join("\n");
+    writeFileSync(join(folder, `work/${n}.txt`), text);
+  }
+  const cost = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1 };
+  const model = {
+    id: "m",
+    name: "m",
+    reasoning: false,
+    input: ["text"],
+    cost,
+    contextWindow: 40_000,
+    maxTokens: 1_024,
+  };
+  const config = {
+    models: {
+      mode: "merge",
+      providers: { scripted: { baseUrl, apiKey: "none", api: "openai-completions", models: [model] } },
+    },
+    agents: {
+      defaults: { model: { primary: "scripted/m" }, workspace: join(folder, "work"), skipBootstrap: true },
+    },
+    plugins: {
+      load: { paths: [target] },
+      slots: { contextEngine: "pi-strata" },
+      entries: {
+        "pi-strata": {
+          enabled: true,
+          config: { marker: "en", keepRecentToolResults: 2, maxPromptTokens: 16_000 },
+        },
+      },
+    },
+  };
+  writeFileSync(join(folder, "openclaw.json"), JSON.stringify(config));
+}
