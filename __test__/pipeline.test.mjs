@@ -1,151 +1,279 @@
-// The pipeline's parts: a history on disk that loses nothing, what is cut of it, and OpenAI's shapes.
+// The pipeline as its first host wrote it down, a test for each sentence and in that order, on SQLite and on a real Postgres server;
+// then histories as hosts have them, and the compressor's promises.
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import pipeline from "pi-strata/pipeline";
-
-const { Pipeline, pipelineConfigFromEnv, SimpleCompressor, SqliteProvider, StandardAssembler } = pipeline;
-
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-pipeline-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
-let files = 0;
-const newFile = () => join(folder, `${++files}.db`);
+import pg from "pg";
+import {
+  Pipeline,
+  PostgresProvider,
+  pipelineConfigFromEnv,
+  SimpleCompressor,
+  SqliteProvider,
+  StandardAssembler,
+} from "pi-strata/pipeline";
+import { fromOpenAIMessages, toOpenAIMessages } from "pi-strata/sessions";
+import { PostgresServer } from "./support/postgres.mjs";
+import { open } from "./support/sqlite.mjs";
 
 const user = (content) => ({ role: "user", content });
 const contents = (messages) => messages.map(({ content }) => content);
-const writer = fileURLToPath(new URL("./support/history-writer.mjs", import.meta.url));
+const image = { type: "image", mimeType: "image/png", data: "AAAA" };
+const turn = [
+  { role: "assistant", content: "", toolCalls: [{ id: "1", name: "read", arguments: { path: "a" } }] },
+  { role: "tool", content: "text", toolCallId: "1", isError: true },
+  { role: "user", content: "look", blocks: [{ type: "text", text: "look" }, image] },
+];
+const server = await PostgresServer.start();
+const pools = [];
+after(async () => {
+  await Promise.all(pools.map((pool) => pool.end()));
+  await server?.remove();
+});
 
-/** Appends `count` messages in a process of its own; `onAck` hears of each that was acknowledged. */
-function write(file, count, onAck) {
-  const child = fork(writer, [file, String(count)]);
-  child.on("message", (n) => onAck?.(n, child));
-  return new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
+/** A database of its own: `sql(text)` is the host's own statement, `provider(options)` ours on the same handle. */
+const engines = {
+  SqliteProvider: async () => {
+    const db = open(":memory:");
+    const sql = async (text) => (/^SELECT/.test(text) ? db.prepare(text).all() : void db.exec(text));
+    return {
+      sql,
+      provider: (options) => new SqliteProvider({ db, ...options }),
+      id: "id INTEGER PRIMARY KEY",
+    };
+  },
+  PostgresProvider: async () => {
+    const pool = new pg.Pool({ connectionString: await server.newDatabase() });
+    pool.on("error", () => {});
+    pools.push(pool);
+    const sql = async (text) => (await pool.query(text)).rows;
+    const id = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
+    return { sql, provider: (options) => new PostgresProvider({ pool, ...options }), id };
+  },
+};
+
+for (const [name, make] of Object.entries(engines)) {
+  const skip = name === "PostgresProvider" && server === undefined && "no Postgres on this machine";
+  describe(name, { skip }, () => {
+    const tabled = async (columns = "chat_id bigint, role text, text text, extra text, created_at text") => {
+      const engine = await make();
+      await engine.sql(`CREATE TABLE history(${engine.id}, ${columns})`);
+      return engine;
+    };
+
+    test("getHistory resolves with the newest messages of a chat, the oldest first", async () => {
+      const { sql, provider } = await tabled();
+      for (const text of ["a", "b", "c"])
+        await sql(`INSERT INTO history(chat_id, role, text) VALUES (7, 'user', '${text}')`);
+      const history = provider().getHistory(7, 2);
+      assert.ok(history instanceof Promise);
+      assert.deepEqual(await history, [user("b"), user("c")]);
+      assert.deepEqual(await provider().getHistory(8, 2), []);
+    });
+
+    test("the host's own table is never created and never altered", async () => {
+      const engine = await make();
+      await assert.rejects(engine.provider().getHistory(1, 5), { code: "ERR_DATABASE_NO_TABLE" });
+      await assert.rejects(engine.provider().append(1, user("a")), { code: "ERR_DATABASE_NO_TABLE" });
+      await engine.sql(`CREATE TABLE history(${engine.id}, chat_id bigint, role text)`);
+      await assert.rejects(engine.provider().getHistory(1, 5), { code: "ERR_DATABASE_FOREIGN" });
+      const [row] = await engine.sql("SELECT count(*) AS rows FROM history");
+      assert.equal(Number(row.rows), 0);
+    });
+
+    test("created_at is written in the type of the newest row", async () => {
+      const forms = [
+        ["text", "'2026-01-02T03:04:05.678Z'", /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/],
+        ["text", "'2026-01-02 03:04:05'", /^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/],
+        ["bigint", "1767323045", /^\d{10}$/],
+        ["bigint", "1767323045678", /^\d{13}$/],
+        ["text", "NULL", /^20\d\d-\d\d-\d\dT/],
+        ["bigint", "NULL", /^\d{13}$/],
+      ];
+      for (const [type, newest, form] of forms) {
+        const { sql, provider } = await tabled(`chat_id bigint, role text, text text, created_at ${type}`);
+        await sql(`INSERT INTO history(chat_id, role, text, created_at) VALUES (1, 'user', 'a', ${newest})`);
+        await provider().append(1, user("b"));
+        const [row] = await sql("SELECT created_at FROM history ORDER BY id DESC LIMIT 1");
+        assert.match(String(row.created_at), form, `${type} ${newest}`);
+      }
+    });
+
+    test("without a column extra, calls and images are left out, with one event", async () => {
+      const { provider } = await tabled("chat_id bigint, role text, text text");
+      const events = [];
+      const own = provider({ onEvent: (event) => events.push(event.type) });
+      for (const message of turn) await own.append(1, message);
+      assert.deepEqual(contents(await own.getHistory(1, 9)), ["", "text", "look"]);
+      assert.deepEqual([...new Set(events)], ["extra_left_out"]);
+      assert.equal(events.length, 1);
+    });
+
+    test("with it, calls, answers, images and odd text come back as they were", async () => {
+      const own = (await tabled("chat_id text, role text, text text, extra text")).provider();
+      const messages = [...turn, ...["a\0b", "😀", "\\ ' \" {} $1 ?", ""].map(user)];
+      const ids = [];
+      for (const message of messages) ids.push(await own.append("chat a", message));
+      assert.deepEqual(await own.getHistory("chat a", 50), messages);
+      assert.deepEqual(
+        ids,
+        messages.map((_, i) => i + 1),
+      );
+    });
+
+    test("SimpleCompressor keeps 12 messages of 4 000 characters, and each turn that was cut gets one context.compressed row", async () => {
+      const { sql, provider } = await tabled();
+      const own = provider();
+      for (let i = 0; i < 14; i += 1) await own.append(1, user(`${i} ${"x".repeat(i === 13 ? 5_000 : 1)}`));
+      const pipeline = new Pipeline({
+        provider: own,
+        compressor: new SimpleCompressor(),
+        assembler: new StandardAssembler(),
+      });
+      for (const question of ["q1", "q2"]) {
+        const messages = await pipeline.prepare(1, "Be brief.", question);
+        assert.equal(messages.length, 14);
+        assert.equal(messages[12].content.length, 4_000);
+        assert.deepEqual(
+          [messages[0], messages[13]],
+          [{ role: "system", content: "Be brief." }, user(question)],
+        );
+      }
+      const rows = await waitFor(() => sql("SELECT event_type, payload, chat_id FROM events ORDER BY id"), 2);
+      for (const { event_type, payload, chat_id } of rows) {
+        const fields = typeof payload === "string" ? JSON.parse(payload) : payload;
+        const expected = {
+          original_count: 14,
+          compressed_count: 12,
+          max_messages: 12,
+          max_chars_per_message: 4_000,
+        };
+        assert.deepEqual([event_type, fields, Number(chat_id)], ["context.compressed", expected, 1]);
+      }
+      await new Pipeline({
+        provider: own,
+        compressor: new SimpleCompressor({ maxMessages: 50, maxCharsPerMessage: 9_000 }),
+      }).prepare(1, "", "q");
+      assert.equal((await sql("SELECT id FROM events")).length, 2, "nothing was cut");
+    });
+
+    test("OpenAI's messages go through the history and come back", async () => {
+      const own = (await tabled("chat_id text, role text, text text, extra text")).provider();
+      const call = {
+        id: "1",
+        type: "function",
+        function: { name: "f", arguments: '{"n":12345678901234567890}' },
+      };
+      const messages = [
+        { role: "user", content: "q" },
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", tool_call_id: "1", content: "r" },
+      ];
+      for (const message of fromOpenAIMessages(messages)) await own.append("openai", message);
+      assert.deepEqual(toOpenAIMessages(await own.getHistory("openai", 9)), messages);
+    });
+
+    test("chats are named by numbers and texts, in a column of either type", async () => {
+      for (const type of ["text", "bigint"]) {
+        const own = (await tabled(`chat_id ${type}, role text, text text`)).provider();
+        const names =
+          type === "text"
+            ? [42, -100123456789, "042", "4e1", "'; DROP TABLE history; --", "聊天"]
+            : [42, -100123456789];
+        for (const chatId of names) await own.append(chatId, user(`${chatId}`));
+        for (const chatId of names)
+          assert.deepEqual(contents(await own.getHistory(chatId, 9)), [`${chatId}`]);
+        assert.deepEqual(
+          contents(await own.getHistory("42", 9)),
+          ["42"],
+          "a text that writes a number is it",
+        );
+      }
+    });
+
+    test("tables may have other names, and columns of the host's", async () => {
+      const engine = await make();
+      await engine.sql(
+        `CREATE TABLE chat_log(${engine.id}, chat_id bigint, role text, text text, seen int DEFAULT 0)`,
+      );
+      await engine.sql(`CREATE TABLE told(${engine.id}, type text, payload text, chat_id bigint)`);
+      const own = engine.provider({ historyTable: "chat_log", eventsTable: "told" });
+      await own.append(5, user("a"));
+      await own.append(5, user("b"));
+      const pipeline = new Pipeline({ provider: own, compressor: new SimpleCompressor({ maxMessages: 1 }) });
+      assert.deepEqual(contents(await pipeline.prepare(5, "", "q")), ["b", "q"]);
+      const [row] = await waitFor(() => engine.sql("SELECT chat_id, type, payload FROM told"), 1);
+      assert.deepEqual(
+        [Number(row.chat_id), row.type, JSON.parse(row.payload).original_count],
+        [5, "context.compressed", 2],
+      );
+    });
+
+    test("rows that are no messages are passed over, with an event", async () => {
+      const { sql, provider } = await tabled();
+      await sql(`INSERT INTO history(chat_id, role, text, extra) VALUES (1, 'user', 'a', NULL), (1, NULL, 'b', NULL),
+        (1, 'user', NULL, NULL), (1, 'assistant', 'd', '{broken'), (1, 'user', 'e', NULL)`);
+      const events = [];
+      const own = provider({ onEvent: ({ type, rows, chatId }) => events.push([type, rows, chatId]) });
+      assert.deepEqual(contents(await own.getHistory(1, 9)), ["a", "e"]);
+      assert.deepEqual(events, [["rows_skipped", 3, 1]]);
+    });
+
+    test("an events table that cannot be written never fails a task", async () => {
+      const { sql, provider, id } = await tabled();
+      await sql(`CREATE TABLE events(${id}, what text NOT NULL)`);
+      const own = provider();
+      for (const text of ["a", "b", "c"]) await own.append(1, user(text));
+      const failed = new Promise((resolve) => {
+        const pipeline = new Pipeline({
+          provider: own,
+          compressor: new SimpleCompressor({ maxMessages: 2 }),
+          onEvent: resolve,
+        });
+        pipeline
+          .prepare(1, "", "q")
+          .then((messages) => assert.deepEqual(contents(messages), ["b", "c", "q"]));
+      });
+      const { type, code } = await failed;
+      assert.deepEqual([type, code], ["recordFailed", "ERR_DATABASE_FOREIGN"]);
+    });
+
+    test("refuses what is no chat, message, limit or handle", async () => {
+      const own = (await tabled()).provider();
+      for (const chatId of [1.5, "", "a\0", "x".repeat(257), null, {}])
+        await assert.rejects(own.getHistory(chatId, 1), /chatId is/);
+      await assert.rejects(own.getHistory(1, -1), /limit is -1/);
+      for (const message of [undefined, {}, { role: "bot", content: "" }, { role: "user", content: 5 }]) {
+        await assert.rejects(own.append(1, message), /message must be/);
+      }
+      await assert.rejects(own.recordCompression({ original_count: 1 }), /compressed_count is undefined/);
+      for (const options of [undefined, {}, { db: "file.db" }, { pool: 7 }, { db: {}, wal: true }]) {
+        assert.throws(
+          () => (name === "SqliteProvider" ? new SqliteProvider(options) : new PostgresProvider(options)),
+          TypeError,
+        );
+      }
+    });
+  });
 }
 
-describe("SqliteProvider", () => {
-  test("gives back the newest in the order they were said", async () => {
-    const provider = new SqliteProvider(":memory:");
-    const texts = Array.from({ length: 30 }, (_, i) => `${i} "; DROP TABLE history; -- \0 😀`);
-    const ids = await Promise.all(texts.map((text) => provider.append(-100123456789, user(text))));
-    assert.deepEqual(
-      ids,
-      Array.from({ length: 30 }, (_, i) => i + 1),
-    );
-    await provider.append(7, { role: "assistant", content: "other" });
-    assert.deepEqual(contents(await provider.getHistory(-100123456789, 5)), texts.slice(-5));
-    assert.deepEqual(await provider.getHistory(7, 50), [{ role: "assistant", content: "other" }]);
-    assert.deepEqual(await provider.getHistory(8, 50), []);
-    assert.deepEqual(await provider.getHistory(7, 0), []);
-    await provider.close();
-  });
+/** The rows of a query, once there are `count`: nobody waits for bookkeeping. */
+async function waitFor(query, count) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const rows = await query().catch(() => []);
+    if (rows.length >= count) return rows;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return query();
+}
 
-  test("sees what was appended before it was asked, and not what came after", async () => {
-    const provider = new SqliteProvider(":memory:");
-    provider.append(1, user("a"));
-    const asked = provider.getHistory(1, 9);
-    provider.append(1, user("b"));
-    assert.deepEqual(contents(await asked), ["a"]);
-    assert.deepEqual(contents(await provider.getHistory(1, 9)), ["a", "b"]);
-    await provider.close();
-  });
-
-  test("keeps its file private and finds it again", async () => {
-    const file = newFile();
-    const provider = new SqliteProvider(file);
-    await provider.append(1, user("kept"));
-    // Windows has no such bits; there the folder's own rights decide.
-    const suffixes = process.platform === "win32" ? [] : ["", "-wal", "-shm"];
-    for (const suffix of suffixes) assert.equal(statSync(file + suffix).mode & 0o777, 0o600);
-    await provider.close();
-    const again = new SqliteProvider(file);
-    assert.deepEqual(contents(await again.getHistory(1, 9)), ["kept"]);
-    await again.close();
-  });
-
-  test("shares one file with another process", { timeout: 120_000 }, async () => {
-    const file = newFile();
-    const exits = await Promise.all([write(file, 150), write(file, 150), write(file, 150)]);
-    assert.deepEqual(exits, Array(3).fill({ code: 0, signal: null }));
-    const provider = new SqliteProvider(file);
-    assert.equal((await provider.getHistory(1, 1000)).length, 450);
-    await provider.close();
-  });
-
-  test("has every acknowledged message after kill -9", { timeout: 120_000 }, async () => {
-    const file = newFile();
-    let acknowledged = 0;
-    const { signal } = await write(file, 1_000_000, (n, child) => {
-      acknowledged = n;
-      if (n === 200) child.kill("SIGKILL");
-    });
-    assert.equal(signal, "SIGKILL");
-    const provider = new SqliteProvider(file);
-    const stored = contents(await provider.getHistory(1, 1_000_000));
-    await provider.close();
-    assert.ok(stored.length >= acknowledged, `${stored.length} of ${acknowledged}`);
-    assert.deepEqual(
-      stored,
-      stored.map((_, i) => `message ${i + 1}`),
-    );
-  });
-
-  test("moves a damaged file away, says so, and goes on", async () => {
-    const file = newFile();
-    writeFileSync(file, Buffer.alloc(2000, 0xff));
-    const events = [];
-    const onEvent = (event) => {
-      events.push(event);
-      throw new Error("a listener's failure changes nothing");
-    };
-    const provider = new SqliteProvider(file, { onEvent });
-    await provider.append(1, user("a"));
-    assert.deepEqual(contents(await provider.getHistory(1, 9)), ["a"]);
-    await provider.close();
-    assert.equal(events.length, 1);
-    assert.equal(events[0].type, "database_set_aside");
-    assert.ok(events[0].setAside.endsWith(".corrupt-1"));
-    assert.deepEqual(readFileSync(events[0].setAside), Buffer.alloc(2000, 0xff));
-  });
-
-  test("fails with a code where the file cannot be used", async () => {
-    const here = new SqliteProvider(folder);
-    await assert.rejects(here.getHistory(1, 1), { code: "ERR_DATABASE_CANNOT_OPEN", name: "DatabaseError" });
-    const nowhere = new SqliteProvider(join(folder, "none", "a.db"));
-    await assert.rejects(nowhere.append(1, user("a")), { code: "ERR_DATABASE_CANNOT_OPEN" });
-    await assert.rejects(new SqliteProvider("a\0b").getHistory(1, 1), { code: "ERR_DATABASE_BAD_PATH" });
-    assert.ok(!existsSync("a"));
-    const closed = new SqliteProvider(":memory:");
-    await closed.close();
-    await assert.rejects(closed.getHistory(1, 1), { code: "ERR_DATABASE_CLOSED" });
-    await assert.rejects(closed.append(1, user("a")), { code: "ERR_DATABASE_CLOSED" });
-  });
-
-  test("refuses what is no chat, message, limit or path", async () => {
-    const provider = new SqliteProvider(":memory:");
-    const long = "x".repeat(257);
-    for (const chatId of ["", long, "a\0b", "\ud800", Number.NaN, 1.5, 2 ** 60, null, undefined, {}]) {
-      await assert.rejects(
-        provider.getHistory(chatId, 1),
-        /chatId is .*; it must be a whole number or a text/s,
-      );
-      await assert.rejects(provider.append(chatId, user("a")), TypeError);
-    }
-    for (const limit of [-1, 1.5, "5", undefined])
-      await assert.rejects(provider.getHistory(1, limit), /limit is/);
-    for (const message of [undefined, {}, { role: "bot", content: "" }, { role: "user", content: 5 }]) {
-      await assert.rejects(provider.append(1, message), /message must be/);
-    }
-    await assert.rejects(provider.recordCompression({ original_count: 1 }), /compressed_count is undefined/);
-    assert.throws(() => new SqliteProvider(""), TypeError);
-    assert.throws(() => new SqliteProvider(":memory:", { wal: true }), /there is no option wal/);
-    assert.deepEqual(await provider.getHistory(1, 9), []);
-    await provider.close();
-  });
+test("a closed handle is one error with a code", async () => {
+  const db = open(":memory:");
+  db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id, role text, text text)");
+  const own = new SqliteProvider({ db });
+  await own.append(1, user("a"));
+  db.close();
+  await assert.rejects(own.getHistory(1, 1), { code: "ERR_DATABASE_CLOSED" });
 });
 
 describe("SimpleCompressor", () => {
@@ -187,42 +315,46 @@ describe("SimpleCompressor", () => {
 });
 
 describe("Pipeline", () => {
-  const recording = (history) => {
-    const rows = [];
-    return { rows, getHistory: async () => history, recordCompression: async (row) => rows.push(row) };
-  };
-
-  test("assembles prompt, history and question", async () => {
-    const provider = recording([user("a"), { role: "assistant", content: "b" }]);
-    const messages = await new Pipeline({ provider }).prepare(1, "system", "c");
-    assert.deepEqual(messages, [
-      { role: "system", content: "system" },
-      user("a"),
-      { role: "assistant", content: "b" },
-      user("c"),
-    ]);
-    assert.deepEqual(provider.rows, [], "nothing was cut");
+  const provider = (history, more) => ({
+    asked: [],
+    async getHistory(_chatId, limit) {
+      this.asked.push(limit);
+      return history.slice(-limit);
+    },
+    ...more,
   });
 
-  test("records a cut, once, with its numbers", async () => {
-    const provider = recording(Array.from({ length: 20 }, (_, i) => user(`${i}`)));
+  test("reads what its compressor keeps, and more", async () => {
+    const history = Array.from({ length: 200 }, (_, i) => user(`${i}`));
+    const from = provider(history);
+    const messages = await new Pipeline({
+      provider: from,
+      compressor: new SimpleCompressor({ maxMessages: 100 }),
+    }).prepare(1, "", "q");
+    assert.equal(messages.length, 101);
+    assert.ok(from.asked[0] > 100);
+    const usual = provider(history);
+    await new Pipeline({ provider: usual, compressor: new SimpleCompressor() }).prepare(1, "", "q");
+    assert.deepEqual(usual.asked, [50]);
+  });
+
+  test("waits for no bookkeeping, whatever becomes of it", async () => {
+    const history = Array.from({ length: 20 }, (_, i) => user(`${i}`));
     const compressor = new SimpleCompressor({ maxMessages: 3 });
-    const messages = await new Pipeline({ provider, compressor }).prepare(1, "", "q");
-    assert.deepEqual(contents(messages), ["17", "18", "19", "q"]);
-    const row = { original_count: 20, compressed_count: 3, max_messages: 3, max_chars_per_message: 4000 };
-    assert.deepEqual(provider.rows, [row]);
-  });
-
-  test("stores that row with SqliteProvider", async () => {
-    const file = newFile();
-    const provider = new SqliteProvider(file);
-    await Promise.all(["a", "b", "c"].map((text) => provider.append(1, user(text))));
-    const compressor = new SimpleCompressor({ maxMessages: 2 });
-    const pipeline = new Pipeline({ provider, compressor });
-    assert.deepEqual(contents(await pipeline.prepare(1, "", "q")), ["b", "c", "q"]);
-    await provider.close();
-    const bytes = readFileSync(file, "latin1");
-    assert.match(bytes, /context\.compressed\{"original_count":3,"compressed_count":2,/);
+    const hanging = provider(history, { recordCompression: () => new Promise(() => {}) });
+    assert.equal((await new Pipeline({ provider: hanging, compressor }).prepare(1, "", "q")).length, 4);
+    const heard = [];
+    const recorder = provider(history, { recordCompression: async (...given) => heard.push(given) });
+    await new Pipeline({ provider: recorder, compressor }).prepare("chat", "", "q");
+    assert.equal(heard[0][1], "chat");
+    const throwing = provider(history, {
+      recordCompression() {
+        throw new Error("no");
+      },
+    });
+    const warned = new Promise((resolve) => process.once("warning", resolve));
+    await new Pipeline({ provider: throwing, compressor }).prepare(1, "", "q");
+    assert.match((await warned).message, /was not recorded/);
   });
 
   test("takes parts that a host wrote", async () => {
@@ -235,6 +367,39 @@ describe("Pipeline", () => {
     assert.throws(() => new Pipeline({ provider: {} }), /getHistory/);
     assert.deepEqual(new StandardAssembler().assemble("", [], "q"), [user("q")]);
   });
+});
+
+test("SimpleCompressor never parts a call from its answers", () => {
+  const id = fc.constantFrom("1", "2", "3");
+  const any = fc.oneof(
+    fc.constantFrom(user("u"), { role: "assistant", content: "a" }),
+    fc.uniqueArray(id, { minLength: 1 }).map((ids) => ({
+      role: "assistant",
+      content: "",
+      toolCalls: ids.map((call) => ({ id: call, name: "f", arguments: {} })),
+    })),
+    id.map((call) => ({ role: "tool", content: "result", toolCallId: call })),
+  );
+  fc.assert(
+    fc.property(fc.array(any, { maxLength: 20 }), fc.integer({ min: 1, max: 8 }), (messages, maxMessages) => {
+      const kept = new SimpleCompressor({ maxMessages }).compress(messages);
+      let open = new Set();
+      for (const message of toOpenAIMessages(kept)) {
+        if (message.role === "tool")
+          assert.ok(open.delete(message.tool_call_id), "answers follow their call");
+        else {
+          assert.equal(open.size, 0, "every call is answered before anybody speaks");
+          open = new Set(message.tool_calls?.map((call) => call.id));
+        }
+      }
+      assert.equal(open.size, 0);
+      const isWhole = messages.every(({ role, toolCalls }) => role !== "tool" && toolCalls === undefined);
+      if (isWhole) assert.equal(kept.length, Math.min(messages.length, maxMessages));
+    }),
+  );
+  const call = turn[0];
+  const long = [user("q"), call, turn[1], user("z")];
+  assert.deepEqual(new SimpleCompressor({ maxMessages: 2 }).compress(long), [call, turn[1], user("z")]);
 });
 
 test("pipelineConfigFromEnv reads the two variables and refuses nonsense", () => {

@@ -25,8 +25,8 @@ for (let i = 0; i < 8; i += 1) {
   messages.push({ role: "toolResult", toolCallId: "c" + i, toolName: "read", content: [{ type: "text", text: long }] });
 }
 async function doors() {
-  const provider = new pipeline.SqliteProvider(":memory:");
-  await provider.append(1, { role: "user", content: "stored" });
+  const provider = { getHistory: async () => [{ role: "user", content: "stored" }] };
+  const [stored] = await new pipeline.Pipeline({ provider }).prepare(1, "", "now?");
   const manager = new sessions.ContextManager();
   await manager.addMessage("s", { role: "user", content: "会话" });
   const { dropped } = await guard.guardContext(messages, { contextWindow: 300 });

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import Database from "better-sqlite3";
 import { createRecallTool } from "../index.js";
 import { guardContext, truncateToolResult } from "../lib/guard/index.js";
 import { SqliteProvider } from "../lib/pipeline/index.js";
@@ -35,8 +36,11 @@ function report(name, times) {
 
 async function history() {
   const folder = mkdtempSync(join(tmpdir(), "pi-strata-bench-"));
-  const file = join(folder, "history.db");
-  const provider = new SqliteProvider(file);
+  const db = new Database(join(folder, "history.db"));
+  db.pragma("journal_mode = WAL");
+  db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id, role text, text text, created_at text)");
+  db.exec("CREATE INDEX history_by_chat ON history(chat_id, id)");
+  const provider = new SqliteProvider({ db });
   const content = "What a person writes in a chat is about this long, one or two sentences. ".repeat(2);
   const cpu = process.cpuUsage();
   const start = performance.now();
@@ -55,7 +59,7 @@ async function history() {
   const reads = await timed(READS, (i) => provider.getHistory((i * 7) % CHATS, NEWEST));
   report(`newest ${NEWEST} of ${ROWS} rows`, reads);
   report("one append, awaited", await timed(500, () => provider.append(1, { role: "user", content })));
-  await provider.close();
+  await db.close();
   rmSync(folder, { recursive: true });
 }
 

@@ -1,12 +1,9 @@
 // A worker that keeps its own history: task in, history, compress, assemble, an OpenAI-shaped request, the answer
 // stored. Runnable as it is: `node examples/pipeline-worker.mjs`. The model is a function here; yours is one `fetch`. With
-// `DATABASE_URL=postgres://…` (and `npm install pg`) the history is there, for as many workers as you start.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+// `new PostgresProvider({ pool })` the history is in Postgres, for as many workers as you start.
+import Database from "better-sqlite3";
 import {
   Pipeline,
-  PostgresProvider,
   pipelineConfigFromEnv,
   SimpleCompressor,
   SqliteProvider,
@@ -15,12 +12,10 @@ import {
 import { toOpenAIMessages } from "pi-strata/sessions";
 
 const SYSTEM = "You are a helpful assistant in a chat.";
-const folder = mkdtempSync(join(tmpdir(), "pipeline-"));
-const { DATABASE_URL } = process.env;
-const provider =
-  DATABASE_URL === undefined
-    ? new SqliteProvider(join(folder, "chat.db"))
-    : new PostgresProvider(DATABASE_URL);
+const db = new Database(":memory:"); // your own database and table
+db.exec(`CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id INTEGER, role TEXT, text TEXT, extra TEXT,
+  created_at TEXT DEFAULT CURRENT_TIMESTAMP)`);
+const provider = new SqliteProvider({ db });
 const config = pipelineConfigFromEnv();
 const pipeline = new Pipeline({
   provider,
@@ -53,5 +48,7 @@ for (let i = 1; i <= 9; i += 1) {
 }
 const newest = await provider.getHistory(42, 4);
 for (const { role, content } of newest) console.log(`stored: ${role}: ${content.slice(0, 40)}`);
-await provider.close();
-rmSync(folder, { recursive: true });
+const [cuts] = db
+  .prepare("SELECT count(*) AS turns FROM events WHERE event_type = 'context.compressed'")
+  .all();
+console.log(`turns that were cut: ${cuts.turns}`);

@@ -14,7 +14,6 @@ const binding = require("../../lib/native/native.js").native();
 
 let injected = 0;
 const guard = require("pi-strata/guard");
-const pipeline = require("pi-strata/pipeline");
 const sessions = require("pi-strata/sessions");
 const tokens = require("pi-strata/tokens");
 const strata = require("../../index.js");
@@ -200,7 +199,6 @@ async function frontDoorsAt(seed) {
   const manager = new sessions.ContextManager({ maxMessages: 6, maxCompressedMessages: 2, onEvent });
   manager.addMessage("s", said("the first"));
   const memory = new sessions.RollingMemory({ contextWindow: 200, onEvent });
-  const provider = new pipeline.SqliteProvider(newFile(), { onEvent });
   const messages = conversation(seed, { length: 20 });
   const recall = strata.createRecallTool(() => messages);
   const doors = [
@@ -211,13 +209,10 @@ async function frontDoorsAt(seed) {
     () => manager.getStats("s"),
     () => memory.beforePrompt(messages, question),
     () => memory.afterReply(messages),
-    () => provider.append(1, said("a message")),
-    () => provider.getHistory(1, 5),
     () => recall.execute("id", { handle: "none" }),
   ];
   const ends = (outcome) => outcome.error === undefined || assertPlainError(outcome);
   for (const door of doors) await atEveryStep(door, ends);
-  await provider.close();
 }
 
 try {

@@ -62,7 +62,7 @@ export async function keepsTheMessageType(messages: Message74[]): Promise<Messag
 }
 
 export const parts: [Provider, Compressor, Assembler] = [
-  new SqliteProvider(":memory:"),
+  new SqliteProvider({ db: new Database(":memory:") }),
   new SimpleCompressor({ maxMessages: 12 }),
   new StandardAssembler(),
 ];

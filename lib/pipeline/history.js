@@ -1,184 +1,272 @@
-// The history of a host's chats in two tables of a database, the host's own or new ones. A database runs the statements,
-// and has the words that SQLite and Postgres do not share.
+// The history of a host's chats in the host's own table, behind its own handle of SQLite or pool of Postgres. The table is never
+// made or changed; the table of events is made where it is missing.
 "use strict";
 
-const { DatabaseError } = require("../native/database-error.js");
-const { count, show } = require("../options.js");
+const { checkOptions, count, handler, show } = require("../options.js");
+const { DatabaseError } = require("../sessions/database_errors.js");
 const { Notices } = require("../sessions/notices.js");
-const { Lane } = require("../sessions/store/lane.js");
-const { checkChatId, checkCompression, fromRow, toRow } = require("./rows.js");
+const { PostgresPool } = require("../sessions/postgres.js");
+const { SqliteHandle } = require("../sessions/sqlite.js");
+const { isPlain, storable } = require("../sessions/text.js");
 
-/** The class of `SqliteProvider` and `PostgresProvider`; `name` is theirs. */
+const ROLES = ["system", "user", "assistant", "tool"];
+const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
+/** UTF-16 units of a chat's name: every database can index that. */
+const MAX_CHAT_ID_CHARS = 256;
+/** A larger number in `created_at` is milliseconds: as seconds it would lie beyond the year 5000. */
+const MOST_SECONDS = 1e11;
+/** ms for which a statement is tried again while the server of Postgres is away. */
+const RETRY_MS = 10_000;
+
+const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
+const tableName = {
+  allowed: "the name of a table, with its schema or without: letters, digits and _",
+  accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
+};
+const OPTIONS = {
+  historyTable: ["history", tableName],
+  eventsTable: ["events", tableName],
+  onEvent: [undefined, handler],
+};
+
+/** The class of both providers. `words` are what the databases do not share. */
 class StoredHistory {
-  #name;
+  #owner;
+  #words;
   #names;
-  #database;
   #notices;
-  #lane = new Lane((rows) => this.#store(rows));
-  /** Resolves when the database is closed; undefined as long as nobody asked for that. */
-  #closed;
-  /** Names of the columns of each table, once they are known. */
+  /** True once the host heard that calls and images are left out. */
+  #isTold = false;
+  /** Columns of a table by name, once they are known. */
   #columns = new Map();
 
-  /**
-   * @param names those of the tables, quoted
-   * @param open makes what `sqliteDatabase` does, with `tell(event)`
-   */
-  constructor(name, names, onEvent, open) {
-    this.#name = name;
-    this.#names = names;
-    this.#notices = new Notices(name, onEvent);
-    this.#database = open((event) => this.#notices.warn(event));
+  constructor(owner, { historyTable, eventsTable, onEvent }, words) {
+    this.#owner = owner;
+    this.#words = words;
+    const quoted = (name) => `"${name.replace(".", '"."')}"`;
+    this.#names = { history: quoted(historyTable), events: quoted(eventsTable) };
+    this.#notices = new Notices(owner, onEvent);
   }
 
+  /** The newest messages, oldest first; rows among them that are none are passed over. */
   async getHistory(chatId, limit) {
-    const method = `${this.#name}.getHistory`;
+    const method = `${this.#owner}.getHistory`;
     const chat = checkChatId(method, chatId);
     if (!count.accepts(limit))
       throw new TypeError(`${method}: limit is ${show(limit)}; it must be ${count.allowed}`);
-    const read = () => this.#newest(chat, limit);
-    // Reading need not keep the next write waiting where a server does both.
-    return this.#database.isServer ? this.#runBeside(read) : this.#open().run(read);
+    const { run, chatKey, text, isText } = this.#words;
+    const extra = (await this.#columnsOf("history")).has("extra") ? text("extra") : "NULL AS extra";
+    const select = async (where) => {
+      const rows = await run(
+        `SELECT ${text("role")}, ${text("text")}, ${extra} FROM ${this.#names.history}
+         WHERE chat_id = ? ${where} ORDER BY id DESC LIMIT ?`,
+        [chatKey(chat), limit],
+      );
+      return rows.map(fromRow).reverse();
+    };
+    const messages = await select("");
+    const rows = messages.filter((message) => message === undefined).length;
+    if (rows === 0) return messages;
+    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
+    this.#notices.warn({ type: "rows_skipped", message, chatId, rows });
+    return (await select(`AND ${isText("role")} AND ${isText("text")}`)).filter((one) => one !== undefined);
   }
 
   /** Resolves with the row's id once the message is stored. */
   async append(chatId, message) {
-    const method = `${this.#name}.append`;
-    const row = { chatId: checkChatId(method, chatId), ...toRow(method, message) };
-    return this.#open().write(row);
+    const method = `${this.#owner}.append`;
+    const { role, text, extra } = toRow(method, message);
+    const columns = await this.#columnsOf("history");
+    const values = { chat_id: this.#words.chatKey(checkChatId(method, chatId)), role, text: storable(text) };
+    if (columns.has("extra")) values.extra = extra ?? null;
+    else if (extra !== undefined && !this.#isTold) {
+      this.#isTold = true;
+      const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
+      this.#notices.warn({ type: "extra_left_out", message: told });
+    }
+    const [{ id }] = await this.#insert("history", values, "RETURNING id");
+    return Number(id);
   }
 
   /** One `context.compressed` row in the table of events. */
   async recordCompression(fields, chatId) {
-    const method = `${this.#name}.recordCompression`;
+    const method = `${this.#owner}.recordCompression`;
     const payload = JSON.stringify(checkCompression(method, fields));
-    const chat = chatId === undefined ? undefined : checkChatId(method, chatId);
-    await this.#runBeside(() => this.#record(chat, payload));
-  }
-
-  /** Closes the database when what was asked so far is done; resolves then. */
-  close() {
-    this.#closed ??= this.#lane
-      .drained()
-      .then(() => this.#database.close())
-      .catch(() => {});
-    return this.#closed;
-  }
-
-  /** Runs a job after all earlier ones, and lets later ones begin meanwhile. */
-  #runBeside(job) {
-    const lane = this.#open();
-    return lane.beside(lane.settled.then(job));
-  }
-
-  /** Ids of the rows, all stored or none. */
-  async #store(rows) {
-    const table = this.#names.history;
-    const columns = await this.#columnsOf("history");
-    const stored = rows.map(this.#database.exact);
-    if (!columns.has("extra") && stored.some(({ extra }) => extra !== undefined)) {
-      throw foreign(
-        `${table} has no column for tool calls and images; ALTER TABLE ${table} ADD COLUMN extra text`,
-      );
-    }
-    const names = ["chat_id", "role", "text", ...(columns.has("extra") ? ["extra"] : [])];
-    const values = stored.map(({ chatId, role, text, extra }) => {
-      return [this.#database.chatId(chatId), role, text, extra ?? null].slice(0, names.length);
-    });
-    const insertion = this.#insertion(table, columns, names, values, "CAST(id AS float8) AS id");
-    const idsOf = (made) => made.map(({ id }) => id);
-    const made = await this.#database.change(insertion, async (made, read) => {
-      const [{ found }] = await read(`SELECT count(*)::int AS found FROM ${table} WHERE id = ANY($1)`, [
-        idsOf(made),
-      ]);
-      return found === made.length;
-    });
-    return idsOf(made);
-  }
-
-  /** The newest messages, oldest first; rows among them that are none are passed over. */
-  async #newest(chatId, limit) {
-    const columns = await this.#columnsOf("history");
-    const { text, isText } = this.#database;
-    const extra = columns.has("extra") ? text("extra") : "NULL AS extra";
-    const select = async (where) => {
-      const rows = await this.#database.read(
-        `SELECT ${text("role")}, ${text("text")}, ${extra} FROM ${this.#names.history}
-         WHERE chat_id = $1 ${where} ORDER BY id DESC LIMIT $2`,
-        [this.#database.chatId(chatId), limit],
-      );
-      return rows.map(fromRow).reverse();
-    };
-    const isMessage = (message) => message !== undefined;
-    let messages = await select("");
-    if (messages.every(isMessage)) return messages;
-    const rows = messages.length - messages.filter(isMessage).length;
-    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
-    this.#notices.warn({ type: "rows_skipped", message, chatId, rows });
-    messages = await select(`AND ${isText("role")} AND ${isText("text")}`);
-    return messages.filter(isMessage);
-  }
-
-  async #record(chatId, payload) {
-    const table = this.#names.events;
+    const key = chatId === undefined ? null : this.#words.chatKey(checkChatId(method, chatId));
+    await this.#words.run(`CREATE TABLE IF NOT EXISTS ${this.#names.events} ${this.#words.events}`, []);
     const columns = await this.#columnsOf("events");
-    const type = ["event_type", "type"].find((column) => columns.has(column));
-    if (type === undefined || !columns.has("payload")) {
-      throw foreign(`${table} has no columns event_type and payload`);
-    }
-    const hasChat = columns.has("chat_id") && chatId !== undefined;
-    const names = [type, "payload", ...(hasChat ? ["chat_id"] : [])];
-    const values = ["context.compressed", payload, ...(hasChat ? [this.#database.chatId(chatId)] : [])];
-    const statement = this.#insertion(table, columns, names, [values], "1 AS stored");
-    await this.#database.change(statement, () => true, this.#database.recordMs);
-  }
-
-  /** A parameter for each value: so each takes the type of the host's column, whatever that is. */
-  #insertion(table, columns, names, rows, answer) {
-    const { now } = this.#database;
-    const isTimed = now !== undefined && columns.has("created_at");
-    const tuples = rows.map((values, i) => {
-      const marks = values.map((_, j) => `$${i * names.length + j + 1}`);
-      return `(${[...marks, ...(isTimed ? [now] : [])]})`;
-    });
-    const into = [...names, ...(isTimed ? ["created_at"] : [])];
-    return [`INSERT INTO ${table} (${into}) VALUES ${tuples} RETURNING ${answer}`, rows.flat()];
-  }
-
-  /** The columns of a table, which is made if it is not there. */
-  async #columnsOf(part) {
-    let columns = this.#columns.get(part);
-    if (columns === undefined) {
-      const names = await this.#database.columnsOf(this.#names[part], part);
-      columns = new Set(names.map(({ name }) => name));
-      this.#columns.set(part, columns);
-    }
-    return columns;
-  }
-
-  /** The lane of work; throws once this was closed. */
-  #open() {
-    if (this.#closed === undefined) return this.#lane;
-    throw new DatabaseError(
-      "ERR_DATABASE_CLOSED",
-      `the database was closed; make a new ${this.#name} to go on`,
+    const type = ["event_type", "type"].find((name) => columns.has(name));
+    if (type === undefined)
+      throw new DatabaseError("FOREIGN", `${this.#names.events} has no column event_type`);
+    await this.#insert(
+      "events",
+      { [type]: "context.compressed", payload, ...(columns.has("chat_id") && { chat_id: key }) },
+      "",
     );
   }
-}
 
-/** The script that makes a table where it is not there. `types` are the database's own. */
-function created(part, table, { id, chat, json, time }) {
-  if (part === "events") {
-    return `CREATE TABLE IF NOT EXISTS ${table}
-      (id ${id}, chat_id ${chat}, event_type text NOT NULL, payload ${json} NOT NULL, created_at ${time});`;
+  async #insert(part, values, ending) {
+    const { now } = await this.#clockOf(part);
+    const row = now === undefined ? values : { ...values, created_at: now };
+    const marks = Object.keys(row).map(() => "?");
+    const sql = `INSERT INTO ${this.#names[part]} (${Object.keys(row)}) VALUES (${marks}) ${ending}`;
+    return this.#words.change(sql, Object.values(row));
   }
-  // Tool calls, results and images stand in `extra` as JSON, which is NULL where a message is text alone.
-  return `CREATE TABLE IF NOT EXISTS ${table}
-    (id ${id}, chat_id ${chat} NOT NULL, role text NOT NULL, text text NOT NULL, extra text, created_at ${time});`;
+
+  /** The time as the newest row of a table has it; `now` is undefined where the column fills itself or is missing. */
+  async #clockOf(part) {
+    const column = (await this.#columnsOf(part)).get("created_at");
+    if (column === undefined) return {};
+    const [newest] = await this.#words.run(
+      `SELECT created_at FROM ${this.#names[part]} ORDER BY id DESC LIMIT 1`,
+      [],
+    );
+    const known = newest?.created_at ?? undefined;
+    if (known === undefined && column.fills) return {};
+    return { now: timeLike(known ?? (/int|real|num|double/i.test(column.type) ? Date.now() : "")) };
+  }
+
+  async #columnsOf(part) {
+    const known = this.#columns.get(part);
+    if (known !== undefined) return known;
+    const rows = await this.#words.columns(this.#names[part]);
+    if (rows.length === 0) throw new DatabaseError("NO_TABLE", this.#names[part]);
+    const columns = new Map(rows.map(({ name, ...column }) => [name, column]));
+    const needed = part === "history" ? ["id", "chat_id", "role", "text"] : ["payload"];
+    for (const name of needed)
+      if (!columns.has(name))
+        throw new DatabaseError("FOREIGN", `${this.#names[part]} has no column ${name}`);
+    this.#columns.set(part, columns);
+    return columns;
+  }
 }
 
-function foreign(what) {
-  return new DatabaseError("ERR_DATABASE_FOREIGN", `the table ${what}`);
+/** Now in the form of another time: a Date, seconds or milliseconds, SQLite's own text, else ISO 8601. */
+function timeLike(time) {
+  const now = new Date();
+  if (time instanceof Date) return now;
+  if (time !== "" && Number.isFinite(Number(time))) {
+    const number = Math.abs(Number(time)) > MOST_SECONDS ? now.getTime() : Math.floor(now.getTime() / 1000);
+    return BigInt(number);
+  }
+  return /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(time)
+    ? now.toISOString().slice(0, 19).replace("T", " ")
+    : now.toISOString();
 }
 
-module.exports = { StoredHistory, created };
+class SqliteProvider extends StoredHistory {
+  constructor(options) {
+    const { db, ...checked } = checkOptions("SqliteProvider", options, {
+      ...OPTIONS,
+      db: [undefined, { accepts: () => true }],
+    });
+    const handle = new SqliteHandle("SqliteProvider: option db", db);
+    const run = async (sql, values) => handle.run(sql, values);
+    const columns = (table) =>
+      run("SELECT name, type, dflt_value IS NOT NULL AS fills FROM pragma_table_info(?)", [
+        table.replaceAll('"', ""),
+      ]);
+    super("SqliteProvider", checked, {
+      run,
+      change: run,
+      columns,
+      // A number is bound as a float, which a column of texts would write as "42.0".
+      chatKey: (chatId) => (typeof chatId === "number" ? BigInt(chatId) : chatId),
+      text: (column) => column,
+      isText: (column) => `typeof(${column}) = 'text'`,
+      events:
+        "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
+    });
+  }
+}
+
+class PostgresProvider extends StoredHistory {
+  constructor(options) {
+    const pool = {
+      allowed: "a pool of the package pg",
+      accepts: (value) => typeof value?.connect === "function",
+    };
+    const checked = checkOptions("PostgresProvider", options, { ...OPTIONS, pool: [undefined, pool] });
+    if (checked.pool === undefined)
+      throw new TypeError(`PostgresProvider: option pool is missing; it must be ${pool.allowed}`);
+    const database = new PostgresPool(checked.pool, RETRY_MS);
+    super("PostgresProvider", checked, {
+      run: (sql, values) => database.read((query) => query(sql, values)),
+      change: (sql, values) => database.transaction((query) => query(sql, values), false),
+      columns: (table) =>
+        database.read((query) =>
+          query(
+            `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
+             WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
+            [table],
+          ),
+        ),
+      chatKey: String,
+      text: (column) => `${column}::text AS ${column}`,
+      isText: (column) => `${column} IS NOT NULL`,
+      events: `(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, chat_id text, event_type text NOT NULL, payload jsonb NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT now())`,
+    });
+  }
+}
+
+/** A chat's name: a whole number, or a text; one that writes a whole number is that number. */
+function checkChatId(method, chatId) {
+  if (Number.isSafeInteger(chatId)) return chatId;
+  const isName = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
+  if (!isName || !isPlain(chatId)) {
+    throw new TypeError(
+      `${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
+    );
+  }
+  const number = Number(chatId);
+  return Number.isSafeInteger(number) && String(number) === chatId ? number : chatId;
+}
+
+/** A message as `{ role, text, extra }`; `extra` is undefined where the text says it all. */
+function toRow(method, message) {
+  const { role, content, blocks, toolCalls, toolCallId, isError, original } = message ?? {};
+  if (!ROLES.includes(role) || typeof content !== "string") {
+    throw new TypeError(
+      `${method}: message must be { role: ${ROLES.join(" | ")}, content: string }; its role is ${show(role)}`,
+    );
+  }
+  // A text that a database may not hold is kept as JSON beside it.
+  const exact = isPlain(content) ? undefined : content;
+  const more = {
+    content: exact,
+    blocks,
+    toolCalls,
+    toolCallId,
+    isError: isError === true || undefined,
+    original,
+  };
+  try {
+    const json = JSON.stringify(more);
+    return { role, text: content, extra: json === "{}" ? undefined : json };
+  } catch {
+    throw new TypeError(`${method}: the calls or blocks of the message cannot be written as JSON`);
+  }
+}
+
+/** The message of a row; undefined for a row that is none. */
+function fromRow({ role, text, extra }) {
+  if (typeof role !== "string" || typeof text !== "string") return undefined;
+  try {
+    return { role, content: text, ...JSON.parse(extra ?? "{}") };
+  } catch {
+    return undefined;
+  }
+}
+
+function checkCompression(method, fields) {
+  return Object.fromEntries(
+    COMPRESSION_FIELDS.map((name) => {
+      const value = fields?.[name];
+      if (count.accepts(value)) return [name, value];
+      throw new TypeError(`${method}: ${name} is ${show(value)}; it must be ${count.allowed}`);
+    }),
+  );
+}
+
+module.exports = { PostgresProvider, SqliteProvider };

@@ -3,9 +3,9 @@
  * @module pipeline
  */
 
-import type { PipelineMessage, PostgresOptions } from "../sessions/index.js";
+import type { PipelineMessage } from "../sessions/index.js";
 
-export type { MessageBlock, PipelineMessage, PostgresOptions } from "../sessions/index.js";
+export type { MessageBlock, PipelineMessage } from "../sessions/index.js";
 
 /** The source of a chat's history. */
 export interface Provider {
@@ -40,71 +40,51 @@ export interface CompressionEvent {
 
 /** The events of a stored history; where nobody listens, a process warning says it once. */
 export type HistoryEvent =
-  /** A damaged file was renamed when it was opened. */
-  | { type: "database_set_aside"; message: string; path: string; setAside: string }
   /** Rows of a chat that are no messages (no role, no text, bytes) were passed over. */
   | { type: "rows_skipped"; message: string; chatId: ChatId; rows: number }
-  /** The server cannot be reached and is tried again; `attempt` counts. */
-  | { type: "storeReconnecting"; code: string; message: string; attempt: number };
+  /** The table has no column `extra`: the calls and images of messages are left out. Told once. */
+  | { type: "extra_left_out"; message: string };
 
-/**
- * History in an embedded SQLite file: table `history(id, chat_id, role, text, extra, created_at)`, made if it is not
- * there, and table `events(id, chat_id, event_type, payload, created_at)` with a JSON payload. Tables a host made need
- * `id`, `chat_id`, `role`, `text` to be read, and `extra` for tool calls and images; those of events are used if they fit.
- * The file is made readable by its owner alone, uses a write-ahead log, and may be shared by processes. All work runs off
- * the main thread, in the order asked for; the file is opened by the first call. What is appended without waiting is
- * stored together, up to 1 000 messages in one transaction.
- * Failures reject with a `code`: ERR_DATABASE_LOCKED, _READ_ONLY, _FULL, _FOREIGN (a table of another shape),
- * _CORRUPT, _CANNOT_OPEN, _BAD_PATH, _DISK, _CLOSED. A damaged file is renamed to `*.corrupt-N` when it is opened,
- * and a new one takes its place: `onEvent` hears of it, or a process warning does.
- * @example const provider = new SqliteProvider("chats.db"); await provider.append(42, { role: "user", content: "hi" });
- */
-export class SqliteProvider implements Provider {
-  /**
-   * @param path a file name, or ":memory:"
-   * @param options.historyTable name of the table of messages; default "history"
-   * @param options.eventsTable name of the table of events; default "events"
-   */
-  constructor(
-    path: string,
-    options?: { historyTable?: string; eventsTable?: string; onEvent?: (event: HistoryEvent) => void },
-  );
-  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
-  /** Resolves with the row's id once the message is stored. A lone surrogate in the text is stored as U+FFFD. */
-  append(chatId: ChatId, message: PipelineMessage): Promise<number>;
-  /** Stores one `context.compressed` event. Waits a quarter of a second at most for other processes. */
-  recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
-  /** Closes the file when what was asked so far is done, and resolves then. */
-  close(): Promise<void>;
+export interface HistoryOptions {
+  /** Name of the host's table of messages, with its schema or without. Default "history". */
+  historyTable?: string;
+  /** Name of the table of events, made where it is missing. Default "events". */
+  eventsTable?: string;
+  onEvent?: (event: HistoryEvent) => void;
 }
 
 /**
- * History in Postgres, in tables as `SqliteProvider` has them; a host's may have other types.
- * Needs the package pg (`npm install pg`). While the server is away, calls wait and are tried again.
- * Failures reject with a `code`: ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _CANNOT_OPEN, _PERMISSION, _READ_ONLY, _FULL,
- * _FOREIGN, _VALUE (a value the column cannot hold), _LOCKED, _CLOSED, _DRIVER (pg is missing); then nothing was stored.
- * With ERR_STORE_UNCERTAIN nobody knows: the server went away while it committed, and did not come back in time.
- * @throws TypeError for options that are not allowed; an Error with ERR_DATABASE_DRIVER
- * @example const provider = new PostgresProvider({ connectionString: process.env.DATABASE_URL });
+ * History in the host's own table `history(id, chat_id, role, text, created_at)`, by its own handle of better-sqlite3 or
+ * node:sqlite. The table is never made or altered, no PRAGMA is set, the handle is never closed. With a column `extra` (text)
+ * tool calls and images are stored too. `created_at` is written in the type of the newest row.
+ * Failures reject with a `code`: ERR_DATABASE_BUSY, _NO_TABLE, _FOREIGN (a table of another shape), _READ_ONLY, _FULL, _CORRUPT,
+ * _DISK, _CLOSED.
+ * @throws TypeError for options that are not allowed; its code is ERR_DATABASE_HANDLE for a handle of another kind
+ * @example const provider = new SqliteProvider({ db }); await provider.append(42, { role: "user", content: "hi" });
  */
-export class PostgresProvider implements Provider {
-  /** Names of tables may have a schema: "app.messages". */
-  constructor(
-    options:
-      | string
-      | (PostgresOptions & {
-          historyTable?: string;
-          eventsTable?: string;
-          onEvent?: (event: HistoryEvent) => void;
-        }),
-  );
+export class SqliteProvider implements Provider {
+  constructor(options: HistoryOptions & { db: object });
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
   /** Resolves with the row's id once the message is stored. */
   append(chatId: ChatId, message: PipelineMessage): Promise<number>;
   /** Stores one `context.compressed` event. */
   recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
-  /** Closes the connections when what was asked so far is done, and resolves then. */
-  close(): Promise<void>;
+}
+
+/**
+ * The same in Postgres, by the host's own pool of the package pg. While the server is away, a call is tried again for ten seconds.
+ * Failures reject with a `code`: beside those of SQLite ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value the
+ * column cannot hold), and _UNCERTAIN: the connection broke while the server committed.
+ * @throws TypeError for options that are not allowed
+ * @example const provider = new PostgresProvider({ pool: new pg.Pool() });
+ */
+export class PostgresProvider implements Provider {
+  constructor(options: HistoryOptions & { pool: { connect(): Promise<unknown> } });
+  getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
+  /** Resolves with the row's id once the message is stored. */
+  append(chatId: ChatId, message: PipelineMessage): Promise<number>;
+  /** Stores one `context.compressed` event. */
+  recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
 }
 
 /**
@@ -139,7 +119,7 @@ export class Pipeline {
     onEvent?: (event: { type: "recordFailed"; code: string; message: string }) => void;
   });
   /**
-   * The messages of a request. Where something was cut, the provider records it, once; the request does not wait for that.
+   * The messages of a request. Where something was cut, the provider records it, once per turn; the request does not wait for that.
    * @example const messages = toOpenAIMessages(await pipeline.prepare(42, "Be brief.", "And now?"))
    */
   prepare(chatId: ChatId, system: string, userMessage: string): Promise<PipelineMessage[]>;

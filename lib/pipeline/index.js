@@ -2,8 +2,7 @@
 "use strict";
 
 const { Pipeline, SimpleCompressor, StandardAssembler, pipelineConfigFromEnv } = require("./parts.js");
-const { PostgresProvider } = require("./postgres.js");
-const { SqliteProvider } = require("./sqlite.js");
+const { PostgresProvider, SqliteProvider } = require("./history.js");
 
 module.exports = {
   Pipeline,

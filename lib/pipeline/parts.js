@@ -13,8 +13,6 @@ const MAX_MESSAGES = 12;
 const MAX_CHARS_PER_MESSAGE = 4_000;
 /** Messages read beyond those the compressor keeps: so that it, not the reading, decides what is left out. */
 const HISTORY_MARGIN = 38;
-/** Chats whose newest cut is known. */
-const KNOWN_CHATS = 10_000;
 
 const has = (method) => ({
   allowed: `an object with the method ${method}`,
@@ -66,8 +64,6 @@ class StandardAssembler {
 class Pipeline {
   #options;
   #notices;
-  /** The newest cut that was recorded of each chat. */
-  #cuts = new Map();
 
   constructor(options) {
     const checked = checkOptions("Pipeline", options, {
@@ -97,7 +93,7 @@ class Pipeline {
     return assembler.assemble(system, compressed, userMessage);
   }
 
-  /** Bookkeeping: the task neither waits for it nor fails with it. A cut that stays as it was is told once. */
+  /** One row per turn that was cut. The task neither waits for it nor fails with it. */
   async #record(chatId, history, compressed) {
     const { provider, compressor } = this.#options;
     const { maxMessages = 0, maxCharsPerMessage = 0 } = compressor;
@@ -107,11 +103,6 @@ class Pipeline {
       max_messages: maxMessages,
       max_chars_per_message: maxCharsPerMessage,
     };
-    const cut = JSON.stringify(row);
-    if (this.#cuts.get(chatId) === cut) return;
-    this.#cuts.delete(chatId);
-    this.#cuts.set(chatId, cut);
-    if (this.#cuts.size > KNOWN_CHATS) this.#cuts.delete(this.#cuts.keys().next().value);
     try {
       await provider.recordCompression?.(row, chatId);
     } catch (error) {
