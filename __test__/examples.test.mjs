@@ -20,7 +20,7 @@ const lastLines = {
   "ai-sdk.mjs": "the newest result is whole: true",
   "openclaw.mjs": "questions in view: 59 of 59",
   "guard.mjs": "as a hook: 24 messages",
-  "pipeline-worker.mjs": "turns that were cut: 4",
+  "pipeline-worker.mjs": "turns that were cut: 2",
   "recall.mjs": "Found it.",
 };
 for (const [name, lastLine] of Object.entries(lastLines)) {

@@ -26,7 +26,7 @@ for (let i = 0; i < 8; i += 1) {
 }
 async function doors() {
   const provider = { getHistory: async () => [{ role: "user", content: "stored" }] };
-  const [stored] = await new pipeline.Pipeline({ provider }).prepare(1, "", "now?");
+  const messagesOf = await new pipeline.Pipeline({ provider }).prepare(1, "", "now?");
   const manager = new sessions.ContextManager();
   await manager.addMessage("s", { role: "user", content: "会话" });
   const { dropped } = await guard.guardContext(messages, { contextWindow: 300 });
@@ -34,8 +34,8 @@ async function doors() {
   const { rolledOver } = await memory.beforePrompt(messages, "And now?");
   const recalled = await strata.createRecallTool(() => messages).execute("t", { handle: "c0", pattern: "line 7" });
   return [
-    (await provider.getHistory(1, 9))[0].content,
-    (await manager.search("话"))[0].sessionId,
+    messagesOf[0].content,
+    manager.getMessages("s")[0].content === "会话" && "s",
     dropped > 0,
     rolledOver,
     recalled.details.found,

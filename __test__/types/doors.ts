@@ -62,7 +62,7 @@ export async function keepsTheMessageType(messages: Message74[]): Promise<Messag
 }
 
 export const parts: [Provider, Compressor, Assembler] = [
-  new SqliteProvider({ db: new Database(":memory:") }),
+  new SqliteProvider({ db: {} }),
   new SimpleCompressor({ maxMessages: 12 }),
   new StandardAssembler(),
 ];
