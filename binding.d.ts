@@ -144,7 +144,15 @@ export interface MendedMessage {
 }
 
 /** The changes that mend a transcript, by the same rules. */
-export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<MendedMessage>
+export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Mends
+
+/** The changes that mend a transcript. */
+export interface Mends {
+  /** The positions of all messages in their new order; none where the order stays. */
+  order?: Array<number>
+  /** The messages that change. */
+  mends: Array<MendedMessage>
+}
 
 /** A message that breaks a rule. */
 export interface Problem {

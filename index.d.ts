@@ -240,7 +240,10 @@ export type StrataEvent =
    */
   | { type: "cacheMiss"; cause: CacheMissCause; tokens: number; dollars?: number }
   /** Something that would brick the session was left out. */
-  | { type: "repaired"; index: number; rule: string }
+  /** A message was left out, moved behind the message `after`, or lost a call, because a provider would refuse it. */
+  | { type: "repaired"; index: number; rule: string; after?: number }
+  /** The list is not pi's: `mark` shows it. It comes back as it came. */
+  | { type: "unknownShape"; mark: string; message: string }
   /** `contextWindow()` threw or named no number above 0: once per hook, with the cause and the window taken instead. */
   | { type: "contextWindowUnknown"; contextWindow: number; message: string }
   /** `marker` or `protect` threw, or answered with what it may not: once per hook and option, with the cause. */
@@ -293,7 +296,17 @@ export interface Explanation {
     index: number;
     layer: 1 | 2 | 3 | 4;
     /** `keepLines`: of a tool result only the lines in `ranges` stay, word for word. */
-    action: "summarize" | "keepLines" | "omitImages" | "stripThinking" | "drop" | "truncate";
+    action:
+      | "summarize"
+      | "keepLines"
+      | "omitImages"
+      | "stripThinking"
+      | "drop"
+      | "truncate"
+      | "dropCalls"
+      | "moveAfter";
+    /** For `moveAfter`: the message is sent behind this one, the last result of the call that it parts from it. */
+    after?: number;
     /** For `keepLines`: the lines that stay, as `[first, after the last]`, counted from 0. */
     ranges?: [number, number][];
     /** For `keepLines`: how many lines stay for which reason, in words. */
@@ -384,7 +397,8 @@ export interface ChatMessage {
  * Finds what a provider would refuse in `messages`, oldest message first; empty if nothing.
  *
  * `api` is pi's name of the wire, such as "anthropic-messages"; without it, that of the newest assistant message
- * decides. Some rules exist on one wire only. What two requests have to do with each other cannot be seen here.
+ * decides. Some rules exist on one wire only. What two requests have to do with each other cannot be seen here. A list that is
+ * not pi's has no problems; the process warns of it once.
  * @throws TypeError if `messages` is no array.
  * @example validate([{ role: "toolResult", toolCallId: "a", toolName: "ls", content: [] }])[0].rule // "orphan-result"
  */
@@ -392,7 +406,7 @@ export function validate<M extends MessageLike>(messages: M[], api?: string): Pr
 
 /**
  * `messages` made valid with the fewest losses: messages or single blocks are left out, half surrogate pairs become
- * U+FFFD, nothing is added or reordered. What is not touched is the same object; nothing to do, the same array. A
+ * U+FFFD, what stands between a call and its results moves behind them. Nothing is added. What is not touched is the same object; nothing to do, the same array. A
  * transcript that only waits for the user (`ends-on-reply`, `trailing-space`) is left alone.
  * @throws TypeError if `messages` is no array.
  */

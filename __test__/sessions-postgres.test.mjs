@@ -234,6 +234,19 @@ describe("a shared manager", {
       assert.throws(() => createSharedContextManager({ pool }), TypeError);
   });
 
+  test("stores in the order of the calls, whether anybody waits for them or not", async () => {
+    await withManagers(1, {}, async ([manager]) => {
+      const adding = Array.from({ length: 40 }, (_, n) => manager.addMessage("s", user(`message ${n}`)));
+      assert.equal((await manager.getMessages("s")).length, 40, "a read waits for the writes before it");
+      const failing = manager.addMessage("s", { ...user("a"), id: "x".repeat(129) });
+      const clearing = manager.clearContext("s");
+      adding.push(manager.addMessage("s", user("after")));
+      await assert.rejects(failing, TypeError);
+      await Promise.all([...adding, clearing]);
+      assert.deepEqual(await contents(manager, "s"), ["after"]);
+    });
+  });
+
   test("rejects what is no message and no session", async () => {
     await withManagers(1, {}, async ([manager]) => {
       await assert.rejects(manager.addMessage("s", { role: "x", content: "" }), TypeError);

@@ -22,6 +22,7 @@ export const ACTIONS = {
   keepLines: "some lines kept",
   summarize: "shortened",
   omitImages: "images left out",
+  dropCalls: "second call left out",
   stripThinking: "thinking removed",
   drop: "left out",
   truncate: "cut to its ends",

@@ -14,7 +14,7 @@ const COLORS = {
   stripThinking: "purple",
   drop: "gone",
 };
-const SHORTENING = ["summarize", "keepLines", "truncate"];
+const SHORTENING = ["summarize", "keepLines", "truncate", "dropCalls"];
 /** Largest and smallest cell in CSS pixels, and the height the map should stay under. */
 const MAX_CELL = 14;
 const MIN_CELL = 4;

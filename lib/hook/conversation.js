@@ -266,11 +266,12 @@ class Conversation {
 
   /** Appends a message to a batch; the values it was read from. What is no object says nothing. */
   #describe(message, batch) {
-    const { marker, protects } = this.#reader;
+    const { marker, protects, refuse } = this.#reader;
     if (typeof message !== "object" || message === null) {
       batch.add({});
       return undefined;
     }
+    refuse?.(message);
     const values = valuesOf(message);
     batch.add(message, marker, protects);
     return values;

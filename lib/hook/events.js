@@ -20,6 +20,22 @@ const STANDS_IN = {
     "it must say true or false at once: what it throws for is protected, what it returns a promise for is not",
 };
 
+/** What the process was warned of. */
+const warned = new Set();
+
+/** Warns the process of an event that nobody listens to; `owner` names the function. */
+function warnOnce(owner, { type, code = type, message }) {
+  if (warned.has(`${owner} ${code}`)) return;
+  warned.add(`${owner} ${code}`);
+  process.emitWarning(`${owner}: ${message}`, { type: "PiStrataWarning", code });
+}
+
+/** The event of a list that is not pi's, by the mark that shows it. */
+function unknownShape(mark) {
+  const message = `a message has ${mark}, so the list is not pi's; it comes back as it came`;
+  return { type: "unknownShape", mark, message };
+}
+
 class Reporter {
   #listener;
   #said = new Set();
@@ -41,6 +57,12 @@ class Reporter {
     }
   }
 
+  /** Tells what makes the hook do nothing at all; the process is warned where nobody listens. */
+  #emitOrWarn(event) {
+    if (this.isListening) this.emit(event);
+    else warnOnce("transformContext", event);
+  }
+
   /** Tells of what would be so at every call, and alike. */
   #emitOnce(what, event) {
     if (this.#said.has(what)) return;
@@ -49,10 +71,12 @@ class Reporter {
   }
 
   failed(error) {
+    if (error?.code === "ERR_UNKNOWN_SHAPE") return this.#emitOrWarn(unknownShape(error.mark));
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
     const event = { type: "failed", code, message: FAILURES[code] };
-    if (code === "ERR_NATIVE_UNAVAILABLE") this.#emitOnce(code, event);
-    else this.emit(event);
+    if (code !== "ERR_NATIVE_UNAVAILABLE") return this.emit(event);
+    if (!this.isListening || !this.#said.has(code)) this.#emitOrWarn(event);
+    this.#said.add(code);
   }
 
   windowUnknown(contextWindow, cause) {
@@ -124,7 +148,8 @@ function editEvent(message, edit, charsAfter) {
       tokensSaved,
     };
   }
-  return { type: "repaired", index, rule: edit.reason };
+  const { after } = edit;
+  return { type: "repaired", index, rule: edit.reason, ...(after !== undefined && { after }) };
 }
 
 function imagesEvent({ toolCallId, toolName }, { index, images, tokensSaved }) {
@@ -150,4 +175,4 @@ function scheduleOf({ arithmetic }) {
   return { mode: "sticky", why: arithmetic.verdict };
 }
 
-module.exports = { Reporter, keptOf, scheduleOf, LAYERS };
+module.exports = { Reporter, keptOf, scheduleOf, unknownShape, warnOnce, LAYERS };

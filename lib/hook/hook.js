@@ -10,6 +10,7 @@ const { amount, positive, record, times } = require("../options.js");
 const { encodingOfTranscript, numberOf } = require("../tokens/models.js");
 const { hookOptions } = require("../contract.js");
 const { Reporter, scheduleOf } = require("./events.js");
+const { refuseForeign } = require("./foreign.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");
 const { protection } = require("./snapshot.js");
 
@@ -115,6 +116,7 @@ class Hook {
     this.#reader = {
       marker: markerLine(own, options),
       protects: protection(options.protect, failed("protect")),
+      refuse: policy.refuse,
     };
     this.#writer = { own };
     this.#conversations = new Conversations((list) => this.#conversationFor(list));
@@ -301,6 +303,8 @@ function asked(option, rule, failed) {
 
 /** The policy of the transformContext hook: the layers and their events. */
 class Layers {
+  /** What is not pi's is handed back as it came. */
+  refuse = refuseForeign;
   /** The bill of each conversation, and its last call while that is not answered. */
   #bills = new WeakMap();
 

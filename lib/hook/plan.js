@@ -3,7 +3,7 @@
 "use strict";
 
 const { gapMarkers, keptLines } = require("./markers.js");
-const { joinedText } = require("./snapshot.js");
+const { joinedText, string: textOf } = require("./snapshot.js");
 const {
   REASONS,
   VERDICTS,
@@ -17,10 +17,11 @@ const {
 } = require("../contract.js");
 
 const DROP = ACTIONS.indexOf("drop");
+const MOVE_AFTER = ACTIONS.indexOf("moveAfter");
 const AT = positions(EDIT);
 /** Numbers before the first edit. */
 const HEAD = SIZES.length + ARITHMETIC.length;
-/** Numbers of a range: a text block with head and tail of a cut, or lines from and to with why they stay. */
+/** Numbers of a range: a text block with head and tail of a cut, lines from and to with why they stay, or a message and zeros. */
 const RANGE_NUMBERS = 3;
 
 /**
@@ -137,6 +138,7 @@ class Plan {
       }),
       ...(images > 0 && { images }),
       ...(form && { form }),
+      ...(action === "moveAfter" && { after: numbers[at + EDIT.length] }),
     };
   }
 
@@ -148,30 +150,38 @@ class Plan {
   apply(messages, made, writer, isAsRead) {
     const numbers = this.#numbers;
     const edited = [];
+    const places = [];
+    const afters = new Map();
     const texts = this.texts.values();
     this.edited = [];
     let from = 0;
     const keepTo = (index) => {
-      for (; from < index; from += 1) edited.push(messages[from]);
+      for (; from < index; from += 1) {
+        edited.push(messages[from]);
+        places.push(from);
+      }
     };
     for (let i = 0, at = HEAD; i < this.editCount; i += 1, at = endOf(numbers, at)) {
       const index = whole(numbers[at + AT.index]);
       const own = numbers[at + AT.texts] > 0 ? texts.next().value : undefined;
-      if (numbers[at + AT.action] === DROP) {
+      if (numbers[at + AT.action] === MOVE_AFTER) {
+        afters.set(index, numbers[at + EDIT.length]);
+      } else if (numbers[at + AT.action] === DROP) {
         keepTo(index);
         from += whole(numbers[at + AT.count]);
       } else if (this.#isMade(messages[index], index, at, { made, own, writer, isAsRead })) {
         keepTo(index);
         edited.push(made[index].copy);
+        places.push(index);
         this.edited.push(index);
         from += 1;
       } else {
         this.#undone.add(index);
       }
     }
-    if (from === 0) return messages;
+    if (from === 0 && afters.size === 0) return messages;
     keepTo(messages.length);
-    return edited;
+    return afters.size === 0 ? edited : moved(edited, places, afters);
   }
 
   /** Makes the edited message at `index`, unless that was made before; whether there is one. */
@@ -188,8 +198,8 @@ class Plan {
     const text = known ?? this.#textOf(message, at, own, writer);
     const images = whole(this.#numbers[at + AT.images]);
     const content = this.#contentOf(message, at, text);
-    const left =
-      images > 0 ? withoutImages(content, images, MARKERS[writer.language].image.join("")) : content;
+    const sent = message.role === "assistant" ? withoutRepeatedCalls(content) : content;
+    const left = images > 0 ? withoutImages(sent, images, MARKERS[writer.language].image.join("")) : sent;
     return { of: message, copy: left === message.content ? message : withContent(message, left), text };
   }
 
@@ -254,6 +264,37 @@ function withoutThinking(content) {
   return content.filter((block) => !isThinking(block));
 }
 
+/** Of two calls with one id the first. */
+function withoutRepeatedCalls(content) {
+  if (!Array.isArray(content)) return content;
+  const ids = new Set();
+  const stays = (block) => block?.type !== "toolCall" || ids.size < ids.add(textOf(block.id)).size;
+  const left = content.filter(stays);
+  return left.length === content.length ? content : left;
+}
+
+/**
+ * `messages`, which stood at `places`, with each one of `afters` behind the one it names. Where that is missing, a message
+ * stays in place.
+ */
+function moved(messages, places, afters) {
+  const left = new Set(places);
+  const behind = new Map();
+  const order = [];
+  const put = (at) => {
+    order.push(messages[at]);
+    for (const next of behind.get(places[at]) ?? []) put(next);
+  };
+  const isMoved = (index) => left.has(afters.get(index));
+  for (const [at, index] of places.entries()) {
+    if (!isMoved(index)) continue;
+    const after = afters.get(index);
+    behind.set(after, [...(behind.get(after) ?? []), at]);
+  }
+  for (const [at, index] of places.entries()) if (!isMoved(index)) put(at);
+  return order;
+}
+
 /** `marker` in place of each of the first `count` images. */
 function withoutImages(content, count, marker) {
   let left = count;
@@ -285,4 +326,4 @@ function isThinking(block) {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-module.exports = { Plan, isThinking, withContent, withText };
+module.exports = { Plan, isThinking, withContent, withText, withoutRepeatedCalls };

@@ -7,7 +7,7 @@ const { readRefusal } = require("./refusals.js");
 const contract = require("../contract.js");
 
 const { UNSENT_STOP_REASONS, positions } = contract;
-const { system, user, assistant, toolResult, summary, other: OTHER_ROLE } = positions(contract.roles);
+const { system, user, assistant, toolResult, summary, custom, other: OTHER_ROLE } = positions(contract.roles);
 /** Longest thinking signature that can be the name of a wire field, in UTF-16 code units. */
 const WIRE_FIELD_CHARS = contract.constants.wireFieldChars.default;
 
@@ -20,6 +20,8 @@ const ROLES = {
   toolResult,
   branchSummary: summary,
   compactionSummary: summary,
+  custom,
+  bashExecution: custom,
 };
 
 const BLOCKS = positions(contract.blocks);
@@ -215,4 +217,4 @@ function protection(protect, failed) {
   };
 }
 
-module.exports = { Batch, protection, json, joinedText };
+module.exports = { Batch, protection, json, joinedText, string };

@@ -4,9 +4,10 @@
 
 const { keptOf } = require("../hook/events.js");
 
-/** The edits of a plan by message, each with its message's number. */
+/** The edits of a plan by message, each with its message's number. A move changes no message. */
 function editsIn({ edits }, numbers) {
-  return edits.map((edit) => ({
+  const changing = edits.filter(({ action }) => action !== "moveAfter");
+  return changing.map((edit) => ({
     ...edit,
     message: numbers[edit.index],
     kept: keptOf(edit),

@@ -1,5 +1,5 @@
-// Where sessions are kept, each behind `read(logic)` and `write(logic)`: a Map, the host's SQLite handle, the host's Postgres pool.
-// `logic(store)` is a generator over a store; a write is whole or not at all.
+// Where sessions are kept, each behind `read(key, logic)` and `write(key, logic)`: a Map, the host's SQLite handle, the host's
+// Postgres pool. `logic(store)` is a generator over a store; a write is whole or not at all.
 "use strict";
 
 const { DatabaseError } = require("./database_errors.js");
@@ -16,12 +16,12 @@ const ignore = () => {};
 class MemoryDatabase {
   #store = new MemoryStore();
 
-  read(logic) {
+  read(_, logic) {
     return finishNow(logic(this.#store));
   }
 
-  write(logic) {
-    return this.read(logic);
+  write(_, logic) {
+    return finishNow(logic(this.#store));
   }
 }
 
@@ -30,16 +30,16 @@ class SqliteDatabase {
   #store;
 
   constructor(handle, lost) {
-    this.#handle = new SqliteHandle("ContextManager", handle);
+    this.#handle = new SqliteHandle("ContextManager: option database", handle);
     this.#store = new SqlStore((sql, values, read = ignore) => read(this.#handle.run(sql, values)), lost);
     this.#withTables(() => this.#checkTables());
   }
 
-  read(logic) {
+  read(_, logic) {
     return this.#withTables(() => finishNow(logic(this.#store)));
   }
 
-  write(logic) {
+  write(_, logic) {
     return this.#withTables(() => this.#handle.atomically(() => finishNow(logic(this.#store))));
   }
 
@@ -69,18 +69,31 @@ class PostgresDatabase {
   #pool;
   #lost;
   #ready;
+  /** The newest write of each session that is under way: writes go one after the other, and reads wait for them. */
+  #lanes = new Map();
 
   constructor(pool, retryMs, lost) {
     this.#pool = new PostgresPool(pool, retryMs);
     this.#lost = lost;
   }
 
-  async read(logic) {
+  async read(key, logic) {
+    await this.#lanes.get(key);
     await this.#tables();
     return this.#pool.read((query) => finishLater(logic(this.#storeOf(query))));
   }
 
-  async write(logic, isRepeatable) {
+  write(key, logic, isRepeatable) {
+    const work = this.#inLane(key, logic, isRepeatable);
+    const settled = work.then(ignore, ignore).then(() => {
+      if (this.#lanes.get(key) === settled) this.#lanes.delete(key);
+    });
+    this.#lanes.set(key, settled);
+    return work;
+  }
+
+  async #inLane(key, logic, isRepeatable) {
+    await this.#lanes.get(key);
     await this.#tables();
     return this.#pool.transaction((query) => finishLater(logic(this.#storeOf(query))), isRepeatable);
   }

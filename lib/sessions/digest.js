@@ -29,8 +29,11 @@ const EXTENSIONS = new Set(
   less lock lua md mjs mts pdf php png proto ps1 py rb rs scss sh sql sqlite svg swift tar toml ts tsv tsx txt vue wasm
   xls xlsx xml yaml yml zip`.split(/\s+/),
 );
-/** Characters that end the name of a file in prose. */
-const BORDER = /[^\p{L}\p{N}/\\._~@+-]+|[\u3000-\u303f\uff00-\uff0f]+/u;
+/** Start of a text that is searched for files, UTF-16 units: on the main thread, so no more. */
+const SCANNED_UNITS = 16 * 1024;
+/** An ending that the name of a file in prose may have, and characters that stand before such a name. */
+const ENDING = /\.([a-z\d]{1,6})(?![\w/\\~@+-]|\.\w)/gi;
+const BORDER = /[^\p{L}\p{N}/\\._~@+-]|[\u3000-\u303f\uff00-\uff0f]/u;
 
 /** The words of a summary in the two languages it comes in. */
 const WORDS = {
@@ -101,14 +104,16 @@ function subjectOf(tool, text) {
 
 /** Names of files in prose, the newest. What follows a colon, such as a line number, is left out. */
 function filesIn(text) {
-  const words = text.split(BORDER).map((word) => word.replace(/[.-]{1,9}$/, ""));
-  return [...new Set(words.filter(isFile))].slice(-FILES);
-}
-
-function isFile(word) {
-  const dot = word.lastIndexOf(".");
-  const isName = dot > 0 && dot <= QUOTE_CHARS && !word.startsWith("//");
-  return isName && EXTENSIONS.has(word.slice(dot + 1).toLowerCase());
+  const files = new Set();
+  for (const { 0: ending, 1: extension, index } of text.slice(0, SCANNED_UNITS).matchAll(ENDING)) {
+    if (!EXTENSIONS.has(extension.toLowerCase())) continue;
+    const stem = text
+      .slice(Math.max(0, index - QUOTE_CHARS), index)
+      .split(BORDER)
+      .at(-1);
+    if (stem !== "" && stem.length < QUOTE_CHARS && !stem.startsWith("//")) files.add(stem + ending);
+  }
+  return [...files].slice(-FILES);
 }
 
 /** `digest` with the notes on further messages, calls and their results together. */

@@ -2,7 +2,10 @@
 // Unicode word breaker with a Chinese and Japanese dictionary that Node and Electron ship.
 "use strict";
 
-const { STOP_WORDS } = require("./stop_words.js");
+const stopWords = require("./stop_words.json");
+
+/** Words that say nothing about what a conversation is about: function words, and the small talk of working with an assistant. */
+const STOP_WORDS = new Set(Object.values(stopWords).flatMap((words) => words.split(" ")));
 
 /** Part of a text that is looked at, UTF-16 units: enough to know what it is about. */
 const TEXT_UNITS = 4096;

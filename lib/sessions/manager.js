@@ -48,10 +48,10 @@ const METHODS = {
   *getOrCreateContext(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
     const prompt = systemPrompt === undefined ? undefined : promptOf(systemPrompt);
-    const known = yield this.database.read((store) => sessionOf(store, key));
+    const known = yield this.database.read(key, (store) => sessionOf(store, key));
     const needsPrompt = prompt !== undefined && !known?.messages.some(({ role }) => role === "system");
     if (known !== undefined && !needsPrompt) return contextOf(known);
-    const made = yield this.database.write(function* (store) {
+    const made = yield this.database.write(key, function* (store) {
       const { state } = yield store.open(key, newState(sessionId), now());
       if (needsPrompt && state.prompt === undefined) yield store.save(key, { ...state, prompt });
       return yield* sessionOf(store, key);
@@ -62,7 +62,7 @@ const METHODS = {
   *addMessage(sessionId, message) {
     const key = keyOf(sessionId);
     const checked = checkMessage(message);
-    const { isOver, compressed } = yield this.database.write((store) =>
+    const { isOver, compressed } = yield this.database.write(key, (store) =>
       append(store, key, newState(sessionId), checked, this.options),
     );
     if (compressed !== undefined) this.notices.emit({ type: "compressed", sessionId, ...compressed });
@@ -71,14 +71,16 @@ const METHODS = {
 
   *getMessages(sessionId, includeSystem = true) {
     const key = keyOf(sessionId);
-    const { messages } = (yield this.database.read((store) => sessionOf(store, key))) ?? { messages: [] };
+    const { messages } = (yield this.database.read(key, (store) => sessionOf(store, key))) ?? {
+      messages: [],
+    };
     return includeSystem ? messages : messages.filter(({ role }) => role !== "system");
   },
 
   *clearContext(sessionId) {
     const key = keyOf(sessionId);
     // Done again after a broken connection, it would take what came in between.
-    yield this.database.write((store) => clear(store, key), false);
+    yield this.database.write(key, (store) => clear(store, key), false);
   },
 
   *setSystemPrompt(sessionId, systemPrompt) {
@@ -93,11 +95,11 @@ const METHODS = {
     const key = keyOf(sessionId);
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string"))
       throw new TypeError("deleteMessages: ids must be an array of message ids");
-    return yield this.database.write((store) => forget(store, key, new Set(ids), this.options.language));
+    return yield this.database.write(key, (store) => forget(store, key, new Set(ids), this.options.language));
   },
 
   *listSessions() {
-    const sessions = yield this.database.read(function* (store) {
+    const sessions = yield this.database.read(undefined, function* (store) {
       return yield store.list();
     });
     return sessions.map((session) => ({
@@ -109,7 +111,7 @@ const METHODS = {
 
   *getStats(sessionId) {
     const key = keyOf(sessionId);
-    const session = yield this.database.read((store) => sessionOf(store, key));
+    const session = yield this.database.read(key, (store) => sessionOf(store, key));
     if (session === undefined) return undefined;
     const { messages, state } = session;
     const { compressions = 0 } = state;
@@ -245,7 +247,7 @@ function compressOnce(core, sessionId, summarize) {
 }
 
 async function compress({ database, options, notices }, sessionId, key, summarize) {
-  const plan = await database.read((store) => planOf(store, key, options));
+  const plan = await database.read(key, (store) => planOf(store, key, options));
   const none = { before: plan.before, after: plan.before, by: "none" };
   if (plan.letGo.length === 0) return none;
   let words;
@@ -257,7 +259,7 @@ async function compress({ database, options, notices }, sessionId, key, summariz
     if (failure !== undefined) notices.failed("summarizeFailed", failure, { sessionId, by: "rules" });
     words = text;
   }
-  const compressed = await database.write((store) => swap(store, key, plan, words, options));
+  const compressed = await database.write(key, (store) => swap(store, key, plan, words, options));
   if (compressed !== undefined) notices.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
 }
@@ -295,7 +297,7 @@ function fieldsOf(metadata) {
 
 function change(database, sessionId, fields) {
   const key = keyOf(sessionId);
-  return database.write(function* (store) {
+  return database.write(key, function* (store) {
     const { state } = yield store.open(key, newState(sessionId), now());
     yield store.save(key, { ...state, ...fields });
   });

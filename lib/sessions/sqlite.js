@@ -42,15 +42,15 @@ class SqliteHandle {
   #handle;
   #statements = new Map();
 
-  /** Throws a TypeError with a code for a handle of another kind. */
-  constructor(owner, handle) {
+  /** Throws a TypeError with a code for a handle of another kind; `option` names it, as in "ContextManager: option database". */
+  constructor(option, handle) {
     this.#handle = handle;
     try {
       if (Number(this.run("SELECT 1 AS one")[0]?.one) === 1) return;
     } catch (error) {
       if (error instanceof DatabaseError) throw error;
     }
-    const message = `${owner}: option database is ${show(handle)}; it must be an open handle of better-sqlite3 or node:sqlite`;
+    const message = `${option} is ${show(handle)}; it must be an open handle of better-sqlite3 or node:sqlite`;
     throw Object.assign(new TypeError(message), { code: "ERR_DATABASE_HANDLE" });
   }
 

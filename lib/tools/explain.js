@@ -26,6 +26,7 @@ async function explain(messages, options) {
       ...(edit.ranges && { ranges: edit.ranges, kept: keptOf(edit) }),
       ...(edit.images && { images: edit.images }),
       ...(edit.form && { form: edit.form }),
+      ...(edit.after !== undefined && { after: edit.after }),
       reason: edit.reason,
       tokensSaved: edit.tokensSaved,
     })),

@@ -1,32 +1,40 @@
-// The providers' rules for a host that wants to look before it sends: what is wrong with a transcript, and the same
-// transcript mended by leaving out as little as can be. Never changes what it is given.
+// The providers' rules for a host that checks before it sends: `validate` finds what a provider would refuse, `repair`
+// mends it with the fewest losses. Neither changes what it is given. A list of another agent's shape has no problems and
+// comes back as it came; the process warns of it once.
 "use strict";
 
 const { native } = require("../native/native.js");
+const { unknownShape, warnOnce } = require("../hook/events.js");
+const { foreignMark } = require("../hook/foreign.js");
 const { withContent } = require("../hook/plan.js");
 const { Batch } = require("../hook/snapshot.js");
 
 function validate(messages, api) {
-  return ask("validate", messages, api, "problems");
+  return ask("validate", messages, api, "problems") ?? [];
 }
 
 function repair(messages, api) {
-  return apply(messages, ask("repair", messages, api, "mends"));
-}
-
-function apply(messages, mends) {
-  if (mends.length === 0) return messages;
+  const answer = ask("repair", messages, api, "mends");
+  if (answer === undefined) return messages;
+  const { order, mends } = answer;
+  if (mends.length === 0 && order === undefined) return messages;
   const byIndex = new Map(mends.map((mend) => [mend.index, mend]));
-  return messages.flatMap((message, index) => {
+  return (order ?? Array.from(messages.keys())).flatMap((index) => {
     const mend = byIndex.get(index);
-    if (mend === undefined) return [message];
-    return mend.isDropped ? [] : [mended(message, mend)];
+    if (mend === undefined) return [messages[index]];
+    return mend.isDropped ? [] : [mended(messages[index], mend)];
   });
 }
 
+/** The answer of the native side; undefined for messages of another shape. */
 function ask(name, messages, api, question) {
   if (!Array.isArray(messages)) throw new TypeError(`${name}: messages must be an array`);
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
+  const mark = messages.map(foreignMark).find((mark) => mark !== undefined);
+  if (mark !== undefined) {
+    warnOnce(name, unknownShape(mark));
+    return undefined;
+  }
   const batch = new Batch();
   for (let index = 0; index < messages.length; index += 1) batch.addReadable(messages[index]);
   return native()[question](batch.numbers, batch.strings, api);

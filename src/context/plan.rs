@@ -1,13 +1,14 @@
 //! The answer of the core: at most one edit per message, and what it saves.
 //!
 //! The boundary applies it to the host's own objects. An edit can shorten tool-result text, remove thinking, drop a
-//! message or, when nothing else fits, cut a text; no edit can add, reorder or rewrite anything else.
+//! message or, when nothing else fits, cut a text. A move takes a message out of the way between a call and its results.
+//! Nothing else is added, moved or rewritten.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::context::cuts::Cut;
-use crate::context::transcript::Transcript;
+use crate::context::transcript::{Message, Move, Transcript};
 pub use crate::contract::{Keep, Layer, Reason};
 use crate::tokens::estimate::Size;
 
@@ -22,6 +23,8 @@ pub enum Action {
     StripThinking,
     /// Nothing but the images that [`Edit::images_out`] counts is left out.
     OmitImages,
+    /// Tool calls of it are left out whose id an earlier one of it has. Every other edit of such a message does that, too.
+    DropCalls,
     /// It is left out of the request.
     Drop,
     /// Its text blocks are cut, each as said; a block not named stays whole.
@@ -83,6 +86,8 @@ impl Edit {
 /// All edits of one call, oldest message first.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
+    /// Messages that are sent behind the results of a call, by index.
+    pub moves: Vec<Move>,
     /// The edits, by index; at most one per message. Of a long conversation most is dropped, so what is dropped side by side by
     /// one rule is one.
     pub edits: Vec<Edit>,
@@ -93,13 +98,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The moves of messages that this plan sends, out of the way of calls that it sends.
+    #[must_use]
+    pub fn moves_in(&self, transcript: &Transcript) -> Vec<Move> {
+        let is_dropped = |index| {
+            let before = self.edits.partition_point(|edit| edit.index <= index).checked_sub(1);
+            let edit = before.and_then(|at| self.edits.get(at));
+            edit.is_some_and(|edit| edit.action == Action::Drop && index < edit.end())
+        };
+        transcript.moves().filter(|step| !is_dropped(step.index) && !is_dropped(step.opener)).collect()
+    }
+
     /// The edits of a plan for `transcript`, one for each message that is dropped.
     #[must_use]
     pub fn by_message(&self, transcript: &Transcript) -> Vec<Edit> {
         let each = self.edits.iter().flat_map(|edit| {
             (edit.index..edit.end()).map(|index| {
                 let one = transcript.get(index).filter(|_| edit.count > 1);
-                let tokens_saved = one.map_or(edit.tokens_saved, |message| message.tokens);
+                let tokens_saved = one.map_or(edit.tokens_saved, Message::whole_tokens);
                 Edit { index, count: 1, tokens_saved, ..edit.clone() }
             })
         });

@@ -169,6 +169,7 @@ impl<'a> Cursor<'a> {
                 RawRole::ToolResult { call_id, tool_name, marker }
             }
             Role::Summary => RawRole::Summary,
+            Role::Custom => RawRole::Custom,
             Role::Other => RawRole::Other,
         })
     }

@@ -9,7 +9,7 @@ use super::guarded::guarded;
 use super::read::Batch;
 use crate::context::measure::{Raw, outline};
 use crate::context::transcript::Transcript;
-use crate::context::validity::{Family, Mend, check, repair};
+use crate::context::validity::{Family, Mend, Repair, check, repair};
 
 /// A message that breaks a rule.
 #[napi(object)]
@@ -20,6 +20,15 @@ pub struct Problem {
     pub rule: String,
     /// The words of the provider about it.
     pub message: String,
+}
+
+/// The changes that mend a transcript.
+#[napi(object)]
+pub struct Mends {
+    /// The positions of all messages in their new order; none where the order stays.
+    pub order: Option<Vec<u32>>,
+    /// The messages that change.
+    pub mends: Vec<MendedMessage>,
 }
 
 /// The change of a message that mends a transcript.
@@ -47,11 +56,7 @@ pub fn problems(
 
 /// The changes that mend a transcript, by the same rules.
 #[napi]
-pub fn mends(
-    numbers: Float64ArraySlice<'_>,
-    strings: Array<'_>,
-    api: Option<String>,
-) -> Result<Vec<MendedMessage>> {
+pub fn mends(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<Mends> {
     guarded(|| mends_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
 }
 
@@ -67,10 +72,11 @@ fn problems_of(batch: &Batch, api: Option<&str>) -> Result<Vec<Problem>> {
     Ok(problems.collect())
 }
 
-fn mends_of(batch: &Batch, api: Option<&str>) -> Result<Vec<MendedMessage>> {
+fn mends_of(batch: &Batch, api: Option<&str>) -> Result<Mends> {
     let messages = raws(batch)?;
     let family = family(api, &transcript_of(&messages));
-    let mended = repair(&messages, family).into_iter().map(|(index, mend)| {
+    let Repair { order, mends } = repair(&messages, family);
+    let mends = mends.into_iter().map(|(index, mend)| {
         let (is_dropped, blocks, is_rewritten) = match mend {
             Mend::Drop => (true, Vec::new(), false),
             Mend::Edit { blocks, is_rewritten } => (false, blocks, is_rewritten),
@@ -78,7 +84,8 @@ fn mends_of(batch: &Batch, api: Option<&str>) -> Result<Vec<MendedMessage>> {
         let blocks = blocks.into_iter().map(|at| at as u32).collect();
         MendedMessage { index: index as u32, is_dropped, blocks, is_rewritten }
     });
-    Ok(mended.collect())
+    let order = order.map(|order| order.into_iter().map(|index| index as u32).collect());
+    Ok(Mends { order, mends: mends.collect() })
 }
 
 fn raws(batch: &Batch) -> Result<Vec<Raw<'_>>> {

@@ -1,7 +1,7 @@
 //! A plan as JavaScript gets it: one array of numbers, in a single copy whatever their number, and the texts it puts in.
 //! `lib/hook/plan.js` reads them back by the names that `contract.json` lists: the sizes and the schedule's arithmetic, then
 //! the edits. Behind an edit stand as many ranges as it says: `text block, head, tail` of a cut each, or `first
-//! line, line after the last, why they stay` where lines are kept.
+//! line, line after the last, why they stay` where lines are kept, or the message that one is sent behind.
 
 use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
@@ -9,10 +9,10 @@ use napi_derive::napi;
 use super::blocking::Numbers;
 use crate::context::layers::keep::States;
 use crate::context::layers::{Keeping, Limits};
-use crate::context::plan::{Action, Edit};
+use crate::context::plan::{Action, Edit, Layer, Reason};
 use crate::context::schedule::Decision;
 use crate::context::traits::forms::Form;
-use crate::context::transcript::Transcript;
+use crate::context::transcript::{Move, Transcript};
 use crate::contract::{ActionName, ArithmeticField, EditField, SizeField};
 
 /// The plan for a request, and its reasons.
@@ -61,7 +61,7 @@ pub(super) fn answer(
         SizeField::IsRefused => flag(*is_refused),
         SizeField::LearnedWindow => learned.map_or(f64::NAN, |of| of.tokens.round()),
         SizeField::LearnedOutput => learned.map_or(f64::NAN, |of| of.output),
-        SizeField::EditCount => edits.len() as f64,
+        SizeField::EditCount => (edits.len() + plan.moves.len()) as f64,
     });
     let arithmetic = ArithmeticField::ALL.map(|field| {
         arithmetic.map_or(f64::NAN, |of| match field {
@@ -76,7 +76,11 @@ pub(super) fn answer(
     });
     let mut numbers = [&sizes[..], &arithmetic].concat();
     let (mut texts, mut told) = (Vec::new(), told.iter().peekable());
+    let mut moves = plan.moves.iter().peekable();
     for edit in edits {
+        while let Some(step) = moves.next_if(|step| step.index <= edit.index) {
+            encode_move(step, &mut numbers);
+        }
         while told.next_if(|last| last.index < edit.index).is_some() {}
         let is_new = told.peek().is_none_or(|last| *last != edit);
         let before = texts.len();
@@ -85,8 +89,13 @@ pub(super) fn answer(
         }
         encode(edit, estimate.scale, (is_new, texts.len() - before), &mut numbers);
     }
+    moves.for_each(|step| encode_move(step, &mut numbers));
     let forms = if by_message {
-        edits.iter().map(|edit| form_of(edit.index, transcript)).collect()
+        let of_strangers = plan.moves.iter().map(|step| (step.index, String::new()));
+        let edited = edits.iter().map(|edit| (edit.index, form_of(edit.index, transcript)));
+        let mut forms: Vec<_> = of_strangers.chain(edited).collect();
+        forms.sort_by_key(|(index, _)| *index);
+        forms.into_iter().map(|(_, form)| form).collect()
     } else {
         Vec::new()
     };
@@ -121,6 +130,19 @@ fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
         _ => return None,
     };
     Some(Utf16String::from(text))
+}
+
+/// A move is an edit of its own, before any other of its message. Its one range holds the message that it is sent behind.
+fn encode_move(step: &Move, numbers: &mut Vec<f64>) {
+    numbers.extend(EditField::ALL.map(|field| match field {
+        EditField::Index => step.index as f64,
+        EditField::Action => ActionName::MoveAfter as usize as f64,
+        EditField::Layer => Layer::Repair as usize as f64,
+        EditField::Reason => Reason::Parted as usize as f64,
+        EditField::Count | EditField::Ranges => 1.0,
+        EditField::TokensSaved | EditField::Images | EditField::IsNew | EditField::Texts => 0.0,
+    }));
+    numbers.extend([step.after as f64, 0.0, 0.0]);
 }
 
 /// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
@@ -158,6 +180,7 @@ const fn name_of(action: &Action) -> ActionName {
         Action::KeepLines(_) => ActionName::KeepLines,
         Action::StripThinking => ActionName::StripThinking,
         Action::OmitImages => ActionName::OmitImages,
+        Action::DropCalls => ActionName::DropCalls,
         Action::Drop => ActionName::Drop,
         Action::Truncate(_) => ActionName::Truncate,
     }

@@ -73,7 +73,11 @@ fn nothing_new_breaks_in_a_broken_transcript(case: &Case) -> TestCaseResult {
 
 fn the_output_is_a_subsequence_with_the_allowed_edits_only(case: &Case) -> TestCaseResult {
     let Case { messages, limits, plan, output, .. } = case;
-    prop_assert!(output.is_sorted_by(|a, b| a.0 < b.0));
+    let moved = |index: usize| plan.moves.iter().any(|step| step.index == index);
+    prop_assert!(output.iter().filter(|(index, _)| !moved(*index)).is_sorted_by(|a, b| a.0 < b.0));
+    let kept: Vec<usize> =
+        (0..messages.len()).filter(|&at| output.iter().any(|(index, _)| *index == at)).collect();
+    prop_assert_eq!(kept.len(), output.len());
     for (index, message) in output {
         let original = &messages[*index];
         prop_assert_eq!(&message.role, &original.role);
@@ -85,7 +89,7 @@ fn the_output_is_a_subsequence_with_the_allowed_edits_only(case: &Case) -> TestC
         prop_assert!(!is_cut || limits.overflow == Overflow::Shrink);
         let same_but = |ignored: fn(&Block) -> bool| {
             let rest = |message: &Message| -> Vec<Block> {
-                message.blocks.iter().filter(|block| !ignored(block)).cloned().collect()
+                message.without_repeated_calls().into_iter().filter(|block| !ignored(block)).collect()
             };
             rest(message) == rest(original)
         };
@@ -95,9 +99,10 @@ fn the_output_is_a_subsequence_with_the_allowed_edits_only(case: &Case) -> TestC
             }
             Role::Assistant { .. } => {
                 prop_assert!(same_but(is_thinking));
-                prop_assert!(!message.blocks.iter().any(is_thinking));
+                let is_repaired = message.blocks == original.without_repeated_calls();
+                prop_assert!(is_repaired || !message.blocks.iter().any(is_thinking));
             }
-            Role::User | Role::Other => {
+            Role::User | Role::Custom | Role::Other => {
                 prop_assert!(is_cut && same_but(|block| matches!(block, Block::Text(_))));
             }
             Role::System | Role::Summary => prop_assert!(false, "edited a system message or a summary"),
@@ -138,7 +143,8 @@ fn it_fits_or_nothing_is_left_to_take(case: &Case) -> TestCaseResult {
         let group = account.row(*index).map_or(0, |row| row.group);
         let is_irreducible = account.is_protected(*index) || group >= account.last_group();
         prop_assert!(is_irreducible, "message {index} could go");
-        let may_be_cut = message.is_result() || matches!(message.role, Role::User | Role::Other);
+        let may_be_cut =
+            message.is_result() || matches!(message.role, Role::User | Role::Custom | Role::Other);
         if !message.is_sent || !may_be_cut {
             continue;
         }
@@ -162,7 +168,8 @@ fn edits_name_their_layer(case: &Case) -> TestCaseResult {
     prop_assert!(plan.edits.is_sorted_by(|a, b| a.index < b.index));
     for edit in &plan.edits {
         let allowed = match edit.layer {
-            Layer::Repair | Layer::Window => edit.action == Action::Drop,
+            Layer::Repair => matches!(edit.action, Action::Drop | Action::DropCalls),
+            Layer::Window => edit.action == Action::Drop,
             Layer::ToolResults => {
                 matches!(edit.action, Action::Summarize | Action::KeepLines(_) | Action::OmitImages)
             }

@@ -158,7 +158,8 @@ impl Maker {
 
     fn other(&mut self) {
         let text = self.text(6);
-        self.push(Role::Other, vec![Block::Text(text), Block::Unknown]);
+        let role = if self.dice.one_in(2) { Role::Custom } else { Role::Other };
+        self.push(role, vec![Block::Text(text), Block::Unknown]);
         if self.dice.one_in(4)
             && let Some(message) = self.messages.last_mut()
         {
@@ -227,11 +228,7 @@ impl Maker {
             blocks.push(Block::Text("and then".into()));
         }
         self.assistant(blocks);
-        if self.is_noise() {
-            self.user();
-        } else if self.dice.one_in(30) {
-            self.other();
-        }
+        self.between();
         let mut calls = calls;
         if self.dice.one_in(3) {
             calls.reverse();
@@ -240,9 +237,24 @@ impl Maker {
             if !self.is_noise() {
                 self.result(call);
             }
+            self.between();
             if self.is_noise() {
                 self.result(call);
             }
+        }
+    }
+
+    /// A message between a call and its results, seldom one that a provider sees.
+    fn between(&mut self) {
+        if self.is_noise() {
+            match self.dice.below(4) {
+                0 => self.user(),
+                1 => self.summary(),
+                2 => self.assistant(vec![Block::Text("aside".into())]),
+                _ => self.push(Role::Custom, vec![Block::Text("a note".into())]),
+            }
+        } else if self.dice.one_in(60) {
+            self.push(Role::Other, vec![Block::Text("an app's own".into())]);
         }
     }
 

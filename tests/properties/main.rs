@@ -20,7 +20,7 @@ use pi_strata::context::layers::{Limits, Overflow};
 use pi_strata::context::plan::{Action, Plan};
 use pi_strata::context::schedule::Mode;
 use pi_strata::context::transcript::Transcript;
-use pi_strata::context::validity::{Family, Mend, Rule, repair};
+use pi_strata::context::validity::{Family, Mend, Repair, Rule, repair};
 use proptest::prelude::*;
 
 /// Most messages of a generated conversation.
@@ -41,7 +41,7 @@ fn fates(plan: &Plan) -> Vec<(usize, Fate)> {
         Action::Summarize => Fate::Shortened,
         Action::StripThinking => Fate::Stripped,
         Action::Drop => Fate::Dropped,
-        Action::KeepLines(_) | Action::Truncate(_) | Action::OmitImages => {
+        Action::KeepLines(_) | Action::Truncate(_) | Action::OmitImages | Action::DropCalls => {
             panic!("neither layer 1 to 3 nor the guard does {action:?}")
         }
     };
@@ -126,7 +126,7 @@ proptest! {
         let ends = |rule: Rule| matches!(rule, Rule::TrailingSpace | Rule::EndsOnReply);
         let left: Vec<_> = problems(&output, family).into_iter().filter(|problem| !ends(problem.rule)).collect();
         prop_assert_eq!(left, []);
-        prop_assert_eq!(repair(&output.iter().map(Message::raw).collect::<Vec<_>>(), family), []);
+        prop_assert_eq!(repair(&output.iter().map(Message::raw).collect::<Vec<_>>(), family), Repair::default());
     }
 
     #[test]
@@ -147,13 +147,14 @@ proptest! {
                 prop_assert_eq!(grown.call_position(index), anew.call_position(index));
                 prop_assert!(grown.group(index).eq(anew.group(index)), "group of {}", index);
             }
+            prop_assert!(grown.moves().eq(anew.moves()));
         }
     }
 
     #[test]
     fn repair_leaves_a_valid_transcript_alone(seed: u64, len in 1..MAX_MESSAGES) {
         let Conversation { api, messages } = sound(seed, len);
-        prop_assert_eq!(repair(&messages.iter().map(Message::raw).collect::<Vec<_>>(), Family::of(api)), []);
+        prop_assert_eq!(repair(&messages.iter().map(Message::raw).collect::<Vec<_>>(), Family::of(api)), Repair::default());
     }
 
     /// A group goes for a problem in it, or because it is a reply that would open the conversation. Gemini has rules
@@ -164,7 +165,7 @@ proptest! {
         let (family, transcript) = (Family::of(api), transcript(&messages));
         let group = |index: usize| transcript.group_start(index);
         let troubled: Vec<usize> = problems(&messages, family).iter().map(|problem| group(problem.index)).collect();
-        let mends = repair(&messages.iter().map(Message::raw).collect::<Vec<_>>(), family);
+        let mends = repair(&messages.iter().map(Message::raw).collect::<Vec<_>>(), family).mends;
         let is_dropped = |index: &usize| mends.contains(&(*index, Mend::Drop));
         let opening = (0..len).filter(|index| !is_dropped(index)).find(|&index| messages[index].is_spoken());
         let opens = |index: usize| messages[index].is_reply() && opening.is_none_or(|opening| index < opening);

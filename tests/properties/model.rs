@@ -10,8 +10,8 @@ use pi_strata::context::plan::{Action, Edit, KeptLines, Plan};
 use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::{Mode, decide};
 use pi_strata::context::shorten::MarkerLanguage;
-use pi_strata::context::transcript::{Transcript, Usage};
-use pi_strata::context::validity::{Family, Mend, Problem, check};
+use pi_strata::context::transcript::{Move, Transcript, Usage};
+use pi_strata::context::validity::{Family, Mend, Problem, Repair, check};
 use pi_strata::text::Utf16Len;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,7 @@ pub(crate) enum Role {
     Assistant { api: Text, model: Text },
     ToolResult { call_id: Text, tool_name: Text },
     Summary,
+    Custom,
     Other,
 }
 
@@ -99,6 +100,7 @@ impl Message {
                 RawRole::ToolResult { call_id: &call_id.0, tool_name: &tool_name.0, marker: None }
             }
             Role::Summary => RawRole::Summary,
+            Role::Custom => RawRole::Custom,
             Role::Other => RawRole::Other,
         };
         let parts = self.blocks.iter().map(Block::part).collect();
@@ -125,11 +127,23 @@ impl Message {
         })
     }
 
+    /// Its blocks, of two calls with one id only the first.
+    pub(crate) fn without_repeated_calls(&self) -> Vec<Block> {
+        let mut left: Vec<Block> = Vec::new();
+        for block in &self.blocks {
+            let is_same = |other: &Block| matches!((block, other), (Block::Call { id, .. }, Block::Call { id: other, .. }) if id == other);
+            if !left.iter().any(is_same) {
+                left.push(block.clone());
+            }
+        }
+        left
+    }
+
     fn edited(&self, edit: &Edit, transcript: &Transcript) -> Self {
         let mut message = self.clone();
         match &edit.action {
             Action::Drop => panic!("a dropped message is no edited one"),
-            Action::OmitImages => {}
+            Action::OmitImages | Action::DropCalls => {}
             Action::StripThinking => message.blocks.retain(|block| !matches!(block, Block::Thinking { .. })),
             Action::Summarize => {
                 let result = transcript.get(edit.index).and_then(|facts| facts.tool_result());
@@ -158,6 +172,7 @@ impl Message {
                 }
             }
         }
+        message.blocks = message.without_repeated_calls();
         let images = message.blocks.iter_mut().filter(|block| matches!(block, Block::Image));
         for image in images.take(edit.images_out as usize) {
             *image = Block::Text(Text(MarkerLanguage::Zh.image()));
@@ -203,7 +218,7 @@ pub(crate) fn plan(messages: &[Message], limits: &Limits, mode: Mode) -> Plan {
 /// The plan and what it leaves, each message with the position it came from.
 pub(crate) fn run(messages: &[Message], limits: &Limits, mode: Mode) -> (Plan, Vec<(usize, Message)>) {
     let plan = plan(messages, limits, mode);
-    let output = apply(messages, &transcript(messages), &plan.edits);
+    let output = in_order(apply(messages, &transcript(messages), &plan.edits), &plan.moves);
     (plan, output)
 }
 
@@ -219,9 +234,28 @@ fn apply(messages: &[Message], transcript: &Transcript, edits: &[Edit]) -> Vec<(
     kept.collect()
 }
 
+/// The messages that are left, each moved one behind the message that it is sent behind.
+fn in_order(left: Vec<(usize, Message)>, moves: &[Move]) -> Vec<(usize, Message)> {
+    let (mut strangers, mut order): (Vec<_>, Vec<_>) =
+        left.into_iter().partition(|(index, _)| moves.iter().any(|step| step.index == *index));
+    while !strangers.is_empty() {
+        let before = strangers.len();
+        for (index, message) in std::mem::take(&mut strangers).into_iter().rev() {
+            let after = moves.iter().find(|step| step.index == index).map(|step| step.after);
+            match order.iter().position(|(at, _)| Some(*at) == after) {
+                Some(at) => order.insert(at + 1, (index, message)),
+                None => strangers.insert(0, (index, message)),
+            }
+        }
+        assert!(strangers.len() < before, "a message is sent behind one that is not");
+    }
+    order
+}
+
 /// The mended transcript.
-pub(crate) fn mended(messages: &[Message], mends: &[(usize, Mend)]) -> Vec<Message> {
-    let kept = messages.iter().enumerate().filter_map(|(index, message)| {
+pub(crate) fn mended(messages: &[Message], Repair { order, mends }: &Repair) -> Vec<Message> {
+    let order = order.clone().unwrap_or_else(|| (0..messages.len()).collect());
+    let kept = order.into_iter().map(|index| (index, &messages[index])).filter_map(|(index, message)| {
         match mends.iter().find(|(at, _)| *at == index).map(|(_, mend)| mend) {
             None => Some(message.clone()),
             Some(Mend::Drop) => None,

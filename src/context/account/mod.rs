@@ -68,7 +68,7 @@ impl Account {
             call: transcript.call_position(index),
             edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
             kept_lines: None,
-            whole_tokens: message.tokens as u32,
+            whole_tokens: message.whole_tokens() as u32,
             images_out: 0,
             is_slid: false,
             newest_in_group: index,
@@ -77,7 +77,8 @@ impl Account {
             opens.newest_in_group = index;
         }
         let size = row.size();
-        (self.raw, self.sent) = (self.raw.plus(size), self.sent.plus(size));
+        let whole = Size { cl100k: message.whole_tokens(), ..size };
+        (self.raw, self.sent) = (self.raw.plus(whole), self.sent.plus(size));
         self.images = self.images.plus(row.images());
         self.rows.push(row);
         self.live.insert(index);
@@ -114,7 +115,7 @@ impl Account {
     pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
         for &index in indices {
             if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
-                (row.message, row.whole_tokens) = (message.clone(), message.tokens as u32);
+                (row.message, row.whole_tokens) = (message.clone(), message.whole_tokens() as u32);
             }
         }
     }
@@ -276,6 +277,6 @@ impl Account {
             }
         }
         self.unplanned = self.rows.len();
-        Plan { edits: self.planned.clone(), before: self.raw, after: self.sent }
+        Plan { moves: Vec::new(), edits: self.planned.clone(), before: self.raw, after: self.sent }
     }
 }

@@ -67,7 +67,11 @@ impl Row {
 
     /// By which layer and rule it is not whole.
     pub(super) fn cause(&self) -> (Layer, Reason) {
-        if self.is_slid { (Layer::Window, Reason::OverThreshold) } else { (self.edit.1, self.edit.2) }
+        match self.form() {
+            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
+            Form::Whole if self.has_repeated_calls() => (Layer::Repair, Reason::RepeatedCall),
+            _ => (self.edit.1, self.edit.2),
+        }
     }
 
     /// cl100k tokens as it is sent.
@@ -131,13 +135,18 @@ impl Row {
     /// The action that brings the message into its form; `None` where it is sent as it came.
     pub fn action(&self) -> Option<Action> {
         match self.form() {
-            Form::Whole => (self.images_out > 0).then_some(Action::OmitImages),
+            Form::Whole if self.images_out > 0 => Some(Action::OmitImages),
+            Form::Whole => self.has_repeated_calls().then_some(Action::DropCalls),
             Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
             Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
             Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(most).collect())),
             Form::Gone => Some(Action::Drop),
         }
+    }
+
+    fn has_repeated_calls(&self) -> bool {
+        self.message.assistant().is_some_and(|assistant| assistant.repeated_calls.is_some())
     }
 
     /// Returns `true` if a provider sees it as a turn: no tool result that answers no call.

@@ -1,6 +1,7 @@
 //! A message as the host hands it in: its texts borrowed, its blocks in order, nothing counted or hashed yet.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::context::transcript::{Thinking, Usage};
 use crate::contract::WIRE_FIELD_CHARS;
@@ -58,6 +59,8 @@ pub enum RawRole<'a> {
     },
     /// `compactionSummary`, `branchSummary`
     Summary,
+    /// `custom`, `bashExecution`
+    Custom,
     /// Anything else.
     Other,
 }
@@ -116,6 +119,25 @@ impl<'a> Raw<'a> {
             [text] => Cow::Borrowed(*text),
             texts => Cow::Owned(texts.join(&NEWLINE)),
         }
+    }
+
+    /// Positions of the tool calls whose id an earlier call of the message has: no provider takes two.
+    pub fn repeated_calls(&self) -> Vec<usize> {
+        let calls = self.parts.iter().enumerate().filter_map(|(at, part)| match part {
+            Part::Call { id, .. } => Some((at, *id)),
+            _ => None,
+        });
+        let mut seen = HashSet::new();
+        calls.filter(|(_, id)| !seen.insert(*id)).map(|(at, _)| at).collect()
+    }
+
+    /// The message without these parts, which are in order.
+    pub(super) fn without(&self, left_out: &[usize]) -> Cow<'_, Self> {
+        if left_out.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let parts = self.parts.iter().enumerate().filter(|(at, _)| left_out.binary_search(at).is_err());
+        Cow::Owned(Self { parts: parts.map(|(_, part)| *part).collect(), ..*self })
     }
 
     /// Ids of the tool calls.

@@ -24,10 +24,20 @@ pub fn count(raw: &Raw<'_>, rules: &Rules) -> usize {
 
 /// The facts of a message. Each text is counted once.
 pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
+    let repeated = raw.repeated_calls();
+    let sent = raw.without(&repeated);
+    let repeated_tokens = repeated.iter().filter_map(|&at| raw.parts.get(at)).map(|part| part.tokens(rules));
+    let repeated_calls = (!repeated.is_empty()).then(|| repeated_tokens.sum());
+    let raw = sent.as_ref();
     let counts = Counts::of(&raw.parts, rules);
     let mut message = outline_by(raw, rules);
     match (&mut message.body, raw.role) {
-        (Body::Assistant(Assistant { thinking: Some(thinking), .. }), _) => thinking.tokens = counts.thinking,
+        (Body::Assistant(assistant), _) => {
+            assistant.repeated_calls = repeated_calls;
+            if let Some(thinking) = &mut assistant.thinking {
+                thinking.tokens = counts.thinking;
+            }
+        }
         (Body::ToolResult(result), RawRole::ToolResult { marker, .. }) if !result.is_excluded => {
             result.shortened = shorten(&raw.joined_text(), marker, result.handle, counts, rules);
         }
@@ -42,7 +52,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
 fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
     let is_cuttable = match raw.role {
         RawRole::ToolResult { tool_name, .. } => !rules.excludes(tool_name),
-        RawRole::User | RawRole::Summary | RawRole::Other => true,
+        RawRole::User | RawRole::Summary | RawRole::Custom | RawRole::Other => true,
         RawRole::System | RawRole::Assistant { .. } => false,
     };
     let is_wanted = is_cuttable && raw.is_sent;
@@ -71,11 +81,13 @@ fn outline_by(raw: &Raw<'_>, rules: &Rules) -> Message {
         RawRole::System => Body::System,
         RawRole::User => Body::User,
         RawRole::Summary => Body::Summary,
+        RawRole::Custom => Body::Custom,
         RawRole::Other => Body::Other,
         RawRole::Assistant { api, provider, model, usage, has_text_id } => Body::Assistant(Assistant {
             source: Source { api: text(api), provider: text(provider), model: text(model) },
             usage,
-            call_ids: raw.call_ids().map(text).collect(),
+            call_ids: raw.without(&raw.repeated_calls()).call_ids().map(text).collect(),
+            repeated_calls: None,
             thinking: raw.thinking(),
             has_other_content: raw.parts.iter().any(Part::stands_alone),
             has_text_id,

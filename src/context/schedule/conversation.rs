@@ -118,7 +118,8 @@ impl Conversation {
         schedule.play(transcript, transcript.len(), &mut |request| *has_lived |= request.is_lived);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
-        let (plan, floor, arithmetic) = schedule.plan();
+        let (mut plan, floor, arithmetic) = schedule.plan();
+        plan.moves = plan.moves_in(transcript);
         let calibration = &schedule.parts().1.calibration;
         let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
         let learned = calibration.learned();

@@ -1,19 +1,12 @@
-//! Links each tool result to the call that it answers.
+//! Links each tool result to the call that it answers, and finds what stands between the two.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::{Assistant, Body, Message};
 
-/// A link with what finding the rest of its group takes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Linked {
-    pub(super) link: Link,
-    /// Of a result, the position of its call among the calls of its assistant message.
-    pub(super) call: usize,
-    /// Of a message that opens a group, the newest in it.
-    pub(super) newest: usize,
-}
+/// Newest answers among which a result finds its call: a tool that runs in the background answers late.
+const REACH: usize = 8;
 
 /// The link of a message to its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,53 +19,157 @@ pub enum Link {
     Orphan,
 }
 
-/// Links the messages that have no link yet; the first of them opens no group that began before.
+/// A link with what finding the rest of its group takes.
+#[derive(Clone, Copy, Debug)]
+struct Linked {
+    link: Link,
+    /// Of a result, the position of its call among the calls of its assistant message.
+    call: usize,
+    /// Of a message that opens a group, the newest in it.
+    newest: usize,
+    /// True for a result if a provider would see another message between it and its call.
+    is_parted: bool,
+}
+
+/// The links of a list of messages.
 ///
-/// A result answers the nearest assistant message before it, if that one is sent, has its id, no earlier result took
-/// it and nobody has spoken since: anything else reaches the provider without its call. A message of an unknown
-/// role may be one the host never sends, so it does not count as speaking.
-pub(super) fn link(messages: &[Arc<Message>], links: &mut Vec<Linked>) {
-    let mut open: Option<OpenCalls<'_>> = None;
-    for (index, message) in messages.iter().enumerate().skip(links.len()) {
-        let mut linked = Linked { link: Link::Own, call: 0, newest: index };
-        match &message.body {
-            Body::Assistant(assistant) => open = message.is_sent.then(|| OpenCalls::of(index, assistant)),
-            Body::ToolResult(result) => {
-                linked.link = Link::Orphan;
-                if let Some(calls) = &mut open
-                    && let Some(call) = calls.take(&result.call_id)
-                {
-                    linked = Linked { link: Link::ResultOf(calls.message), call, newest: index };
-                    if let Some(opens) = links.get_mut(calls.message) {
-                        opens.newest = index;
+/// A result answers the nearest assistant message before it that has its id, if that one is sent and no earlier result
+/// took the call. Messages that a provider would see between the two are strangers: they move behind the group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Links {
+    links: Vec<Linked>,
+    /// The stranger's index, and that of the message that opens the innermost group around it.
+    strangers: BTreeMap<usize, usize>,
+}
+
+impl Links {
+    pub(super) fn link(&self, index: usize) -> Link {
+        self.links.get(index).map_or(Link::Own, |linked| linked.link)
+    }
+
+    pub(super) fn call(&self, index: usize) -> usize {
+        self.links.get(index).map_or(0, |linked| linked.call)
+    }
+
+    pub(super) fn newest(&self, opener: usize) -> usize {
+        self.links.get(opener).map_or(opener, |linked| linked.newest)
+    }
+
+    pub(super) fn is_parted(&self, index: usize) -> bool {
+        self.links.get(index).is_some_and(|linked| linked.is_parted)
+    }
+
+    /// The strangers, ascending, each with the message that opens the group around it.
+    pub(super) fn strangers(&self) -> &BTreeMap<usize, usize> {
+        &self.strangers
+    }
+
+    /// Links the messages again that a change from `at` on may link otherwise, and all behind them.
+    pub(super) fn relink(&mut self, messages: &[Arc<Message>], at: usize) {
+        let first = answers_before(messages, at).last().unwrap_or(0);
+        self.links.truncate(first);
+        self.strangers.split_off(&first);
+        let mut open = self.open_before(messages, first);
+        for (index, message) in messages.iter().enumerate().skip(first) {
+            let mut linked = Linked { link: Link::Own, call: 0, newest: index, is_parted: false };
+            match &message.body {
+                Body::Assistant(assistant) => {
+                    open.push_back(OpenCalls::of(index, message.is_sent, assistant));
+                    if open.len() > REACH {
+                        open.pop_front();
                     }
                 }
+                Body::ToolResult(result) => {
+                    let nearest = open.iter_mut().rev().find_map(|calls| calls.take(&result.call_id));
+                    linked.link = Link::Orphan;
+                    if let Some((opener, Some(call))) = nearest {
+                        let is_parted = self.note_strangers(messages, opener, index);
+                        linked = Linked { link: Link::ResultOf(opener), call, newest: index, is_parted };
+                    }
+                }
+                _ => {}
             }
-            Body::User | Body::Summary => open = None,
-            Body::System | Body::Other => {}
+            self.links.push(linked);
         }
-        links.push(linked);
+    }
+
+    /// The calls of the newest answers before `first`, without those that a result took.
+    fn open_before<'a>(&mut self, messages: &'a [Arc<Message>], first: usize) -> VecDeque<OpenCalls<'a>> {
+        let mut open: VecDeque<OpenCalls<'a>> = VecDeque::new();
+        for index in answers_before(messages, first) {
+            if let Some(assistant) = messages.get(index).and_then(|message| message.assistant()) {
+                let is_sent = messages.get(index).is_some_and(|message| message.is_sent);
+                open.push_front(OpenCalls::of(index, is_sent, assistant));
+            }
+        }
+        for calls in &open {
+            self.set_newest(calls.opener, calls.opener);
+        }
+        let oldest = open.front().map_or(first, |calls| calls.opener);
+        for index in oldest..first {
+            let result = messages.get(index).and_then(|message| message.tool_result());
+            if let (Link::ResultOf(opener), Some(result)) = (self.link(index), result)
+                && let Some(calls) = open.iter_mut().find(|calls| calls.opener == opener)
+            {
+                calls.take(&result.call_id);
+                self.set_newest(opener, index);
+            }
+        }
+        open
+    }
+
+    /// Notes the result at `index` as the newest of its group, and what stands between it and the one before as strangers.
+    /// Returns `true` if there is any between it and its call.
+    fn note_strangers(&mut self, messages: &[Arc<Message>], opener: usize, index: usize) -> bool {
+        let before = self.newest(opener);
+        let mut is_parted = self.is_parted(before) && before > opener;
+        for (between, message) in messages.iter().enumerate().take(index).skip(before + 1) {
+            let is_seen = match self.link(between) {
+                Link::Own => message.speaks(),
+                // A result of an earlier group stands where it is.
+                Link::ResultOf(other) => other > opener,
+                Link::Orphan => false,
+            };
+            if is_seen {
+                is_parted = true;
+                let around = self.strangers.entry(between).or_insert(opener);
+                *around = opener.max(*around);
+            }
+        }
+        self.set_newest(opener, index);
+        is_parted
+    }
+
+    fn set_newest(&mut self, opener: usize, index: usize) {
+        if let Some(opens) = self.links.get_mut(opener) {
+            opens.newest = index;
+        }
     }
 }
 
-/// The calls of the newest assistant message that have no result yet.
+/// Indices of the newest answers before `end` that a later result may reach, the newest first.
+fn answers_before(messages: &[Arc<Message>], end: usize) -> impl Iterator<Item = usize> {
+    let before = messages.iter().enumerate().take(end).rev();
+    before.filter(|(_, message)| message.assistant().is_some()).map(|(index, _)| index).take(REACH)
+}
+
+/// The calls of an answer, by id.
 struct OpenCalls<'a> {
-    message: usize,
-    /// Positions by id, the first call of an id last.
-    unanswered: HashMap<&'a str, Vec<usize>>,
+    opener: usize,
+    is_sent: bool,
+    /// The position of each call; `None` once a result took it.
+    positions: HashMap<&'a str, Option<usize>>,
 }
 
 impl<'a> OpenCalls<'a> {
-    fn of(message: usize, assistant: &'a Assistant) -> Self {
-        let mut unanswered: HashMap<&str, Vec<usize>> = HashMap::with_capacity(assistant.call_ids.len());
-        for (position, id) in assistant.call_ids.iter().enumerate().rev() {
-            unanswered.entry(id).or_default().push(position);
-        }
-        Self { message, unanswered }
+    fn of(opener: usize, is_sent: bool, assistant: &'a Assistant) -> Self {
+        let ids = assistant.call_ids.iter().enumerate();
+        Self { opener, is_sent, positions: ids.map(|(position, id)| (&**id, Some(position))).collect() }
     }
 
-    /// The first call of this id that has no result yet; from now on it has one.
-    fn take(&mut self, id: &str) -> Option<usize> {
-        self.unanswered.get_mut(id)?.pop()
+    /// `None` without a call of this id. Else the opener, and the position of the call if a result may take it.
+    fn take(&mut self, id: &str) -> Option<(usize, Option<usize>)> {
+        let position = self.positions.get_mut(id)?.take();
+        Some((self.opener, position.filter(|_| self.is_sent)))
     }
 }

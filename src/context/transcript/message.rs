@@ -52,6 +52,8 @@ pub enum Body {
     ToolResult(ToolResult),
     /// A `compactionSummary` or `branchSummary`: what is left of earlier messages.
     Summary,
+    /// pi's `custom` and `bashExecution`: sent as the user's words.
+    Custom,
     /// Any other role; a host turns it into user-side text or leaves it out.
     Other,
 }
@@ -63,8 +65,10 @@ pub struct Assistant {
     pub source: Source,
     /// The provider's report of the call it answers.
     pub usage: Usage,
-    /// Ids of its tool calls, in order.
+    /// Ids of its tool calls, in order. Each id is that of one call: a second one is not sent.
     pub call_ids: Vec<Box<str>>,
+    /// Tokens of the calls that are not sent because an earlier one in this message has their id; `None` without one.
+    pub repeated_calls: Option<usize>,
     /// Its thinking blocks, where it has any.
     pub thinking: Option<Thinking>,
     /// True if something a provider accepts would be left without the thinking.
@@ -210,6 +214,21 @@ impl Message {
     /// Its assistant facts, if it is an assistant message that is sent.
     pub fn sent_assistant(&self) -> Option<&Assistant> {
         self.assistant().filter(|_| self.is_sent)
+    }
+
+    /// Tokens of the message as it came, with the calls that are not sent.
+    pub fn whole_tokens(&self) -> usize {
+        self.tokens + self.sent_assistant().and_then(|assistant| assistant.repeated_calls).unwrap_or(0)
+    }
+
+    /// Returns `true` if a provider that sees it takes the calls before it for closed. pi closes them at an answer that it
+    /// leaves out, too. System messages stand apart, and other roles may never be sent.
+    pub fn speaks(&self) -> bool {
+        match self.body {
+            Body::User | Body::Assistant(_) | Body::Summary => true,
+            Body::Custom => self.is_sent,
+            Body::System | Body::ToolResult(_) | Body::Other => false,
+        }
     }
 
     /// Keeps every layer away from it.

@@ -6,11 +6,12 @@
 mod link;
 mod message;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::link::Link;
-use self::link::{Linked, link};
+use self::link::Links;
 pub use self::message::{
     Assistant, Body, Images, Message, Refusal, Shortened, Source, Thinking, ToolResult, Usage,
 };
@@ -43,7 +44,7 @@ pub use self::message::{
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     messages: Vec<Arc<Message>>,
-    links: Vec<Linked>,
+    links: Links,
     warmed: Arc<[f64]>,
     lost: Arc<[f64]>,
 }
@@ -51,8 +52,8 @@ pub struct Transcript {
 impl Transcript {
     /// Links each tool result to its call.
     pub fn new(messages: Vec<Arc<Message>>) -> Self {
-        let mut links = Vec::with_capacity(messages.len());
-        link(&messages, &mut links);
+        let mut links = Links::default();
+        links.relink(&messages, 0);
         Self { messages, links, warmed: Arc::default(), lost: Arc::default() }
     }
 
@@ -66,15 +67,9 @@ impl Transcript {
     ) {
         let end = range.end.min(self.messages.len());
         let at = range.start.min(end);
-        self.links.truncate(at);
         self.messages.splice(at..end, inserted);
         self.messages.extend(added);
-        // Whoever speaks closes the groups before: from the last one on the links may have changed.
-        let before = self.messages.get(..self.links.len()).unwrap_or_default();
-        let speaks = |of: &Arc<Message>| matches!(of.body, Body::Assistant(_) | Body::User | Body::Summary);
-        let reopened = before.iter().rposition(speaks).unwrap_or(0);
-        self.links.truncate(reopened);
-        link(&self.messages, &mut self.links);
+        self.links.relink(&self.messages, at);
     }
 
     /// When the host sent a request again to keep the provider's cache alive, and when it gave the cache up, in ms since
@@ -111,12 +106,12 @@ impl Transcript {
 
     /// The link of the message at `index` to its neighbours.
     pub fn link(&self, index: usize) -> Link {
-        self.links.get(index).map_or(Link::Own, |linked| linked.link)
+        self.links.link(index)
     }
 
     /// Of a tool result, the position of its call among those of the assistant message it answers.
     pub fn call_position(&self, index: usize) -> usize {
-        self.links.get(index).map_or(0, |linked| linked.call)
+        self.links.call(index)
     }
 
     /// Index of the message that opens the group of the message at `index`.
@@ -129,14 +124,53 @@ impl Transcript {
 
     /// The group that opens at `start`: that message and the tool results that answer it.
     pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        let newest = self.links.get(start).map_or(start, |linked| linked.newest);
-        (start..=newest).filter(move |&index| self.group_start(index) == start)
+        (start..=self.links.newest(start)).filter(move |&index| self.group_start(index) == start)
+    }
+
+    /// Messages that a provider would see between a call and its results, each with the message that it is sent behind.
+    pub fn moves(&self) -> impl Iterator<Item = Move> + '_ {
+        let strangers = self.links.strangers().iter();
+        strangers.map(|(&index, &opener)| Move { index, opener, after: self.links.newest(opener) })
+    }
+
+    /// Returns `true` if a provider would see another message between the result at `index` and its call.
+    pub fn is_parted(&self, index: usize) -> bool {
+        self.links.is_parted(index)
+    }
+
+    /// The indices in the order in which the messages are sent.
+    pub fn sending_order(&self) -> Vec<usize> {
+        let mut behind: HashMap<usize, Vec<usize>> = HashMap::new();
+        for step in self.moves() {
+            behind.entry(step.after).or_default().push(step.index);
+        }
+        let strangers = self.links.strangers();
+        let mut order = Vec::with_capacity(self.len());
+        for index in (0..self.len()).filter(|index| !strangers.contains_key(index)) {
+            let mut waiting = vec![index];
+            while let Some(next) = waiting.pop() {
+                order.push(next);
+                waiting.extend(behind.remove(&next).unwrap_or_default().into_iter().rev());
+            }
+        }
+        order
     }
 
     /// Index of the last user message: what follows it is the open turn.
     pub fn last_user(&self) -> Option<usize> {
         self.messages.iter().rposition(|message| message.is_user())
     }
+}
+
+/// A message that is sent behind the results of a call, because it stands between the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Index of the message.
+    pub index: usize,
+    /// Index of the message that makes the call.
+    pub opener: usize,
+    /// Index of the newest result, behind which it is sent.
+    pub after: usize,
 }
 
 fn sorted(mut times: Vec<f64>) -> Arc<[f64]> {

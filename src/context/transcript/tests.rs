@@ -52,9 +52,13 @@ fn results_find_the_call_they_answer() {
         transcript([user(), calls()].into_iter().chain(results).collect())
     };
     let two = of(&["a", "b", "a", "a"]);
-    assert_eq!([two.call_position(2), two.call_position(3), two.call_position(4)], [0, 1, 2]);
-    assert_eq!([two.link(2), two.link(5)], [Link::ResultOf(1), Link::Orphan]);
-    assert_eq!(two.group(1).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!([two.call_position(2), two.call_position(3)], [0, 1]);
+    assert_eq!(
+        [two.link(2), two.link(4)],
+        [Link::ResultOf(1), Link::Orphan],
+        "no provider takes an id twice"
+    );
+    assert_eq!(two.group(1).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!([two.group_start(0), two.group_start(3), two.group_start(5)], [0, 1, 5]);
     assert_eq!((two.last_user(), two.len(), two.is_empty()), (Some(0), 6, false));
     assert!(transcript(vec![]).is_empty());
@@ -62,17 +66,48 @@ fn results_find_the_call_they_answer() {
     assert_eq!(opened.last_user(), Some(2));
 }
 
+fn other(role: RawRole<'_>) -> Message {
+    measure(&Raw::new(role, vec![]), &Rules::default())
+}
+
 #[test]
-fn who_speaks_in_between_parts_a_result_from_its_call() {
-    let with = |between: RawRole<'_>| {
-        let between = measure(&Raw::new(between, vec![]), &Rules::default());
-        transcript(vec![answer("m", &["a"], Usage::default()), between, result("a", "x")]).link(2)
-    };
-    assert_eq!([with(RawRole::User), with(RawRole::Summary)], [Link::Orphan; 2]);
-    assert_eq!([with(RawRole::System), with(RawRole::Other)], [Link::ResultOf(0); 2]);
-    let mut failed = answer("m", &["a"], Usage::default());
-    failed.is_sent = false;
-    assert_eq!(transcript(vec![failed, result("a", "x")]).link(1), Link::Orphan);
+fn a_message_that_a_provider_sees_moves_behind_the_results() {
+    let calls = |ids: &[&str]| answer("m", ids, Usage::default());
+    let order = |messages| transcript(messages).sending_order();
+    let between = |role| order(vec![calls(&["a"]), other(role), result("a", "x"), user()]);
+    for role in [RawRole::User, RawRole::Summary, RawRole::Custom] {
+        assert_eq!(between(role), [0, 2, 1, 3], "{role:?}");
+    }
+    for role in [RawRole::System, RawRole::Other] {
+        assert_eq!(between(role), [0, 1, 2, 3], "{role:?}");
+    }
+    let custom = || other(RawRole::Custom);
+    let unsent = Message { is_sent: false, ..custom() };
+    assert_eq!(order(vec![calls(&["a"]), unsent, result("a", "x")]), [0, 1, 2]);
+    let (a, b) = (|| result("a", "x"), || result("b", "y"));
+    assert_eq!(order(vec![calls(&["a", "b"]), custom(), a(), custom(), b(), custom()]), [0, 2, 4, 1, 3, 5]);
+    // Groups in each other: every result follows its call.
+    assert_eq!(order(vec![calls(&["a"]), calls(&["b"]), a(), b()]), [0, 2, 1, 3]);
+    assert_eq!(order(vec![calls(&["a"]), calls(&["b"]), custom(), b(), a()]), [0, 4, 1, 3, 2]);
+    assert_eq!(order(vec![calls(&["a"]), custom(), calls(&["b"]), a(), custom(), b()]), [0, 3, 1, 2, 5, 4]);
+}
+
+#[test]
+fn a_result_answers_the_nearest_call_of_its_id() {
+    let calls = |ids: &[&str]| answer("m", ids, Usage::default());
+    let failed = || Message { is_sent: false, ..calls(&["a"]) };
+    let link = |messages: Vec<Message>| transcript(messages).link(2);
+    assert_eq!(link(vec![calls(&["a"]), calls(&["a"]), result("a", "x")]), Link::ResultOf(1));
+    assert_eq!(link(vec![calls(&["a"]), calls(&[]), result("a", "x")]), Link::ResultOf(0));
+    assert_eq!(
+        link(vec![calls(&["a"]), failed(), result("a", "x")]),
+        Link::Orphan,
+        "it belongs to what failed"
+    );
+    let answered = transcript(vec![calls(&["a"]), calls(&["a"]), result("a", "x"), result("a", "x")]);
+    assert_eq!(answered.link(3), Link::Orphan, "a duplicate does not answer an older call");
+    let far = std::iter::once(calls(&["a"])).chain((0..8).map(|_| calls(&[]))).chain([result("a", "x")]);
+    assert_eq!(transcript(far.collect()).link(9), Link::Orphan);
 }
 
 #[test]

@@ -38,25 +38,25 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Results without calls and calls without results. An orphan is told apart by the calls of the nearest assistant message
-    /// before it and by the results since.
+    /// Results without calls and calls without results. An orphan is a duplicate if its call has been answered.
     fn pairs(&self) -> impl Iterator<Item = Problem> {
-        let (mut calls, mut answered) = (HashSet::new(), HashSet::new());
+        let mut answered = HashSet::new();
         self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
             let rule = match &message.body {
                 Body::Assistant(assistant) => {
-                    calls = assistant.call_ids.iter().filter(|_| message.is_sent).collect();
-                    answered.clear();
+                    for id in &assistant.call_ids {
+                        answered.remove(id);
+                    }
                     (!self.unanswered(index).is_empty()).then_some(Rule::UnansweredCall)
                 }
-                Body::ToolResult(result) => {
-                    let rule = match (calls.contains(&result.call_id), answered.insert(&result.call_id)) {
-                        (true, false) => Rule::DuplicateResult,
-                        (true, true) => Rule::LateResult,
-                        (false, _) => Rule::OrphanResult,
-                    };
-                    Some(rule).filter(|_| self.transcript.link(index) == Link::Orphan)
-                }
+                Body::ToolResult(result) => match self.transcript.link(index) {
+                    Link::Orphan if answered.contains(&result.call_id) => Some(Rule::DuplicateResult),
+                    Link::Orphan => Some(Rule::OrphanResult),
+                    _ => {
+                        answered.insert(&result.call_id);
+                        self.transcript.is_parted(index).then_some(Rule::LateResult)
+                    }
+                },
                 _ => None,
             };
             rule.map(|rule| Problem { index, rule })
@@ -149,8 +149,9 @@ impl<'a> View<'a> {
                 seen.clear();
             }
             // Counted, because every id must go in.
-            let repeated = assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count();
-            (repeated > 0).then_some(Problem { index, rule: Rule::DuplicateCallId })
+            let reused = assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count();
+            let is_repeated = self.messages.get(index).is_some_and(|raw| !raw.repeated_calls().is_empty());
+            (reused > 0 || is_repeated).then_some(Problem { index, rule: Rule::DuplicateCallId })
         })
     }
 
@@ -237,7 +238,7 @@ fn is_anthropic_id(id: &[u16]) -> bool {
 mod tests {
     use super::*;
     use crate::context::measure::outline;
-    use crate::context::transcript::Usage;
+    use crate::context::transcript::{Message, Usage};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -255,7 +256,7 @@ mod tests {
         let (role, parts) = match kind % 8 {
             0 => (RawRole::User, vec![]),
             1 => (RawRole::System, vec![]),
-            2 => (RawRole::Other, vec![]),
+            2 => (if kind < 128 { RawRole::Other } else { RawRole::Custom }, vec![]),
             3 | 4 => {
                 (assistant, (0..usize::from(kind / 8 % 4)).map(|at| call(at + usize::from(kind))).collect())
             }
@@ -267,29 +268,36 @@ mod tests {
         Raw { role, timestamp_ms: None, is_sent: kind % 5 != 4, parts, fingerprint: 0, identity: 0 }
     }
 
-    /// The rule as it reads: look back from the orphan.
+    /// The rule for a result as it reads: look back from it to the message that makes its call.
     fn looking_back(transcript: &Transcript, index: usize) -> Option<Rule> {
         let id = &transcript.get(index)?.tool_result()?.call_id;
-        let before = &transcript.messages()[..index];
-        let nearest = before.iter().rev().find(|message| message.assistant().is_some());
-        let has_call = nearest
-            .and_then(|message| message.sent_assistant())
-            .is_some_and(|assistant| assistant.call_ids.contains(id));
-        let since_call = before
-            .iter()
-            .rev()
-            .take_while(|message| message.assistant().is_none())
-            .any(|message| message.tool_result().is_some_and(|result| result.call_id == *id));
-        Some(match (has_call, since_call) {
-            (true, true) => Rule::DuplicateResult,
-            (true, false) => Rule::LateResult,
-            (false, _) => Rule::OrphanResult,
-        })
+        let is_call = |&at: &usize| {
+            transcript.get(at).and_then(|of| of.assistant()).is_some_and(|of| of.call_ids.contains(id))
+        };
+        let Link::ResultOf(opener) = transcript.link(index) else {
+            let since = (0..index).rev().find(is_call)?;
+            let answers = |at: usize| {
+                let of_id =
+                    transcript.get(at).and_then(|of| of.tool_result()).is_some_and(|of| of.call_id == *id);
+                of_id && transcript.link(at) != Link::Orphan
+            };
+            return Some(if (since..index).any(answers) {
+                Rule::DuplicateResult
+            } else {
+                Rule::OrphanResult
+            });
+        };
+        let parts = |at: usize| match transcript.link(at) {
+            Link::Own => transcript.get(at).is_some_and(Message::speaks),
+            Link::ResultOf(other) => other > opener,
+            Link::Orphan => false,
+        };
+        (opener + 1..index).any(parts).then_some(Rule::LateResult)
     }
 
     proptest! {
         #[test]
-        fn one_pass_tells_orphans_apart_as_looking_back_does(kinds in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn one_pass_judges_results_as_looking_back_does(kinds in prop::collection::vec(any::<u8>(), 0..40)) {
             let ids: Vec<Vec<u16>> = (0..3u16).map(|id| vec![u16::from(b'a') + id]).collect();
             let messages: Vec<Raw<'_>> = kinds.iter().map(|&kind| message(kind, &ids)).collect();
             let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
@@ -298,8 +306,10 @@ mod tests {
             for index in 0..transcript.len() {
                 let told = problems.iter().find(|problem| problem.index == index).map(|problem| problem.rule);
                 match transcript.link(index) {
-                    Link::Orphan => prop_assert_eq!(told, looking_back(&transcript, index)),
-                    Link::ResultOf(_) => prop_assert_eq!(told, None),
+                    Link::Orphan => {
+                        prop_assert_eq!(told, looking_back(&transcript, index).or(Some(Rule::OrphanResult)));
+                    }
+                    Link::ResultOf(_) => prop_assert_eq!(told, looking_back(&transcript, index)),
                     Link::Own => {
                         let calls = transcript.get(index).and_then(|message| message.sent_assistant());
                         let calls = calls.map_or(0, |assistant| assistant.call_ids.len());

@@ -10,7 +10,7 @@ mod repair;
 
 pub use binding::{binds_thinking, holds_turn, unbound};
 pub use check::{Problem, check};
-pub use repair::{Mend, repair};
+pub use repair::{Mend, Repair, repair};
 
 pub use crate::contract::{Family, Rule};
 

@@ -1,8 +1,8 @@
 //! The fewest losses that make a transcript valid: messages or single blocks left out, half surrogate pairs replaced.
 //!
-//! Nothing is added or reordered. Fixing one rule can break another (a call without its message has orphan results),
-//! so it goes in passes, contents first, until there is nothing left to mend. What only waits for the user's next
-//! message, a transcript that ends on a reply, is left alone.
+//! Messages between a call and its results move behind these. Nothing is added. Fixing one rule can break another (a call
+//! without its message has orphan results), so repair goes in passes, contents first, until nothing is left to mend. A
+//! transcript that ends on a reply waits for the user's next message and is left alone.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -30,7 +30,16 @@ pub enum Mend {
     },
 }
 
-/// The changes that make these messages valid, by index; nothing where they are.
+/// The changes that make a transcript valid.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// The indices of all messages in their new order; `None` where the order stays.
+    pub order: Option<Vec<usize>>,
+    /// The change of each message that changes, by index.
+    pub mends: Vec<(usize, Mend)>,
+}
+
+/// The changes that make these messages valid.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,13 +58,19 @@ pub enum Mend {
 /// let transcript = Transcript::new(messages.iter().map(|message| Arc::new(outline(message))).collect());
 /// let problems = check(&transcript, &messages, Family::Any);
 /// assert!(problems.iter().any(|problem| problem.index == 1 && problem.rule == Rule::OrphanResult));
-/// assert_eq!(repair(&messages, Family::Any), [(1, Mend::Drop)]);
+/// assert_eq!(repair(&messages, Family::Any).mends, [(1, Mend::Drop)]);
 /// ```
-pub fn repair(messages: &[Raw<'_>], family: Family) -> Vec<(usize, Mend)> {
-    let mut left: Vec<Left> = messages.iter().map(Left::all).collect();
-    while mend_once(messages, &mut left, family) {}
-    let mends = messages.iter().zip(&left).enumerate();
-    mends.filter_map(|(index, (message, left))| Some((index, left.mend(message)?))).collect()
+pub fn repair(messages: &[Raw<'_>], family: Family) -> Repair {
+    let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
+    let order = transcript.sending_order();
+    let ordered: Vec<Raw<'_>> = order.iter().filter_map(|&index| messages.get(index).cloned()).collect();
+    let mut left: Vec<Left> = ordered.iter().map(Left::all).collect();
+    while mend_once(&ordered, &mut left, family) {}
+    let all = order.iter().zip(ordered.iter().zip(&left));
+    let mut mends: Vec<_> =
+        all.filter_map(|(&index, (message, left))| Some((index, left.mend(message)?))).collect();
+    mends.sort_by_key(|(index, _)| *index);
+    Repair { order: (!order.is_sorted()).then_some(order), mends }
 }
 
 /// The rest of a message.
@@ -138,11 +153,16 @@ impl View<'_> {
             Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult => {
                 losses.messages.insert(index);
             }
-            Rule::EmptyMessage
-            | Rule::ThinkingAlone
-            | Rule::CallIdPattern
-            | Rule::DuplicateCallId
-            | Rule::UnsignedCall => self.drop_group(index, losses),
+            Rule::EmptyMessage | Rule::ThinkingAlone | Rule::CallIdPattern | Rule::UnsignedCall => {
+                self.drop_group(index, losses);
+            }
+            Rule::DuplicateCallId => {
+                let repeated = self.messages.get(index).map(Raw::repeated_calls).unwrap_or_default();
+                if repeated.is_empty() {
+                    self.drop_group(index, losses);
+                }
+                losses.blocks.extend(repeated.into_iter().map(|at| (index, at)));
+            }
             Rule::BlankText => {
                 let blank = parts.iter().enumerate().filter(|(_, part)| is_blank_text(part));
                 losses.blocks.extend(blank.map(|(at, _)| (index, at)));

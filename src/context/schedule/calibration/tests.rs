@@ -11,6 +11,7 @@ fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
         },
         usage: Usage { input: Some(input), cache_read: Some(cache_read), ..Usage::default() },
         call_ids: Vec::new(),
+        repeated_calls: None,
         thinking: None,
         has_other_content: true,
         has_text_id: false,

@@ -299,7 +299,7 @@ impl Sticky {
     fn may_drop(&self, start: usize) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
-            Body::Other => self.account.last_user().is_some_and(|last| start < last),
+            Body::Custom | Body::Other => self.account.last_user().is_some_and(|last| start < last),
             _ => false,
         });
         is_of_kind

@@ -1,0 +1,343 @@
+// What stands between a call and its results moves behind them, of two calls with one id the second goes, and a list that is
+// not pi's comes back as it came: through the hook under both schedules, through repair, and on the wire of real pi.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { describe, test } from "node:test";
+import { createTransformContext, explain, repair, validate } from "../index.js";
+import { piVersions } from "./pi/versions.mjs";
+
+const text = (value) => [{ type: "text", text: value }];
+const user = (value = "go") => ({ role: "user", content: value, timestamp: 1 });
+const call = (id, name = "read") => ({ type: "toolCall", id, name, arguments: { id } });
+const answer = (content, rest) => ({
+  role: "assistant",
+  content,
+  api: "anthropic-messages",
+  provider: "anthropic",
+  model: "claude-opus-4-5",
+  stopReason: "stop",
+  timestamp: 1,
+  ...rest,
+});
+const result = (id, value = "ok") => ({
+  role: "toolResult",
+  toolCallId: id,
+  toolName: "read",
+  content: text(value),
+  isError: false,
+  timestamp: 1,
+});
+const custom = { role: "custom", customType: "note", content: "a note", display: false, timestamp: 1 };
+const bash = {
+  role: "bashExecution",
+  command: "ls",
+  output: "x",
+  exitCode: 0,
+  cancelled: false,
+  timestamp: 1,
+};
+const summary = { role: "branchSummary", summary: "earlier", fromId: "q", timestamp: 1 };
+const compaction = { role: "compactionSummary", summary: "earlier", tokensBefore: 1, timestamp: 1 };
+const image = {
+  role: "user",
+  content: [{ type: "image", data: "AAAA", mimeType: "image/png" }],
+  timestamp: 1,
+};
+
+/** Name, list, and the positions in the order of the request. */
+const STRANGERS = [
+  ["a custom message", [user(), answer([call("a")]), custom, result("a")], [0, 1, 3, 2]],
+  ["a shell command", [user(), answer([call("a")]), bash, result("a")], [0, 1, 3, 2]],
+  ["a summary", [user(), answer([call("a")]), summary, result("a")], [0, 1, 3, 2]],
+  ["a compaction's summary", [user(), answer([call("a")]), compaction, result("a")], [0, 1, 3, 2]],
+  ["a user message", [user(), answer([call("a")]), user("wait"), result("a")], [0, 1, 3, 2]],
+  ["an answer", [user(), answer([call("a")]), answer(text("aside")), result("a")], [0, 1, 3, 2]],
+  [
+    "a failed answer",
+    [user(), answer([call("a")]), answer([], { stopReason: "aborted" }), result("a")],
+    [0, 1, 3, 2],
+  ],
+  [
+    "one between parallel results, one behind them",
+    [user(), answer([call("a"), call("b")]), result("a"), custom, result("b"), bash],
+    [0, 1, 2, 4, 3, 5],
+  ],
+  [
+    "several, in their order",
+    [user(), answer([call("a"), call("b")]), custom, result("a"), bash, result("b"), answer(text("done"))],
+    [0, 1, 3, 5, 2, 4, 6],
+  ],
+  [
+    "another call with its result",
+    [user(), answer([call("a")]), answer([call("b")]), result("a"), result("b")],
+    [0, 1, 3, 2, 4],
+  ],
+  [
+    "in each of two groups",
+    [user(), answer([call("a")]), custom, result("a"), answer([call("b")]), bash, result("b")],
+    [0, 1, 3, 2, 4, 6, 5],
+  ],
+];
+
+/** Messages that pi does not send, or sends at no place of their own. */
+const UNSENT = [
+  { role: "notification", text: "x" },
+  { ...bash, excludeFromContext: true },
+  { role: "system", content: "x" },
+];
+
+const SCHEDULES = ["sticky", "everyCall"];
+
+describe("a message between a call and its results", () => {
+  for (const [name, messages, order] of STRANGERS) {
+    const wanted = order.map((index) => messages[index]);
+
+    test(`${name} moves behind the results`, async () => {
+      for (const schedule of SCHEDULES) {
+        const events = [];
+        const hook = createTransformContext({ schedule, onEvent: (event) => events.push(event) });
+        const before = messages.slice();
+        const sent = await hook(messages);
+        assert.deepEqual(sent, wanted);
+        for (const [i, message] of sent.entries()) assert.equal(message, wanted[i], "the same object");
+        assert.deepEqual(messages, before, "the host's own list stays");
+        const told = events.filter(({ type, after }) => type === "repaired" && after !== undefined);
+        const moves = order.flatMap((index, at) =>
+          at > 0 && index < Math.max(...order.slice(0, at)) ? [index] : [],
+        );
+        assert.deepEqual(told.map(({ index }) => index).sort(), moves.sort());
+        assert.deepEqual(await hook(messages), wanted, "the same bytes at the next call");
+        assert.deepEqual(await hook([...messages, user("next")]), [...wanted, user("next")]);
+      }
+      const { edits } = await explain(messages);
+      const moved = edits.filter(({ action }) => action === "moveAfter");
+      assert.ok(moved.length > 0 && moved.every(({ after, tokensSaved }) => after > 0 && tokensSaved === 0));
+    });
+
+    test(`${name}: validate names the late result, repair moves`, () => {
+      for (const api of ["anthropic-messages", "openai-completions", "openai-responses"]) {
+        assert.ok(validate(messages, api).some(({ rule }) => rule === "late-result"));
+        assert.deepEqual(repair(messages, api), wanted);
+        assert.deepEqual(validate(repair(messages, api), api), []);
+      }
+    });
+  }
+
+  test("what pi does not send stays in place", async () => {
+    for (const message of UNSENT) {
+      const messages = [
+        user(),
+        answer([call("a")]),
+        message,
+        result("a"),
+        answer(text("done")),
+        user("next"),
+      ];
+      assert.equal(await createTransformContext()(messages), messages);
+      assert.equal(repair(messages), messages);
+      const both = messages.toSpliced(3, 0, custom);
+      assert.deepEqual(
+        await createTransformContext()(both),
+        [0, 1, 2, 4, 3, 5, 6].map((i) => both[i]),
+      );
+    }
+  });
+
+  test("the results are shortened as elsewhere", async () => {
+    const long = "some line of output\n".repeat(400);
+    const messages = [
+      user(),
+      answer([call("a"), call("b")]),
+      image,
+      result("a", long),
+      user(long),
+      result("b", long),
+    ];
+    const options = { keepRecentToolResults: 0, schedule: "everyCall" };
+    const later = [...messages, answer(text("done")), user("next")];
+    const sent = await createTransformContext(options)(later);
+    assert.deepEqual(
+      sent.map(({ role }) => role),
+      ["user", "assistant", "toolResult", "toolResult", "user", "user", "assistant", "user"],
+    );
+    assert.deepEqual([sent[4], sent[5]], [later[2], later[4]]);
+    assert.ok(sent[2].content[0].text.length < long.length && sent[3].content[0].text.length < long.length);
+  });
+
+  test("once the call is gone nothing moves", async () => {
+    const old = [
+      user(),
+      answer([call("a")]),
+      user("wait"),
+      result("a", "word ".repeat(4000)),
+      answer(text("ok")),
+    ];
+    const messages = [...old, ...Array.from({ length: 30 }, (_, i) => user(`question ${i}`))];
+    const events = [];
+    const options = { contextWindow: 4000, schedule: "everyCall", onEvent: (event) => events.push(event) };
+    const sent = await createTransformContext(options)(messages);
+    assert.ok(!sent.some(({ role }) => role === "toolResult"));
+    assert.ok(!events.some(({ after }) => after !== undefined));
+  });
+});
+
+test("on the wire of real pi the real result answers the call", async () => {
+  for (const [version, file] of [
+    ["0.73.1", "@mariozechner/pi-ai/dist/providers/transform-messages.js"],
+    ["0.74.2", "@earendil-works/pi-ai/dist/providers/transform-messages.js"],
+    ["0.87.1", "pi-agent-core-0.87/node_modules/@earendil-works/pi-ai/dist/api/transform-messages.js"],
+  ]) {
+    // pi's own conversion of app messages came with 0.74; before, it was the app's.
+    const { convertToLlm } = await piVersions["0.74.2"]();
+    const { transformMessages } = await import(new URL(`./pi/node_modules/${file}`, import.meta.url));
+    const model = {
+      id: "claude-opus-4-5",
+      api: "anthropic-messages",
+      provider: "anthropic",
+      input: ["text"],
+    };
+    for (const [name, messages] of STRANGERS) {
+      const sent = await createTransformContext()(messages);
+      const wire = transformMessages(await convertToLlm(sent), model, (id) => id);
+      const results = wire.filter(({ role }) => role === "toolResult").map(({ content }) => content[0].text);
+      const real = messages.filter(({ role }) => role === "toolResult");
+      assert.deepEqual(
+        results,
+        real.map(() => "ok"),
+        `${version}: ${name}`,
+      );
+    }
+  }
+});
+
+describe("two calls of one id in one answer", () => {
+  const content = [...text("I look"), call("a"), call("a", "unknown"), call("b")];
+  const messages = [
+    user(),
+    answer(content),
+    result("a", "real"),
+    result("a", "aborted"),
+    result("b"),
+    user("next"),
+  ];
+  const wanted = [
+    messages[0],
+    { ...messages[1], content: content.toSpliced(2, 1) },
+    messages[2],
+    messages[4],
+    messages[5],
+  ];
+
+  test("the second goes with its result, under both schedules", async () => {
+    for (const schedule of SCHEDULES) {
+      const events = [];
+      const hook = createTransformContext({ schedule, onEvent: (event) => events.push(event) });
+      assert.deepEqual(await hook(messages), wanted);
+      assert.deepEqual(await hook(messages), wanted);
+      const rules = events
+        .filter(({ type }) => type === "repaired")
+        .map(({ index, rule }) => `${index} ${rule}`);
+      assert.ok(rules.includes("1 second call of one id"), String(rules));
+    }
+    const { edits } = await explain(messages);
+    const [edit] = edits.filter(({ action }) => action === "dropCalls");
+    assert.ok(edit.index === 1 && edit.tokensSaved > 0);
+  });
+
+  test("it goes with the thinking, too", async () => {
+    const thinking = { type: "thinking", thinking: "hm", thinkingSignature: "s" };
+    const old = answer([thinking, ...content]);
+    const list = [...messages.with(1, old), answer([thinking, ...text("ok")]), user("more")];
+    const [, edited] = await createTransformContext({ schedule: "everyCall" })(list);
+    assert.deepEqual(edited.content, content.toSpliced(2, 1));
+  });
+
+  test("repair drops only the second call, on every wire", () => {
+    for (const api of [
+      "anthropic-messages",
+      "openai-completions",
+      "openai-responses",
+      "google-generative-ai",
+    ]) {
+      assert.ok(
+        validate(messages, api).some(({ rule, index }) => rule === "duplicate-call-id" && index === 1),
+      );
+      assert.deepEqual(repair(messages, api), wanted);
+    }
+  });
+});
+
+/** A list of each other shape, by the mark that shows it. */
+const FOREIGN = {
+  'role "tool"': [user(), answer([]), { role: "tool", content: "x" }],
+  'role "function"': [user(), { role: "function", name: "f", content: "x" }],
+  'role "developer"': [{ role: "developer", content: "x" }, user()],
+  'role "model"': [{ role: "model", content: "x" }],
+  'field "tool_calls"': [user(), { role: "assistant", content: null, tool_calls: [] }],
+  'field "tool_call_id"': [{ type: "tool", content: "x", tool_call_id: "a" }],
+  'field "toolResults"': [user(), { role: "assistant", content: "x", toolResults: [] }],
+  'field "parts"': [{ role: "user", parts: [{ text: "q" }] }],
+  'field "_getType"': [{ content: "q", _getType: () => "human" }],
+  'block "tool-call"': [user(), { role: "assistant", content: [{ type: "tool-call", toolCallId: "a" }] }],
+  'block "tool-result"': [user(), { role: "user", content: [{ type: "tool-result", toolCallId: "a" }] }],
+  'block "tool_use"': [user(), { role: "assistant", content: [{ type: "tool_use", id: "a" }] }],
+  'block "tool_result"': [user(), { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] }],
+  'block "functionCall"': [user(), { role: "assistant", content: [{ functionCall: { name: "f" } }] }],
+};
+
+describe("a list of another shape", () => {
+  for (const [mark, opening] of Object.entries(FOREIGN)) {
+    test(`${mark}: comes back as it came, with one event`, async () => {
+      const long = user("word ".repeat(3000));
+      const list = [
+        ...Array.from({ length: 30 }, () => long),
+        ...opening,
+        ...Array.from({ length: 30 }, () => long),
+      ];
+      for (const schedule of SCHEDULES) {
+        const events = [];
+        const options = { schedule, contextWindow: 20_000, onEvent: (event) => events.push(event) };
+        assert.equal(await createTransformContext(options)(list), list);
+        assert.deepEqual(
+          events.map((event) => [event.type, event.mark]),
+          [["unknownShape", mark]],
+        );
+      }
+      assert.deepEqual(validate(list), []);
+      assert.equal(repair(list), list);
+    });
+  }
+
+  test("a conversation of pi's goes on when the stranger is gone", async () => {
+    const hook = createTransformContext({ contextWindow: 4000, onEvent: () => {} });
+    const list = Array.from({ length: 40 }, () => user("word ".repeat(400)));
+    const sent = await hook(list);
+    assert.ok(sent.length < list.length);
+    const foreign = [...list, { role: "tool", content: "x" }];
+    assert.equal(await hook(foreign), foreign);
+    assert.deepEqual(await hook(list), sent);
+  });
+
+  test("unknown roles, fields and blocks are pi's", async () => {
+    const list = [user(), { role: "app", content: [{ type: "chart" }], details: { parts: 1 } }, user("next")];
+    const events = [];
+    assert.equal(await createTransformContext({ onEvent: (event) => events.push(event.type) })(list), list);
+    assert.deepEqual(events, ["transformed"]);
+  });
+
+  test("without a listener the process is warned once", () => {
+    const script = `
+      const { createTransformContext, repair } = require("./index.js");
+      process.on("warning", ({ name, code }) => console.log(name, code));
+      const list = [{ role: "tool", content: "x" }];
+      const hook = createTransformContext();
+      hook(list).then(() => hook(list)).then(() => createTransformContext()(list)).then(() => repair(repair(list)));`;
+    const root = new URL("..", import.meta.url);
+    const said = execFileSync(process.execPath, ["--no-warnings", "-e", script], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    assert.equal(said, "PiStrataWarning unknownShape\nPiStrataWarning unknownShape\n");
+  });
+});
