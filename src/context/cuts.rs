@@ -187,7 +187,9 @@ mod tests {
     #[test]
     fn a_long_text_fills_nearly_all_the_room() {
         let log = "some words of a long text, one line after the other\n".repeat(2000);
-        let json = (0..9000).map(|id| format!("{{\"id\":{id},\"name\":\"item{id}\"}},")).collect::<String>();
+        let entries: Vec<String> =
+            (0..9000).map(|id| format!("{{\"id\":{id},\"name\":\"item{id}\"}},")).collect();
+        let json = entries.concat();
         let chinese = "上下文窗口放不下这么多内容，只保留开头和结尾。".repeat(900);
         for text in [log, json, chinese] {
             let text = utf16(&text);

@@ -138,7 +138,8 @@ fn it_fits_or_nothing_is_left_to_take(case: &Case) -> TestCaseResult {
         return Ok(());
     }
     let account = Account::of(&transcript(messages));
-    let floor = MIN_CUT_TOKENS.max(tokens::count_utf16(&cut_marker(Utf16Len(1_000_000))));
+    let least = MIN_CUT_TOKENS as usize;
+    let floor = least.max(tokens::count_utf16(&cut_marker(Utf16Len(1_000_000))));
     for (index, message) in output {
         let group = account.row(*index).map_or(0, |row| row.group);
         let is_irreducible = account.is_protected(*index) || group >= account.last_group();
@@ -150,7 +151,7 @@ fn it_fits_or_nothing_is_left_to_take(case: &Case) -> TestCaseResult {
         }
         // A summary may be shorter than each block cut by itself, and a cut may not make a text longer.
         let blocks = messages[*index].texts().count();
-        let long = message.texts().filter(|text| text.0.len() > MIN_CUT_TOKENS);
+        let long = message.texts().filter(|text| text.0.len() > least);
         let words: usize = long.map(|text| tokens::count_utf16(&text.0)).sum();
         prop_assert!(words <= floor * blocks, "the texts of message {index} could be cut");
     }

@@ -135,8 +135,10 @@ mod tests {
     fn shrunk(texts: &[String], budget: f64) -> (Account, Vec<usize>) {
         let mut account = account(texts);
         shrink(&mut account, &Estimate::PLAIN, budget);
-        let tokens =
-            (0..account.len()).filter_map(|index| account.row(index)).map(|row| row.tokens()).collect();
+        let tokens = (0..account.len())
+            .filter_map(|index| account.row(index))
+            .map(crate::context::account::Row::tokens)
+            .collect();
         (account, tokens)
     }
 
