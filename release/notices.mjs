@@ -105,13 +105,6 @@ function uplot() {
   return { name: `uPlot ${version}`, source: homepage, terms: license, text: licenseIn(folder) };
 }
 
-const SQLITE = {
-  name: "SQLite",
-  source: "https://www.sqlite.org/copyright.html",
-  terms: "public domain",
-  text: "The authors of SQLite have dedicated its code to the public domain.",
-};
-
 /** One section for all that share a text. */
 function sections(parts) {
   const byText = grouped(parts);
@@ -135,7 +128,7 @@ function fenced(text) {
 
 const pages = sections([uplot()]);
 const crates = linked();
-const native = sections([VOCABULARIES, ...unicodeTables(crates), SQLITE, STANDARD_LIBRARY, ...crates]);
+const native = sections([VOCABULARIES, ...unicodeTables(crates), STANDARD_LIBRARY, ...crates]);
 const text = `# Third-party notices
 
 What others wrote and pi-strata's packages contain. Written by \`npm run notices\`.

@@ -51,7 +51,6 @@ pub mod contract;
 mod fault;
 #[cfg(feature = "node")]
 pub mod node;
-pub mod sessions;
 pub mod text;
 
 pub use pi_strata_tokens as tokens;

@@ -49,39 +49,6 @@ pub fn clip_middle(text: &[u16], len: Utf16Len) -> Vec<u16> {
     [head(text, Utf16Len(kept_head)), &[ELLIPSIS], tail(text, Utf16Len(kept_tail))].concat()
 }
 
-/// [`clip`] by characters: `text`, or its beginning and an ellipsis, `max` characters together.
-///
-/// ```
-/// use pi_strata::text::clip_chars;
-///
-/// assert_eq!(clip_chars("abcdef", 6), "abcdef");
-/// assert_eq!(clip_chars("一二三四五六", 4), "一二三…");
-/// ```
-#[must_use]
-pub fn clip_chars(text: &str, max: usize) -> String {
-    if text.chars().nth(max).is_none() {
-        return text.to_owned();
-    }
-    text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// [`clip_middle`] by characters.
-///
-/// ```
-/// use pi_strata::text::clip_middle_chars;
-///
-/// assert_eq!(clip_middle_chars("abcdefghijklmnop", 10), "abcdefg…op");
-/// ```
-#[must_use]
-pub fn clip_middle_chars(text: &str, max: usize) -> String {
-    let len = text.chars().count();
-    if len <= max {
-        return text.to_owned();
-    }
-    let (kept_head, kept_tail) = around_ellipsis(max);
-    text.chars().take(kept_head).chain(['…']).chain(text.chars().skip(len - kept_tail)).collect()
-}
-
 /// Lengths of the beginning and the end around an ellipsis, of `len` in all.
 fn around_ellipsis(len: usize) -> (usize, usize) {
     let head = len * 7 / 10;

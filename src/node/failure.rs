@@ -4,7 +4,6 @@ use napi::bindgen_prelude::JsError;
 use napi::{Error, Status};
 
 use crate::cancel::Cancelled;
-use crate::sessions::sqlite;
 
 /// The return value of an exported function.
 pub(super) type Result<T> = std::result::Result<T, Failure>;
@@ -31,12 +30,6 @@ impl Failure {
 impl From<Cancelled> for Failure {
     fn from(_: Cancelled) -> Self {
         Self { code: "ERR_CANCELLED", message: "the work was cancelled".into() }
-    }
-}
-
-impl From<sqlite::Error> for Failure {
-    fn from(error: sqlite::Error) -> Self {
-        Self { code: error.kind().code(), message: error.to_string() }
     }
 }
 

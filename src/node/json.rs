@@ -1,17 +1,10 @@
-//! JSON across the boundary: what JavaScript writes, with lone surrogates too, and what it reads.
+//! JSON as JavaScript writes it.
 
 use std::ops::RangeInclusive;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::blocking::{Promise, blocking};
 use super::failure::{Failure, Result};
-use super::guarded::guarded;
-
-pub(super) fn json<T: Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| refused(&error))
-}
 
 /// Reads JSON as JavaScript writes it: lone surrogates are no UTF-8.
 pub(super) fn parsed<T: DeserializeOwned>(text: &str) -> Result<T> {
@@ -53,11 +46,6 @@ fn is_unit(escape: &str, range: RangeInclusive<u32>) -> bool {
 /// The position alone: the text beside it may be the user's.
 fn refused(error: &serde_json::Error) -> Failure {
     Failure::invalid(format!("not understood at column {}", error.column()))
-}
-
-/// Does `work` on a worker thread.
-pub(super) fn promised(work: impl FnOnce() -> Result<String> + Send + 'static) -> Result<Promise<String>> {
-    guarded(|| Ok(blocking(None, move |_| work())))
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ pub mod clip;
 mod content_cache;
 pub mod conversation;
 pub mod count;
-pub mod database;
 pub mod encode;
 pub mod failure;
 #[cfg(all(debug_assertions, not(test)))]

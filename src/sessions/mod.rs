@@ -1,3 +1,0 @@
-//! The SQLite database that a pipeline keeps its history in.
-
-pub mod sqlite;
