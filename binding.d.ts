@@ -30,19 +30,6 @@ export declare class Conversation {
   tokens(): Array<number>
 }
 
-/** A database in a file or in memory. */
-export declare class DatabaseFile {
-  /** Remembers the path; no file is touched yet. `tables` is JSON: `{ create, columns: [table, [name]][] }`. */
-  constructor(path: string, tables: string)
-  /**
-   * Runs statements, the JSON of `[sql, values][]`, in one transaction that waits at most `busy_ms` for other
-   * processes. The JSON of `{ rows, setAside }`: the rows of each, and the new place of a damaged file, told once.
-   */
-  run(statements: string, writes: boolean, busyMs?: number | undefined | null): Promise<string>
-  /** Closes the file; whatever is asked afterwards fails. */
-  close(): Promise<void>
-}
-
 /** The plan for a request, and its reasons. */
 export interface Answer {
   /** Sizes, arithmetic and edits; not a number where there is none. */
