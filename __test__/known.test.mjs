@@ -205,7 +205,9 @@ for (const schedule of ["everyCall", "sticky"]) {
       const after = (await hook(live)).filter(({ toolCallId }) => toolCallId === changed.toolCallId);
       // Sticky leaves a marker line that tells of the new text: 400 lines of 27 characters.
       for (const { content } of after) assert.match(content[0].text, /^changed in place|10800/);
-      assert.deepEqual(await hook(live), await createTransformContext(own)(live));
+      const again = await hook(live);
+      // Sticky leaves the beginning as it was sent; another hook may decide otherwise about it.
+      if (schedule === "everyCall") assert.deepEqual(again, await createTransformContext(own)(live));
     }
   });
 

@@ -10,7 +10,7 @@ use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::Verdict;
 use pi_strata::context::schedule::weights::LEAST_CONTEXT;
-use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
+use pi_strata::context::schedule::{Conversation, Decision, Lessons, Mode, Terms};
 use pi_strata::context::transcript::{Message, Refusal, Usage};
 use pi_strata::tokens::estimate::{MESSAGE_FRAME_TOKENS, Size};
 
@@ -86,12 +86,9 @@ impl Host {
     fn decide(&mut self, at: usize, removed: usize, inserted: usize) -> Decision {
         self.conversation.splice(at, removed, inserted, self.messages[at..].to_vec());
         let limits = Limits { context_window: self.context_window, ..Limits::default() };
-        self.conversation.decide(&Terms {
-            policy: Policy::default(),
-            limits,
-            overhead_tokens: None,
-            known_window: None,
-        })
+        let policy = Policy::default();
+        let terms = Terms { policy, limits, overhead_tokens: None, known_window: None };
+        self.conversation.decide(&terms, &mut Lessons::default())
     }
 
     /// The calls of so many steps, and one that is planned: what is sent in that.

@@ -11,7 +11,7 @@ use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::plan::{Action, Edit};
 use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::{Arithmetic, Verdict};
-use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms, decide};
+use pi_strata::context::schedule::{Conversation, Decision, Lessons, Mode, Terms, decide};
 use pi_strata::context::transcript::{Body, Link, Message, Transcript, Usage};
 use pi_strata::contract::{ECONOMY_BALANCED, ECONOMY_THRIFTY};
 use proptest::prelude::*;
@@ -196,7 +196,7 @@ impl Sticky {
     fn decide(&mut self, messages: &[Arc<Message>]) -> (Decision, Arithmetic) {
         let known = self.0.transcript().len();
         self.0.splice(known, 0, 0, messages[known..].to_vec());
-        let decision = self.0.decide(&self.1);
+        let decision = self.0.decide(&self.1, &mut Lessons::default());
         let Some(arithmetic) = decision.arithmetic else { unreachable!("the schedule weighs") };
         (decision, arithmetic)
     }
@@ -327,7 +327,7 @@ proptest! {
             for end in (1..=messages.len()).filter(|&at| messages.get(at).is_none_or(|of| of.assistant().is_some())) {
                 let known = grown.transcript().len();
                 grown.splice(known, 0, 0, messages[known..end].to_vec());
-                let decision = grown.decide(&terms);
+                let decision = grown.decide(&terms, &mut Lessons::default());
                 let whole = Transcript::new(messages[..end].to_vec());
                 let anew = decide(&whole, mode, &terms.policy, &terms.limits, None);
                 prop_assert_eq!((decision.plan.edits, decision.arithmetic), (anew.plan.edits, anew.arithmetic));
@@ -343,14 +343,14 @@ proptest! {
         for mode in [Mode::Sticky, Mode::EveryCall] {
             let mut conversation = Conversation::new(mode);
             conversation.splice(0, 0, 0, messages.clone());
-            conversation.decide(&terms);
+            conversation.decide(&terms, &mut Lessons::default());
             let at = at.index(messages.len());
             let end = (at + removed).min(messages.len());
             conversation.splice(at, removed, newer.len(), newer.clone());
             let now: Vec<_> = messages[..at].iter().chain(&newer).chain(&messages[end..]).cloned().collect();
             let same = conversation.transcript().messages().iter().zip(&now).filter(|(is, wanted)| Arc::ptr_eq(is, wanted) || is.fingerprint == wanted.fingerprint);
             prop_assert_eq!((same.count(), conversation.transcript().len()), (now.len(), now.len()));
-            let decision = conversation.decide(&terms);
+            let decision = conversation.decide(&terms, &mut Lessons::default());
             prop_assert_eq!(decision.plan.before, Account::of(&Transcript::new(now)).raw());
         }
     }

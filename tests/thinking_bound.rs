@@ -10,7 +10,7 @@ use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::plan::{Action, Plan};
 use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::Verdict;
-use pi_strata::context::schedule::{Conversation, Decision, Mode, Terms};
+use pi_strata::context::schedule::{Conversation, Decision, Lessons, Mode, Terms};
 use pi_strata::context::transcript::{Message, Usage};
 use pi_strata::contract::ECONOMY_THRIFTY;
 use proptest::prelude::*;
@@ -99,7 +99,8 @@ fn decided(messages: &[Arc<Message>], limits: &Limits, conversation: &mut Conver
     let policy = Policy { economy: ECONOMY_THRIFTY, ..Policy::default() };
     let known = conversation.transcript().len();
     conversation.splice(known, 0, 0, messages[known..].to_vec());
-    conversation.decide(&Terms { policy, limits: limits.clone(), overhead_tokens: None, known_window: None })
+    let terms = Terms { policy, limits: limits.clone(), overhead_tokens: None, known_window: None };
+    conversation.decide(&terms, &mut Lessons::default())
 }
 
 /// The sent part of each message.

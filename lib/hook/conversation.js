@@ -4,7 +4,7 @@
 
 const { Plan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
-const { isCopy, isStale, valuesOf } = require("./values.js");
+const { NEW_MESSAGES, isSameMessage, isStale, sharedBeginning, valuesOf } = require("./values.js");
 
 /** Most that crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
 const BATCH_UNITS = 256 * 1024;
@@ -16,28 +16,24 @@ const BATCH_MESSAGES = 512;
  */
 const WATCHED_NEWEST = 256;
 const WATCHED_OLDER = 64;
-/** Messages among which the newest of the last call is looked for: more than one call adds. */
-const NEW_MESSAGES = 64;
-
-/**
- * The last shared part that was found: looking for the conversation that a list goes on in tells what is new in it, too. One for
- * all, and forgotten when it was used, for it holds messages.
- */
-let found;
+/** Newest known messages that a host may have changed or taken away at once. */
+const NEWEST = 8;
 
 class Conversation {
   #native;
   /** The host's way of reading messages: `{ marker, protects }`. */
   #reader;
-  /** The list of the last call, and the values that each message of it was read from. */
+  /** The messages of the last call as they were read, and the values that each was read from. */
   #list = [];
   #values = [];
   /** The edited messages by position, and the last answer: its plan and the edited list. */
   #made = [];
   #last;
-  /** The terms that the native side was told last. */
+  /** The terms of the last plan. */
   #terms;
   #isTold = false;
+  /** True if the list of the last call holds copies of messages that were read before. */
+  #isCopied = false;
   #watchFrom = 0;
   #queue = Promise.resolve();
 
@@ -49,14 +45,10 @@ class Conversation {
     this.language = language;
     /** The list that calls under way bring it to. */
     this.target = this.#list;
-    /** True if the host hands in copies: then messages are compared by what they hold. */
-    this.isCloned = false;
-    /** True if a model has ever answered in it: then its encoding stays. */
-    this.isAnswered = false;
   }
 
-  /** Another one that goes on from here, in which a model has answered or not. */
-  fork(isAnswered) {
+  /** Another one that goes on from here. */
+  fork() {
     const fork = new Conversation(this.#native.fork(), this.#reader, this);
     fork.#list = this.#list;
     fork.#values = this.#values.slice();
@@ -64,8 +56,6 @@ class Conversation {
     fork.#isTold = this.#isTold;
     fork.#terms = this.#terms;
     fork.target = fork.#list;
-    fork.isCloned = this.isCloned;
-    fork.isAnswered = isAnswered;
     return fork;
   }
 
@@ -77,28 +67,31 @@ class Conversation {
     return run;
   }
 
-  /** True if one of its messages is `message`, or holds the same. */
-  isSame(known, message) {
-    return known === message || (this.isCloned && isCopy(known, message));
-  }
-
   /**
-   * The plan for `list` under these terms, and whether it is a new one; undefined if `call` was cancelled. Both sides have
-   * taken the list in then. Rejects where it cannot be read or planned. A plan that is not applied needs no texts twice.
+   * The plan for `list` under these terms, and whether it is a new one; undefined if `call` was cancelled, and then nothing of it
+   * stays. Rejects where it cannot be read or planned. `shared` is what the list shares with `target`; `startsOver` if it is
+   * another conversation with the same messages. A plan that is not applied needs no texts twice.
    */
-  async plan(list, terms, call, needsNoTexts = false) {
-    const change = this.#changeTo(list);
+  async plan(list, terms, call, { shared, startsOver = false, needsNoTexts = false }) {
+    const change = this.#changeTo(list, shared);
     const last = this.#last;
-    // The same messages in another array: the next call is compared with that one already.
-    if (change === undefined && !this.isCloned) this.#list = list;
-    if (change === undefined && last !== undefined && isEqual(terms, this.#terms)) {
+    if (!change.isChanged && last !== undefined && isEqual(terms, this.#terms)) {
+      this.#goOn(list, change);
       return { plan: last.plan, isNew: false };
     }
-    if (!(await this.#takeIn(list, change, terms, call))) return undefined;
-    const isTold = needsNoTexts || this.#isTold;
+    const answer = await this.#bring(list, change, startsOver, call, (splice, batch) => {
+      const isTold = needsNoTexts || this.#isTold;
+      return this.#native.plan(splice, batch.numbers, batch.strings, terms, isTold, call.flag);
+    });
+    if (answer === undefined) return undefined;
+    this.#terms = terms;
     this.#isTold = false;
     this.#last = undefined;
-    const plan = new Plan(await call.away(this.#native.plan(isTold, call.flag)));
+    if (call.isCancelled) {
+      this.#native.withdraw();
+      return undefined;
+    }
+    const plan = new Plan(answer);
     this.#last = { plan, edited: undefined };
     return { plan, isNew: true };
   }
@@ -106,11 +99,12 @@ class Conversation {
   /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */
   apply(list, plan, writer) {
     const last = this.#last;
-    if (last.edited === undefined || this.isCloned) {
+    if (last.edited === undefined || last.isCopied || this.#isCopied) {
       const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
       const edited = plan.apply(list, this.#made, { ...writer, language: this.language }, isAsRead);
       this.#isTold = true;
       last.edited = edited === list ? null : edited;
+      last.isCopied = this.#isCopied;
     }
     // The host may do with its array as it likes.
     return last.edited === null ? list : last.edited.slice();
@@ -131,58 +125,55 @@ class Conversation {
     return this.#made[index]?.text;
   }
 
-  /**
-   * The splice that makes `list` of that of the last call: `removed` messages from `at` on gave way to `inserted` ones, and `added` came
-   * behind all. Undefined where it does not.
-   */
-  #changeTo(list) {
-    const old = this.#list;
-    const shared = this.sharedWith(list, old);
-    found = undefined;
-    const { from, to } = this.#changedInPlace(shared);
-    const at = Math.min(shared, from);
-    if (shared === old.length) {
-      const changed = Math.max(0, to - at);
-      if (changed === 0 && list.length === shared) return undefined;
-      return { at, removed: changed, inserted: changed, added: list.length - shared };
-    }
-    const { kept, end } = this.#keptIn(list, shared);
-    const removed = old.length - kept - at;
-    const inserted = kept > 0 ? end - kept - at : Math.min(removed, list.length - at);
-    return { at, removed, inserted, added: kept > 0 ? list.length - end : list.length - at - inserted };
+  /** True if `list` holds most of its messages, up to the newest ones. */
+  isMostlyIn(list) {
+    return this.#keptIn(list, 0, this.target).kept > this.target.length / 2;
   }
 
-  /** The number of messages that `list` opens with as `old` does, the list that calls under way bring it to. */
-  sharedWith(list, old = this.target) {
-    if (found?.list === list && found.old === old && found.isCloned === this.isCloned) return found.shared;
-    const end = Math.min(list.length, old.length);
-    let shared = 0;
-    // `===` would look into each message, which lie all over memory.
-    while (shared < end && Object.is(list[shared], old[shared])) shared += 1;
-    if (this.isCloned) while (shared < end && this.isSame(old[shared], list[shared])) shared += 1;
-    found = { list, old, isCloned: this.isCloned, shared };
-    return shared;
+  /**
+   * The splice that makes `list` of that of the last call: `cut` messages went from its end, then `removed` messages from `at` on gave
+   * way to `inserted` ones, and `added` came behind all.
+   */
+  #changeTo(list, known) {
+    const old = this.#list;
+    const shared = known?.target === old ? known : sharedBeginning(old, list);
+    const { from, to } = this.#changedInPlace(shared.at);
+    const at = Math.min(shared.at, from);
+    let splice = { at, removed: 0, inserted: 0, cut: 0, added: list.length - old.length };
+    if (shared.at < old.length) {
+      const { kept, end, cut } = this.#keptIn(list, at, old);
+      const [removed, inserted] = [old.length - cut - kept - at, end - kept - at];
+      splice = { at, removed, inserted, cut, added: list.length - end };
+    } else if (to > at) splice = { ...splice, removed: to - at, inserted: to - at };
+    const isChanged = splice.removed + splice.inserted + splice.cut + splice.added > 0;
+    return { ...splice, isChanged, isCopied: shared.isCopied };
+  }
+
+  /** The number of `old`'s messages from `first` on that stand in `list` side by side up to `end`, where `old` has `cut` more. */
+  #keptIn(list, first, old) {
+    for (let cut = 0; cut < Math.min(NEWEST, old.length - first); cut += 1) {
+      for (let end = list.length; end > Math.max(first, list.length - NEW_MESSAGES); end -= 1) {
+        const kept = this.#runBack(old, old.length - cut, list, end, first);
+        if (kept > 0) return { kept, end, cut };
+      }
+    }
+    return { kept: 0, end: list.length, cut: 0 };
+  }
+
+  /** The number of messages before `oldEnd` of `old` that are those before `end` of `list`, none before `first`. */
+  #runBack(old, oldEnd, list, end, first) {
+    const most = Math.min(oldEnd, end) - first;
+    const isKept = (from, to) =>
+      isSameMessage(old[from], list[to]) && !(old === this.#list && this.#isChanged(from));
+    let kept = 0;
+    while (kept < most && isKept(oldEnd - 1 - kept, end - 1 - kept)) kept += 1;
+    return kept;
   }
 
   /** True if the host changed the message at `index` in place since it was read. */
   #isChanged(index) {
     const values = this.#values[index];
     return values !== undefined && isStale(values, this.#list[index]);
-  }
-
-  /** The number of its newest messages that stand in `list` behind the first `shared`, and where the last of them ends. */
-  #keptIn(list, shared) {
-    const old = this.#list;
-    const first = Math.max(shared, list.length - NEW_MESSAGES);
-    for (let newest = list.length - 1; newest >= first; newest -= 1) {
-      if (!this.isSame(old.at(-1), list[newest])) continue;
-      let kept = 0;
-      const isKept = (from, to) => this.isSame(old[from], list[to]) && !this.#isChanged(from);
-      const most = Math.min(old.length, newest + 1) - shared;
-      while (kept < most && isKept(old.length - 1 - kept, newest - kept)) kept += 1;
-      return { kept, end: newest + 1 };
-    }
-    return { kept: 0, end: list.length };
   }
 
   /** The range of those among the first `shared` messages that were changed in place, as far as they are looked at now. */
@@ -205,34 +196,26 @@ class Conversation {
     return changed;
   }
 
-  /**
-   * Makes `list` and `terms` those of both sides; false if the call was cancelled first. What fails from there on leaves the two
-   * sides apart.
-   */
-  async #takeIn(list, change, terms, call) {
-    if (change !== undefined) await this.#splice(list, change, call);
-    if (call.isCancelled) return false;
-    if (this.#terms === undefined || !isEqual(terms, this.#terms)) this.#native.setTerms(terms);
-    this.#terms = terms;
-    return true;
-  }
-
-  async #splice(list, change, call) {
-    const { at, removed, inserted, added } = change;
+  /** Reads what is new in `list`, has the native side take it in by `cross`, and takes it in here once that is done. */
+  async #bring(list, change, startsOver, call, cross) {
+    const { at, removed, inserted, cut, added } = change;
     const fresh = list.slice(at, at + inserted).concat(list.slice(list.length - added));
     const { values, batch } = await this.#read(fresh, call);
-    if (call.isCancelled) return;
-    this.#native.splice(change, batch.numbers, batch.strings);
-    this.#last = undefined;
-    if (removed + inserted > 0) {
-      this.#values = spliced(this.#values, change, values);
-      this.#made.length = Math.min(this.#made.length, at);
-    } else {
-      for (const of of values) this.#values.push(of);
-    }
-    // Of a host's copies those are held that were read.
-    this.#list = this.isCloned ? spliced(this.#list, change, fresh) : list;
-    this.target = list;
+    if (call.isCancelled) return undefined;
+    const answer = await call.away(cross({ at, removed, inserted, cut, added, startsOver }, batch));
+    if (removed + inserted + cut === 0) for (const of of values) this.#values.push(of);
+    else this.#values = spliced(this.#values, change, values);
+    this.#made.length = Math.min(this.#made.length, removed + inserted > 0 ? at : this.#list.length - cut);
+    this.#goOn(list, change, fresh);
+    return answer;
+  }
+
+  /** Goes on with `list`; of copies those stay that were read. */
+  #goOn(list, change, fresh = []) {
+    const known = change.isCopied ? spliced(this.#list, change, fresh) : list;
+    if (this.target === this.#list || this.target === list) this.target = known;
+    this.#list = known;
+    this.#isCopied = change.isCopied;
   }
 
   /**
@@ -278,15 +261,16 @@ class Conversation {
   }
 }
 
-function spliced(list, { at, removed, inserted }, fresh) {
-  const [before, after] = [list.slice(0, at), list.slice(at + removed)];
-  return before.concat(fresh.slice(0, inserted), after, fresh.slice(inserted));
+/** `list` as a splice leaves it. */
+function spliced(list, { at, removed, inserted, cut }, fresh) {
+  const [before, behind] = [list.slice(0, at), list.slice(at + removed, list.length - cut)];
+  return before.concat(fresh.slice(0, inserted), behind, fresh.slice(inserted));
 }
 
-/** Of times the newest tells: they are added to. */
+/** Lists of times only grow, so comparing the last element is enough. */
 function isEqual(some, other) {
-  const told = (value) => (Array.isArray(value) ? value.at(-1) : value);
-  for (const name in some) if (told(some[name]) !== told(other[name])) return false;
+  const newest = (value) => (Array.isArray(value) ? value.at(-1) : value);
+  for (const name in some) if (newest(some[name]) !== newest(other[name])) return false;
   return true;
 }
 

@@ -13,6 +13,7 @@ const { Reporter, scheduleOf } = require("./events.js");
 const { refuseForeign } = require("./foreign.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");
 const { protection } = require("./snapshot.js");
+const { isAnswer } = require("./values.js");
 
 /** Leaves the host's signal as it was. */
 class Call {
@@ -107,6 +108,7 @@ class Hook {
   /** The windows that refusals taught, `{ contextWindow, output }` by provider and model, and the model of the last call. */
   #windows = new Map();
   #latestModel;
+  #latestEncoding;
 
   constructor(policy) {
     const { options } = policy;
@@ -119,7 +121,7 @@ class Hook {
       refuse: policy.refuse,
     };
     this.#writer = { own };
-    this.#conversations = new Conversations((list) => this.#conversationFor(list));
+    this.#conversations = new Conversations();
   }
 
   async transform(messages, signal, byMessage) {
@@ -146,10 +148,10 @@ class Hook {
   async run(messages, call, byMessage = false) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     const told = this.#terms(byMessage);
-    return this.#inTurn(messages, async (conversation, list) => {
+    return this.#inTurn(messages, async (conversation, list, from) => {
       const model = this.#modelOf(list);
       const terms = this.#withKnownWindow(told, model);
-      const planned = await conversation.plan(list, terms, call);
+      const planned = await conversation.plan(list, terms, call, from);
       if (planned === undefined || call.isCancelled) return undefined;
       const { plan } = planned;
       this.#learn(model, plan, terms);
@@ -171,10 +173,10 @@ class Hook {
   /** The edits that `messages` would get, and their reasons; undefined if `call` was cancelled. Every message has an edit of its own. */
   planFor(messages, call, byMessage = true) {
     const told = this.#terms(byMessage);
-    return this.#inTurn(messages, async (conversation, list) => {
+    return this.#inTurn(messages, async (conversation, list, from) => {
       const terms = this.#withKnownWindow(told, this.#modelOf(list));
       // Nothing is applied: a text that was told once need not be told again.
-      const planned = await conversation.plan(list, terms, call, true);
+      const planned = await conversation.plan(list, terms, call, { ...from, needsNoTexts: true });
       return planned?.plan;
     });
   }
@@ -182,9 +184,9 @@ class Hook {
   /** What a call with `messages` would send, as its `transformed` event tells it, and the scale of its estimates. */
   sentAt(messages, call) {
     const told = this.#terms(false);
-    return this.#inTurn(messages, async (conversation, list) => {
+    return this.#inTurn(messages, async (conversation, list, from) => {
       const terms = this.#withKnownWindow(told, this.#modelOf(list));
-      const { plan } = await conversation.plan(list, terms, call, true);
+      const { plan } = await conversation.plan(list, terms, call, { ...from, needsNoTexts: true });
       const { tokensBefore, tokensAfter, scale } = plan;
       const firstChanged = this.#firstChanged(conversation, plan);
       return { tokensBefore, tokensAfter, firstChanged, reason: scheduleOf(plan).why, scale };
@@ -218,22 +220,37 @@ class Hook {
   async #inTurn(messages, work) {
     // The host pushes into the live array while this call waits.
     const list = messages.slice();
-    const { conversation: found, isFork, isAnswered } = this.#conversations.of(list);
-    let conversation = isFork ? await found.turn(() => found.fork(isAnswered)) : found;
+    const shared = this.#conversations.of(list);
+    const { conversation: found, isFork, startsOver } = this.#conversationOf(list, shared);
+    const conversation = isFork ? await found.turn(() => found.fork()) : found;
     if (isFork && this.#sent.has(found)) this.#sent.set(conversation, this.#sent.get(found));
-    if (!isAnswered && conversation.encoding !== this.#encodingOf(list)) {
-      const { isCloned } = conversation;
-      conversation = this.#conversationFor(list);
-      conversation.isCloned = isCloned;
-    }
-    this.#conversations.keep(conversation, list);
+    this.#conversations.keep(conversation, list, shared?.own > 0);
     try {
-      return await conversation.turn(() => work(conversation, list));
+      return await conversation.turn(() => work(conversation, list, { shared, startsOver }));
     } catch (error) {
       // The two sides may know different lists now.
       if (error?.code !== "ERR_CANCELLED") this.#conversations.forget(conversation);
       throw error;
     }
+  }
+
+  /** The conversation of a list that shares its beginning with one, and whether that starts over with the messages it has. */
+  #conversationOf(list, shared) {
+    const encoding = this.#encodingOf(list);
+    if (shared !== undefined) {
+      const { conversation, leavesAnswer, isAnswered } = shared;
+      // Both go on where an answer is left behind. Before any answer they are but two lists that begin alike.
+      if (leavesAnswer && isAnswered) return { conversation, isFork: true };
+      if (!leavesAnswer && (isAnswered || conversation.encoding === encoding)) return { conversation };
+      if (!leavesAnswer) this.#conversations.forget(conversation);
+      return { conversation: this.#conversationFor(list) };
+    }
+    const language = languageOf(this.#policy.options.marker, list);
+    const left = this.#conversations.thatIsLeftIn(list);
+    const mayGoOn = left?.encoding === encoding && left?.language === language;
+    return left !== undefined && mayGoOn
+      ? { conversation: left, startsOver: true }
+      : { conversation: this.#conversationFor(list) };
   }
 
   /** A conversation that counts as `list`'s model does and writes markers in its language. */
@@ -244,8 +261,12 @@ class Hook {
     return new Conversation(created, this.#reader, { encoding, language });
   }
 
+  /** The encoding of the model that answered in `list`; before any answer, of the one that answered in another list. */
   #encodingOf(list) {
-    return encodingOfTranscript(this.#policy.options.encoding, list);
+    const known = encodingOfTranscript(this.#policy.options.encoding, list);
+    if (known === undefined && !list.some(isAnswer)) return this.#latestEncoding;
+    this.#latestEncoding = known;
+    return known;
   }
 
   /** Who answered last, `{ provider, model }`; in a conversation without an answer, who answered in another. */
@@ -307,6 +328,8 @@ class Layers {
   refuse = refuseForeign;
   /** The bill of each conversation, and its last call while that is not answered. */
   #bills = new WeakMap();
+  /** What its calls teach for all conversations, by encoding. */
+  #lessons = new Map();
 
   constructor(options) {
     this.options = options;
@@ -319,7 +342,9 @@ class Layers {
 
   /** The options as the engine reads them; what it has no field for it passes over. */
   createConversation(encoding, language) {
-    const { Conversation: Native } = native();
+    const { Conversation: Native, Lessons } = native();
+    const lessons = this.#lessons.get(encoding) ?? new Lessons();
+    this.#lessons.set(encoding, lessons);
     const { cache, economy, recall } = this.options;
     const { summaryHeadLines, summaryTailLines, minSummaryChars, leastLines } = this.options;
     // A function is asked at each call; until it says something, and where it does not, prices are learned.
@@ -344,7 +369,7 @@ class Layers {
       learnsPrices,
       learnsTtl: !learnsPrices && ttlSeconds === undefined,
     };
-    return new Native(JSON.stringify(options));
+    return new Native(JSON.stringify(options), lessons);
   }
 
   report(outcome, call) {

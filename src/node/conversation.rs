@@ -28,35 +28,51 @@ use crate::context::schedule::{self, Decision, Terms};
 use crate::context::transcript::Message;
 use crate::contract::CACHE_TTL_SECONDS;
 
+/// What the conversations of a hook that count by one encoding learn for each other.
+#[napi]
+#[derive(Default)]
+pub struct Lessons(Arc<Mutex<schedule::Lessons>>);
+
+#[napi]
+impl Lessons {
+    /// Nothing learned yet.
+    #[napi(constructor)]
+    pub fn new() -> Result<Self> {
+        guarded(|| Ok(Self::default()))
+    }
+}
+
 /// A conversation of one hook.
 #[napi]
 pub struct Conversation {
     options: Arc<Options>,
+    lessons: Arc<Mutex<schedule::Lessons>>,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Clone)]
 struct State {
     conversation: schedule::Conversation,
-    /// Facts that were read ahead, by their position among what the next splice brings.
+    /// Facts that were read ahead, by their position among the new messages of the next call.
     ahead: Vec<Option<Arc<Message>>>,
-    /// Splices that no plan has taken in yet.
-    splices: Vec<Change>,
     /// The edits of the last answer.
     told: Vec<Edit>,
+}
+
+/// What a call brings: the change of the list, the messages that were not read ahead, and the terms.
+struct Call {
+    splice: Splice,
+    batch: Batch,
     terms: CallTerms,
 }
 
-/// A splice with what it brings: facts that were read ahead, and the messages behind those.
-#[derive(Clone)]
-struct Change(Splice, Vec<Option<Arc<Message>>>, Arc<Batch>);
-
-/// The change of the list since the last call: of what was read, the first `inserted` messages stand where `removed` ones
-/// stood from `at` on, and the others at the end.
+/// The change of the list since the last call. New are first those in the place of others, then those at the end.
 #[napi(object)]
 #[derive(Clone, Copy)]
 pub struct Splice {
-    /// The first position that changed.
+    /// Messages that went from the end.
+    pub cut: u32,
+    /// The first position of the others that changed.
     pub at: u32,
     /// Messages that went from there.
     pub removed: u32,
@@ -64,11 +80,13 @@ pub struct Splice {
     pub inserted: u32,
     /// New messages behind all.
     pub added: u32,
+    /// True if the messages that are left are those of another conversation now: nothing was sent in it.
+    pub starts_over: bool,
 }
 
 /// The host's word on its model at a call, and how the plan is wanted.
 #[napi(object)]
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CallTerms {
     /// The model's window in tokens.
     pub context_window: f64,
@@ -96,20 +114,15 @@ pub struct CallTerms {
 
 #[napi]
 impl Conversation {
-    /// A conversation without messages, by options in JSON (`options.rs`).
+    /// A conversation without messages, by options in JSON (`options.rs`), that shares its lessons with others of its hook.
     #[napi(constructor)]
-    pub fn new(options: String) -> Result<Self> {
+    pub fn new(options: String, lessons: Option<&Lessons>) -> Result<Self> {
         guarded(|| {
             let options = Options::read(&options)?;
             let conversation = schedule::Conversation::new(options.schedule);
-            let state = State {
-                conversation,
-                ahead: Vec::new(),
-                splices: Vec::new(),
-                told: Vec::new(),
-                terms: CallTerms::default(),
-            };
-            Ok(Self { options: Arc::new(options), state: Arc::new(Mutex::new(state)) })
+            let state = State { conversation, ahead: Vec::new(), told: Vec::new() };
+            let lessons = lessons.map(|of| of.0.clone()).unwrap_or_default();
+            Ok(Self { options: Arc::new(options), lessons, state: Arc::new(Mutex::new(state)) })
         })
     }
 
@@ -118,7 +131,8 @@ impl Conversation {
     pub fn fork(&self) -> Result<Self> {
         guarded(|| {
             let state = self.state.lock().clone();
-            Ok(Self { options: self.options.clone(), state: Arc::new(Mutex::new(state)) })
+            let (options, lessons) = (self.options.clone(), self.lessons.clone());
+            Ok(Self { options, lessons, state: Arc::new(Mutex::new(state)) })
         })
     }
 
@@ -149,47 +163,48 @@ impl Conversation {
         })
     }
 
-    /// Changes the list by `splice`, which is read when the next plan begins. What was not read ahead of what is new crosses
-    /// here.
-    #[napi]
-    pub fn splice(&self, splice: Splice, numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<()> {
-        guarded(|| {
-            let batch = Arc::new(Batch::take(&numbers, &strings)?);
-            let mut state = self.state.lock();
-            let ahead = take(&mut state.ahead);
-            state.splices.push(Change(splice, ahead, batch));
-            Ok(())
-        })
-    }
-
-    /// The terms that hold from the next plan on.
-    #[napi]
-    pub fn set_terms(&self, terms: CallTerms) -> Result<()> {
-        guarded(|| {
-            self.state.lock().terms = terms;
-            Ok(())
-        })
-    }
-
-    /// Plans over the list on a worker thread. `is_told` if the last answer was applied: what it said is not said again.
+    /// Changes the list by `splice` and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
+    /// What was not read ahead of the new messages crosses here. `is_told` if the last answer was applied: what it said is not
+    /// said again.
     #[napi(ts_return_type = "Promise<Answer>")]
-    pub fn plan(&self, is_told: bool, flag: Option<&CancelFlag>) -> Result<Promise<Answer>> {
+    pub fn plan(
+        &self,
+        splice: Splice,
+        numbers: Float64ArraySlice<'_>,
+        strings: Array<'_>,
+        terms: CallTerms,
+        is_told: bool,
+        flag: Option<&CancelFlag>,
+    ) -> Result<Promise<Answer>> {
         guarded(|| {
-            let (options, state) = (self.options.clone(), self.state.clone());
-            Ok(blocking(flag, move |_| {
+            let call = Call { splice, batch: Batch::take(&numbers, &strings)?, terms };
+            let (options, lessons, state) = (self.options.clone(), self.lessons.clone(), self.state.clone());
+            Ok(blocking(flag, move |cancel| {
+                let read = facts_of(&call.batch, &options.rules, cancel)?;
                 let mut state = state.lock();
+                cancel.check()?;
                 if !is_told {
                     state.told.clear();
                 }
-                let terms = state.take_in(&options)?;
-                let limits = options.limits(&terms);
-                let decision = decide(&mut state.conversation, &options, &terms, limits);
+                state.take_in(&call, read)?;
+                let limits = options.limits(&call.terms);
+                let lessons = &mut lessons.lock();
+                let decision = decide(&mut state.conversation, &options, &call.terms, limits, lessons);
                 let told = take(&mut state.told);
                 let transcript = state.conversation.transcript();
-                let answer = answer(&decision, transcript, &told, terms.by_message);
+                let answer = answer(&decision, transcript, &told, call.terms.by_message);
                 state.told = decision.plan.edits;
                 Ok(answer)
             }))
+        })
+    }
+
+    /// Says that the last plan is not sent.
+    #[napi]
+    pub fn withdraw(&self) -> Result<()> {
+        guarded(|| {
+            self.state.lock().conversation.withdraw(&mut self.lessons.lock());
+            Ok(())
         })
     }
 
@@ -212,24 +227,27 @@ impl Options {
 }
 
 impl State {
-    /// Takes in what changed since the last plan, and the host's word on its cache. The terms that hold.
-    fn take_in(&mut self, options: &Options) -> Result<CallTerms> {
-        for Change(Splice { at, removed, inserted, added }, mut newer, batch) in take(&mut self.splices) {
-            let read = facts_of(&batch, &options.rules, &Cancel::default())?;
-            let count = (inserted + added) as usize;
-            newer.truncate(count.saturating_sub(read.len()));
-            newer.extend(read.into_iter().map(Some));
-            let newer = newer.into_iter().collect::<Option<Vec<_>>>().filter(|newer| newer.len() == count);
-            let newer = newer.ok_or_else(|| Failure::internal("a message of the splice was never read"))?;
-            if removed > 0 || inserted > 0 {
-                self.told.retain(|edit| edit.index < at as usize);
-            }
-            self.conversation.splice(at as usize, removed as usize, inserted as usize, newer);
+    /// Takes in the change of a call, of which these messages were read last.
+    fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<()> {
+        let Splice { cut, at, removed, inserted, added, starts_over } = call.splice;
+        let count = (inserted + added) as usize;
+        let mut newer = take(&mut self.ahead);
+        newer.truncate(count.saturating_sub(read.len()));
+        newer.extend(read.into_iter().map(Some));
+        let newer = newer.into_iter().collect::<Option<Vec<_>>>().filter(|newer| newer.len() == count);
+        let newer = newer.ok_or_else(|| Failure::internal("a message of the splice was never read"))?;
+        let (at, cut) = (at as usize, cut as usize);
+        let left = self.conversation.transcript().len().saturating_sub(cut);
+        let unchanged = if removed > 0 || inserted > 0 { at } else { left };
+        self.told.retain(|edit| edit.index < unchanged);
+        if starts_over {
+            self.conversation.start_over();
         }
-        let terms = self.terms.clone();
+        self.conversation.splice(left, cut, 0, Vec::new());
+        self.conversation.splice(at, removed as usize, inserted as usize, newer);
         let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
-        self.conversation.set_cache_times(times(&terms.warmed_at), times(&terms.cold_at));
-        Ok(terms)
+        self.conversation.set_cache_times(times(&call.terms.warmed_at), times(&call.terms.cold_at));
+        Ok(())
     }
 }
 
@@ -239,6 +257,7 @@ fn decide(
     options: &Options,
     terms: &CallTerms,
     limits: Limits,
+    lessons: &mut schedule::Lessons,
 ) -> Decision {
     let mut policy = options.policy;
     if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {
@@ -246,8 +265,8 @@ fn decide(
         policy.prices = Prices { read, write, ttl_seconds };
         (policy.learns_prices, policy.learns_ttl) = (false, terms.ttl_seconds.is_none());
     }
-    let known_window = known_window(terms);
-    conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens, known_window })
+    let (overhead_tokens, known_window) = (terms.overhead_tokens, known_window(terms));
+    conversation.decide(&Terms { policy, limits, overhead_tokens, known_window }, lessons)
 }
 
 fn known_window(terms: &CallTerms) -> Option<LearnedWindow> {

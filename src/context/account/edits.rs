@@ -51,26 +51,20 @@ impl Account {
         }
     }
 
-    /// Of the messages before `end`, those that `before` does not send as they came and that may be sent so again: their
-    /// groups are whole and end there, too.
-    pub fn same_as<'a>(&'a self, before: &'a Self, end: usize) -> impl Iterator<Item = usize> + 'a {
-        (0..end.min(self.rows.len())).filter(move |&index| {
-            let Some(was) = before.rows.get(index) else { return false };
-            let is_edited = was.edit.0 != Form::Whole || was.images_out > 0;
-            let may_be = was.edit.0 != Form::Gone || !self.is_protected(index);
-            is_edited && may_be && self.group(index).all(|member| member < end)
-        })
-    }
-
-    /// Sends these messages as `before` does, which holds the same ones there.
-    pub fn send_as(&mut self, before: &Self, indices: &[usize]) {
-        for &index in indices {
-            let Some(was) = before.rows.get(index) else { continue };
+    /// Sends each message as `before` sends the one that it is paired with, which is the same one.
+    pub fn send_as(&mut self, before: &Self, pairs: &[(usize, usize)]) {
+        for &(index, was) in pairs {
+            let Some(was) = before.rows.get(was) else { continue };
             self.change(index, |row| {
                 row.kept_lines.clone_from(&was.kept_lines);
                 (row.edit, row.images_out) = (was.edit, was.images_out);
             });
         }
+    }
+
+    /// Sends a message as it came.
+    pub fn send_whole(&mut self, index: usize) {
+        self.change(index, |row| (row.edit.0, row.images_out) = (Form::Whole, 0));
     }
 
     /// From here on edits can be taken back by [`Self::end_trial`].

@@ -231,6 +231,50 @@ impl Account {
         (start..=newest).filter(move |&index| self.rows.get(index).is_some_and(|row| row.group == opener))
     }
 
+    /// Edited messages that a request on these messages may not go without: the last group, the step under way, the newest
+    /// tool results with their calls, and what no layer drops.
+    pub fn needed_whole(&self, newest_results: usize, step: Option<usize>) -> Vec<usize> {
+        let results =
+            self.results.get(self.results.len().saturating_sub(newest_results)..).unwrap_or_default();
+        let is_edited = |index: &usize| {
+            self.rows.get(*index).is_some_and(|row| {
+                row.edit.2 != Reason::OrphanResult && (row.edit.0 != Form::Whole || row.images_out > 0)
+            })
+        };
+        let gone = |index: usize| self.form(index) == Form::Gone;
+        let mut needed: Vec<usize> = self.group(self.last_group()).chain(step).collect();
+        for &result in results {
+            needed.push(result);
+            needed.extend(self.rows.get(result).filter(|row| gone(row.group)).map(|row| row.group));
+        }
+        let protected = [self.opening(), self.first_user, self.last_user].into_iter().flatten();
+        needed.extend(protected.chain(self.asked.iter().copied()).filter(|&index| gone(index)));
+        // Of a group that comes back, all comes back.
+        let groups: Vec<usize> = needed.iter().copied().filter(|&index| gone(index)).collect();
+        needed.extend(groups.into_iter().flat_map(|index| self.group_of(index).collect::<Vec<_>>()));
+        needed.retain(is_edited);
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
+    /// The group that the message at `index` is in.
+    fn group_of(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        self.group(self.rows.get(index).map_or(index, |row| row.group))
+    }
+
+    /// The position behind the group of the message at `index`.
+    pub fn group_end(&self, index: usize) -> usize {
+        let opens = self.rows.get(index).and_then(|row| self.rows.get(row.group));
+        opens.map_or(index, |row| row.newest_in_group) + 1
+    }
+
+    /// The newest answer.
+    pub fn last_answer(&self) -> Option<usize> {
+        let mut newest = self.rows.newest_first();
+        newest.find_map(|(index, row)| row.message.assistant().is_some().then_some(index))
+    }
+
     /// The first message that `before`, which holds the same ones, sends in another form.
     pub(super) fn first_change(&self, before: &Self) -> Option<usize> {
         let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();

@@ -40,7 +40,7 @@ pub struct Row {
     /// cl100k tokens of the whole message, at hand for the many that are out: their facts lie all over memory.
     pub(super) whole_tokens: u32,
     /// So many of its images, the first ones, are left out.
-    pub(super) images_out: u32,
+    pub images_out: u32,
     /// True if the sliding window passed it by: then it is not sent, whatever its form.
     pub(super) is_slid: bool,
     /// Of a message that opens a group, the newest in it.

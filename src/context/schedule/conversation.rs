@@ -3,11 +3,13 @@
 //! A host adds to its list, or rewrites it; either is a splice. What is known of calls outlives a rewrite, a change of the
 //! window and one of prices: a report is of what was really sent.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::calibration::Sent;
 use super::fold::{Fold, Terms};
-use super::{Decision, Mode};
+use super::{Decision, Lessons, Mode};
+use crate::context::account::Account;
 use crate::context::transcript::{Message, Transcript};
 use crate::fault;
 
@@ -19,8 +21,26 @@ pub struct Conversation {
     fold: Option<Fold>,
     /// True if a call was made by what the fold decided.
     has_lived: bool,
-    /// The first message that is not the one the fold took in there, and the end of those that it took in and that are left.
-    rewritten: Option<(usize, usize)>,
+    /// Position of the first message that may not be the one the fold took in there.
+    changed: usize,
+    /// The number of the last call among those of its hook.
+    open_call: Option<u64>,
+}
+
+/// A rewritten list beside the messages that a fold took in.
+#[derive(Debug)]
+pub struct Rewrite {
+    /// The old position of each message of the shared beginning, by its new one; `None` for a renewed system message and for
+    /// another version of the newest user message.
+    pub kept: Vec<Option<usize>>,
+    /// The end of the shared beginning in the old list.
+    pub kept_end: usize,
+    /// Answers before this position were taken in already.
+    pub known: usize,
+    /// The answer to the call that was planned last, if it is in the new list.
+    pub answer: Option<usize>,
+    /// True if every old answer is in the shared beginning: then only the tail of one request changed.
+    pub is_tail: bool,
 }
 
 impl Conversation {
@@ -33,7 +53,7 @@ impl Conversation {
     /// One that is met with this transcript.
     #[must_use]
     pub fn of(mode: Mode, transcript: Transcript) -> Self {
-        Self { mode, transcript, fold: None, has_lived: false, rewritten: None }
+        Self { mode, transcript, fold: None, has_lived: false, changed: usize::MAX, open_call: None }
     }
 
     /// Its messages.
@@ -48,84 +68,113 @@ impl Conversation {
     }
 
     /// Puts the first `inserted` of `newer` where `removed` messages stood from `at` on, and the others at the end.
-    pub fn splice(&mut self, at: usize, removed: usize, inserted: usize, newer: Vec<Arc<Message>>) {
-        let len = self.transcript.len();
-        let (mut at, mut end) = (at.min(len), at.saturating_add(removed).min(len));
-        let mut newer = newer;
-        let mut added = newer.split_off(inserted.min(newer.len()));
-        let (mut from, mut to) = (0, newer.len());
-        let messages = self.transcript.messages();
-        // A report that came in changes no list.
-        let is_same = |known: usize, new: usize| {
-            messages.get(known).zip(newer.get(new)).is_some_and(|(known, new)| known.is_same(new))
-        };
-        while at < end && from < to && is_same(at, from) {
-            (at, from) = (at + 1, from + 1);
-        }
-        while at < end && from < to && is_same(end - 1, to - 1) {
-            (end, to) = (end - 1, to - 1);
-        }
-        if end == len {
-            // With nothing kept behind them, what comes after the last answer that was there is new: it may answer the last call.
-            let there: HashMap<u128, &Arc<Message>> =
-                messages.iter().skip(at).map(|message| (message.identity, message)).collect();
-            let is_known = |new: &Arc<Message>| {
-                let known = there.get(&new.identity).filter(|_| new.assistant().is_some());
-                known.is_some_and(|known| known.is_same(new))
-            };
-            to = newer.iter().skip(from).rposition(is_known).map_or(from, |last| from + last + 1);
-            added.splice(0..0, newer.drain(to..));
-        }
-        if at < end || from < to {
-            // The end of the list that the fold took in, if it did take in all.
-            let known = if self.known() == len { at + (to - from) + (len - end) } else { at };
-            let (first, until) =
-                self.rewritten.map_or((at, known), |(first, until)| (first.min(at), until.min(at)));
-            if at < self.known() {
-                self.rewritten = Some((first, until));
-            }
-        }
-        let start = at - from;
-        let stop = end + (newer.len() - to);
-        self.transcript.splice(start..stop, newer.drain(..), added.drain(..));
+    pub fn splice(&mut self, at: usize, removed: usize, inserted: usize, mut newer: Vec<Arc<Message>>) {
+        let added = newer.split_off(inserted.min(newer.len()));
+        self.changed = self.changed.min(at);
+        self.transcript.splice(at..at.saturating_add(removed), newer.into_iter(), added.into_iter());
     }
 
-    /// Number of messages that the fold took in.
-    fn known(&mut self) -> usize {
-        self.fold.as_mut().map_or(0, |fold| fold.schedule().parts().0.len())
-    }
-
-    /// Decides about the call that would follow its messages. A panic loses what the fold had learned, and nothing else.
-    pub fn decide(&mut self, terms: &Terms) -> Decision {
+    /// Decides about the call that would follow its messages, by the lessons of its hook too. A panic loses what the fold had learned, and nothing else.
+    pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
         let Self { mode, transcript, has_lived, .. } = self;
         let mut fold = self.fold.take();
+        // Another call of this conversation: the last one is answered, or was given up.
+        let open_call = self.open_call.take().filter(|_| fold.is_some());
+        if let Some(number) = open_call {
+            lessons.end(number);
+        }
         *has_lived &= fold.is_some();
-        if let (Some(before), Some((at, known))) = (&mut fold, self.rewritten.take()) {
-            let is_answered = transcript.messages().iter().skip(known).any(|of| of.assistant().is_some());
-            if *has_lived || is_answered {
-                before.schedule().rewrite(transcript, at, known);
-            } else {
-                // It knows no more than the list tells.
-                fold = None;
+        let changed = std::mem::replace(&mut self.changed, usize::MAX);
+        if let Some(before) = &mut fold {
+            let account = &*before.schedule().parts().0;
+            if let Some(rewrite) = Rewrite::of(account, transcript, changed) {
+                // Of a list that was met as it stands and sent so, nothing is known that it does not tell.
+                let is_known = *has_lived || rewrite.answer.is_some() || before.schedule().has_edits();
+                if is_known { before.schedule().rewrite(transcript, &rewrite) } else { fold = None }
             }
         }
         let mut fold = fold.unwrap_or_else(|| Fold::new(*mode, terms));
         let schedule = fold.schedule();
         let calibration = &mut schedule.parts().1.calibration;
         calibration.set_overhead(terms.overhead_tokens);
+        let newest = transcript.messages().iter().rev().find_map(|message| message.assistant());
         calibration.set_known(terms.known_window);
+        calibration.stand_in(lessons.estimate(newest.map(|of| &of.source)));
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
-        schedule.play(transcript, transcript.len(), &mut |request| *has_lived |= request.is_lived);
+        schedule.play(transcript, transcript.len(), lessons, &mut |request| *has_lived |= request.is_lived);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
         let (mut plan, floor, arithmetic) = schedule.plan();
         plan.moves = plan.moves_in(transcript);
         let calibration = &schedule.parts().1.calibration;
+        if let Some((source, estimate, reports)) = calibration.line_of_last() {
+            lessons.learn(source, estimate, reports);
+        }
+        let sent = Sent { raw: plan.before, edited: plan.after };
+        self.open_call = transcript.messages().last().map(|last| lessons.begin(last, sent));
         let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
         let learned = calibration.learned();
         let limits = schedule.limits().clone();
         fault::step();
         self.fold = Some(fold);
         Decision { plan, floor, estimate, arithmetic, is_refused, learned, limits }
+    }
+
+    /// Forgets all but the facts of its messages: they are those of another conversation now.
+    pub fn start_over(&mut self) {
+        (self.fold, self.has_lived) = (None, false);
+    }
+
+    /// Says that what was planned last is not sent.
+    pub fn withdraw(&mut self, lessons: &mut Lessons) {
+        if let Some(number) = self.open_call.take() {
+            lessons.end(number);
+        }
+        if let Some(fold) = &mut self.fold {
+            fold.schedule().withdraw();
+        }
+    }
+}
+
+impl Rewrite {
+    /// Compares `list` with the messages of `account`, from `changed` on; `None` if it only adds to them.
+    fn of(account: &Account, list: &Transcript, changed: usize) -> Option<Self> {
+        let len = account.len();
+        let (mut old, mut new) = (changed.min(len), changed.min(len));
+        let mut kept: Vec<Option<usize>> = (0..new).map(Some).collect();
+        let mut is_renewed = false;
+        while let (Some(was), Some(is)) = (account.message(old), list.get(new)) {
+            let is_newest_user = || account.last_user() == Some(old) && list.last_user() == Some(new);
+            if was.is_same(is) {
+                kept.push(Some(old));
+                (old, new) = (old + 1, new + 1);
+                continue;
+            }
+            let (goes, comes) =
+                if is_newest_user() { (true, true) } else { (was.is_system(), is.is_system()) };
+            if !goes && !comes {
+                break;
+            }
+            is_renewed = true;
+            kept.extend(comes.then_some(None));
+            (old, new) = (old + usize::from(goes), new + usize::from(comes));
+        }
+        if old == len && !is_renewed {
+            return None;
+        }
+        let last_answer = account.last_answer();
+        let is_tail = last_answer.is_none_or(|last| last < old);
+        let left: HashSet<u128> = account.rows().since(old).map(|(_, row)| row.message.identity).collect();
+        let answers = |from: usize| {
+            let messages = list.messages().iter().enumerate().skip(from);
+            messages.filter(|(_, message)| message.assistant().is_some())
+        };
+        let known = answers(new).rfind(|(_, answer)| left.contains(&answer.identity));
+        let known = known.map_or(new, |(index, _)| index + 1);
+        let newest_known = known.checked_sub(1).and_then(|index| list.get(index));
+        let newest_old = last_answer.and_then(|index| account.message(index));
+        let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
+        let answer = if is_tail || is_kept { answers(known).next().map(|(index, _)| index) } else { None };
+        Some(Self { kept, kept_end: old, known, answer, is_tail })
     }
 }

@@ -3,8 +3,9 @@
 //! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
 //! kept of the past, for the estimate to learn from.
 
+use super::conversation::Rewrite;
 use super::economy::Policy;
-use super::play::{Schedule, answer_to_last};
+use super::play::Schedule;
 use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::account::{Account, Form};
@@ -45,7 +46,7 @@ impl Schedule for EveryCall {
         &self.limits
     }
 
-    fn request(&mut self, index: usize, _message: &Message) -> Request {
+    fn request(&mut self, index: usize, _message: &Message, _is_elsewhere: bool) -> Request {
         let lived = self.next.take().filter(|(at, _)| *at == index);
         lived.map_or_else(
             || {
@@ -95,12 +96,19 @@ impl Schedule for EveryCall {
         self.account.touch_changed(&before);
     }
 
-    fn rewrite(&mut self, transcript: &Transcript, _at: usize, known: usize) {
-        let answer = answer_to_last(&self.account, transcript, known);
+    fn rewrite(&mut self, transcript: &Transcript, rewrite: &Rewrite) {
         let lived = self.next.take().filter(|(at, _)| *at == self.account.len());
-        self.reports.goes_on(known);
-        self.start_over(transcript, known);
-        self.next = lived.zip(answer).map(|((_, of), at)| (at, Request { touched: None, ..of }));
+        self.reports.goes_on(rewrite);
+        self.start_over(transcript, rewrite.known);
+        self.next = lived.zip(rewrite.answer).map(|((_, of), at)| (at, Request { touched: None, ..of }));
+    }
+
+    fn has_edits(&self) -> bool {
+        false
+    }
+
+    fn withdraw(&mut self) {
+        self.next = None;
     }
 }
 
@@ -122,6 +130,7 @@ impl EveryCall {
             estimate,
             verdict: None,
             is_lived: false,
+            elsewhere: None,
         }
     }
 

@@ -12,6 +12,7 @@ pub mod files;
 pub mod fold;
 pub mod held;
 mod learn;
+pub mod lessons;
 pub mod line_cuts;
 pub mod lines;
 pub mod play;
@@ -24,6 +25,7 @@ pub mod weights;
 
 pub use conversation::Conversation;
 pub use fold::Terms;
+pub use lessons::Lessons;
 
 use self::calibration::LearnedWindow;
 use self::economy::Policy;
@@ -73,10 +75,6 @@ pub fn decide(
     limits: &Limits,
     overhead_tokens: Option<f64>,
 ) -> Decision {
-    Conversation::of(mode, transcript.clone()).decide(&Terms {
-        policy: *policy,
-        limits: limits.clone(),
-        overhead_tokens,
-        known_window: None,
-    })
+    let terms = Terms { policy: *policy, limits: limits.clone(), overhead_tokens, known_window: None };
+    Conversation::of(mode, transcript.clone()).decide(&terms, &mut Lessons::default())
 }

@@ -2,8 +2,11 @@
 //!
 //! A schedule is a fold: messages go in one by one, and before each answer stands a call that was decided then.
 
+use super::calibration::Sent;
+use super::conversation::Rewrite;
 use super::economy::Policy;
-use super::reports::{Reports, Request, newest_ms};
+use super::lessons::Lessons;
+use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::account::Account;
 use crate::context::layers::Limits;
@@ -19,8 +22,8 @@ pub trait Schedule {
     /// The limits that hold for the next call.
     fn limits(&self) -> &Limits;
 
-    /// Decides about the call that `message` answers, as was decided when it was made.
-    fn request(&mut self, index: usize, message: &Message) -> Request;
+    /// Decides about the call that `message` answers, as was decided when it was made; not if it was made with another list.
+    fn request(&mut self, index: usize, message: &Message, is_elsewhere: bool) -> Request;
 
     /// Takes in the next message.
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript);
@@ -31,19 +34,40 @@ pub trait Schedule {
     /// Sets what the host says of its model now.
     fn set_terms(&mut self, transcript: &Transcript, policy: Policy, limits: &Limits);
 
-    /// Goes on with a list that its host rewrote from `at` on. The calls answered before `known` were taken in already.
-    fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize);
+    /// Goes on with a list that its host rewrote.
+    fn rewrite(&mut self, transcript: &Transcript, rewrite: &Rewrite);
+
+    /// True if anything is not sent as it came, or would not be in the call that was planned last.
+    fn has_edits(&self) -> bool;
+
+    /// Forgets the call that was planned last.
+    fn withdraw(&mut self);
 
     /// Takes in what is new in `transcript` before `end`, and tells of each call.
-    fn play(&mut self, transcript: &Transcript, end: usize, observe: &mut dyn FnMut(&Request)) {
+    fn play(
+        &mut self,
+        transcript: &Transcript,
+        end: usize,
+        lessons: &mut Lessons,
+        observe: &mut dyn FnMut(&Request),
+    ) {
         let (account, reports) = self.parts();
         reports.watch.set_times(transcript.cache_times());
         let known = account.len();
-        let mut is_caught_up = false;
+        let (is_met, mut is_caught_up) = (known == 0, false);
         for (index, message) in transcript.messages().iter().enumerate().take(end).skip(known) {
             if let Some(assistant) = message.assistant() {
-                let request = self.request(index, message);
+                let before = index.checked_sub(1).and_then(|before| transcript.get(before));
+                let raw = self.parts().0.raw();
+                let known = if is_met { lessons.settle(message, before) } else { None };
+                let known = known.filter(|sent| sent.raw != raw);
+                let mut request = self.request(index, message, known.is_some());
                 let (account, reports) = self.parts();
+                if request.is_lived {
+                    lessons.note(message, Sent { raw, edited: request.sent });
+                } else {
+                    request.elsewhere = known;
+                }
                 // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {
                     reports.catch_up(account, transcript);
@@ -58,14 +82,4 @@ pub trait Schedule {
             reports.catch_up(account, transcript);
         }
     }
-}
-
-/// The first answer of a rewritten list that was not known, if it can be to the call that `account` stood at: a message that
-/// is older does not answer it.
-pub fn answer_to_last(account: &Account, transcript: &Transcript, known: usize) -> Option<usize> {
-    let is_answer =
-        |&index: &usize| transcript.get(index).is_some_and(|message| message.assistant().is_some());
-    let index = (known..transcript.len()).find(is_answer)?;
-    let answered_ms = transcript.get(index)?.timestamp_ms;
-    (answered_ms.is_none() || answered_ms >= newest_ms(account)).then_some(index)
 }

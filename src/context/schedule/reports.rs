@@ -3,6 +3,7 @@
 
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Sent};
+use super::conversation::Rewrite;
 use super::verdict::Verdict;
 use crate::context::account::Account;
 use crate::context::transcript::{Assistant, Body, Message, Transcript};
@@ -21,6 +22,8 @@ pub struct Request {
     pub touched: Option<usize>,
     /// True if this process planned it.
     pub is_lived: bool,
+    /// What was sent in it, if that was another list than stands before its answer now.
+    pub elsewhere: Option<Sent>,
 }
 
 /// The lessons of the reports so far.
@@ -82,10 +85,15 @@ impl Reports {
         });
         if message.is_sent || assistant.usage.refused.is_some() {
             // Of a list that was rewritten this process knows what it planned, whatever the times say.
-            let is_stale = is_stale && !(is_lived && self.is_rewritten);
-            // A recording may have been made without the hook.
-            let sent = Sent { raw: if is_lived { sent } else { raw }, edited: sent };
-            self.calibration.observe(index, assistant, sent, is_stale);
+            if let Some(sent) = request.elsewhere {
+                self.is_rewritten = true;
+                self.calibration.observe_elsewhere(index, assistant, sent);
+            } else {
+                let is_stale = is_stale && !(is_lived && self.is_rewritten);
+                // A recording may have been made without the hook.
+                let sent = Sent { raw: if is_lived { sent } else { raw }, edited: sent };
+                self.calibration.observe(index, assistant, sent, is_stale);
+            }
         }
     }
 
@@ -95,11 +103,13 @@ impl Reports {
         account.renew(transcript, &late);
     }
 
-    /// Goes on with a list that its host rewrote. The calls answered before `known` were taken in already.
-    pub fn goes_on(&mut self, known: usize) {
+    /// Goes on with a list that its host rewrote.
+    pub fn goes_on(&mut self, rewrite: &Rewrite) {
         (self.newest_input_ms, self.summary_ms, self.is_rewritten) = (None, None, true);
-        self.calibration.rewrite();
-        self.watch.goes_on(known);
+        if !rewrite.is_tail {
+            self.calibration.rewrite();
+            self.watch.goes_on(rewrite.known);
+        }
     }
 }
 
@@ -119,6 +129,9 @@ mod tests {
     use crate::context::transcript::Usage;
     use crate::tokens::estimate::Size;
 
+    const REWRITTEN: Rewrite =
+        Rewrite { kept: Vec::new(), kept_end: 0, known: 0, answer: None, is_tail: false };
+
     fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
         outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })
     }
@@ -134,6 +147,7 @@ mod tests {
             verdict: None,
             touched: None,
             is_lived,
+            elsewhere: None,
         };
         let assistant = answer.assistant().expect("is an answer");
         reports.enter(&Account::default(), 3, (&answer, assistant), request);
@@ -152,7 +166,7 @@ mod tests {
         assert!(takes_in(&mut after_input(), 5_000.0, false), "at the same time");
         assert!(!takes_in(&mut after_input(), 4_999.0, true), "as after a restart");
         let mut rewritten = after_input();
-        rewritten.goes_on(0);
+        rewritten.goes_on(&REWRITTEN);
         rewritten.pass(&message(RawRole::User, 5_000.0));
         assert!(takes_in(&mut rewritten, 4_999.0, true), "it knows what it sent");
         assert!(takes_in(&mut Reports::new(true), 0.0, false), "no input at all");
@@ -166,7 +180,7 @@ mod tests {
         reports.pass(&message(RawRole::Summary, 5_000.0));
         assert!(reports.is_older_than_summary(Some(4_999.0)));
         assert!(!reports.is_older_than_summary(Some(5_000.0)) && !reports.is_older_than_summary(None));
-        reports.goes_on(0);
+        reports.goes_on(&REWRITTEN);
         assert!(!reports.is_older_than_summary(Some(1.0)));
     }
 }

@@ -156,6 +156,11 @@ impl Transcript {
         order
     }
 
+    /// The position behind the group of the message at `index`.
+    pub fn group_end(&self, index: usize) -> usize {
+        self.links.newest(self.group_start(index)) + 1
+    }
+
     /// Index of the last user message: what follows it is the open turn.
     pub fn last_user(&self) -> Option<usize> {
         self.messages.iter().rposition(|message| message.is_user())

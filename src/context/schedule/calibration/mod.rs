@@ -40,6 +40,9 @@ const GATE: f64 = 40.0;
 /// something else.
 const MOST_MISS: f64 = 0.5;
 
+/// An estimate this close to a report foresaw it, as a share of the prompt.
+const FORESEEN: f64 = 0.03;
+
 /// The possible contents of a prompt, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
@@ -81,6 +84,10 @@ pub struct Calibration {
     is_on: bool,
     /// Provider tokens beside the messages, as the host says; `None` where it says nothing.
     overhead_tokens: Option<f64>,
+    /// The estimate that other conversations of the hook have come to.
+    stands_in: Option<Estimate>,
+    /// The scale to begin with, where another than the usual one is known.
+    prior: Option<f64>,
     /// The one that answered last is the last.
     models: Vec<Model>,
     /// Most tokens of the next request, if the last was refused for its length.
@@ -110,12 +117,12 @@ impl Point {
 }
 
 impl Line {
-    /// `beside` is what is known to stand beside the messages, in cl100k tokens.
-    fn new(first: Point, beside: Option<f64>) -> Self {
+    /// `beside` is what is known to stand beside the messages, in cl100k tokens; `scale` that before any report.
+    fn new(first: Point, beside: Option<f64>, scale: f64) -> Self {
         // The less text there is beside what is known to stand there, the less the two tell of the scale.
         let all = (first.counted + beside.unwrap_or(f64::INFINITY)).max(1.0);
         let (known, told) = (first.reported / all, first.counted / all);
-        let prior = [(PRIOR_SCALE, (1.0 - told) * PRIOR_WEIGHT), (known, told * PRIOR_WEIGHT)];
+        let prior = [(scale, (1.0 - told) * PRIOR_WEIGHT), (known, told * PRIOR_WEIGHT)];
         Self { prior, steps: Vec::new(), newest: first, anchor: first }
     }
 
@@ -163,6 +170,35 @@ impl Calibration {
     /// Sets what the host says of its prompt and tools: that stands in for reports until there are some.
     pub fn set_overhead(&mut self, overhead_tokens: Option<f64>) {
         self.overhead_tokens = overhead_tokens;
+    }
+
+    /// Sets the estimate that stands in until this conversation has a report of its own.
+    pub fn stand_in(&mut self, estimate: Option<Estimate>) {
+        self.stands_in = estimate.filter(|_| self.is_on);
+    }
+
+    fn standing_in(&self) -> Option<Estimate> {
+        self.stands_in.filter(|_| self.line().is_none())
+    }
+
+    /// The model that answered last, and its estimate with the number of reports that it rests on.
+    #[must_use]
+    pub fn line_of_last(&self) -> Option<(&Source, Estimate, usize)> {
+        let model = self.models.last()?;
+        let line = model.line.as_ref()?;
+        Some((&model.source, line.estimate(), line.steps.len() + 1))
+    }
+
+    /// Takes in the report of a call that was made with another list. One that the estimate that stands in foresaw bears it out,
+    /// and that goes on to stand in: it rests on more reports.
+    pub fn observe_elsewhere(&mut self, index: usize, answer: &Assistant, sent: Sent) {
+        let standing = self.standing_in();
+        let prompt = answer.usage.prompt_tokens().unwrap_or(0.0);
+        let off = standing.map(|estimate| (estimate.tokens(sent.edited) - prompt).abs() / prompt);
+        if off.is_none_or(|off| off > FORESEEN) {
+            self.prior = standing.map(|estimate| estimate.scale).or(self.prior);
+            self.observe(index, answer, sent, false);
+        }
     }
 
     /// Goes on with a list that its host rewrote. What calls taught stays: each report is of what was sent then.
@@ -268,11 +304,11 @@ impl Calibration {
         let other = self.line().map(Line::estimate);
         let usual = is_certain.then_some(USUAL_BESIDE.min(tokens / 16.0));
         let beside = other.map(|estimate| estimate.base / estimate.scale).or(told).or(usual);
-        let point = Point::of(tokens, size);
+        let (point, scale) = (Point::of(tokens, size), self.prior.unwrap_or(PRIOR_SCALE));
         self.with_model(source, |model| match &mut model.line {
             _ if !point.is_possible() => {}
             Some(line) => line.take(point, is_certain),
-            line => *line = Some(Line::new(point, beside)),
+            line => *line = Some(Line::new(point, beside, scale)),
         });
     }
 
@@ -295,7 +331,8 @@ impl Calibration {
     /// The estimate of the next prompt.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        let told = Estimate { base: self.overhead_tokens.unwrap_or(0.0), ..Estimate::PLAIN };
+        let standing = self.standing_in().unwrap_or(Estimate::PLAIN);
+        let told = Estimate { base: self.overhead_tokens.unwrap_or(standing.base), ..standing };
         self.line().map_or(told, Line::estimate)
     }
 }

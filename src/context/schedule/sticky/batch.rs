@@ -44,12 +44,17 @@ impl Sticky {
             self.show_anew(&live, |account| shrink::shrink(account, &estimate, goal.shrunk));
         }
         if let Some(changed) = self.account.take_changed() {
-            for index in unbound(&self.account, changed) {
-                self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
-            }
+            self.strip_unbound(changed);
         }
         (self.carried, self.left) = (0.0, self.context());
         self.wait_for_growth();
+    }
+
+    /// Strips the thinking that is bound to what stands before it, where that is sent otherwise from `changed` on.
+    pub(super) fn strip_unbound(&mut self, changed: usize) {
+        for index in unbound(&self.account, changed) {
+            self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
+        }
     }
 
     /// The sizes that a batch goes down to.

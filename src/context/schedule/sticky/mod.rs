@@ -9,15 +9,16 @@ mod weigh;
 
 use std::sync::Arc;
 
+use super::conversation::Rewrite;
 use super::economy::Policy;
 use super::held::Held;
-use super::play::{Schedule, answer_to_last};
+use super::play::Schedule;
 use super::reports::{Reports, Request};
 use super::shown::Shown;
 use super::verdict::{Arithmetic, Verdict};
 use super::weights::GROWTH_SHARE;
-use crate::context::account::Account;
-use crate::context::layers::{Limits, Overflow, shrink};
+use crate::context::account::{Account, Form, Row};
+use crate::context::layers::{Limits, Overflow, shrink, thinking};
 use crate::context::plan::{Edit, Plan};
 use crate::context::traits::identifiers::Identifier;
 use crate::context::traits::lines::Line;
@@ -32,7 +33,8 @@ type Step = (Arithmetic, Option<Box<Sticky>>);
 struct Next {
     /// Number of messages before its answer.
     at: usize,
-    step: Step,
+    /// The decision, unless it was carried out already.
+    step: Option<Step>,
     sent: Size,
     estimate: Estimate,
 }
@@ -61,6 +63,8 @@ pub struct Sticky {
     /// True if a call was planned, and if any answer came with usage; of a rewritten list, before that.
     has_planned: bool,
     was_reported: bool,
+    /// True if the list was rewritten since the last plan.
+    is_restored: bool,
 }
 
 impl Schedule for Sticky {
@@ -72,12 +76,14 @@ impl Schedule for Sticky {
         &self.limits
     }
 
-    fn request(&mut self, index: usize, message: &Message) -> Request {
+    fn request(&mut self, index: usize, message: &Message, is_elsewhere: bool) -> Request {
         let lived = self.next.take().filter(|next| next.at == index);
         let is_lived = lived.is_some();
         let (step, sent, estimate) = match lived {
-            Some(Next { step, sent, estimate, .. }) => (Some(step), Some(sent), estimate),
-            // A call from before a compaction had another list: nothing was decided about this one.
+            Some(Next { step, sent, estimate, .. }) => (step, Some(sent), estimate),
+            // Nothing was decided about this list then.
+            None if is_elsewhere => (None, None, self.estimate()),
+            // A call from before a compaction had another list.
             None if self.reports.is_older_than_summary(message.timestamp_ms) => (None, None, self.estimate()),
             None => {
                 let weighed = self.weigh(false);
@@ -93,6 +99,7 @@ impl Schedule for Sticky {
             verdict: Some(verdict),
             touched: self.account.take_oldest_touched(),
             is_lived,
+            elsewhere: None,
         }
     }
 
@@ -118,6 +125,9 @@ impl Schedule for Sticky {
 
     fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
         self.next = None;
+        if std::mem::take(&mut self.is_restored) {
+            self.restore();
+        }
         self.was_reported = self.is_reported();
         let is_first = !std::mem::replace(&mut self.has_planned, true);
         let weighed = self.weigh(is_first);
@@ -127,7 +137,7 @@ impl Schedule for Sticky {
         let (plan, floor) = (fold.account.plan(), fold.floor());
         let frontier = plan.edits.last().map_or(0, Edit::end);
         let arithmetic = Arithmetic { frontier, ..step.0 };
-        self.next = Some(Next { at, step, sent: plan.after, estimate });
+        self.next = Some(Next { at, step: Some(step), sent: plan.after, estimate });
         (plan, floor, Some(arithmetic))
     }
 
@@ -141,28 +151,45 @@ impl Schedule for Sticky {
         self.narrow();
     }
 
-    /// Messages before `at` are sent as they were; from there on nothing is decided yet.
-    fn rewrite(&mut self, transcript: &Transcript, at: usize, known: usize) {
-        // The call that is still to be answered counts when its answer comes.
-        let lived = self.next.take().filter(|next| next.at == self.held.len());
-        let lived = lived.zip(answer_to_last(&self.account, transcript, known)).map(|(of, at)| {
-            let arithmetic = Arithmetic { verdict: Verdict::Wait, ..of.step.0 };
-            self.take(of.step);
-            Next { at, step: (arithmetic, None), ..of }
+    /// What both lists begin with is sent as it was; from there on nothing is decided yet.
+    fn rewrite(&mut self, transcript: &Transcript, rewrite: &Rewrite) {
+        // What was planned last was sent. The call counts when its answer comes.
+        let lived = self.next.take().map(|next| {
+            let (sent, estimate) = (next.sent, next.estimate);
+            next.step.map(|step| self.take(step));
+            (sent, estimate)
         });
-        let new = Self::new(self.policy, self.set.clone());
+        let lived = lived.zip(rewrite.answer);
         let (has_planned, was_reported) = (self.has_planned, self.is_reported());
-        let mut next = Self { next: lived, has_planned, was_reported, ..new };
-        next.reports = std::mem::take(&mut self.reports);
-        next.reports.goes_on(known);
-        for (index, message) in transcript.messages().iter().enumerate().take(known) {
-            next.enter(index, message, transcript);
+        let mut reports = std::mem::take(&mut self.reports);
+        reports.goes_on(rewrite);
+        let mut anew = Self {
+            reports,
+            next: lived.map(|((sent, estimate), at)| Next { at, step: None, sent, estimate }),
+            carried: self.carried,
+            left: self.left,
+            acts_above: self.acts_above,
+            has_planned,
+            was_reported,
+            is_restored: true,
+            ..Self::new(self.policy, self.set.clone())
+        };
+        for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known) {
+            anew.enter(index, message, transcript);
         }
-        // Before any answer the list may as well be another agent's, with the same opening.
-        if transcript.messages().iter().take(at).any(|message| message.assistant().is_some()) {
-            next.freeze(&self.account, at);
-        }
-        *self = next;
+        anew.freeze(&self.account, transcript, rewrite);
+        anew.left = anew.left.min(anew.context());
+        *self = anew;
+    }
+
+    fn has_edits(&self) -> bool {
+        let is_planned =
+            self.next.as_ref().and_then(|next| next.step.as_ref()).is_some_and(|step| step.1.is_some());
+        is_planned || self.account.sent() != self.account.raw()
+    }
+
+    fn withdraw(&mut self) {
+        self.next = None;
     }
 }
 
@@ -201,12 +228,32 @@ impl Sticky {
         self.reports.calibration.estimate()
     }
 
-    /// Sends the messages before `end` as `before` does.
-    fn freeze(&mut self, before: &Account, end: usize) {
-        let frozen: Vec<usize> = self.account.same_as(before, end).collect();
-        self.show_anew(&frozen, |account| account.send_as(before, &frozen));
+    /// Sends the groups that end in what both lists begin with as `before` does.
+    fn freeze(&mut self, before: &Account, transcript: &Transcript, rewrite: &Rewrite) {
+        let Rewrite { kept, kept_end, .. } = rewrite;
+        let is_edited = |row: &Row| row.edit.0 != Form::Whole || row.images_out > 0;
+        let pairs = kept.iter().enumerate().filter_map(|(index, was)| {
+            let was = (*was)?;
+            let is_frozen = before.row(was).is_some_and(is_edited)
+                && transcript.group_end(index) <= kept.len()
+                && before.group_end(was) <= *kept_end;
+            is_frozen.then_some((index, was))
+        });
+        let pairs: Vec<(usize, usize)> = pairs.collect();
+        let frozen: Vec<usize> = pairs.iter().map(|(index, _)| *index).collect();
+        self.show_anew(&frozen, |account| account.send_as(before, &pairs));
         self.account.take_oldest_touched();
         self.account.take_changed();
+    }
+
+    /// Sends whole what the end of a rewritten list may not do without.
+    fn restore(&mut self) {
+        let step = thinking::step_under_way(&self.account);
+        let needed = self.account.needed_whole(self.limits.keep_recent_tool_results, step);
+        self.show_anew(&needed, |account| needed.iter().for_each(|&index| account.send_whole(index)));
+        if let Some(changed) = self.account.take_changed() {
+            self.strip_unbound(changed);
+        }
     }
 
     /// Goes on by a decision.

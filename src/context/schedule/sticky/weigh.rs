@@ -124,6 +124,8 @@ mod tests {
 
     use super::*;
     use crate::context::measure::{Raw, RawRole, outline};
+    use crate::context::schedule::Lessons;
+    use crate::context::schedule::conversation::Rewrite;
     use crate::context::schedule::play::Schedule;
     use crate::context::transcript::{Transcript, Usage};
 
@@ -136,11 +138,13 @@ mod tests {
             Transcript::new(roles.iter().map(of).collect())
         };
         let mut fold = Sticky::default();
-        fold.play(&list(&[RawRole::User]), 1, &mut |_| {});
+        let lessons = &mut Lessons::default();
+        fold.play(&list(&[RawRole::User]), 1, lessons, &mut |_| {});
         fold.plan();
         let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
-        fold.rewrite(&rewritten, 0, 1);
-        fold.play(&rewritten, 2, &mut |request| lived += usize::from(request.is_lived));
+        let rewrite = Rewrite { kept: Vec::new(), kept_end: 0, known: 1, answer: Some(1), is_tail: true };
+        fold.rewrite(&rewritten, &rewrite);
+        fold.play(&rewritten, 2, lessons, &mut |request| lived += usize::from(request.is_lived));
         assert_eq!(lived, 1);
     }
 }
