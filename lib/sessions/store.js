@@ -141,7 +141,7 @@ class MemoryStore {
 
   open(key, state, now) {
     if (!this.#sessions.has(key))
-      this.#sessions.set(key, { key, state, createdAt: now, live: [], gone: [], ids: new Set() });
+      this.#sessions.set(key, { key, state, createdAt: now, live: new Map(), gone: new Map(), last: 0 });
     return this.touch(key, now);
   }
 
@@ -160,45 +160,40 @@ class MemoryStore {
   }
 
   list() {
-    return Array.from(this.#sessions.values(), (session) => ({ ...session, messages: session.live.length }));
+    return Array.from(this.#sessions.values(), (session) => ({ ...session, messages: session.live.size }));
   }
 
   live(key) {
-    return this.find(key).live.slice();
+    return [...this.find(key).live.values()].sort((a, b) => a.position - b.position);
   }
 
   gone(key) {
-    return this.find(key).gone.slice();
+    return [...this.find(key).gone.values()];
   }
 
   size(key) {
-    const { live, gone } = this.find(key);
-    return { messages: live.length, next: ((live.at(-1) ?? gone.at(-1))?.position ?? 0) + 1 };
+    const { live, last } = this.find(key);
+    return { messages: live.size, next: last + 1 };
   }
 
   add(key, position, message) {
-    const { live, ids } = this.find(key);
+    const session = this.find(key);
     const { id } = message;
-    if (ids.has(id)) return;
-    ids.add(id);
-    const at = live.findLastIndex((row) => row.position < position) + 1;
-    live.splice(at, 0, { position, id, message });
+    if (session.live.has(id) || session.gone.has(id)) return;
+    session.live.set(id, { position, id, message });
+    session.last = Math.max(session.last, position);
   }
 
   letGo(key, id, note) {
     const { live, gone } = this.find(key);
-    const [row] = live.splice(
-      live.findIndex((other) => other.id === id),
-      1,
-    );
-    gone.push({ ...row, message: note });
+    gone.set(id, { ...live.get(id), message: note });
+    live.delete(id);
   }
 
   remove(key, id) {
-    const session = this.find(key);
-    session.ids.delete(id);
-    session.live = session.live.filter((row) => row.id !== id);
-    session.gone = session.gone.filter((row) => row.id !== id);
+    const { live, gone } = this.find(key);
+    live.delete(id);
+    gone.delete(id);
   }
 
   clear(key) {
