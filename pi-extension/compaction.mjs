@@ -12,6 +12,8 @@ const HOSTS = [
   () => import("@mariozechner/pi-coding-agent"),
 ];
 
+/** As long as no usage is reported the layers act on age alone, not on size; with these nothing is old. */
+const NOTHING_IS_OLD = { keepRecentToolResults: 1e6, keepRecentThinking: 1e6 };
 /** Every token is paid in full. */
 const NO_CACHE = { read: 1, write: 1 };
 /** Time from the user's prompt to pi's check before it is sent. */
@@ -37,9 +39,13 @@ export async function shrink(messages, tokens, options = {}) {
   };
   // Nothing of a fork is in a cache: what is left need not make room for calls to come.
   const terms = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: NO_CACHE };
-  const sent = await strata.createTransformContext({ marker: "auto", ...options, ...terms, onEvent })(
-    messages,
-  );
+  const sent = await strata.createTransformContext({
+    marker: "auto",
+    ...(messages.some(({ usage }) => usage !== undefined) ? {} : NOTHING_IS_OLD),
+    ...options,
+    ...terms,
+    onEvent,
+  })(messages);
   return before > tokens ? sent : messages;
 }
 

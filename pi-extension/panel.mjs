@@ -45,6 +45,7 @@ const UNSHOWN = ["onEvent"];
 const WITHOUT_VALUE = {
   overheadTokens: "learned",
   cache: "learned",
+  keep: "instructions, plans, memory",
   compactionModel: "the model in use",
 };
 /** Options that pi's model and session decide: how each is read, and where it comes from. */

@@ -20,6 +20,12 @@ const RULES = {
   names: texts,
   text: { type: "string" },
   encoding: { type: "string" },
+  keep: {
+    anyOf: [
+      { const: false },
+      { type: "object", properties: { files: texts, tools: texts }, additionalProperties: false },
+    ],
+  },
   times: { type: "array", items: { type: "number" } },
   economy: { anyOf: [{ enum: Object.keys(contract.economies) }, above0] },
   cache: {
