@@ -1,0 +1,270 @@
+// A host that goes back, aborts, branches, asks aside and appends: no request breaks a rule that the list keeps, and what one
+// conversation learned stays its own.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTransformContext } from "../index.js";
+import { brokenRules } from "./support/request-rules.mjs";
+import { dice } from "./support/transcripts.mjs";
+
+const BIG = Array.from({ length: 9000 }, (_, i) => `w${i}`).join(" ");
+const WINDOW = { contextWindow: 8000 };
+
+let clock = 1.7e12;
+const stamp = () => {
+  clock += 1000;
+  return { timestamp: clock };
+};
+const user = (content) => ({ role: "user", content, ...stamp() });
+const answer = (content, usage = {}) => ({
+  role: "assistant",
+  api: "anthropic-messages",
+  provider: "anthropic",
+  model: "m",
+  stopReason: "stop",
+  usage,
+  ...stamp(),
+  content,
+});
+const thought = (text) => ({ type: "thinking", thinking: text, thinkingSignature: "s" });
+const says = (text) => answer([{ type: "text", text }]);
+const calls = (ids, path = "x", blocks = []) =>
+  answer([...blocks, ...ids.map((id) => ({ type: "toolCall", id, name: "read", arguments: { path } }))]);
+const result = (toolCallId, text) => ({
+  role: "toolResult",
+  toolCallId,
+  toolName: "read",
+  isError: false,
+  ...stamp(),
+  content: [{ type: "text", text }],
+});
+
+async function assertSound(hook, list) {
+  const sent = await hook(list);
+  assert.deepEqual(brokenRules(sent, list), []);
+  return sent;
+}
+
+const opening = () => [
+  user("go"),
+  calls(["c0", "c1"], "x", [thought("hm")]),
+  result("c0", "one"),
+  result("c1", "two"),
+];
+
+for (const [what, branch] of [
+  [
+    "to behind a call, with another result",
+    ([go, asks, one]) => [go, asks, one, result("c1", "other"), calls(["c9"]), result("c9", "z")],
+  ],
+  ["to behind a result, to go on", (list) => list],
+  ["to a question that is asked anew", (list) => [...list, says("It is 42."), user("and in French?")]],
+  [
+    "to results that the host cleared",
+    ([go, asks]) => [go, asks, result("c0", "[cleared]"), result("c1", "[cleared]"), user("go on")],
+  ],
+]) {
+  test(`after going back ${what} the request is whole`, async () => {
+    for (const schedule of ["sticky", "everyCall"]) {
+      const hook = createTransformContext({ ...WINDOW, schedule });
+      const list = opening();
+      await hook(list);
+      await hook([...list, calls(["c2"], BIG), result("c2", "x")]);
+      await hook([...list, calls(["c2"], BIG), result("c2", "x"), says("done"), user("next")]);
+      const back = branch(list);
+      const sent = await assertSound(hook, back);
+      const newest = back.filter(({ role }) => role === "toolResult").slice(-6);
+      for (const message of newest) assert.ok(sent.includes(message), "the newest results are whole");
+      for (let at = 0; at < 10; at += 1) {
+        back.push(calls([`n${at}`]), result(`n${at}`, "line\n".repeat(30)));
+        await assertSound(hook, back);
+      }
+    }
+  });
+}
+
+test("an aborted call leaves nothing behind", async () => {
+  for (let microtasks = 0; microtasks < 80; microtasks += 1) {
+    const hook = createTransformContext(WINDOW);
+    const list = [user("go"), calls(["c0"]), result("c0", "old"), calls(["c1"], BIG), result("c1", "x")];
+    await hook(list);
+    list.push(calls(["c2"]), result("c2", "q"));
+    const controller = new AbortController();
+    const pending = hook(list, controller.signal);
+    for (let i = 0; i < microtasks % 40; i += 1) await null;
+    controller.abort();
+    await pending;
+    list[2] = result("c0", "[pruned]");
+    await assertSound(hook, list);
+    list.push(calls(["c3"]), result("c3", "r"));
+    await assertSound(hook, list);
+  }
+});
+
+/** The events of `calls` steps of an agent, where `given` makes the host's list of each step. */
+async function played(given, { contextWindow = 200_000, steps = 160, before = async () => {} } = {}) {
+  const { countTokens } = await import("../index.js");
+  const told = [];
+  const hook = createTransformContext({
+    contextWindow,
+    onEvent: (event) => event.type === "transformed" && told.push(event),
+  });
+  const list = [user("Refactor the parser.")];
+  const roll = dice(5);
+  let [paid, last] = [0, []];
+  for (let at = 0; at < steps; at += 1) {
+    await before(hook, list);
+    const sent = await hook(given(list, at));
+    assert.deepEqual(brokenRules(sent, given(list, at)), []);
+    let shared = 0;
+    const texts = sent.map((message) => JSON.stringify(message.content));
+    while (shared < last.length && texts[shared] === last[shared]) shared += 1;
+    const size = (from) => texts.slice(from).join("").length;
+    paid += 1.25 * size(shared) + 0.1 * (size(0) - size(shared));
+    last = texts;
+    const tokens = Math.round(8000 + 1.27 * countTokens(sent));
+    const lines = Array.from(
+      { length: 40 + roll(90) },
+      (_, i) => `${i} value of ${roll(999)} in file ${roll(99)}`,
+    );
+    const usage = { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 5 };
+    list.push(
+      answer([{ type: "toolCall", id: `c${at}`, name: "read", arguments: { path: `f${at % 17}` } }], usage),
+    );
+    list.push(result(`c${at}`, lines.join("\n")));
+  }
+  return { paid, batches: told.filter(({ reason }) => reason.startsWith("moved")).length };
+}
+
+test("a message that another extension appends to each request costs nothing more", async () => {
+  const plain = await played((list) => list.slice());
+  const reminder = (list, at) => [
+    ...list,
+    { role: "user", content: `<state>${at}</state>`, timestamp: clock },
+  ];
+  const appended = await played(reminder);
+  assert.ok(appended.batches <= plain.batches + 1, `${appended.batches} batches, ${plain.batches} without`);
+  assert.ok(appended.paid <= 1.1 * plain.paid, `${appended.paid} against ${plain.paid}`);
+});
+
+test("a side question before each call costs the main list nothing more", async () => {
+  const plain = await played((list) => list.slice());
+  const before = (hook, list) => hook([...list, { role: "user", content: "a title?", timestamp: clock }]);
+  const aside = await played((list) => list.slice(), { before });
+  assert.ok(aside.paid <= 1.05 * plain.paid, `${aside.paid} against ${plain.paid}`);
+});
+
+test("a conversation with ids like another's keeps its own language", async () => {
+  const bare = (messages) => structuredClone(messages).map(({ timestamp, ...message }) => message);
+  const talk = (first) =>
+    bare([
+      user(first),
+      ...Array.from({ length: 10 }, (_, i) => [
+        calls([`call_${i}`], "."),
+        result(`call_${i}`, i === 0 ? "src" : "one line of output\n".repeat(300)),
+      ]).flat(),
+    ]);
+  const hook = createTransformContext({ ...WINDOW, marker: "auto" });
+  const [chinese, english] = [talk("请修复这个测试"), talk("Fix the test please")];
+  await hook(bare(chinese.slice(0, 3)));
+  await hook(bare(english.slice(0, 3)));
+  const sent = JSON.stringify(await hook(bare(english)));
+  assert.ok(sent.includes("lines omitted") && !sent.includes("已省略"));
+});
+
+/** A host with several conversations on one hook. */
+class Host {
+  #roll;
+  #copies;
+  #made = 0;
+
+  constructor(roll) {
+    this.#roll = roll;
+    this.#copies = roll(3) === 0;
+    const schedule = roll(4) === 0 ? "everyCall" : "sticky";
+    this.hook = createTransformContext({
+      contextWindow: [4000, 8000, 20_000][roll(3)],
+      reserveTokens: 500,
+      schedule,
+    });
+    this.lists = Array.from({ length: 1 + roll(5) }, (_, i) => [user(roll(2) === 0 ? "go" : `task ${i}`)]);
+  }
+
+  text(most) {
+    return Array.from(
+      { length: 1 + this.#roll(most) },
+      () => `line ${this.#roll(99)} of src/file${this.#roll(9)}.ts`,
+    ).join("\n");
+  }
+
+  step(list) {
+    const ids = Array.from({ length: this.#roll(4) }, (_, i) => `call_${list.length}_${i}`);
+    const blocks = this.#roll(3) === 0 ? [thought(this.text(9))] : [];
+    if (ids.length > 0)
+      list.push(calls(ids, this.text(20), blocks), ...ids.map((id) => result(id, this.text(60))));
+    else list.push(says(this.text(5)), user(this.text(4)));
+  }
+
+  /** Goes back to a place, and answers anew what is open there. */
+  back(list) {
+    const kept = list.slice(0, 1 + this.#roll(list.length));
+    const at = kept.findLastIndex(({ role }) => role === "assistant");
+    const open = at < 0 ? [] : kept[at].content.flatMap(({ type, id }) => (type === "toolCall" ? [id] : []));
+    const answered = new Set(kept.slice(at + 1).map(({ toolCallId }) => toolCallId));
+    return [...kept, ...open.filter((id) => !answered.has(id)).map((id) => result(id, this.text(60)))];
+  }
+
+  async act() {
+    const which = this.#roll(this.lists.length);
+    let list = this.lists[which];
+    switch (this.#roll(8)) {
+      case 0:
+        list = this.back(list);
+        break;
+      case 1:
+        if (this.lists.length < 12) this.lists.push(this.back(list));
+        break;
+      case 2: {
+        const controller = new AbortController();
+        const pending = this.hook(this.#given(list), controller.signal);
+        for (let i = this.#roll(40); i > 0; i -= 1) await null;
+        controller.abort();
+        await pending;
+        break;
+      }
+      case 3: {
+        const at = list.findIndex(({ role }) => role === "toolResult");
+        if (at >= 0)
+          list = list.with(at, {
+            ...list[at],
+            content: [{ type: "text", text: `[pruned] ${this.#made++}` }],
+          });
+        break;
+      }
+      case 4:
+        await assertSound(this.hook, this.#given([...list, user("a side question")]));
+        break;
+      case 5: {
+        const at = list.findIndex(({ role }, index) => index > list.length / 2 && role === "assistant");
+        const summary = { role: "compactionSummary", summary: this.text(4), tokensBefore: 9, ...stamp() };
+        if (at > 0) list = [summary, ...list.slice(at)];
+        break;
+      }
+      default:
+    }
+    await assertSound(this.hook, this.#given(list));
+    this.step(list);
+    this.lists[which] = list;
+  }
+
+  #given(list) {
+    return this.#copies ? structuredClone(list) : list.slice();
+  }
+}
+
+test("many conversations on one hook, whatever their hosts do, send requests that are whole", async () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const host = new Host(dice(seed));
+    for (let act = 0; act < 60; act += 1) await host.act();
+  }
+});
