@@ -3,7 +3,16 @@
 // ARTIFACTS (default: the repository). The working tree stays as it is: everything is put together in a folder of its own.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -23,14 +32,14 @@ export function pack(out, artifacts = ROOT) {
   const work = mkdtempSync(join(tmpdir(), "pi-strata-pack-"));
   try {
     mkdirSync(out, { recursive: true });
-    packRoot(work, out);
+    packRoot(work, out, artifacts);
     return packPlatforms(work, out, artifacts);
   } finally {
     rmSync(work, { recursive: true });
   }
 }
 
-function packRoot(work, out) {
+function packRoot(work, out, artifacts) {
   const raw = join(work, "raw");
   mkdirSync(raw);
   npmPack(ROOT, raw);
@@ -43,6 +52,10 @@ function packRoot(work, out) {
       .filter(({ isOptional }) => isOptional)
       .map(({ name }) => [name, manifest.version]),
   );
+  // By these the loader tells a file that was cut short (lib/native/file.js).
+  const present = platforms().filter(({ file }) => existsSync(join(artifacts, file)));
+  const sizes = present.map(({ key, file }) => [key, statSync(join(artifacts, file)).size]);
+  manifest.nativeBytes = Object.fromEntries(sizes);
   const folder = join(work, "package");
   for (const name of readdirSync(folder).filter(isNativeFile)) rmSync(join(folder, name));
   writeManifest(folder, manifest);

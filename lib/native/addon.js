@@ -4,7 +4,8 @@
 "use strict";
 
 const { HERE, copied, createRequire, fs, isModuleBundle, path } = require("./here.js");
-const { platformKeys } = require("./platform.js");
+const { refuseCutFile } = require("./file.js");
+const { platformKeys, wantedKey } = require("./platform.js");
 
 /** The platforms that files are made for. */
 const SUPPORTED = [
@@ -19,10 +20,11 @@ const SUPPORTED = [
   "win32-arm64-msvc",
 ];
 
-/** The file beside the package, or that of the platform package. What stands in the way is added to `missed`. */
+/** The file beside the package, or that of the platform package. Adds what stands in the way to `missed`. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table, which no bundler reads otherwise
 function fileOf(key, isBeside, missed) {
   try {
+    refuseCutFile(key);
     switch (key) {
       case "linux-x64-gnu":
         return isBeside ? require("../../pi-strata.linux-x64-gnu.node") : require("pi-strata-linux-x64-gnu");
@@ -58,12 +60,12 @@ function fileOf(key, isBeside, missed) {
         throw new UnsupportedError(key);
     }
   } catch (error) {
-    missed.push(error);
+    missed.push({ key, error });
     return undefined;
   }
 }
 
-/** The native functions; throws the error that tells most about why there are none. */
+/** The native functions. Throws the error that tells most about why there are none. */
 function loadAddon() {
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) return requireFrom(HERE)(chosen);
@@ -73,17 +75,21 @@ function loadAddon() {
     const addon = fileOf(key, true, missed) ?? fileOf(key, false, missed) ?? elsewhere(key, missed);
     if (addon !== undefined) return addon;
   }
-  throw missed.find((error) => !isNotFound(error)) ?? missed.at(-1);
+  const wanted = wantedKey();
+  // A file that is not there says nothing where another is and cannot be loaded.
+  const isTold = ({ key, error }) => key === wanted && error?.code !== "MODULE_NOT_FOUND";
+  const told = missed.find(isTold) ?? missed.findLast(({ key }) => key === wanted) ?? missed.at(-1);
+  throw told.error;
 }
 
-/** The file that a bundle without `require` finds by it. */
+/** The file beside a bundle that has no `require` for it. */
 function besideBundle(key, missed) {
   if (!isModuleBundle) return undefined;
   for (const request of [...copied(`pi-strata.${key}`), `pi-strata-${key}`]) {
     try {
       return requireFrom(HERE)(request);
     } catch (error) {
-      missed.push(error);
+      missed.push({ key, error });
     }
   }
   return undefined;
@@ -101,11 +107,6 @@ function ownBuild(key) {
 /** A bundle has no `require` that takes a path it never saw. */
 function requireFrom(folder) {
   return createRequire(path.join(folder, "index.js"));
-}
-
-/** A file that is not there says nothing where another is and cannot be loaded. */
-function isNotFound(error) {
-  return error?.code === "MODULE_NOT_FOUND";
 }
 
 class UnsupportedError extends Error {

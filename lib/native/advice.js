@@ -4,7 +4,7 @@
 
 const { SUPPORTED } = require("./addon.js");
 const { HERE } = require("./here.js");
-const { platformKeys } = require("./platform.js");
+const { wantedKey } = require("./platform.js");
 
 /** One sentence or two for whoever has to mend it: the first that fits. */
 function adviceFor(error) {
@@ -24,6 +24,10 @@ function adviceFor(error) {
     [
       says(/GLIBC_[\d.]+' not found/),
       `This system's C library is older than the file asks for. Use a newer system, ${fromSource}.`,
+    ],
+    [
+      says(/ld-musl|libc\.musl|ld-linux|libc\.so\.6/),
+      `The file there is for another C library than this system's. ${reinstall}`,
     ],
     [says(/is incomplete/), `The file was cut short while it was installed. ${reinstall}`],
     [
@@ -80,7 +84,7 @@ function isUnsupported(error) {
 
 /** The platform package of this machine. */
 function packageWanted() {
-  return `pi-strata-${platformKeys().at(-1)}`;
+  return `pi-strata-${wantedKey()}`;
 }
 
 module.exports = { adviceFor, isUnsupported, packageWanted };

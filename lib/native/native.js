@@ -3,14 +3,12 @@
 "use strict";
 
 const { loadAddon } = require("./addon.js");
-const { refuseCutFiles } = require("./file.js");
 
 let loaded;
 
 function load() {
   if (loaded === undefined) {
     try {
-      refuseCutFiles();
       loaded = { addon: loadAddon() };
     } catch (error) {
       loaded = { error };
