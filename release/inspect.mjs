@@ -11,11 +11,11 @@ import { TERMS } from "./pack.mjs";
 import { GLIBC_FLOOR, platforms, ROOT, readJson } from "./platforms.mjs";
 
 /**
- * Largest tarballs in bytes. `root`: the 270 kB it had, and a little room. Of a native file the vocabularies' tables come to
+ * Largest tarballs in bytes. `root`: the 315 kB it had, and a little room. Of a native file the vocabularies' tables come to
  * 4.3 MB however they are packed, code and database to 2.1 MB on Linux and, where it was measured, 2.3 MB on Windows;
  * macOS was not measured. Both are for each processor that is in it.
  */
-const BUDGET = { root: 280_000, linux: 6_600_000, elsewhere: 7_500_000 };
+const BUDGET = { root: 330_000, linux: 6_600_000, elsewhere: 7_500_000 };
 
 /** The budget of the package with this manifest, in bytes. */
 export function budgetOf({ name, os, cpu = [] }) {
@@ -25,7 +25,7 @@ export function budgetOf({ name, os, cpu = [] }) {
 
 /** The files that the root package may hold. */
 const ROOT_FILES = [
-  /^(package\.json|README(\.zh-CN)?\.md|THIRD-PARTY-NOTICES\.md|LICENSE|CHANGELOG\.md|contract\.json|lib\/tokens\/encodings\.json|entry\.js|index\.js|index\.d\.ts)$/,
+  /^(package\.json|README(\.zh-CN)?\.md|THIRD-PARTY-NOTICES\.md|LICENSE|CHANGELOG\.md|contract\.json|openclaw\.plugin\.json|lib\/(tokens\/encodings|sessions\/stop_words)\.json|pi-extension\/settings\.schema\.json|entry\.js|index\.js|index\.d\.ts)$/,
   /^bin\/[\w-]+\.m?js$/,
   /^lib\/[\w./-]+\.(js|mjs|d\.ts|sql)$/,
   /^lib\/(cli\/report|inspector)\/page\.html$/,

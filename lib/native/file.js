@@ -10,7 +10,9 @@ function refuseCutFile(key) {
   const bytes = require("../../package.json").nativeBytes?.[key];
   if (bytes === undefined || process.platform !== "linux") return;
   for (const file of candidates(key)) {
-    if (fs.statSync(file).size < bytes) throw new Error(`${file} is incomplete: it must be installed anew`);
+    const found = fs.statSync(file);
+    if (found.isFile() && found.size < bytes)
+      throw new Error(`${file} is incomplete: it must be installed anew`);
   }
 }
 
