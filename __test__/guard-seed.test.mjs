@@ -223,6 +223,29 @@ test("messages of the first host, pi, OpenAI, Anthropic and the AI SDK are count
   }
 });
 
+test("a file counts without its bytes, whatever its field is called", () => {
+  const bytes = "QUJD".repeat(50_000);
+  const files = [
+    {
+      role: "user",
+      content: [{ type: "file", data: bytes, mediaType: "application/pdf", filename: "a.pdf" }],
+    },
+    { role: "user", content: [{ type: "file", data: new Uint8Array(90_000), mediaType: "application/pdf" }] },
+    { role: "user", content: [{ type: "file", file: { filename: "a.pdf", file_data: bytes } }] },
+    { role: "user", content: [{ type: "input_audio", input_audio: { data: bytes, format: "wav" } }] },
+    {
+      role: "user",
+      content: [{ type: "document", source: { type: "base64", media_type: "application/pdf", data: bytes } }],
+    },
+  ];
+  for (const message of files) assert.ok(countTokens(message) < 100, JSON.stringify(message).slice(0, 60));
+  const image = {
+    role: "user",
+    content: [{ type: "image_url", image_url: { url: `data:image/png;base64,${bytes}` } }],
+  };
+  assert.equal(countTokens(image), 1_200);
+});
+
 test("results of parallel calls, and what stands between a call and its result, go together", () => {
   const call = (id) => ({ type: "toolCall", id, name: "read", arguments: {} });
   const result = (toolCallId) => ({

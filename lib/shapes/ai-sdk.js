@@ -133,6 +133,7 @@ function assistantBlock(part, content) {
       };
     }
     case "file":
+    case "reasoning-file":
       return countedBlock(part, describedFile(part));
     default:
       return countedBlock(part);

@@ -18,7 +18,7 @@ const DATA_URL = /^data:([^;,]*);base64,/;
 
 function isMarked({ role, content, tool_calls: calls, tool_call_id: id, function_call: call }) {
   if (ROLES.has(role) || Array.isArray(calls) || id !== undefined || call?.name !== undefined) return true;
-  return Array.isArray(content) && content.some((part) => PARTS.has(part?.type));
+  return Array.isArray(content) && content.some((part) => PARTS.has(part?.type) || part?.file !== undefined);
 }
 
 function read(message, names) {
@@ -46,8 +46,7 @@ function readCall(call, names) {
 
 function toBlock(part) {
   if (part?.type === "text") return textBlock(part, part.text);
-  if (part?.type !== "image_url")
-    return countedBlock(part, part?.type === "file" ? describedFile(part) : part);
+  if (part?.type !== "image_url") return countedBlock(part, describedFile(part));
   const url = part.image_url?.url ?? "";
   const [head, mimeType] = DATA_URL.exec(url) ?? [""];
   return imageBlock(part, url.slice(head.length), mimeType);

@@ -20,11 +20,18 @@ const imageBlock = (part, data, mimeType) =>
 
 /** A file as it is counted: without its bytes, whose tokens no tokenizer tells. */
 function describedFile(part) {
-  return JSON.parse(json({ ...part }, (key, value) => (isBytes(key, value) ? undefined : value)) || "{}");
+  try {
+    return JSON.parse(JSON.stringify(part, (key, value) => (isBytes(key, value) ? undefined : value)));
+  } catch {
+    return part;
+  }
 }
 
+/** Fields that hold a file as base64. */
+const BYTES = new Set(["data", "file_data"]);
+
 function isBytes(key, value) {
-  return ArrayBuffer.isView(value) || (key === "data" && typeof value === "string");
+  return ArrayBuffer.isView(value) || (BYTES.has(key) && typeof value === "string");
 }
 
 /** The blocks of a content that is a text or parts. */
