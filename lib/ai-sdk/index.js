@@ -37,7 +37,9 @@ class Adapter {
   /** The messages to send: unedited ones are the same objects, and `messages` comes back where nothing is edited. */
   async edited(messages, { model, step } = {}) {
     try {
-      if (!Array.isArray(messages) || !messages.every(aiSdk.isReadable)) return this.#unknown.told(messages);
+      if (!Array.isArray(messages)) return this.#unknown.told(messages);
+      const odd = messages.find((message) => !aiSdk.isReadable(message));
+      if (odd !== undefined || messages.includes(undefined)) return this.#unknown.told(messages, odd);
       const whole = this.#origins.of(messages);
       const list = this.#shapes.read(whole);
       this.#tell(list, originOf(model), step);

@@ -2,7 +2,7 @@
 // would refuse. A host's own messages hold nothing else to repair, and no more than that may go.
 "use strict";
 
-const { callsIn, isResult } = require("../sessions/text.js");
+const { callsIn, isResult } = require("../shapes/text.js");
 
 /** Start of the newest `count` messages, moved back so that no tool's answer is parted from its call. */
 function tailStart(messages, count) {

@@ -7,7 +7,7 @@ const { DatabaseError } = require("../sessions/database_errors.js");
 const { Notices } = require("../sessions/notices.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
-const { isPlain, storable } = require("../sessions/text.js");
+const { isPlain, storable } = require("../shapes/text.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];

@@ -6,7 +6,7 @@ const { wholeChars } = require("../shapes/parts.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
 const { Notices } = require("../sessions/notices.js");
-const { isMedia } = require("../sessions/openai_content.js");
+const { isMedia } = require("../shapes/openai_content.js");
 
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */

@@ -5,9 +5,10 @@
 const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
-const { MAX_TIME_MS, UNKNOWN, isBlock, readCall, written } = require("./message.js");
-const { systemText } = require("./openai_content.js");
-const { callsIn, plainText } = require("./text.js");
+const { UNKNOWN, readCall, written } = require("../shapes/calls.js");
+const { MAX_TIME_MS, isBlock } = require("./message.js");
+const { systemText } = require("../shapes/openai_content.js");
+const { callsIn, plainText } = require("../shapes/text.js");
 
 /** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. */
 function fromAgentMessage(message) {

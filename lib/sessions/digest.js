@@ -3,8 +3,8 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { readCall } = require("./message.js");
-const { callsIn } = require("./text.js");
+const { readCall } = require("../shapes/calls.js");
+const { callsIn } = require("../shapes/text.js");
 
 /** Start of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";

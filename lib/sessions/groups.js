@@ -1,7 +1,7 @@
 // Groups of messages: a tool call and its results stay together. Decides which messages a session may let go.
 "use strict";
 
-const { callsIn, isResult } = require("./text.js");
+const { callsIn, isResult } = require("../shapes/text.js");
 
 /** Fewer messages are not worth a summary: one alone, or the summary of the last time. */
 const MIN_LET_GO = 2;

@@ -3,7 +3,7 @@
 
 const { fromAgentMessage, toAgentMessages } = require("./conversation.js");
 const { ContextManager, createSharedContextManager } = require("./manager.js");
-const { fromOpenAIMessages, toOpenAIMessages } = require("./openai.js");
+const { fromOpenAIMessages, toOpenAIMessages } = require("../shapes/openai_messages.js");
 const { RollingMemory } = require("./rolling.js");
 
 module.exports = {

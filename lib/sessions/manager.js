@@ -4,7 +4,8 @@
 
 const { countTokens } = require("../tools/count.js");
 const { amount, atLeastOne, checkOptions, count, handler, oneOf, positive, show } = require("../options.js");
-const { checkMessage, keyOf, newId, readCall } = require("./message.js");
+const { readCall } = require("../shapes/calls.js");
+const { checkMessage, keyOf, newId } = require("./message.js");
 const { fromAgentMessage } = require("./conversation.js");
 const { MemoryDatabase, PostgresDatabase, SqliteDatabase } = require("./databases.js");
 const { noteOf, summarise } = require("./digest.js");

@@ -3,13 +3,11 @@
 "use strict";
 
 const { createHash, randomBytes } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
-const { json } = require("../hook/snapshot.js");
 const { show } = require("../options.js");
-const { isPlain, plainText } = require("./text.js");
+const { written } = require("../shapes/calls.js");
+const { isPlain, plainText } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
-/** Name of a tool whose call is not in the list. */
-const UNKNOWN = "unknown";
 /** Longest id that a host may give a message, UTF-16 units: a database keeps an index of them. */
 const ID_UNITS = 128;
 /** Longest session id that is its own key, UTF-16 units: Postgres indexes at most 2 700 bytes. */
@@ -94,20 +92,6 @@ function jsonCopy(name, value) {
   }
 }
 
-/** Stands for -0 until the text is written: JSON can say -0, and JSON.stringify does not. */
-const MINUS_ZERO = `-0 ${randomBytes(9).toString("base64url")}`;
-
-/** JSON that keeps -0. */
-function written(value) {
-  let hasMinusZero = false;
-  const text = JSON.stringify(value, (_, inner) => {
-    if (!Object.is(inner, -0)) return inner;
-    hasMinusZero = true;
-    return MINUS_ZERO;
-  });
-  return hasMinusZero ? text.replaceAll(JSON.stringify(MINUS_ZERO), "-0") : text;
-}
-
 /** The value that JSON says, frozen throughout. */
 function parsed(text) {
   const value = JSON.parse(text);
@@ -119,20 +103,4 @@ function parsed(text) {
   return value;
 }
 
-/** A tool call in pi's form, ours or OpenAI's: its id, its name and its arguments as JSON. */
-function readCall(call) {
-  const named = call?.function ?? call;
-  const given = named?.argumentsText ?? named?.arguments;
-  const text = typeof given === "string" ? given : argumentsText(given === undefined ? {} : given);
-  return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
-}
-
-function argumentsText(given) {
-  try {
-    return written(given);
-  } catch {
-    return json(given);
-  }
-}
-
-module.exports = { MAX_TIME_MS, UNKNOWN, checkMessage, isBlock, keyOf, newId, parsed, readCall, written };
+module.exports = { MAX_TIME_MS, checkMessage, isBlock, keyOf, newId, parsed };

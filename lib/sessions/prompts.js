@@ -4,8 +4,8 @@
 
 const { countTokensAsync } = require("../tools/count.js");
 const { MAX_TOKENS } = require("./summarizer.js");
-const { readCall } = require("./message.js");
-const { callsIn } = require("./text.js");
+const { readCall } = require("../shapes/calls.js");
+const { callsIn } = require("../shapes/text.js");
 
 /** Longest start of a call that is shown, characters. */
 const CALL_CHARS = 200;

@@ -24,7 +24,7 @@ const { partedByReport, withoutReport } = require("./reports.js");
 const { pairsPrompt } = require("./prompts.js");
 const { splitRounds } = require("./rounds.js");
 const { callSummarizer } = require("./summarizer.js");
-const { plainText } = require("./text.js");
+const { plainText } = require("../shapes/text.js");
 
 const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
 

@@ -4,7 +4,7 @@
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { groupStarts, withCalls } = require("./groups.js");
-const { callsIn, isResult, plainText } = require("./text.js");
+const { callsIn, isResult, plainText } = require("../shapes/text.js");
 
 /** Summaries that pi puts into a transcript count as answers to this. */
 const SUMMARY_QUESTION = "(earlier conversation)";

@@ -2,7 +2,8 @@
 // same calls; SQL answers at once or with a promise, as its driver does.
 "use strict";
 
-const { parsed, written } = require("./message.js");
+const { written } = require("../shapes/calls.js");
+const { parsed } = require("./message.js");
 
 /** Version of the tables. */
 const VERSION = 1;

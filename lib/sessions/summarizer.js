@@ -2,7 +2,7 @@
 // something else than text. The request it gets is complete: a prompt, the sampling settings and a signal.
 "use strict";
 
-const { storable } = require("./text.js");
+const { storable } = require("../shapes/text.js");
 
 /** Sampling temperature asked for: close to the facts. */
 const TEMPERATURE = 0.3;

@@ -1,24 +1,31 @@
 // Hands a list of another shape back as it came, and says so once.
 "use strict";
 
-const { Reporter } = require("../hook/events.js");
+const { Reporter, warnOnce } = require("../hook/events.js");
+const { show } = require("../options.js");
 
 class UnknownShape {
-  #message;
+  #owner;
+  #expected;
   #reporter;
   #isTold = false;
 
+  /** `expected` names the shape that `owner` reads. */
   constructor(owner, expected, onEvent) {
-    this.#message = `${owner}: the messages are no ${expected}; they were sent as they are`;
+    this.#owner = owner;
+    this.#expected = expected;
     this.#reporter = new Reporter(onEvent);
   }
 
-  told(messages) {
-    if (!this.#isTold) {
-      this.#isTold = true;
-      if (this.#reporter.isListening) this.#reporter.emit({ type: "unknownShape", message: this.#message });
-      else process.emitWarning(this.#message, { type: "PiStrataWarning", code: "unknownShape" });
-    }
+  /** `messages`, of which `odd` is the first that cannot be read. */
+  told(messages, odd) {
+    if (this.#isTold) return messages;
+    this.#isTold = true;
+    const mark = `the role ${show(odd?.role)}`;
+    const message = `a message has ${mark}, so the list is no ${this.#expected}; it is sent as it came`;
+    const event = { type: "unknownShape", mark, message };
+    if (this.#reporter.isListening) this.#reporter.emit(event);
+    else warnOnce(this.#owner, event);
     return messages;
   }
 }

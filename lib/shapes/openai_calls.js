@@ -3,7 +3,7 @@
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
-const { readCall } = require("./message.js");
+const { readCall } = require("./calls.js");
 
 /** Digits that a number of JavaScript always keeps (IEEE 754, Number.MAX_SAFE_INTEGER has 16). */
 const SAFE_DIGITS = 15;
