@@ -41,13 +41,10 @@ export async function countedRun(arm, stretch, { window, vocabulary }) {
  * call on. `onCall` is called after each.
  */
 export async function playArm(arm, { messages: recorded }, { window, server, onCall }) {
-  let estimate;
-  const onEvent = (event) => {
-    if (event.type === "transformed") estimate = event.tokensAfter;
-  };
+  const watched = { estimate: undefined, failure: undefined };
   const policy = ARMS[arm]({
     window,
-    onEvent,
+    onEvent: (event) => watch(event, watched),
     tokensOf: (messages) => server.tokensOf(messages),
     summarize: (old) => server.summarize(old),
   });
@@ -57,26 +54,38 @@ export async function playArm(arm, { messages: recorded }, { window, server, onC
   let refused = 0;
   for (const [at, answer] of recorded.entries()) {
     if (at === 0 || answer.role !== "assistant") continue;
-    const list = messages.slice(0, at);
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      const sent = await policy(list);
-      const report = await server.request(sent);
-      if (report.usage !== undefined) {
-        measure.add(recorded, at, sent);
-        const prompt = report.usage.input + report.usage.cacheRead;
-        if (estimate !== undefined && perCall.length >= UNTAUGHT_CALLS)
-          errors.push(Math.abs(estimate / prompt - 1));
-        messages[at] = { ...answer, usage: server.answer(answer, report.usage) };
-        break;
-      }
-      refused += 1;
-      const failed = { content: [], stopReason: "error", errorMessage: report.error };
-      list.push({ ...answer, ...failed, timestamp: answer.timestamp - 1 });
+    const call = await tried(messages.slice(0, at), answer, { policy, server, watched });
+    refused += call.refused;
+    if (call.usage !== undefined) {
+      measure.add(recorded, at, call.sent);
+      const prompt = call.usage.input + call.usage.cacheRead;
+      const { estimate } = watched;
+      if (estimate !== undefined && perCall.length >= UNTAUGHT_CALLS)
+        errors.push(Math.abs(estimate / prompt - 1));
+      messages[at] = { ...answer, usage: server.answer(answer, call.usage) };
     }
     perCall.push(server.evaluated);
     onCall?.(perCall.length);
   }
   return { refused, ...measure.shares(), perCall, estimates: quantilesOf(errors) };
+}
+
+function watch({ type, tokensAfter, message }, watched) {
+  if (type === "transformed") watched.estimate = tokensAfter;
+  if (type === "failed") watched.failure = message;
+}
+
+/** One call, tried again after a refusal: `{ sent, usage, refused }`. */
+async function tried(list, answer, { policy, server, watched }) {
+  for (let refused = 0; refused < TRIES; refused += 1) {
+    const sent = await policy(list);
+    if (watched.failure !== undefined) throw new Error(`The hook failed: ${watched.failure}`);
+    const { usage, error } = await server.request(sent);
+    if (usage !== undefined) return { sent, usage, refused };
+    const failed = { content: [], stopReason: "error", errorMessage: error };
+    list.push({ ...answer, ...failed, timestamp: answer.timestamp - 1 });
+  }
+  return { refused: TRIES };
 }
 
 /** Median and 95th percentile; undefined where there is nothing. */
