@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Account;
-use super::row::{Form, Row};
+use super::row::{Form, Row, Sent};
 use crate::context::plan::{KeptLines, Layer, Reason};
 
 impl Account {
@@ -73,12 +73,30 @@ impl Account {
         self.touched_before_trial = self.oldest_touched;
     }
 
-    /// Takes back every edit since the trial began.
-    pub fn end_trial(&mut self) {
-        for (index, edit, images_out) in self.trial.take().unwrap_or_default().into_iter().rev() {
-            self.change(index, |row| (row.edit, row.images_out) = (edit, images_out));
+    /// Messages that were edited since the trial began, ascending.
+    pub fn tried(&self) -> Vec<usize> {
+        let mut tried: Vec<usize> = self.trial.iter().flatten().map(|(index, _)| *index).collect();
+        tried.sort_unstable();
+        tried.dedup();
+        tried
+    }
+
+    /// Takes back every edit since the trial began. Returns the edited messages as the trial left them.
+    pub fn end_trial(&mut self) -> Vec<(usize, Sent)> {
+        let now = |index| Some((index, Sent::of(self.rows.get(index)?)));
+        let tried = self.tried().into_iter().filter_map(now).collect();
+        for (index, sent) in self.trial.take().unwrap_or_default().into_iter().rev() {
+            self.change(index, |row| sent.put_into(row));
         }
         self.oldest_touched = self.touched_before_trial.take();
+        tried
+    }
+
+    /// Sends these messages as a trial left them.
+    pub fn send_tried(&mut self, tried: &[(usize, Sent)]) {
+        for (index, sent) in tried {
+            self.change(*index, |row| sent.clone().put_into(row));
+        }
     }
 
     /// Notes the first message that is sent otherwise than in `before`, as if it had been edited now.
@@ -95,7 +113,7 @@ impl Account {
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Row)) {
         let Some(row) = self.rows.get_mut(index) else { return };
         if let Some(trial) = &mut self.trial {
-            trial.push((index, row.edit, row.images_out));
+            trial.push((index, Sent::of(row)));
         }
         (self.sent, self.images) = (self.sent.minus(row.size()), self.images.minus(row.images()));
         change(row);

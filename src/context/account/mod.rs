@@ -9,7 +9,7 @@ mod rows;
 
 use std::collections::BTreeSet;
 
-pub use self::row::{Form, ImageSize, Mark, Row};
+pub use self::row::{Form, ImageSize, Mark, Row, Sent};
 pub use self::rows::Rows;
 
 use crate::context::plan::{Edit, Layer, Plan, Reason};
@@ -38,7 +38,7 @@ pub struct Account {
     /// The first message that is sent otherwise since that was last asked.
     changed: Option<usize>,
     /// Edits since a trial began, each as it was before.
-    trial: Option<Vec<(usize, Mark, u32)>>,
+    trial: Option<Vec<(usize, Sent)>>,
     /// The oldest message that was brought into another form since that was last asked.
     oldest_touched: Option<usize>,
     /// The same as it was when the trial began.
@@ -281,9 +281,8 @@ impl Account {
         self.rows.first_difference(&before.rows, differs)
     }
 
-    /// The size of what is sent from the first message on that `before`, the account it grew from, sends in another form.
-    pub fn size_after_change(&self, before: &Self) -> Size {
-        let first = self.first_change(before).unwrap_or(self.rows.len());
+    /// The size of what is sent from the message at `first` on.
+    pub fn size_since(&self, first: usize) -> Size {
         let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
         after.fold(Size::default(), |size, row| size.plus(row.size()))
     }

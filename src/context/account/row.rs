@@ -24,6 +24,24 @@ pub enum Form {
 /// A form, and the layer and rule that asked for it.
 pub type Mark = (Form, Layer, Reason);
 
+/// The way in which a message is sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    edit: Mark,
+    images_out: u32,
+    kept_lines: Option<Arc<KeptLines>>,
+}
+
+impl Sent {
+    pub(super) fn of(row: &Row) -> Self {
+        Self { edit: row.edit, images_out: row.images_out, kept_lines: row.kept_lines.clone() }
+    }
+
+    pub(super) fn put_into(self, row: &mut Row) {
+        (row.edit, row.images_out, row.kept_lines) = (self.edit, self.images_out, self.kept_lines);
+    }
+}
+
 /// A message and what became of it.
 #[derive(Clone, Debug)]
 pub struct Row {

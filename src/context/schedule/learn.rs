@@ -1,7 +1,5 @@
 //! The file that each line of the index stands in and whether it still does, told by the calls that read and change files.
 
-use std::sync::Arc;
-
 use super::shown::Shown;
 use super::weights::FAR;
 use crate::context::traits::lines::Line;
@@ -14,7 +12,7 @@ impl Shown {
         let mut target = None;
         self.note_edit(files);
         for file in files {
-            let id = Arc::make_mut(&mut self.work.files).number(&file.path);
+            let id = self.work.files.number(&file.path);
             target.get_or_insert(id);
             if let Some(change) = &file.change {
                 self.change(id, change);
@@ -22,7 +20,7 @@ impl Shown {
         }
         let Some(file) = target else { return };
         let calls = self.calls();
-        Arc::make_mut(&mut self.work.files).touch(file, calls);
+        self.work.files.touch(file, calls);
         let company = numbers.iter().filter(|&&number| self.line(number).is_some()).count() as u32;
         for &number in numbers {
             self.place(number, Place { file, is_own: false, company });
@@ -48,14 +46,14 @@ impl Shown {
 
     fn change(&mut self, file: u32, change: &Change) {
         if let Some(to) = &change.moved_to {
-            Arc::make_mut(&mut self.work.files).enter(to, file);
+            self.work.files.enter(to, file);
         }
         if change.is_empty() {
             return;
         }
         for line in &change.old {
             if let Some((line, work)) = self.number_of(*line).and_then(|number| self.line_and_work(number)) {
-                Arc::make_mut(&mut work.files).move_line(line.file.take(), None);
+                work.files.move_line(line.file.take(), None);
                 line.is_replaced = true;
             }
         }
@@ -70,7 +68,7 @@ impl Shown {
     fn place(&mut self, number: u32, Place { file, is_own, company }: Place) {
         let Some((line, work)) = self.line_and_work(number) else { return };
         if line.file != Some(file) {
-            Arc::make_mut(&mut work.files).move_line(line.file.replace(file), Some(file));
+            work.files.move_line(line.file.replace(file), Some(file));
         }
         line.last_seen = work.calls;
         line.is_own |= is_own;

@@ -2,8 +2,6 @@
 //!
 //! A line is known by its hash alone, wherever it stands: in a result, in a patch, in what a call writes.
 
-use std::sync::Arc;
-
 use super::files::Files;
 use super::value::{LineHistory, copy_worth, line_worth};
 use super::weights::{EDITING_HALF_LIFE, Forgetting, USUAL_EDITS, USUAL_FROM_MEMORY};
@@ -12,7 +10,7 @@ use crate::context::traits::lines::Line;
 /// The work so far: the files, and what the session tells of how its agent edits.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    pub(super) files: Arc<Files>,
+    pub(super) files: Files,
     pub(super) edits: Edits,
     /// Calls so far.
     pub(super) calls: u32,

@@ -16,8 +16,8 @@ pub type Numbers = Arc<[u32]>;
 /// All identifiers and lines seen so far.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
-    names: Arc<HashMap<Identifier, u32>>,
-    lines: Arc<HashMap<Line, u32>>,
+    names: HashMap<Identifier, u32>,
+    lines: HashMap<Line, u32>,
     rows: Vec<IndexEntry>,
     /// The work on files.
     pub(super) work: Work,
@@ -66,12 +66,12 @@ impl Shown {
             rows.len() as u32 - 1
         };
         let mut numbers = Vec::with_capacity(identifiers.len() + lines.len());
-        let known = Arc::make_mut(&mut self.names);
+        let known = &mut self.names;
         for &identifier in identifiers {
             let name = ShownName { uses: 0, last_use: 0, origin: index as u32 };
             numbers.push(*known.entry(identifier).or_insert_with(|| new(Thing::Name(name))));
         }
-        let known = Arc::make_mut(&mut self.lines);
+        let known = &mut self.lines;
         for &line in lines {
             numbers.push(*known.entry(line).or_insert_with(|| new(Thing::Line(ShownLine::new(line)))));
         }

@@ -6,7 +6,7 @@
 //! price for each token it saves. A step loses the expected later uses of what nothing else in the context shows. Where a
 //! limit demands more, passes at higher prices follow until it is met.
 
-use super::Sticky;
+use super::{Batch, Sticky};
 use crate::context::account::{Account, Form, Row};
 use crate::context::layers::keep::States;
 use crate::context::layers::shrink::OLDER_SHARE;
@@ -94,6 +94,21 @@ impl Sticky {
     /// cl100k tokens that the newest messages and results may have for being new, where a limit bites.
     fn tail_tokens(&self) -> usize {
         if self.context() > self.limit() { self.limits.tail_tokens(&self.estimate()) } else { usize::MAX }
+    }
+
+    /// Tries a batch out and takes it back.
+    pub(super) fn tried_out(&mut self) -> Batch {
+        let before = (self.carried, self.left, self.acts_above);
+        self.account.begin_trial();
+        self.act();
+        let (plan, floor, tried) = (self.account.plan(), self.floor(), self.account.tried());
+        let rewritten = tried.first().map_or(0, |&first| self.account.size_since(first).cl100k);
+        let (left, acts_above) = (self.left, self.acts_above);
+        let mut edits = Vec::new();
+        self.show_anew(&tried, |account| edits = account.end_trial());
+        self.account.take_changed();
+        (self.carried, self.left, self.acts_above) = before;
+        Batch { edits, plan, floor, rewritten, left, acts_above }
     }
 
     fn at(&self, index: usize) -> Option<(&Row, &Held)> {

@@ -7,8 +7,6 @@
 mod batch;
 mod weigh;
 
-use std::sync::Arc;
-
 use super::conversation::Rewrite;
 use super::economy::Policy;
 use super::held::Held;
@@ -17,7 +15,7 @@ use super::reports::{Reports, Request};
 use super::shown::Shown;
 use super::verdict::{Arithmetic, Verdict};
 use super::weights::GROWTH_SHARE;
-use crate::context::account::{Account, Form, Row};
+use crate::context::account::{Account, Form, Row, Sent};
 use crate::context::layers::{Limits, Overflow, shrink, thinking};
 use crate::context::plan::{Edit, Plan};
 use crate::context::traits::identifiers::Identifier;
@@ -25,8 +23,21 @@ use crate::context::traits::lines::Line;
 use crate::context::transcript::{Link, Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
-/// A decision, and the fold after its batch where that was worked out.
-type Step = (Arithmetic, Option<Box<Sticky>>);
+/// A decision, and its batch where that was worked out.
+type Step = (Arithmetic, Option<Batch>);
+
+/// A batch that was tried out.
+#[derive(Clone, Debug)]
+struct Batch {
+    edits: Vec<(usize, Sent)>,
+    plan: Plan,
+    floor: Size,
+    /// cl100k tokens from its first edit on.
+    rewritten: usize,
+    /// Provider tokens that it leaves.
+    left: f64,
+    acts_above: (f64, f64),
+}
 
 /// The call that was planned last. The limits of then hold until its answer is taken in.
 #[derive(Clone, Debug)]
@@ -48,8 +59,7 @@ pub struct Sticky {
     /// The limits that hold: narrowed by what refusals taught.
     limits: Limits,
     account: Account,
-    /// The parts that no batch changes stand in an [`Arc`]: a batch is tried out on a copy of the fold.
-    held: Arc<Vec<Held>>,
+    held: Vec<Held>,
     shown: Shown,
     reports: Reports,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
@@ -120,7 +130,7 @@ impl Schedule for Sticky {
             held.kept = traits.kept.as_ref().map(|kept| number(kept, kept_lines));
             self.take_up(index, message, &held);
         }
-        Arc::make_mut(&mut self.held).push(held);
+        self.held.push(held);
     }
 
     fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
@@ -131,10 +141,12 @@ impl Schedule for Sticky {
         self.was_reported = self.is_reported();
         let is_first = !std::mem::replace(&mut self.has_planned, true);
         let weighed = self.weigh(is_first);
-        let mut step = if weighed.verdict.moves() { self.worked_out(weighed) } else { (weighed, None) };
+        let step = if weighed.verdict.moves() { self.worked_out(weighed) } else { (weighed, None) };
         let (at, estimate) = (self.held.len(), self.estimate());
-        let fold = step.1.as_deref_mut().unwrap_or(self);
-        let (plan, floor) = (fold.account.plan(), fold.floor());
+        let (plan, floor) = match &step.1 {
+            Some(batch) => (batch.plan.clone(), batch.floor),
+            None => (self.account.plan(), self.floor()),
+        };
         let frontier = plan.edits.last().map_or(0, Edit::end);
         let arithmetic = Arithmetic { frontier, ..step.0 };
         self.next = Some(Next { at, step: Some(step), sent: plan.after, estimate });
@@ -183,8 +195,12 @@ impl Schedule for Sticky {
     }
 
     fn has_edits(&self) -> bool {
-        let is_planned =
-            self.next.as_ref().and_then(|next| next.step.as_ref()).is_some_and(|step| step.1.is_some());
+        let is_planned = self
+            .next
+            .as_ref()
+            .and_then(|next| next.step.as_ref())
+            .and_then(|step| step.1.as_ref())
+            .is_some_and(|batch| !batch.edits.is_empty());
         is_planned || self.account.sent() != self.account.raw()
     }
 
@@ -258,8 +274,11 @@ impl Sticky {
 
     /// Goes on by a decision.
     fn take(&mut self, (arithmetic, moved): Step) -> Verdict {
-        if let Some(moved) = moved {
-            *self = Self { reports: std::mem::take(&mut self.reports), ..*moved };
+        if let Some(Batch { edits, left, acts_above, .. }) = moved {
+            let indices: Vec<usize> = edits.iter().map(|(index, _)| *index).collect();
+            self.show_anew(&indices, |account| account.send_tried(&edits));
+            self.account.take_changed();
+            (self.carried, self.left, self.acts_above) = (0.0, left, acts_above);
         } else if arithmetic.verdict.moves() {
             self.act();
         } else {
@@ -274,7 +293,7 @@ impl Sticky {
     /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
     fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
         for origin in self.shown.enter(&held.numbers, message.assistant().is_some()) {
-            if let Some(origin) = Arc::make_mut(&mut self.held).get_mut(origin as usize) {
+            if let Some(origin) = self.held.get_mut(origin as usize) {
                 origin.is_taken_up = true;
             }
         }

@@ -54,24 +54,24 @@ impl Sticky {
             || self.account.rows().newest_first().any(|(_, row)| row.message.reported_tokens().is_some())
     }
 
-    /// The batch that was `weighed`, on a copy. One that moves because carrying has cost enough is not made if carrying what it
-    /// takes has cost less than what it rewrites.
-    pub(super) fn worked_out(&self, weighed: Arithmetic) -> Step {
-        let mut moved = Box::new(self.clone());
-        moved.act();
+    /// The batch that was `weighed`, tried out and taken back. One that moves because carrying has cost enough is not made if
+    /// carrying what it takes has cost less than what it rewrites.
+    pub(super) fn worked_out(&mut self, weighed: Arithmetic) -> Step {
+        let before = self.context();
+        let batch = self.tried_out();
         let (estimate, prices) = (self.estimate(), self.priced().prices);
-        let removed = self.context() - estimate.tokens(moved.account.sent());
-        let rewritten = estimate.scale * moved.account.size_after_change(&self.account).cl100k as f64;
+        let removed = before - batch.left;
+        let rewritten = estimate.scale * batch.rewritten as f64;
         let payback_calls = payback_calls(removed, rewritten, prices);
         let arithmetic = Arithmetic { payback_calls, ..weighed };
         let is_paid = weighed.carried * removed / weighed.removable >= prices.rewrite(rewritten);
         let makes_room = weighed.verdict == Verdict::OverThreshold
-            && moved.left <= (1.0 - GROWTH_SHARE) * self.limits.threshold();
+            && batch.left <= (1.0 - GROWTH_SHARE) * self.limits.threshold();
         let may_be_unpaid = matches!(weighed.verdict, Verdict::Carried | Verdict::OverThreshold);
         if may_be_unpaid && !is_paid && !makes_room {
             return (Arithmetic { verdict: Verdict::Unpaid, ..arithmetic }, None);
         }
-        (arithmetic, Some(moved))
+        (arithmetic, Some(batch))
     }
 
     /// The arithmetic of the next call, which may be the first that is planned.
