@@ -166,7 +166,7 @@ export interface TransformContextOptions {
   maxPromptTokens?: number | (() => number);
   /**
    * Memory against the bill under sticky: the tokens that are carried so that the model can see one thing it is going to need. A
-   * name stands for such a number: 340, 240 and 140. The window changes nothing. Default "balanced"; try others with
+   * name stands for such a number: 340, 230 and 140. The window changes nothing. Default "balanced"; try others with
    * `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
