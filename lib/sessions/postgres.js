@@ -83,7 +83,7 @@ class PostgresPool {
   async #withClient(work) {
     const client = await this.#pool.connect();
     // Without a listener, a connection that breaks between two statements would end the process.
-    client.on("error", ignore);
+    client.on?.("error", ignore);
     let isBroken = false;
     try {
       return await work(async (sql, values) => {
@@ -99,7 +99,7 @@ class PostgresPool {
       if (!isBroken) isBroken = await client.query("ROLLBACK").then(ignore, () => true);
       throw error;
     } finally {
-      client.removeListener("error", ignore);
+      client.removeListener?.("error", ignore);
       client.release(isBroken);
     }
   }
