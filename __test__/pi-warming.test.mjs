@@ -7,6 +7,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { mock, test } from "node:test";
 import { uncompacted } from "../bench/economy/uncompacted.mjs";
+import { countTokens } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createExtension } from "../pi-extension/index.mjs";
 import { Record } from "../pi-extension/record.mjs";
@@ -156,7 +157,11 @@ test("a pause that the cache outlives ends no stretch of calls", async () => {
   // What cannot be cut is dear to write again: it takes many calls to come.
   const content = Array.from({ length: 3000 }, (_, n) => `${n}: measure ${n * n}`).join("\n");
   const messages = [{ role: "user", content, timestamp: 0 }];
-  for (let i = 0; i < 60; i += 1) messages.push(...measured(i, 600_000 * i));
+  for (let i = 0; i < 60; i += 1) {
+    const [call, result] = measured(i, 600_000 * i);
+    const usage = { input: 0, output: 20, cacheRead: 0, cacheWrite: countTokens(messages) };
+    messages.push({ ...call, provider: MODEL.provider, model: MODEL.id, api: MODEL.api, usage }, result);
+  }
   mock.timers.setTime(600_000 * 60);
   const event = { action: "warm", warmCost: 0.05, missCost: 1, continuationProbability: 0.6 };
   const letsCool = (ttlSeconds) => {
