@@ -162,7 +162,9 @@ class Hook {
         plan,
         contextWindow: Math.min(terms.contextWindow, plan.learnedWindow ?? Number.POSITIVE_INFINITY),
         conversation,
-        firstChanged: this.#policy.isListening ? this.#firstChanged(conversation, plan) : undefined,
+        firstChanged: this.#policy.isListening
+          ? quietly(() => this.#firstChanged(conversation, plan))
+          : undefined,
         charsAfter: ({ index }) => conversation.textAt(index).length,
       };
       this.#policy.report(outcome, call);
@@ -322,6 +324,15 @@ function asked(option, rule, failed) {
   return typeof option === "function" ? answerOf(option, [], rule, failed) : option;
 }
 
+/** What a look at the host's messages returns; undefined where one of them throws: a look must never cost the call. */
+function quietly(look) {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}
+
 /** The policy of the transformContext hook: the layers and their events. */
 class Layers {
   /** What is not pi's is handed back as it came. */
@@ -377,7 +388,7 @@ class Layers {
     const { list, edited, plan, contextWindow, firstChanged, charsAfter } = outcome;
     const { tokensBefore, tokensAfter, floorTokens, budget } = plan;
     const { mode, why } = scheduleOf(plan);
-    const miss = this.#missOf(outcome, why);
+    const miss = quietly(() => this.#missOf(outcome, why));
     if (miss !== undefined) this.reporter.emit({ type: "cacheMiss", ...miss });
     this.reporter.plan(list, plan, charsAfter);
     if (plan.isRefused === 1 || tokensAfter > budget) {

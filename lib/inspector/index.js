@@ -41,7 +41,8 @@ class Inspector {
       if (event.type === "failed") this.#log.failed(event.message, hook.contextWindow());
       return checked.onEvent?.(event);
     };
-    const hook = new Hook(new WatchedLayers({ ...checked, onEvent }, this.#log));
+    const watched = checkHookOptions("createTransformContext", { ...options, onEvent });
+    const hook = new Hook(new WatchedLayers(watched, this.#log));
     // Message by message each has a reason of its own.
     return (messages, signal) => hook.transform(messages, signal, true);
   }
