@@ -165,6 +165,25 @@ describe("a message between a call and its results", () => {
     assert.ok(sent[2].content[0].text.length < long.length && sent[3].content[0].text.length < long.length);
   });
 
+  test("a result that comes after its call went goes, too", async () => {
+    for (const schedule of SCHEDULES) {
+      const hook = createTransformContext({ contextWindow: 4000, schedule });
+      const list = [user(), answer([call("a"), call("b")]), result("a", "word ".repeat(3000)), user("wait")];
+      for (let i = 0; i < 20; i += 1) list.push(user(`more ${i} ${"word ".repeat(100)}`));
+      await hook(list);
+      list.push(answer(text("aside")), result("b"), user("next"));
+      const sent = await hook(list);
+      const called = new Set(
+        sent.flatMap(({ role, content }) => (role === "assistant" ? content : [])).map(({ id }) => id),
+      );
+      const answered = sent.filter(({ role }) => role === "toolResult");
+      assert.ok(
+        answered.every(({ toolCallId }) => called.has(toolCallId)),
+        schedule,
+      );
+    }
+  });
+
   test("once the call is gone nothing moves", async () => {
     const old = [
       user(),

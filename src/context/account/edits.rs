@@ -110,7 +110,7 @@ impl Account {
     }
 
     /// Changes a row, and with it the sums and what is known of changes.
-    fn change(&mut self, index: usize, change: impl FnOnce(&mut Row)) {
+    pub(super) fn change(&mut self, index: usize, change: impl FnOnce(&mut Row)) {
         let Some(row) = self.rows.get_mut(index) else { return };
         if let Some(trial) = &mut self.trial {
             trial.push((index, Sent::of(row)));

@@ -73,9 +73,10 @@ impl Account {
             is_slid: false,
             newest_in_group: index,
         };
-        if let Some(opens) = self.rows.get_mut(group) {
+        let call = self.rows.get_mut(group).map(|opens| {
             opens.newest_in_group = index;
-        }
+            (opens.edit, opens.is_slid)
+        });
         let size = row.size();
         let whole = Size { cl100k: message.whole_tokens(), ..size };
         (self.raw, self.sent) = (self.raw.plus(whole), self.sent.plus(size));
@@ -84,6 +85,15 @@ impl Account {
         self.live.insert(index);
         if transcript.link(index) == Link::Orphan {
             self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
+        } else if let Some((edit, is_slid)) = call.filter(|(edit, is_slid)| edit.0 == Form::Gone || *is_slid)
+        {
+            // A late result goes with the call that went before it came.
+            self.change(index, |row| {
+                row.is_slid = is_slid;
+                if edit.0 == Form::Gone {
+                    row.edit = edit;
+                }
+            });
         }
         self.note(index, message);
     }

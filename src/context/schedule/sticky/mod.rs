@@ -20,7 +20,7 @@ use crate::context::layers::{Limits, Overflow, shrink, thinking};
 use crate::context::plan::{Edit, Plan};
 use crate::context::traits::identifiers::Identifier;
 use crate::context::traits::lines::Line;
-use crate::context::transcript::{Link, Message, Transcript};
+use crate::context::transcript::{Message, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// A decision, and its batch where that was worked out.
@@ -119,8 +119,8 @@ impl Schedule for Sticky {
             self.narrow();
         }
         let traits = &message.traits;
-        let is_seen = message.is_sent && transcript.link(index) != Link::Orphan;
         self.account.enter(transcript, index);
+        let is_seen = message.is_sent && self.account.form(index) != Form::Gone;
         self.reports.pass(message);
         let mut held = Held::default();
         if is_seen {
