@@ -200,7 +200,7 @@ class Hook {
     const last = this.#sent.get(conversation);
     const { known } = conversation;
     this.#sent.set(conversation, { plan, known });
-    if (last === undefined) return undefined;
+    if (last === undefined || last.plan === plan) return undefined;
     const end = Math.min(last.known.length, known.length);
     let shared = 0;
     while (shared < end && Object.is(last.known[shared], known[shared])) shared += 1;
