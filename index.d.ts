@@ -350,8 +350,8 @@ export interface CountOptions {
 
 /**
  * Exact tokens, by cl100k_base unless another encoding or a model is named. Special-token text is ordinary text, a lone
- * surrogate counts as U+FFFD. Messages are pi's, OpenAI's, Anthropic's or the AI SDK's. Of a message: its texts, thinking, tool-call names and arguments, 1200 per image; 0 for
- * messages pi does not send.
+ * surrogate counts as U+FFFD. Messages are pi's, OpenAI's, Anthropic's or the AI SDK's. Of a message: its texts, thinking,
+ * tool-call names and arguments, 1200 per image; of a file nothing but its description; 0 for messages pi does not send.
  * @throws ERR_NATIVE_UNAVAILABLE where the native addon cannot be loaded; TypeError for anything else than the above;
  * an error that names the nearest for an unknown encoding or model.
  * @example countTokens("hello world") // 2
