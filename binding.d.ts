@@ -11,23 +11,28 @@ export declare class CancelFlag {
 
 /** A conversation of one hook. */
 export declare class Conversation {
-  /** A conversation without messages, by options in JSON (`options.rs`). */
-  constructor(options: string)
+  /** A conversation without messages, by options in JSON (`options.rs`), that shares its lessons with others of its hook. */
+  constructor(options: string, lessons?: Lessons | undefined | null)
   /** Another one that goes on from here. */
   fork(): Conversation
   /** Reads messages of the next splice ahead, from its position `from` on, on a worker thread. */
   readAhead(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
-   * Changes the list by `splice`, which is read when the next plan begins. What was not read ahead of what is new crosses
-   * here.
+   * Changes the list by `splice` and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
+   * What was not read ahead of the new messages crosses here. `is_told` if the last answer was applied: what it said is not
+   * said again.
    */
-  splice(splice: Splice, numbers: Float64Array, strings: unknown[]): void
-  /** The terms that hold from the next plan on. */
-  setTerms(terms: CallTerms): void
-  /** Plans over the list on a worker thread. `is_told` if the last answer was applied: what it said is not said again. */
-  plan(isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
+  plan(splice: Splice, numbers: Float64Array, strings: unknown[], terms: CallTerms, isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
+  /** Says that the last plan is not sent. */
+  withdraw(): void
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
+}
+
+/** What the conversations of a hook that count by one encoding learn for each other. */
+export declare class Lessons {
+  /** Nothing learned yet. */
+  constructor()
 }
 
 /** The plan for a request, and its reasons. */
@@ -157,12 +162,11 @@ export declare function problems(numbers: Float64Array, strings: unknown[], api?
 /** The special tokens of an encoding: an object's JSON, ids by their texts. */
 export declare function specialTokens(encoding: number): string
 
-/**
- * The change of the list since the last call: of what was read, the first `inserted` messages stand where `removed` ones
- * stood from `at` on, and the others at the end.
- */
+/** The change of the list since the last call. New are first those in the place of others, then those at the end. */
 export interface Splice {
-  /** The first position that changed. */
+  /** Messages that went from the end. */
+  cut: number
+  /** The first position of the others that changed. */
   at: number
   /** Messages that went from there. */
   removed: number
@@ -170,6 +174,8 @@ export interface Splice {
   inserted: number
   /** New messages behind all. */
   added: number
+  /** True if the messages that are left are those of another conversation now: nothing was sent in it. */
+  startsOver: boolean
 }
 
 /** Writes the tokens that did not fit when `encode` was called last. */
