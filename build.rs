@@ -55,6 +55,7 @@ fn rust_of(table: &str) -> String {
         rust += &enum_of(name, &words_of(&table[list]));
     }
     rust += &words_of_rules(&table["rules"]);
+    rust += &image_limits(&table["imageLimits"]);
     rust += &marker_of("CUT_MARKER", &table["cutMarker"]);
     for (language, markers) in table["markers"].as_object().expect("markers by language") {
         for (name, parts) in markers.as_object().expect("a language has markers by name") {
@@ -125,6 +126,19 @@ fn words_of_rules(rules: &Value) -> String {
             #[must_use]
             pub const fn says(self, family: Family) -> &'static str {{ match (self, family) {{ {arms} }} }}
         }}\n"
+    )
+}
+
+/// The images that providers take: protocol, window above which the row holds, number, and megabytes of the request.
+fn image_limits(rows: &Value) -> String {
+    let rows = rows.as_array().expect("a row a protocol");
+    let row = |row: &Value| {
+        let window = row["aboveWindow"].as_f64().unwrap_or(0.0);
+        format!("({}, {window:?}, {}, {}),", row["api"], row["images"], row["megabytes"])
+    };
+    let (count, rows) = (rows.len(), rows.iter().map(row).collect::<String>());
+    format!(
+        "/// Protocol, least window, images and megabytes of a request.\npub const IMAGE_LIMITS: [(&str, f64, usize, usize); {count}] = [{rows}];\n"
     )
 }
 

@@ -48,9 +48,9 @@ export interface TransformContextOptions {
   /** Newest assistant messages with thinking that keep it. Default 1 message; 0 strips all that may be stripped. */
   keepRecentThinking?: number;
   /**
-   * Newest images of old tool results that stay. Default 8 images; each older one becomes a line that says so. Images in
-   * user messages always stay. Whatever stands here, a request holds no more images, and no larger ones, than its provider
-   * takes.
+   * Newest old images that stay, whoever sent them. Default 8 images; each older one becomes a line that says so. An image
+   * of the last user message always stays. Whatever stands here, a request holds no more images, and no larger ones, than
+   * its provider takes.
    */
   keepRecentImages?: number;
   /** Newest messages that the sliding window never drops. Default 20; raise it for long chains of small steps. */
@@ -215,12 +215,12 @@ export type StrataEvent =
       charsAfter: number;
       tokensSaved: number;
     }
-  /** The first `images` images of a tool result are left out. */
+  /** The first `images` images of a message are left out; call and tool where a tool brought them. */
   | {
       type: "imagesOmitted";
       index: number;
-      toolCallId: string;
-      toolName: string;
+      toolCallId?: string;
+      toolName?: string;
       images: number;
       tokensSaved: number;
     }

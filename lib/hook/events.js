@@ -152,8 +152,9 @@ function editEvent(message, edit, charsAfter) {
   return { type: "repaired", index, rule: edit.reason, ...(after !== undefined && { after }) };
 }
 
-function imagesEvent({ toolCallId, toolName }, { index, images, tokensSaved }) {
-  return { type: "imagesOmitted", index, toolCallId, toolName, images, tokensSaved };
+function imagesEvent({ role, toolCallId, toolName }, { index, images, tokensSaved }) {
+  const tool = role === "toolResult" ? { toolCallId, toolName } : {};
+  return { type: "imagesOmitted", index, ...tool, images, tokensSaved };
 }
 
 const LAYERS = contract.positions(contract.LAYERS);

@@ -25,7 +25,7 @@ impl Account {
         }
     }
 
-    /// Leaves the first `count` images of a tool result out, by a marker each.
+    /// Leaves the first `count` images of a message out, by a marker each.
     pub fn omit_images(&mut self, index: usize, count: u32, layer: Layer, reason: Reason) {
         if self.rows.get(index).is_some_and(|row| row.images_out < count) {
             self.change(index, |row| {

@@ -26,7 +26,7 @@ pub struct Account {
     sent: Size,
     images: ImageSize,
     results: Vec<usize>,
-    /// Tool results that came with images.
+    /// Messages that came with images.
     pictured: Vec<usize>,
     thinkers: Vec<usize>,
     /// The first message that a provider sees as a turn.
@@ -105,6 +105,9 @@ impl Account {
         if message.is_protected {
             self.asked.extend(self.last_user);
         }
+        if !message.images.lens.is_empty() {
+            self.pictured.push(index);
+        }
         match &message.body {
             Body::User => {
                 self.first_user.get_or_insert(index);
@@ -112,9 +115,6 @@ impl Account {
             }
             Body::ToolResult(_) => {
                 self.results.push(index);
-                if !message.images.lens.is_empty() {
-                    self.pictured.push(index);
-                }
             }
             Body::Assistant(assistant) if assistant.thinking.is_some() => self.thinkers.push(index),
             _ => {}
@@ -185,7 +185,7 @@ impl Account {
         &self.results
     }
 
-    /// Positions of the tool results that came with images, ascending.
+    /// Positions of the messages that came with images, ascending.
     pub fn pictured(&self) -> &[usize] {
         &self.pictured
     }

@@ -1,59 +1,68 @@
-//! Old images: the newest of those that old tool results brought stay, and no request holds more than the provider takes.
+//! Old images: the newest stay, whoever sent them, and no request holds more than the provider takes.
 //!
-//! A marker takes the place of each. Images in user messages always stay.
+//! A marker takes the place of each. What the user sends in the open turn stays as long as the provider takes it.
 
 use super::{Limits, tool_results};
 use crate::context::account::{Account, ImageSize};
 use crate::context::plan::{Layer, Reason};
 use crate::context::transcript::Assistant;
+use crate::contract::IMAGE_LIMITS;
 
-/// Most images of a request and most of its characters, by protocol: as published in November 2026. The size is that of the
-/// whole request, so an eighth of it is left to texts.
-const PROVIDER_LIMITS: [(&str, ImageSize); 6] = [
-    ("anthropic-messages", megabytes(100, 32)),
-    ("bedrock-converse-stream", megabytes(20, 20)),
-    ("mistral-conversations", megabytes(8, 20)),
-    ("google-generative-ai", megabytes(3000, 20)),
-    ("google-vertex", megabytes(3000, 20)),
-    ("google-gemini-cli", megabytes(3000, 20)),
-];
-/// OpenAI's, and of protocols that are not known.
-const OTHER_LIMITS: ImageSize = megabytes(500, 50);
-/// Claude takes more images where the window is larger than this.
-const CLAUDE_LARGE_WINDOW: f64 = 200_000.0;
-const CLAUDE_LARGE_COUNT: usize = 600;
-/// Of what the provider takes, how much is left when images had to go: else they would have to at the next call again.
+/// Share of what the provider takes that is left when images had to go: else they would have to at the next call again.
 const ROOM_SHARE: (usize, usize) = (9, 10);
+/// Share of a request's size that images may take: the rest is left to texts.
+const SIZE_SHARE: (usize, usize) = (7, 8);
+/// Old images beyond those that stay which make a batch: fewer cost more to rewrite than to carry.
+const BATCH: usize = 10;
 
-const fn megabytes(count: usize, megabytes: usize) -> ImageSize {
-    ImageSize { count, chars: megabytes * 1024 * 1024 / 8 * 7 }
-}
-
-/// The limits of the provider of the newest answer.
+/// The limits of the provider of the newest answer. The table's last row is that of protocols it does not list.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     let newest = account.rows().newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
-    let listed = PROVIDER_LIMITS.iter().find(|(name, _)| *name == api).map_or(OTHER_LIMITS, |(_, of)| *of);
-    if api == "anthropic-messages" && limits.context_window > CLAUDE_LARGE_WINDOW {
-        return ImageSize { count: CLAUDE_LARGE_COUNT, ..listed };
-    }
-    listed
+    let holds = |&&(name, least_window, ..): &&(&str, f64, usize, usize)| {
+        (name == api || name.is_empty()) && limits.context_window > least_window
+    };
+    let (count, megabytes) =
+        IMAGE_LIMITS.iter().find(holds).map_or((usize::MAX, usize::MAX), |row| (row.2, row.3));
+    let (part, whole) = SIZE_SHARE;
+    ImageSize { count, chars: megabytes.saturating_mul(1024 * 1024) / whole * part }
 }
 
 /// Leaves out the old ones, also of what the window passes by: it may let that in again, without them.
 pub fn omit_old(account: &mut Account, limits: &Limits) {
-    let Some(&newest) = tool_results::old(account, limits).last() else { return };
+    for (index, out) in old(account, limits) {
+        account.omit_images(index, out as u32, Layer::ToolResults, Reason::OldImage);
+    }
+}
+
+/// Returns `true` if so many old images stand in the request that leaving them out makes a batch.
+pub fn are_many(account: &Account, limits: &Limits) -> bool {
+    let standing =
+        |index| account.row(index).map_or(0, |row| row.message.images.lens.len() - row.images().count);
+    old(account, limits).into_iter().map(|(index, out)| out.saturating_sub(standing(index))).sum::<usize>()
+        >= BATCH
+}
+
+/// Messages with images that are too old to stay, and how many of each, the first ones.
+fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
+    let results_end = tool_results::old(account, limits).last().map_or(0, |newest| newest + 1);
+    let users_end = account.last_user().unwrap_or(0);
     let mut left = limits.keep_recent_images;
-    let pictured: Vec<usize> = account.pictured().iter().copied().filter(|&index| index <= newest).collect();
-    for index in pictured.into_iter().rev() {
+    let is_old = |&index: &usize| {
+        let is_result = account.message(index).is_some_and(|message| message.tool_result().is_some());
+        index < if is_result { results_end } else { users_end }
+    };
+    let mut old = Vec::new();
+    for index in account.pictured().iter().copied().filter(is_old).rev() {
         let Some(row) = account.row(index) else { continue };
         let (standing, all) = (row.images_as(row.edit.0).count, row.message.images.lens.len());
         let out = standing.saturating_sub(left);
         left = left.saturating_sub(standing);
         if out > 0 && may_lose(account, index) {
-            account.omit_images(index, (all - standing + out) as u32, Layer::ToolResults, Reason::OldImage);
+            old.push((index, all - standing + out));
         }
     }
+    old
 }
 
 /// Returns `true` if a request would hold more than the provider takes, and some of it may go.
@@ -62,15 +71,23 @@ pub fn is_over(account: &Account, limits: &Limits) -> bool {
         && account.pictured().iter().any(|&index| count(account, index).0 > 0 && may_lose(account, index))
 }
 
-/// Leaves out the oldest of what tools brought until the request holds no more than the provider takes.
+/// Leaves out images until the request holds no more than the provider takes: the oldest of tools, then the oldest of the
+/// user, and those of the open turn last.
 pub fn fit(account: &mut Account, limits: &Limits) {
     let ImageSize { count: most, chars } = provider_limits(account, limits);
     if !exceeds(account.images(), ImageSize { count: most, chars }) {
         return;
     }
     let (part, whole) = ROOM_SHARE;
-    let room = ImageSize { count: most * part / whole, chars: chars / whole * part };
-    for index in account.pictured().to_vec() {
+    let room =
+        ImageSize { count: most / whole * part + most % whole * part / whole, chars: chars / whole * part };
+    let last_user = account.last_user();
+    let mut pictured: Vec<usize> = account.pictured().to_vec();
+    pictured.sort_by_key(|&index| {
+        let is_result = account.message(index).is_some_and(|message| message.tool_result().is_some());
+        (Some(index) == last_user, !is_result, index)
+    });
+    for index in pictured {
         if !may_lose(account, index) {
             continue;
         }
@@ -88,12 +105,13 @@ fn exceeds(images: ImageSize, most: ImageSize) -> bool {
     images.count > most.count || images.chars > most.chars
 }
 
-/// Images of a message that are sent, and all of them.
+/// Number of images of a message that are sent, and of all.
 fn count(account: &Account, index: usize) -> (usize, usize) {
     account.row(index).map_or((0, 0), |row| (row.images().count, row.message.images.lens.len()))
 }
 
 fn may_lose(account: &Account, index: usize) -> bool {
-    let result = account.message(index).and_then(|message| message.tool_result());
-    result.is_some_and(|result| !result.is_excluded)
+    account.message(index).is_some_and(|message| {
+        !message.is_protected && message.tool_result().is_none_or(|result| !result.is_excluded)
+    })
 }

@@ -13,8 +13,28 @@ use crate::tokens::estimate::{Estimate, Size};
 /// Part of the room that older results share where the last group alone could fill it.
 pub const OLDER_SHARE: f64 = 0.15;
 
-/// Edits until `account` fits into `budget` provider tokens, or only the irreducible rest is left.
-pub fn shrink(account: &mut Account, estimate: &Estimate, budget: f64) {
+/// Sizes that a request is brought down to, in provider tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Goals {
+    /// Most that may be sent: people's words are cut only above it.
+    pub budget: f64,
+    /// Most that is left where results and groups go.
+    pub others: f64,
+    /// Most that is left where people's words have to go.
+    pub words: f64,
+}
+
+impl Goals {
+    /// As little as fits.
+    #[must_use]
+    pub const fn least(budget: f64) -> Self {
+        Self { budget, others: budget, words: budget }
+    }
+}
+
+/// Edits until `account` fits, or only the irreducible rest is left.
+pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
+    let budget = goals.others;
     let mut room = Room { account, estimate, budget };
     let last = room.account.last_group();
     let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group == last);
@@ -32,6 +52,11 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, budget: f64) {
     if room.fits(rest) || rest as f64 > share {
         room.drop_groups(is_not_users);
     }
+    room.budget = goals.budget;
+    if room.fits(0) {
+        return;
+    }
+    room.budget = goals.words;
     let said = room.cuttable(|account, index| !is_result(account, index));
     room.cut(&said, MIN_CUT_TOKENS);
     room.drop_groups(is_not_users);
@@ -134,7 +159,7 @@ mod tests {
     /// Shrinks to so many tokens; those of each message that are sent then.
     fn shrunk(texts: &[String], budget: f64) -> (Account, Vec<usize>) {
         let mut account = account(texts);
-        shrink(&mut account, &Estimate::PLAIN, budget);
+        shrink(&mut account, &Estimate::PLAIN, Goals::least(budget));
         let tokens = (0..account.len())
             .filter_map(|index| account.row(index))
             .map(crate::context::account::Row::tokens)

@@ -11,14 +11,13 @@ pub fn old<'a>(account: &'a Account, limits: &Limits) -> &'a [usize] {
     results.get(..results.len().saturating_sub(limits.keep_recent_tool_results)).unwrap_or_default()
 }
 
-/// The same, with no more of the newest spared than `most` cl100k tokens hold; always the last.
+/// The same, with no more of the newest spared than `most` cl100k tokens hold, but those of the last group.
 pub fn old_within<'a>(account: &'a Account, limits: &Limits, most: usize) -> &'a [usize] {
     let mut tokens = 0;
-    let results = account.results();
+    let (results, last) = (account.results(), account.last_group());
     let newest = results.iter().rev().take(limits.keep_recent_tool_results).take_while(|&&index| {
-        let is_first = tokens == 0;
         tokens += account.row(index).map_or(0, Row::tokens);
-        is_first || tokens <= most
+        index >= last || tokens <= most
     });
     results.get(..results.len().saturating_sub(newest.count())).unwrap_or_default()
 }

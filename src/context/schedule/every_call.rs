@@ -10,6 +10,7 @@ use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::account::{Account, Form};
 use crate::context::layers::keep::States;
+use crate::context::layers::shrink::Goals;
 use crate::context::layers::window::Window;
 use crate::context::layers::{Keeping, Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::context::plan::{Layer, Plan, Reason};
@@ -187,7 +188,7 @@ impl EveryCall {
         let estimate = self.reports.calibration.estimate();
         let budget = self.reports.calibration.room().unwrap_or_else(|| self.limits.budget());
         if estimate.tokens(self.account.sent()) > budget {
-            shrink::shrink(&mut self.account, &estimate, budget);
+            shrink::shrink(&mut self.account, &estimate, Goals::least(budget));
         }
     }
 }

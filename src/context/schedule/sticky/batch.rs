@@ -9,12 +9,15 @@
 use super::{Batch, Sticky};
 use crate::context::account::{Account, Form, Row};
 use crate::context::layers::keep::States;
-use crate::context::layers::shrink::OLDER_SHARE;
+use crate::context::layers::shrink::{Goals, OLDER_SHARE};
 use crate::context::layers::{Keeping, Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::plan::{KeptLines, Layer, Reason};
 use crate::context::schedule::held::Held;
 use crate::context::schedule::line_cuts;
-use crate::context::schedule::weights::{FULL_SHARE, LOW_WATER, OWN_CALL, PRICE_STEP, PRICE_STEPS};
+use crate::context::schedule::verdict::Verdict;
+use crate::context::schedule::weights::{
+    FULL_SHARE, LOW_WATER, OWN_CALL, PRICE_STEP, PRICE_STEPS, WORDS_WATER,
+};
 use crate::context::traits::lines::Layout;
 use crate::context::transcript::{Body, Message};
 use crate::context::validity::unbound;
@@ -22,9 +25,14 @@ use crate::tokens::estimate::MESSAGE_FRAME_TOKENS;
 
 impl Sticky {
     /// Edits until what is left is worth its tokens, and fits.
-    pub(super) fn act(&mut self) {
+    pub(super) fn act(&mut self, verdict: Verdict) {
         let goal = self.goal();
         self.account.take_changed();
+        if verdict == Verdict::ManyImages {
+            images::omit_old(&mut self.account, &self.limits);
+            self.settle();
+            return;
+        }
         let most_new = self.tail_tokens();
         let tail = window::tail_start(&self.account, &self.limits, most_new);
         if self.is_reported() {
@@ -38,11 +46,16 @@ impl Sticky {
         if self.is_reported() {
             self.take_least_useful(tail, most_new, &goal);
         }
-        if self.context() > goal.most && self.limits.overflow == Overflow::Shrink {
+        if self.context() > goal.shrunk.budget && self.limits.overflow == Overflow::Shrink {
             let estimate = self.estimate();
             let live: Vec<usize> = self.account.live().collect();
             self.show_anew(&live, |account| shrink::shrink(account, &estimate, goal.shrunk));
         }
+        self.settle();
+    }
+
+    /// Takes out the thinking that is bound to what changed, and waits for growth.
+    fn settle(&mut self) {
         if let Some(changed) = self.account.take_changed() {
             self.strip_unbound(changed);
         }
@@ -63,7 +76,7 @@ impl Sticky {
         if let Some(room) = self.reports.calibration.room() {
             // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
             let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
-            return Goal { ladder: room, most: room, shrunk: room, is_exact: true };
+            return Goal { ladder: room, shrunk: Goals::least(room), is_exact: true };
         }
         // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
         let must_gain = self.context() > self.limit() && self.priced().prices.rewrite(1.0) > 0.0;
@@ -75,8 +88,9 @@ impl Sticky {
         let staying = estimate.base + estimate.scale * staying as f64;
         let ladder = if staying > low { low.max(staying + OLDER_SHARE * room) } else { low };
         let is_alone = estimate.base + estimate.scale * largest as f64 > low;
-        let shrunk = if is_alone { estimate.base + FULL_SHARE * room } else { low };
-        Goal { ladder, most: budget, shrunk, is_exact: false }
+        let full = estimate.base + FULL_SHARE * room;
+        let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
+        Goal { ladder, shrunk: Goals { budget, others, words }, is_exact: false }
     }
 
     /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
@@ -97,10 +111,10 @@ impl Sticky {
     }
 
     /// Tries a batch out and takes it back.
-    pub(super) fn tried_out(&mut self) -> Batch {
+    pub(super) fn tried_out(&mut self, verdict: Verdict) -> Batch {
         let before = (self.carried, self.left, self.acts_above);
         self.account.begin_trial();
-        self.act();
+        self.act(verdict);
         let (plan, floor, tried) = (self.account.plan(), self.floor(), self.account.tried());
         let rewritten = tried.first().map_or(0, |&first| self.account.size_since(first).cl100k);
         let (left, acts_above) = (self.left, self.acts_above);
@@ -363,10 +377,8 @@ impl Sticky {
 struct Goal {
     /// Most that the ladder leaves, whatever that loses.
     ladder: f64,
-    /// Most that may be sent.
-    most: f64,
-    /// Most that layer 4 leaves where the ladder leaves more than that.
-    shrunk: f64,
+    /// Most that layer 4 leaves where the ladder leaves more than may be sent.
+    shrunk: Goals,
     /// True if no more may go than must.
     is_exact: bool,
 }

@@ -236,7 +236,7 @@ impl Sticky {
             return self.account.sent();
         }
         let mut least = self.account.clone();
-        shrink::shrink(&mut least, &self.estimate(), self.limits.budget());
+        shrink::shrink(&mut least, &self.estimate(), shrink::Goals::least(self.limits.budget()));
         least.sent()
     }
 
@@ -280,7 +280,7 @@ impl Sticky {
             self.account.take_changed();
             (self.carried, self.left, self.acts_above) = (0.0, left, acts_above);
         } else if arithmetic.verdict.moves() {
-            self.act();
+            self.act(arithmetic.verdict);
         } else {
             self.carried = arithmetic.carried;
             if arithmetic.verdict == Verdict::Unpaid && arithmetic.context > self.limits.threshold() {

@@ -58,7 +58,7 @@ impl Sticky {
     /// carrying what it takes has cost less than what it rewrites.
     pub(super) fn worked_out(&mut self, weighed: Arithmetic) -> Step {
         let before = self.context();
-        let batch = self.tried_out();
+        let batch = self.tried_out(weighed.verdict);
         let (estimate, prices) = (self.estimate(), self.priced().prices);
         let removed = before - batch.left;
         let rewritten = estimate.scale * batch.rewritten as f64;
@@ -99,6 +99,8 @@ impl Sticky {
             Verdict::OverWindow
         } else if context > threshold.max(self.limits.threshold()) {
             Verdict::OverThreshold
+        } else if images::are_many(&self.account, &self.limits) {
+            Verdict::ManyImages
         } else if carried > rewrite && above > 0.0 {
             Verdict::Carried
         } else {
