@@ -109,7 +109,6 @@ async function loop({
   scale = 1.2,
   beside = 1500,
   options,
-  begun = 0,
 }) {
   const events = [];
   const hook = createTransformContext({
@@ -153,7 +152,6 @@ async function loop({
     if (number % 6 === 5) add({ role: "user", content: `Now part ${number}: remember rule ${number}.` });
   };
   add({ role: "user", content: "Port the parser; keep the names." });
-  for (let number = 0; number < begun; number += 1) step(-1 - number, USAGE);
   for (let number = 0; number < calls; number += 1) {
     const sent = await hook(messages.slice());
     const prompt = Math.round(beside + scale * countTokens(sent));
@@ -209,20 +207,6 @@ describe("the limit that a refusal names", () => {
       const { prompts, refusals } = await loop({ words: said, limit: 65_536, output, calls: 60 });
       assert.equal(refusals.length, 1);
       assert.ok(prompts[refusals[0] + 1].prompt >= 0.85 * (65_536 - output));
-    });
-  }
-
-  for (const scale of [0.9, 1.2, 1.9]) {
-    test(`of a conversation that comes to it whole, at ${scale} tokens for one`, async () => {
-      const { prompts, refusals } = await loop({
-        words: WORDS.Gemini,
-        limit: 32_768,
-        begun: 60,
-        calls: 20,
-        scale,
-      });
-      assert.deepEqual(refusals, [0]);
-      assert.ok(prompts[1].prompt >= (scale > 1.5 ? 0.7 : 0.8) * 32_768, `${prompts[1].prompt}`);
     });
   }
 

@@ -119,6 +119,12 @@ impl Limits {
         (self.context_window * self.context_ratio).min(self.max_prompt_tokens).min(self.most_tokens)
     }
 
+    /// Tokens of a request above which people's words go: all of the window, unless the host set a reserve.
+    pub fn most_words(&self) -> f64 {
+        let window = (self.context_window - self.output_tokens).min(self.most_tokens);
+        if self.reserve_tokens.is_some() { self.budget() } else { window }
+    }
+
     /// cl100k tokens that the protected newest messages and results may have: half of what a request has room for.
     pub fn tail_tokens(&self, estimate: &Estimate) -> usize {
         let room = self.threshold().min(self.budget()) - estimate.base;

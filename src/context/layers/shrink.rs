@@ -16,8 +16,8 @@ pub const OLDER_SHARE: f64 = 0.15;
 /// Sizes that a request is brought down to, in provider tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Goals {
-    /// Most that may be sent: people's words are cut only above it.
-    pub budget: f64,
+    /// Most that may be sent before people's words go.
+    pub most: f64,
     /// Most that is left where results and groups go.
     pub others: f64,
     /// Most that is left where people's words have to go.
@@ -28,7 +28,7 @@ impl Goals {
     /// As little as fits.
     #[must_use]
     pub const fn least(budget: f64) -> Self {
-        Self { budget, others: budget, words: budget }
+        Self { most: budget, others: budget, words: budget }
     }
 }
 
@@ -52,7 +52,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     if room.fits(rest) || rest as f64 > share {
         room.drop_groups(is_not_users);
     }
-    room.budget = goals.budget;
+    room.budget = goals.most;
     if room.fits(0) {
         return;
     }

@@ -188,7 +188,8 @@ impl EveryCall {
         let estimate = self.reports.calibration.estimate();
         let budget = self.reports.calibration.room().unwrap_or_else(|| self.limits.budget());
         if estimate.tokens(self.account.sent()) > budget {
-            shrink::shrink(&mut self.account, &estimate, Goals::least(budget));
+            let most = self.reports.calibration.room().unwrap_or_else(|| self.limits.most_words());
+            shrink::shrink(&mut self.account, &estimate, Goals { most, ..Goals::least(budget) });
         }
     }
 }

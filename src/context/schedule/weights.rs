@@ -62,8 +62,9 @@ pub const LEAST_CONTEXT: f64 = 25_000.0;
 pub const LEAST_SHARE: f64 = 1.0 / 3.0;
 /// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
 pub const REMOVABLE_SHARE: f64 = 0.3;
-/// The low water: share of a limit that a batch at it leaves at most. A fuller context would be back after a few calls.
-pub const LOW_WATER: f64 = 0.6;
+/// The low water: share of a limit's room beside prompt and tools that a batch at it leaves at most. A fuller context would be
+/// back after a few calls.
+pub const LOW_WATER: f64 = 0.5;
 /// The same share of the budget where people's words have to go: every cut of them rewrites all that is left.
 pub const WORDS_WATER: f64 = 0.3;
 /// Share of the room that is used where one group alone is too large: what cuts leave is known to within a few hundredths.

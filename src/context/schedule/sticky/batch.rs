@@ -46,7 +46,7 @@ impl Sticky {
         if self.is_reported() {
             self.take_least_useful(tail, most_new, &goal);
         }
-        if self.context() > goal.shrunk.budget && self.limits.overflow == Overflow::Shrink {
+        if self.context() > goal.budget && self.limits.overflow == Overflow::Shrink {
             let estimate = self.estimate();
             let live: Vec<usize> = self.account.live().collect();
             self.show_anew(&live, |account| shrink::shrink(account, &estimate, goal.shrunk));
@@ -76,12 +76,13 @@ impl Sticky {
         if let Some(room) = self.reports.calibration.room() {
             // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
             let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
-            return Goal { ladder: room, shrunk: Goals::least(room), is_exact: true };
+            return Goal { ladder: room, budget: room, shrunk: Goals::least(room), is_exact: true };
         }
         // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
         let must_gain = self.context() > self.limit() && self.priced().prices.rewrite(1.0) > 0.0;
-        let low = self.limit() * if must_gain { LOW_WATER } else { 1.0 };
-        let estimate = self.estimate();
+        let (estimate, limit) = (self.estimate(), self.limit());
+        let low =
+            if must_gain { estimate.base + LOW_WATER * (limit - estimate.base).max(0.0) } else { limit };
         let room = (budget - estimate.base).max(0.0);
         let (staying, largest) = self.staying();
         // Where what stays is too large for the low water, what is older need not leave for it to have all the room.
@@ -90,7 +91,8 @@ impl Sticky {
         let is_alone = estimate.base + estimate.scale * largest as f64 > low;
         let full = estimate.base + FULL_SHARE * room;
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
-        Goal { ladder, shrunk: Goals { budget, others, words }, is_exact: false }
+        let shrunk = Goals { most: self.limits.most_words(), others, words };
+        Goal { ladder, budget, shrunk, is_exact: false }
     }
 
     /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
@@ -377,7 +379,9 @@ impl Sticky {
 struct Goal {
     /// Most that the ladder leaves, whatever that loses.
     ladder: f64,
-    /// Most that layer 4 leaves where the ladder leaves more than may be sent.
+    /// Most that may be sent.
+    budget: f64,
+    /// Sizes that layer 4 goes down to where the ladder leaves more than that.
     shrunk: Goals,
     /// True if no more may go than must.
     is_exact: bool,

@@ -236,7 +236,9 @@ impl Sticky {
             return self.account.sent();
         }
         let mut least = self.account.clone();
-        shrink::shrink(&mut least, &self.estimate(), shrink::Goals::least(self.limits.budget()));
+        let most = self.limits.most_words();
+        let goals = shrink::Goals { most, ..shrink::Goals::least(self.limits.budget()) };
+        shrink::shrink(&mut least, &self.estimate(), goals);
         least.sent()
     }
 
