@@ -1,7 +1,7 @@
 // Tool calls in pi's form, ours or OpenAI's, and their arguments as JSON.
 "use strict";
 
-const { randomBytes } = require("node:crypto");
+const { randomBytes } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { json } = require("../hook/snapshot.js");
 
 /** Name of a tool whose call is not in the list. */
