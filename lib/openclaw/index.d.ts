@@ -12,17 +12,9 @@ export interface PluginApi {
   on?(hook: string, handler: (event: object, context?: object) => void): void;
 }
 
-declare const plugin: {
-  id: string;
-  name: string;
-  description: string;
-  kind: "context-engine";
-  /** Registers the engine "pi-strata". */
-  register(api: PluginApi): void;
-};
-export default plugin;
 export const id: string;
 export const name: string;
 export const description: string;
 export const kind: "context-engine";
+/** Registers the engine "pi-strata". */
 export function register(api: PluginApi): void;
