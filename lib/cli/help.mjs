@@ -57,9 +57,9 @@ ${SESSION}
 Options:
   --every N                    print every N-th call only
   --html FILE                  also write a report: one page with charts
-  --price INPUT[,OUTPUT]       dollars per million tokens; cache prices follow by
-                               the model's family. Without it: as the session was
-                               billed, else tokens are weighed
+  --price INPUT[,OUTPUT]       dollars per million tokens; the model's family
+                               sets the cache prices. Without it: as the
+                               session was billed, else tokens are weighed
 ${JSON_OPTION}
 
 ${HOOK}

@@ -67,10 +67,10 @@ function completeCache(given) {
   }
 }
 
-/** Tokens that a use is worth in this economy. */
 /** True if the host set `reserveTokens`: that is obeyed, while the default is at most a quarter of the window. */
 const HAS_RESERVE = Symbol("has a reserve of its own");
 
+/** Tokens that a use is worth in this economy. */
 const economyTokens = (economy) => contract.economies[economy]?.default ?? economy;
 
 function checkHookOptions(owner, given) {
