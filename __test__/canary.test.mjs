@@ -50,6 +50,7 @@ test("events say nothing of what was said", async () => {
     "contextOverflow",
     "contextWindowUnknown",
     "failed",
+    "imagesOmitted",
     "messagesDropped",
     "optionFailed",
     "repaired",

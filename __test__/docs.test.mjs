@@ -91,7 +91,7 @@ test("what the pages import and run is there", () => {
       for (const name of names.split(",").map((name) => name.trim()))
         assert.ok(name in strata, `${page} imports ${name}`);
     }
-    for (const [, script] of text.matchAll(/npm run ([\w:]+)/g))
+    for (const [, script] of text.matchAll(/npm run ([\w:-]+)/g))
       assert.ok(script in scripts, `${page} runs ${script}`);
     for (const [, file] of text.matchAll(/node (?:--\S+ )*((?:examples|bench|__test__)\/[\w/.-]+)/g))
       assert.ok(existsSync(join(root, file)), `${page} runs ${file}`);
