@@ -11,6 +11,7 @@ use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
 use pi_strata::context::plan::{Action, Edit};
 use pi_strata::context::schedule::economy::Policy;
 use pi_strata::context::schedule::verdict::{Arithmetic, Verdict};
+use pi_strata::context::schedule::weights::LEAST_SHARE;
 use pi_strata::context::schedule::{Conversation, Decision, Lessons, Mode, Terms, decide};
 use pi_strata::context::transcript::{Body, Link, Message, Transcript, Usage};
 use pi_strata::contract::{ECONOMY_BALANCED, ECONOMY_THRIFTY};
@@ -211,6 +212,11 @@ fn fresh(messages: &[Arc<Message>]) -> (Vec<Edit>, Arithmetic) {
     plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits()), messages)
 }
 
+/// True if nothing was reported, and the context is so large that only the first call on a list edits it for that.
+fn is_met_without_report(arithmetic: &Arithmetic) -> bool {
+    arithmetic.verdict == Verdict::Unreported && arithmetic.context >= LEAST_SHARE * limits().context_window
+}
+
 /// The places of calls: before each assistant message, and at the end.
 fn calls(messages: &[Arc<Message>]) -> Vec<usize> {
     (1..messages.len()).filter(|&at| messages[at].assistant().is_some()).chain([messages.len()]).collect()
@@ -233,7 +239,10 @@ proptest! {
         let messages = conversation(&turns);
         let mut sticky = Sticky::new(policy(ECONOMY_BALANCED), limits());
         for at in calls(&messages) {
-            prop_assert_eq!(plan(&mut sticky, &messages[..at]), fresh(&messages[..at]));
+            let (going_on, anew) = (plan(&mut sticky, &messages[..at]), fresh(&messages[..at]));
+            if !is_met_without_report(&anew.1) {
+                prop_assert_eq!(going_on, anew);
+            }
         }
     }
 
@@ -259,26 +268,49 @@ proptest! {
         }
     }
 
+    /// The newest are as many as the host said; where a limit bites, no more than half of its room holds.
     #[test]
     fn the_newest_and_the_first_user_message_stay_and_groups_are_whole(turns in turns()) {
-        let messages = conversation(&turns);
+        let (messages, limits) = (conversation(&turns), limits());
+        let mut sticky = Sticky::new(policy(ECONOMY_BALANCED), limits.clone());
+        let mut before: Vec<Edit> = Vec::new();
         for at in calls(&messages) {
-            let (edits, _) = fresh(&messages[..at]);
+            let (Decision { plan, estimate, .. }, arithmetic) = sticky.decide(&messages[..at]);
             let transcript = Transcript::new(messages[..at].to_vec());
+            let edits = plan.by_message(&transcript);
             let gone: Vec<usize> = edits.iter().filter(|edit| edit.action == Action::Drop).map(|edit| edit.index).collect();
-            let limits = limits();
-            for edit in &edits {
-                let newer_results = (edit.index + 1..at).filter(|&i| messages[i].tool_result().is_some()).count();
+            let is_at_limit = arithmetic.context > limits.threshold().min(limits.budget());
+            let most = if is_at_limit { limits.tail_tokens(&estimate) } else { usize::MAX };
+            let is_turn = |&index: &usize| {
+                messages[index].is_sent && messages[index].tokens > 0 && transcript.link(index) != Link::Orphan
+            };
+            let last = (0..at).rfind(is_turn);
+            let last_group = last.map_or(0, |index| transcript.group_start(index));
+            let of = |index: usize| before.iter().find(|edit| edit.index == index);
+            let is_counted = |index: &usize| of(*index).is_none_or(|edit| edit.action != Action::Drop);
+            let tokens = |index: usize| messages[index].tokens - of(index).map_or(0, |edit| edit.tokens_saved as usize);
+            for edit in edits.iter().filter(|edit| of(edit.index).is_none_or(|before| before.action != edit.action)) {
+                let results = (edit.index..at).filter(|&index| messages[index].tool_result().is_some());
+                let held: usize = results.clone().filter(is_counted).map(tokens).sum();
                 match &edit.action {
-                    Action::Summarize | Action::KeepLines(_) => prop_assert!(newer_results >= limits.keep_recent_tool_results),
+                    Action::Summarize | Action::KeepLines(_) => prop_assert!(
+                        results.count() > limits.keep_recent_tool_results || (edit.index < last_group && held > most),
+                        "result {} of {} was cut", edit.index, at
+                    ),
                     Action::Drop if transcript.link(edit.index) != Link::Orphan => {
-                        prop_assert!(edit.index + limits.keep_recent_messages < at);
+                        let others = (edit.index..at).filter(|&index| !messages[index].is_user()).filter(is_counted);
+                        let held: usize = others.map(tokens).sum();
+                        prop_assert!(
+                            edit.index + limits.keep_recent_messages < at || held > most,
+                            "message {} of {} went", edit.index, at
+                        );
                         prop_assert!(transcript.group(transcript.group_start(edit.index)).all(|member| gone.contains(&member)));
                         prop_assert!(Some(edit.index) != messages.iter().position(|message| message.is_user()));
                     }
                     _ => {}
                 }
             }
+            before = edits;
         }
     }
 
@@ -330,7 +362,9 @@ proptest! {
                 let decision = grown.decide(&terms, &mut Lessons::default());
                 let whole = Transcript::new(messages[..end].to_vec());
                 let anew = decide(&whole, mode, &terms.policy, &terms.limits, None);
-                prop_assert_eq!((decision.plan.edits, decision.arithmetic), (anew.plan.edits, anew.arithmetic));
+                if !anew.arithmetic.as_ref().is_some_and(is_met_without_report) {
+                    prop_assert_eq!((decision.plan.edits, decision.arithmetic), (anew.plan.edits, anew.arithmetic));
+                }
                 prop_assert_eq!(decision.estimate, anew.estimate);
             }
         }

@@ -39,25 +39,35 @@ fn utf16(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }
 
-fn conversation(steps: &[Step], model: &str) -> Vec<Arc<Message>> {
-    let mut messages = Vec::new();
+/// The answers report 1.2 tokens for each that is counted before them, or nothing.
+fn conversation(steps: &[Step], model: &str, reports: bool) -> Vec<Arc<Message>> {
+    let mut messages: Vec<Arc<Message>> = Vec::new();
+    let mut counted = 0;
     let mut now = 1.7e12;
     let mut push = |role: RawRole<'_>, now: f64, parts: Vec<Part<'_>>| {
         let fingerprint = messages.len() as u128 + 1;
         let raw =
             Raw { role, timestamp_ms: Some(now), is_sent: true, parts, fingerprint, identity: fingerprint };
-        messages.push(Arc::new(measure(&raw, &Rules::default())));
+        let message = measure(&raw, &Rules::default());
+        counted += message.tokens;
+        messages.push(Arc::new(message));
+        counted
     };
+    let mut before = 0;
     let (api, provider, model) = (utf16("anthropic-messages"), utf16("anthropic"), utf16(model));
     for (number, step) in steps.iter().enumerate() {
         if step.asks || number == 0 {
-            push(RawRole::User, now, vec![Part::Text(&utf16(&format!("question {number} about things")))]);
+            before = push(
+                RawRole::User,
+                now,
+                vec![Part::Text(&utf16(&format!("question {number} about things")))],
+            );
         }
         let role = RawRole::Assistant {
             api: &api,
             provider: &provider,
             model: &model,
-            usage: Usage::default(),
+            usage: Usage { input: reports.then_some(1.2 * before as f64), ..Usage::default() },
             has_text_id: false,
         };
         let (thought, said) = (utf16(&format!("thinking {number} ").repeat(40)), utf16("I look."));
@@ -74,11 +84,11 @@ fn conversation(steps: &[Step], model: &str) -> Vec<Arc<Message>> {
             arguments: &arguments,
             is_signed: false,
         }));
-        push(role, now, parts);
+        before = push(role, now, parts);
         for (id, lines) in ids.iter().zip(&step.results) {
             let text: String = (0..*lines).map(|line| format!("line {line} of output_{number}\n")).collect();
             let role = RawRole::ToolResult { call_id: id, tool_name: &name, marker: None };
-            push(role, now, vec![Part::Text(&utf16(&text))]);
+            before = push(role, now, vec![Part::Text(&utf16(&text))]);
         }
         now += 1000.0 * step.gap_seconds;
     }
@@ -125,9 +135,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn bound_thinking_stands_behind_what_it_was_made_behind(steps in steps(60), is_sticky in any::<bool>()) {
+    fn bound_thinking_stands_behind_what_it_was_made_behind(steps in steps(60), is_sticky in any::<bool>(), reports in any::<bool>()) {
         let mode = if is_sticky { Mode::Sticky } else { Mode::EveryCall };
-        let messages = conversation(&steps, BOUND);
+        let messages = conversation(&steps, BOUND, reports);
         let (mut grown, limits) = (Conversation::new(mode), limits());
         let mut behind: Vec<Vec<String>> = vec![Vec::new(); messages.len()];
         for at in (1..messages.len()).filter(|&at| messages[at].assistant().is_some()) {
@@ -149,7 +159,7 @@ fn a_batch_waits_for_the_end_of_the_turn_unless_the_window_is_passed() {
     let verdict = |messages: &[Arc<Message>], limits: &Limits| {
         decided(messages, limits, &mut Conversation::new(Mode::Sticky)).arithmetic.map(|of| of.verdict)
     };
-    let mut bound = conversation(&steps, BOUND);
+    let mut bound = conversation(&steps, BOUND, true);
     // The cache is cold by then: other models move.
     let late = |messages: &mut Vec<Arc<Message>>| {
         if let Some(last) = messages.last_mut() {
@@ -160,13 +170,15 @@ fn a_batch_waits_for_the_end_of_the_turn_unless_the_window_is_passed() {
     };
     late(&mut bound);
     assert_eq!(verdict(&bound, &limits), Some(Verdict::TurnOpen));
-    let mut free = conversation(&steps, "claude-opus-4-5");
+    let mut free = conversation(&steps, "claude-opus-4-5", true);
     late(&mut free);
     assert_eq!(verdict(&free, &limits), Some(Verdict::Cold));
     let small = Limits { context_window: 6000.0, ..limits.clone() };
-    assert!(verdict(&bound, &small).is_some_and(Verdict::moves), "what does not fit cannot wait");
+    let mut at_calls = (1..bound.len()).filter(|&at| bound[at].assistant().is_some());
+    let moves = |at: usize| verdict(&bound[..at], &small) == Some(Verdict::OverWindow);
+    assert!(at_calls.any(moves), "what does not fit cannot wait");
     steps.push(step(true, 5.0));
-    let mut closed = conversation(&steps, BOUND);
+    let mut closed = conversation(&steps, BOUND, true);
     closed.truncate(closed.len() - 2);
     assert_eq!(verdict(&closed, &limits), Some(Verdict::Cold));
 }

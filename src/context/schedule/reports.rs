@@ -89,10 +89,10 @@ impl Reports {
                 self.is_rewritten = true;
                 self.calibration.observe_elsewhere(index, assistant, sent);
             } else {
-                let is_stale = is_stale && !(is_lived && self.is_rewritten);
-                // A recording may have been made without the hook.
-                let sent = Sent { raw: if is_lived { sent } else { raw }, edited: sent };
-                self.calibration.observe(index, assistant, sent, is_stale);
+                let is_known = is_lived && self.is_rewritten;
+                // A recording may have been made without the hook: after a restart nothing else tells.
+                let sent = Sent { raw: if is_known { sent } else { raw }, edited: sent };
+                self.calibration.observe(index, assistant, sent, is_stale && !is_known);
             }
         }
     }
