@@ -114,7 +114,8 @@ fn a_refusal_is_of_what_was_sent_though_the_host_compacted_and_changed_what_it_k
         let mut host = Host::new(mode);
         let sent = host.goes_on(40);
         let before = host.messages.len();
-        let told = 1.1 * WINDOW;
+        // More than was known, but not so much more that the number must be of something else.
+        let told = 1.4 * prompt(sent);
         let refused = Refusal { prompt: Some(told), ..Refusal::default() };
         host.step(Usage { refused: Some(refused), ..Usage::default() });
         let kept = host.messages.split_off(before - 6);

@@ -51,13 +51,18 @@ pub(crate) struct Message {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Tokens by which a plan may miscount what it sends: they may run across the break between a line and a gap.
-pub(crate) fn most_miscounted(plan: &Plan) -> usize {
-    let gaps = plan.edits.iter().map(|edit| match &edit.action {
-        Action::KeepLines(kept) => kept.rows.len() + 1,
-        _ => 0,
-    });
-    2 * gaps.sum::<usize>()
+/// Tokens that a plan may count too few and too many of what it sends. They may run across the break between a line and a gap, and
+/// from each end of a cut text into the marker; of a cut the plan counts the largest outcome.
+pub(crate) fn most_miscounted(plan: &Plan) -> (usize, usize) {
+    let (mut gaps, mut cut_texts) = (0, 0);
+    for edit in &plan.edits {
+        match &edit.action {
+            Action::KeepLines(kept) => gaps += kept.rows.len() + 1,
+            Action::Truncate(cuts) => cut_texts += cuts.len(),
+            _ => {}
+        }
+    }
+    (2 * gaps, 2 * gaps + 8 * cut_texts)
 }
 
 /// The lines that stay and the markers between them.
