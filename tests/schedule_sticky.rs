@@ -288,7 +288,7 @@ proptest! {
             let last_group = last.map_or(0, |index| transcript.group_start(index));
             let of = |index: usize| before.iter().find(|edit| edit.index == index);
             let is_counted = |index: &usize| of(*index).is_none_or(|edit| edit.action != Action::Drop);
-            let tokens = |index: usize| messages[index].tokens - of(index).map_or(0, |edit| edit.tokens_saved as usize);
+            let tokens = |index: usize| messages[index].tokens - of(index).map_or(0, |edit| edit.tokens_saved);
             for edit in edits.iter().filter(|edit| of(edit.index).is_none_or(|before| before.action != edit.action)) {
                 let results = (edit.index..at).filter(|&index| messages[index].tool_result().is_some());
                 let held: usize = results.clone().filter(is_counted).map(tokens).sum();
