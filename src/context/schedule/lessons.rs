@@ -79,10 +79,14 @@ impl Lessons {
         }
     }
 
-    /// What was sent in the call of an answer that reports its prompt, and that stands behind `before` in a list met for the first
+    /// What was sent in the call of an answer that reports its prompt or a refusal, and that stands behind `before` in a list met for the first
     /// time: in the one noted with it, else in the open call that ended with `before`, else in the only open one.
     pub fn settle(&mut self, answer: &Message, before: Option<&Message>) -> Option<Sent> {
-        answer.reported_tokens()?;
+        let is_report = answer.reported_tokens().is_some()
+            || answer.assistant().is_some_and(|of| of.usage.refused.is_some());
+        if !is_report {
+            return None;
+        }
         if let Some(noted) = self.calls.get(&answer.fingerprint) {
             return Some(*noted);
         }

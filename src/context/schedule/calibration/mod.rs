@@ -252,7 +252,13 @@ impl Calibration {
         }
         let (usage, estimate) = (&answer.usage, self.estimate());
         self.room = None;
-        if let Some(refusal) = usage.refused {
+        if let Some(refusal) = usage.refused.filter(|_| is_stale) {
+            // It names the window all the same; what was refused is not known.
+            if refusal.limit.is_some() {
+                let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, f64::INFINITY);
+                self.with_model(&answer.source, learn);
+            }
+        } else if let Some(refusal) = usage.refused {
             let estimated = estimate.tokens(sent.edited);
             let is_known =
                 self.models.iter().any(|model| model.source == answer.source && model.line.is_some());
