@@ -140,13 +140,15 @@ class Conversation {
     const { from, to } = this.#changedInPlace(shared.at);
     const at = Math.min(shared.at, from);
     let splice = { at, removed: 0, inserted: 0, cut: 0, added: list.length - old.length };
+    let { isCopied } = shared;
     if (shared.at < old.length) {
       const { kept, end, cut } = this.#keptIn(list, at, old);
+      for (let i = 1; i <= kept; i += 1) isCopied ||= old[old.length - cut - i] !== list[end - i];
       const [removed, inserted] = [old.length - cut - kept - at, end - kept - at];
       splice = { at, removed, inserted, cut, added: list.length - end };
     } else if (to > at) splice = { ...splice, removed: to - at, inserted: to - at };
     const isChanged = splice.removed + splice.inserted + splice.cut + splice.added > 0;
-    return { ...splice, isChanged, isCopied: shared.isCopied };
+    return { ...splice, isChanged, isCopied };
   }
 
   /** The number of `old`'s messages from `first` on that stand in `list` side by side up to `end`, where `old` has `cut` more. */
