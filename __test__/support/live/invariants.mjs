@@ -89,7 +89,9 @@ export class Invariants {
     if (isKnown && isUnreported) yield `unreported: over the window; ${figures}`;
     if (isKnown && saysOverflow && prompt * UNKNOWN_SCALE < window)
       yield `overflow: reported for nothing; ${figures}`;
-    if (lost > 0 && (isKnown || whole * UNKNOWN_SCALE < 0.5 * window))
+    // The request behind a refusal obeys the limit that it named, even if the host has changed its window since.
+    const isBehindRefusal = record.given.findLast(({ role }) => role === "assistant")?.stopReason === "error";
+    if (lost > 0 && !isBehindRefusal && (isKnown || whole * UNKNOWN_SCALE < 0.5 * window))
       yield `lost: ${lost} messages with room left, whole ${whole}; ${figures}`;
   }
 

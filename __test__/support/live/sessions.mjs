@@ -18,8 +18,9 @@ const SCALES = [1, 1.1, 1.27, 1.4, 1.5];
 const ODD_SCALES = [0.7, 3];
 const IMAGE_TOKENS = 1200;
 /**
- * Every so many calls the host starts anew: a hook of its own must send the same. But not after a compaction or a branch,
- * nor where usage comes late: there a hook that has seen what was before knows more.
+ * The host starts anew every so many calls: a new hook must send the same. But not after a compaction or a branch, nor where
+ * usage comes late: a hook that has seen what was before knows more. Nor where no usage was ever reported: a hook then edits at
+ * its first call on a list.
  */
 const RESTART_EVERY = 20;
 /** Longer than any cache lives. */
@@ -138,7 +139,7 @@ class Session {
     onCall?.(record);
     const broken = this.#invariants.check(record);
     this.#wasRefused = record.isRefused;
-    if (record.call % RESTART_EVERY === 0 && this.#hasOnlyGrown)
+    if (record.call % RESTART_EVERY === 0 && this.#hasOnlyGrown && record.given.some(isReported))
       broken.push(...(await this.#restarted(record)));
     if (owed !== undefined) owed.message.usage = owed.usage;
     const added = this.#loop.messages.at(-1);
@@ -261,4 +262,10 @@ class Session {
     this.#hasOnlyGrown = false;
     this.#invariants.hostChanged({ isNew: false });
   }
+}
+
+/** True for an answer whose usage tells the size of its prompt. */
+function isReported({ role, usage }) {
+  const { input = 0, cacheRead = 0, cacheWrite = 0 } = usage ?? {};
+  return role === "assistant" && input + cacheRead + cacheWrite > 0;
 }
