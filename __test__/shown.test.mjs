@@ -1,5 +1,6 @@
 // Whatever is shown of a recorded session is a word or a number: the command line's tables, the report, the inspector and
-// the panel in pi, over every recording at hand. More are taken from ~/.cache/strata-sessions where there are any.
+// what the extension shows in pi, over every recording at hand. More are taken from ~/.cache/strata-sessions where there
+// are any.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -8,10 +9,9 @@ import { homedir, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
-import { panelText } from "../pi-extension/panel.mjs";
+import { createExtension } from "../pi-extension/index.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 
@@ -33,6 +33,59 @@ const NOTHING = /undefined|NaN(?![a-z])|[-−]0(?:\.0+)?(?![\d.])|Infinity|\[obj
 function assertWords(text, what) {
   const at = text.search(NOTHING);
   assert.equal(at, -1, `${what}: …${text.slice(Math.max(0, at - 80), at + 40)}…`);
+}
+
+/** What a row of `/strata show` quotes of the conversation, behind the name of the tool or the role. */
+const SUBJECT = /^(\d+ +\S+) .* {2}(?=\S+(?: \S+)* +[\d,]+(?: +[0-9a-f]{8})? *$)/gm;
+
+/** A model of pi's catalogue, with prices: the panel says what they come to. */
+const MODEL = {
+  provider: "anthropic",
+  id: "m",
+  contextWindow: 200_000,
+  cost: { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 },
+};
+
+/** The extension in a pi of one session: what a request does, and what a command after `/strata` shows. */
+function startPi() {
+  const handlers = {};
+  let command;
+  let entries = [];
+  let shown;
+  const ctx = {
+    cwd: folder,
+    hasUI: true,
+    model: MODEL,
+    ui: {
+      setStatus: (_key, text) => text && assertWords(text, "status line"),
+      notify: (text, kind) => {
+        shown = { text, kind };
+      },
+    },
+    sessionManager: { getEntries: () => entries, getBranch: () => entries },
+  };
+  createExtension()({
+    on: (event, handler) => {
+      handlers[event] = handler;
+    },
+    registerCommand: (_name, { handler }) => {
+      command = handler;
+    },
+  });
+  handlers.session_start({}, ctx);
+  return {
+    request: (messages) => {
+      entries = messages.map((message) => ({ type: "message", message }));
+      return handlers.context({ messages }, ctx);
+    },
+    enter: async (argument) => {
+      shown = undefined;
+      await command(argument, ctx);
+      // What went wrong is told as a warning.
+      assert.equal(shown.kind, "info", shown.text);
+      return shown.text;
+    },
+  };
 }
 
 /** Calls at the beginning, in the middle and at the end. */
@@ -59,15 +112,15 @@ for (const file of sessions) {
     }
   });
 
-  test(`pi's panel over ${name}`, async () => {
+  test(`pi's panel, options and cuts over ${name}`, async () => {
     const session = await loadSession(file);
-    const options = { contextWindow: () => 200_000, marker: "en" };
-    const hook = createTransformContext(options);
-    const rest = { calls: { count: 1, tokensSaved: 0 }, note: "", dollars: 0, warmed: [], problems: [] };
+    const pi = startPi();
     for (const call of someOf(session.calls)) {
-      const messages = session.messagesBefore(call);
-      const panel = await panelText({ messages, sent: await hook(messages) }, options, rest);
-      assertWords(panel, `call ${call.number}`);
+      await pi.request(session.messagesBefore(call));
+      const where = `call ${call.number}`;
+      assertWords(await pi.enter(""), where);
+      assertWords(await pi.enter("status"), where);
+      assertWords((await pi.enter("show")).replace(SUBJECT, "$1 "), where);
     }
   });
 
