@@ -100,9 +100,13 @@ async function collectorAt(seed) {
   assert.deepEqual(await hook(messages), await strata.createTransformContext()(messages));
 }
 
-/** The newest message of a conversation that `hook` was called with, held weakly. */
+/**
+ * The newest message of a conversation that `hook` was called with twice, held weakly. After one call the hook holds the
+ * conversation itself, for the host may hand in copies; a second call with the same messages tells that it does not.
+ */
 async function newestOf(hook, seed) {
   const messages = conversation(seed, { length: 40 });
+  await hook(messages);
   await hook(messages);
   return new WeakRef(messages.at(-1));
 }
