@@ -1,6 +1,7 @@
 //! What the calls of a hook teach for all its conversations: how each model counts, and what was sent in which call.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::calibration::Sent;
 use crate::context::transcript::{Message, Source};
@@ -79,9 +80,10 @@ impl Lessons {
         }
     }
 
-    /// What was sent in the call of an answer that reports its prompt or a refusal, and that stands behind `before` in a list met for the first
-    /// time: in the one noted with it, else in the open call that ended with `before`, else in the only open one.
-    pub fn settle(&mut self, answer: &Message, before: Option<&Message>) -> Option<Sent> {
+    /// What was sent in the call of an answer that reports its prompt or a refusal, and that stands behind `before` in a list met
+    /// for the first time: in the one noted with it, else in the open call that ended with the message before it, else in the only
+    /// open one, if its last message went.
+    pub fn settle(&mut self, answer: &Message, before: &[Arc<Message>]) -> Option<Sent> {
         let is_report = answer.reported_tokens().is_some()
             || answer.assistant().is_some_and(|of| of.usage.refused.is_some());
         if !is_report {
@@ -92,8 +94,10 @@ impl Lessons {
         }
         let is_older = |call: &OpenCall| call.time_ms.is_none_or(|time| answer.timestamp_ms >= Some(time));
         let ends_there =
-            |call: &OpenCall| before.is_some_and(|before| before.fingerprint == call.last) && is_older(call);
-        let only = || self.open.iter().position(|call| call.time_ms.is_some() && is_older(call));
+            |call: &OpenCall| before.last().is_some_and(|of| of.fingerprint == call.last) && is_older(call);
+        let went = |call: &OpenCall| before.iter().all(|of| of.fingerprint != call.last);
+        let only =
+            || self.open.iter().position(|call| call.time_ms.is_some() && is_older(call) && went(call));
         let is_one = self.open.iter().filter(|call| is_older(call)).count() == 1;
         let at = self.open.iter().rposition(ends_there).or_else(|| only().filter(|_| is_one))?;
         let sent = self.open.remove(at)?.sent;

@@ -57,7 +57,7 @@ pub trait Schedule {
         let (is_met, mut is_caught_up) = (known == 0, false);
         for (index, message) in transcript.messages().iter().enumerate().take(end).skip(known) {
             if let Some(assistant) = message.assistant() {
-                let before = index.checked_sub(1).and_then(|before| transcript.get(before));
+                let before = transcript.messages().get(..index).unwrap_or_default();
                 let raw = self.parts().0.raw();
                 let known = if is_met { lessons.settle(message, before) } else { None };
                 let known = known.filter(|sent| sent.raw != raw);

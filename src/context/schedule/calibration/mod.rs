@@ -86,6 +86,8 @@ pub struct Calibration {
     overhead_tokens: Option<f64>,
     /// The estimate that other conversations of the hook have come to.
     stands_in: Option<Estimate>,
+    /// True if a prompt of this conversation was reported, be it one that cannot be believed.
+    is_reported: bool,
     /// The scale to begin with, where another than the usual one is known.
     prior: Option<f64>,
     /// The one that answered last is the last.
@@ -172,13 +174,13 @@ impl Calibration {
         self.overhead_tokens = overhead_tokens;
     }
 
-    /// Sets the estimate that stands in until this conversation has a report of its own.
-    pub fn stand_in(&mut self, estimate: Option<Estimate>) {
-        self.stands_in = estimate.filter(|_| self.is_on);
+    /// Sets the estimate that stands in until this conversation has a report of its own; gives back the one before.
+    pub fn stand_in(&mut self, estimate: Option<Estimate>) -> Option<Estimate> {
+        std::mem::replace(&mut self.stands_in, estimate.filter(|_| self.is_on))
     }
 
     fn standing_in(&self) -> Option<Estimate> {
-        self.stands_in.filter(|_| self.line().is_none())
+        self.stands_in.filter(|_| !self.is_reported && self.line().is_none())
     }
 
     /// The model that answered last, and its estimate with the number of reports that it rests on.
@@ -295,6 +297,7 @@ impl Calibration {
 
     fn report(&mut self, Assistant { source, usage, .. }: &Assistant, Sent { raw, edited }: Sent) {
         let Some(tokens) = usage.prompt_tokens() else { return };
+        self.is_reported = true;
         let known = self.models.iter().find(|model| model.source == *source);
         let line = known.and_then(|model| model.line.as_ref()).filter(|line| !line.steps.is_empty());
         let misses = |size| line.map(|line| line.anchor.misses(&Point::of(tokens, size), line.scale()));
