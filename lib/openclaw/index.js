@@ -22,6 +22,11 @@ const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed
 class Session {
   #transform;
   #origins = new Origins();
+  /** Stands for the question of the turn to come. */
+  #question = { role: "user", content: "?" };
+  /** Answers to calls that the host made without asking, without their usage, and the answers that those stand for. */
+  #quiet = new WeakMap();
+  #unasked = new WeakMap();
   #budget;
   /** Tokens that the host's provider takes, as far as an overflow told. */
   #limit = Number.POSITIVE_INFINITY;
@@ -47,8 +52,26 @@ class Session {
     this.#budget = budget;
     const whole = this.#origins.of(messages);
     this.#last = whole;
-    const edited = await this.#transform(whole);
-    return { messages: this.#origins.keep(edited, whole), estimatedTokens: Math.round(this.#tokens) };
+    const asked = this.#asAsked(whole);
+    const edited = await this.#transform(asked);
+    const own = edited.slice(0, -1).map((message) => this.#unasked.get(message) ?? message);
+    const sent = edited === asked ? whole : own;
+    return { messages: this.#origins.keep(sent, whole), estimatedTokens: Math.round(this.#tokens) };
+  }
+
+  /**
+   * `messages` as the host sends them next: its question comes behind. The host asks once a turn, so only the first answer of
+   * each turn reports a request of this engine; the usage of the others is left out.
+   */
+  #asAsked(messages) {
+    const asked = messages.map((message, at) => {
+      if (message?.usage === undefined || messages[at - 1]?.role === "user") return message;
+      const known = this.#quiet.get(message) ?? { ...message, usage: undefined };
+      this.#quiet.set(message, known);
+      this.#unasked.set(known, message);
+      return known;
+    });
+    return [...asked, this.#question];
   }
 
   /** Makes room after an overflow, once; undefined where edits cannot, or did not help. */
@@ -60,7 +83,7 @@ class Session {
     const [limit, known] = [Math.min(before * AFTER_OVERFLOW, before - excess), this.#limit];
     if (!(limit > 0)) return undefined;
     this.#limit = limit;
-    await this.#transform(this.#last);
+    await this.#transform(this.#asAsked(this.#last));
     if (this.#tokens <= limit)
       return { tokensBefore: Math.round(before), tokensAfter: Math.round(this.#tokens) };
     this.#limit = known;
