@@ -33,7 +33,8 @@ impl Sticky {
             self.settle();
             return;
         }
-        let most_new = self.tail_tokens();
+        // Layers 1 to 3 protect by count alone; what does not fit then is cut to the room.
+        let most_new = if self.is_reported() { self.tail_tokens() } else { usize::MAX };
         let tail = window::tail_start(&self.account, &self.limits, most_new);
         if self.is_reported() {
             self.drop_unsent(tail);
