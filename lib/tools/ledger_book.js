@@ -90,23 +90,13 @@ function markAbsent(entries) {
     entry.isPresent = isPresent;
   }
   let next = entries.findLast((entry) => entry.isPresent !== undefined)?.isPresent ?? true;
-  let before = 0;
   for (const entry of entries.toReversed()) {
     next = entry.isPresent ?? next;
     entry.isPresent = next;
   }
   for (const { row, isPresent: isAtWork } of entries) {
-    const taken = row.tokensRaw - row.tokensSent;
-    // Estimates go by the last report, as if what that call would have left out had been left out.
-    const whole = row.tokensRaw - before;
-    if (!isAtWork)
-      Object.assign(row, {
-        tokensRaw: whole,
-        tokensSent: whole,
-        firstChanged: undefined,
-        reason: undefined,
-      });
-    before = taken;
+    if (isAtWork) continue;
+    Object.assign(row, { tokensSent: row.tokensRaw, firstChanged: undefined, reason: undefined });
   }
 }
 
