@@ -21,7 +21,8 @@ fuzz_target!(|bytes: &[u8]| {
     let (plan, output) = model::run(&messages, &limits, mode);
     let output: Vec<model::Message> = output.into_iter().map(|(_, message)| message).collect();
     assert_eq!(plan.before.cl100k, model::tokens(&messages));
-    assert!(plan.after.cl100k.abs_diff(model::tokens(&output)) <= model::most_miscounted(&plan));
+    let (there, (less, more)) = (model::tokens(&output), model::most_miscounted(&plan));
+    assert!((there.saturating_sub(less)..=there + more).contains(&plan.after.cl100k));
     let left = model::problems(&output, family);
     assert!(left.is_empty() || !model::problems(&messages, family).is_empty(), "{left:?}");
     assert!(!left.iter().any(|problem| problem.rule == Rule::OrphanResult), "{left:?}");
