@@ -7,6 +7,9 @@ const { getContextWindow } = require("../hook/options.js");
 const { Origins } = require("../shapes/origins.js");
 
 const ID = "pi-strata";
+const DESCRIPTION =
+  "Keeps the context small: exact counts, edits that spare the prompt cache, pairs never split";
+const KIND = "context-engine";
 /** Sessions whose hooks are kept, the latest. */
 const MOST_SESSIONS = 512;
 /** Accepted turns whose keys are kept: a retry of one is a duplicate. */
@@ -160,10 +163,11 @@ function keep(entries, key, value) {
   if (entries.size > most) entries.delete(entries.keys().next().value);
 }
 
+// Each value is a name, or an ES module would not see the export.
 module.exports = {
   id: ID,
   name: ID,
-  description: "Keeps the context small: exact counts, edits that spare the prompt cache, pairs never split",
-  kind: "context-engine",
+  description: DESCRIPTION,
+  kind: KIND,
   register,
 };
