@@ -68,8 +68,7 @@ class Conversation {
   }
 
   /**
-   * The plan for `list` under these terms, and whether it is a new one; undefined if `call` was cancelled, and then nothing of it
-   * stays. Rejects where it cannot be read or planned. `shared` is what the list shares with `target`; `startsOver` if it is
+   * The plan for `list` under these terms; undefined if `call` was cancelled, and then nothing of it stays. Rejects where it cannot be read or planned. `shared` is what the list shares with `target`; `startsOver` if it is
    * another conversation with the same messages. A plan that is not applied needs no texts twice.
    */
   async plan(list, terms, call, { shared, startsOver = false, needsNoTexts = false }) {
@@ -77,7 +76,7 @@ class Conversation {
     const last = this.#last;
     if (!change.isChanged && last !== undefined && isEqual(terms, this.#terms)) {
       this.#goOn(list, change);
-      return { plan: last.plan, isNew: false };
+      return last.plan;
     }
     const answer = await this.#bring(list, change, startsOver, call, (splice, batch) => {
       const isTold = needsNoTexts || this.#isTold;
@@ -93,7 +92,7 @@ class Conversation {
     }
     const plan = new Plan(answer);
     this.#last = { plan, edited: undefined };
-    return { plan, isNew: true };
+    return plan;
   }
 
   /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */

@@ -151,9 +151,8 @@ class Hook {
     return this.#inTurn(messages, async (conversation, list, from) => {
       const model = this.#modelOf(list);
       const terms = this.#withKnownWindow(told, model);
-      const planned = await conversation.plan(list, terms, call, from);
-      if (planned === undefined || call.isCancelled) return undefined;
-      const { plan } = planned;
+      const plan = await conversation.plan(list, terms, call, from);
+      if (plan === undefined || call.isCancelled) return undefined;
       this.#learn(model, plan, terms);
       const edited = conversation.apply(list, plan, this.#writer);
       const outcome = {
@@ -178,8 +177,7 @@ class Hook {
     return this.#inTurn(messages, async (conversation, list, from) => {
       const terms = this.#withKnownWindow(told, this.#modelOf(list));
       // Nothing is applied: a text that was told once need not be told again.
-      const planned = await conversation.plan(list, terms, call, { ...from, needsNoTexts: true });
-      return planned?.plan;
+      return conversation.plan(list, terms, call, { ...from, needsNoTexts: true });
     });
   }
 
@@ -188,7 +186,7 @@ class Hook {
     const told = this.#terms(false);
     return this.#inTurn(messages, async (conversation, list, from) => {
       const terms = this.#withKnownWindow(told, this.#modelOf(list));
-      const { plan } = await conversation.plan(list, terms, call, { ...from, needsNoTexts: true });
+      const plan = await conversation.plan(list, terms, call, { ...from, needsNoTexts: true });
       const { tokensBefore, tokensAfter, scale } = plan;
       const firstChanged = this.#firstChanged(conversation, plan);
       return { tokensBefore, tokensAfter, firstChanged, reason: scheduleOf(plan).why, scale };
