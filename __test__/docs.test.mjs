@@ -6,10 +6,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { PAGES, signed, withFigures } from "../bench/readme.mjs";
 import strata from "../index.js";
 import contract from "../lib/contract.js";
 import options from "../lib/hook/options.js";
+import { PAGES, signed, withFigures } from "./support/figures.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [

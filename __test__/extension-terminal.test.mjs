@@ -12,10 +12,10 @@ import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { modelsFile } from "../bench/ab/models.mjs";
-import { APIS } from "../bench/ab/scripted/apis.mjs";
 import { piScripts } from "./coding-agent/pi.mjs";
 import { node22Path } from "./pi/versions.mjs";
+import { APIS } from "./support/apis.mjs";
+import { modelsFile } from "./support/models-file.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const PRICES = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };

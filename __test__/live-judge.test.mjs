@@ -3,14 +3,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Judge } from "../bench/live/judge.mjs";
-import { Loop } from "../bench/live/loop.mjs";
-import { Provider } from "../bench/live/provider.mjs";
 import { countTokens } from "../index.js";
 import { codingAgents } from "./coding-agent/pi.mjs";
 import { compacted } from "./support/live/compaction.mjs";
 import { Invariants } from "./support/live/invariants.mjs";
+import { Judge } from "./support/live/judge.mjs";
 import { LIES } from "./support/live/lies.mjs";
+import { Loop } from "./support/live/loop.mjs";
+import { Provider } from "./support/live/provider.mjs";
 import { Scribe } from "./support/live/texts.mjs";
 import { conversation } from "./support/transcripts.mjs";
 

@@ -3,12 +3,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Judge } from "../bench/live/judge.mjs";
-import { Loop } from "../bench/live/loop.mjs";
-import { Provider } from "../bench/live/provider.mjs";
-import { commonRun } from "../bench/live/same.mjs";
 import { createTransformContext } from "../index.js";
 import { compacted } from "./support/live/compaction.mjs";
+import { Judge } from "./support/live/judge.mjs";
+import { Loop } from "./support/live/loop.mjs";
+import { Provider } from "./support/live/provider.mjs";
+import { commonRun } from "./support/live/same.mjs";
 import { Scribe } from "./support/live/texts.mjs";
 
 const SCHEDULES = ["everyCall", "sticky"];

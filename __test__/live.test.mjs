@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { droppedOf, Judge } from "../bench/live/judge.mjs";
-import { Loop, play } from "../bench/live/loop.mjs";
-import { Provider } from "../bench/live/provider.mjs";
 import { countTokens, createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compacted, contextTokens } from "./support/live/compaction.mjs";
+import { droppedOf, Judge } from "./support/live/judge.mjs";
+import { Loop, play } from "./support/live/loop.mjs";
+import { Provider } from "./support/live/provider.mjs";
 import { Scribe, textOf } from "./support/live/texts.mjs";
 import { RECORDING } from "./support/recording.mjs";
 

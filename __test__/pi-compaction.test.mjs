@@ -5,13 +5,12 @@ import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { uncompacted } from "../bench/economy/uncompacted.mjs";
-import { estimatesBy } from "../bench/recordings.mjs";
 import { countTokens, createTransformContext } from "../index.js";
 import { billOf } from "../lib/cli/report/bill.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { seeAsSent, sentOf } from "../pi-extension/compaction.mjs";
 import { codingAgents } from "./coding-agent/pi.mjs";
+import { estimatesBy, uncompacted } from "./support/recordings.mjs";
 
 const SESSIONS = join(homedir(), ".cache/strata-sessions");
 const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };

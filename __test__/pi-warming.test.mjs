@@ -6,13 +6,13 @@ import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { mock, test } from "node:test";
-import { uncompacted } from "../bench/economy/uncompacted.mjs";
 import { countTokens } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createExtension } from "../pi-extension/index.mjs";
 import { Record } from "../pi-extension/record.mjs";
 import { paysToLetCool } from "../pi-extension/warming.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
+import { uncompacted } from "./support/recordings.mjs";
 
 /** Claude Opus 5, as pi-ai 1.5.2's catalogue has it. */
 const MODEL = {

@@ -108,3 +108,10 @@ test("neither language reads the other's files", () => {
   for (const [file, named] of KNOWS.filter(([file]) => file.startsWith("lib/")))
     assert.doesNotMatch(named, /^(src|bench|__test__|tests)\//, file);
 });
+
+test("no test depends on a bench", () => {
+  const suites = readdirSync(join(ROOT, "__test__")).filter((name) => name.endsWith(".mjs"));
+  for (const file of [...suites.map((name) => `__test__/${name}`), ...filesIn("__test__/support", /\.mjs$/)])
+    for (const named of filesNamed(file, readFileSync(join(ROOT, file), "utf8")))
+      assert.doesNotMatch(named, /^bench\//, file);
+});

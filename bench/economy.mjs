@@ -9,13 +9,13 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { PRICES } from "../__test__/support/live/provider.mjs";
+import { uncompacted } from "../__test__/support/recordings.mjs";
 import { ours } from "../lib/cli/report/policies.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compare, compareTable } from "./economy/compare.mjs";
 import { worstOfEach, worstText } from "./economy/losses.mjs";
-import { uncompacted } from "./economy/uncompacted.mjs";
 import { scatterPlot } from "./plot.mjs";
-import { PRICES } from "./prices.mjs";
 import { publicRecordings } from "./public.mjs";
 
 /** Tokens; of another window the name of the files says the size. */

@@ -3,12 +3,12 @@
 
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Loop, play } from "../__test__/support/live/loop.mjs";
+import { Provider } from "../__test__/support/live/provider.mjs";
 import { ledgerOf } from "../lib/cli/cache.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { textTable, whole } from "../lib/cli/table.mjs";
 import { Book } from "../lib/tools/ledger_book.js";
-import { Loop, play } from "./live/loop.mjs";
-import { Provider } from "./live/provider.mjs";
 import { publicRecordings } from "./public.mjs";
 
 const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));

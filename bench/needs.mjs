@@ -6,15 +6,15 @@ import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
+import { PRICES } from "../__test__/support/live/provider.mjs";
+import { uncompacted } from "../__test__/support/recordings.mjs";
 import { progressLine } from "../lib/cli/progress.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { percent, textTable, whole } from "../lib/cli/table.mjs";
 import { recordedCompactions } from "./economy/compaction.mjs";
 import { POLICIES } from "./economy/compare.mjs";
-import { uncompacted } from "./economy/uncompacted.mjs";
 import { frontierPlot } from "./needs/frontier.mjs";
 import { addNeeds, emptyNeeds, needsUnder, Session, sharesOf } from "./needs/measure.mjs";
-import { PRICES } from "./prices.mjs";
 import { publicRecordings } from "./public.mjs";
 
 /** Tokens; of another window the name of the file says the size. */

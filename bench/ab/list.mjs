@@ -4,11 +4,11 @@
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { modelsFile } from "../../__test__/support/models-file.mjs";
 import { textTable } from "../../lib/cli/table.mjs";
 import { ARMS } from "./arms.mjs";
 import { billOf, readCalls, spentOn } from "./calls.mjs";
 import { RunFailure, UsageError } from "./journal.mjs";
-import { modelsFile } from "./models.mjs";
 import { Pi } from "./pi.mjs";
 
 /** Columns of public leaderboards of context compression. */

@@ -2,10 +2,10 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { modelsFile } from "../../__test__/support/models-file.mjs";
 import { ARMS, orderOf } from "./arms.mjs";
 import { billOf, readCalls, spentOn } from "./calls.mjs";
 import { RunFailure } from "./journal.mjs";
-import { modelsFile } from "./models.mjs";
 import { Pi } from "./pi.mjs";
 import { isSolved, sessionOf, writeProjects } from "./tasks/index.mjs";
 

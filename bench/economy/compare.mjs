@@ -1,8 +1,8 @@
 // The cost table: every policy over every session, and over all of them together.
 
+import { estimatesBy, recordingOf } from "../../__test__/support/recordings.mjs";
 import { POLICIES as OURS } from "../../lib/cli/report/policies.mjs";
 import { percent, textTable, whole } from "../../lib/cli/table.mjs";
-import { estimatesBy, recordingOf } from "../recordings.mjs";
 import { piCompaction, recordedCompactions } from "./compaction.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { clearOver100k, coldOnly, maskBatches, wholeRounds } from "./yardsticks.mjs";

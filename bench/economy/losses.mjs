@@ -1,11 +1,11 @@
 // Finds what one of our settings lost over a session, and why: for each blind edit, which message had shown the line last, by
 // which rule it went, and how many calls before.
 
+import { estimatesBy } from "../../__test__/support/recordings.mjs";
 import { cacheOf } from "../../lib/cli/report/policies.mjs";
 import hook from "../../lib/hook/hook.js";
 import options from "../../lib/hook/options.js";
 import { editsIn } from "../../lib/inspector/changes.js";
-import { estimatesBy } from "../recordings.mjs";
 import { measure, ratesOf } from "./measure.mjs";
 import { Versions } from "./versions.mjs";
 

@@ -1,8 +1,8 @@
 // Measures what a policy costs and what it keeps, over one recorded session: dollars under both cache models, and how much of
 // what the assistant went on to use was still in front of it.
 
+import { PRICES } from "../../__test__/support/live/provider.mjs";
 import { billOf, emptyBill, hitRate } from "../../lib/cli/report/bill.mjs";
-import { PRICES } from "../prices.mjs";
 import { Versions } from "./versions.mjs";
 import { Origins, Visible } from "./visible.mjs";
 

@@ -1,11 +1,11 @@
 // A recorded session live: its messages are said again, and every request goes to a simulated provider that reports what
 // it was really sent. Measures, prints nothing.
 
+import { Judge } from "../../__test__/support/live/judge.mjs";
+import { Loop, play } from "../../__test__/support/live/loop.mjs";
+import { Provider } from "../../__test__/support/live/provider.mjs";
 import { unplayedRows } from "../../lib/cli/print.mjs";
 import { whole as wholeNumber } from "../../lib/cli/table.mjs";
-import { Judge } from "./judge.mjs";
-import { Loop, play } from "./loop.mjs";
-import { Provider } from "./provider.mjs";
 
 /** One report per call of a recording. `options` are those of the hook, `provider` those of `Provider`. */
 export async function* replayLive(recording, options, provider) {

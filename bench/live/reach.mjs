@@ -1,11 +1,11 @@
 // Sessions × windows × base prompts × scales × schedules in the closed loop, one row for each window and schedule.
 
 import { compacted, contextTokens } from "../../__test__/support/live/compaction.mjs";
+import { Judge } from "../../__test__/support/live/judge.mjs";
 import { LIES } from "../../__test__/support/live/lies.mjs";
+import { Loop, play } from "../../__test__/support/live/loop.mjs";
+import { Provider } from "../../__test__/support/live/provider.mjs";
 import { Scribe } from "../../__test__/support/live/texts.mjs";
-import { Judge } from "./judge.mjs";
-import { Loop, play } from "./loop.mjs";
-import { Provider } from "./provider.mjs";
 
 const WINDOWS = [12_000, 32_000, 64_000, 128_000, 200_000, 1_000_000];
 const BASE_PROMPTS = [2000, 10_000, 20_000, 30_000];

@@ -1,10 +1,10 @@
 // What the answers of a recorded session needed, and how much of it a policy left in view: the session is said again in
 // the closed loop, and at each call the request is held against the recorded answer.
 
+import { Loop, play } from "../../__test__/support/live/loop.mjs";
+import { Provider } from "../../__test__/support/live/provider.mjs";
 import { Versions } from "../../lib/cli/report/versions.mjs";
 import { Visible } from "../economy/visible.mjs";
-import { Loop, play } from "../live/loop.mjs";
-import { Provider } from "../live/provider.mjs";
 import { changesOf, lastDiff, linesOf } from "./changes.mjs";
 import { callsIn, spansOf, textOf, wantedIn } from "./texts.mjs";
 

@@ -1,8 +1,8 @@
 // What must hold at every call of the closed loop. Nothing here trusts the hook's own figures.
 
-import { isTold, Judge, MOST_ERROR } from "../../../bench/live/judge.mjs";
-import { commonRun } from "../../../bench/live/same.mjs";
 import { validate } from "../../../index.js";
+import { isTold, Judge, MOST_ERROR } from "./judge.mjs";
+import { commonRun } from "./same.mjs";
 
 /** Tokens by which an estimate may be off however small the prompt is: a report that small could be true. */
 const LEAST_ERROR_TOKENS = 800;

@@ -1,14 +1,14 @@
 // Generated conversations in the closed loop: one seed, one host with its habits, one provider with its own. Sizes follow
 // the window, so that every water is reached.
 
-import { Loop } from "../../../bench/live/loop.mjs";
-import { Provider } from "../../../bench/live/provider.mjs";
-import { commonRun } from "../../../bench/live/same.mjs";
 import { createTransformContext } from "../../../index.js";
 import { dice } from "../transcripts.mjs";
 import { compacted, contextTokens } from "./compaction.mjs";
 import { Invariants } from "./invariants.mjs";
 import { HARMLESS, LIES } from "./lies.mjs";
+import { Loop } from "./loop.mjs";
+import { Provider } from "./provider.mjs";
+import { commonRun } from "./same.mjs";
 import { Scribe, textOf } from "./texts.mjs";
 
 const WINDOWS = [8000, 12_000, 16_000, 32_000, 64_000, 128_000, 200_000];

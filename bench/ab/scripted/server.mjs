@@ -3,9 +3,9 @@
 
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { APIS } from "../../../__test__/support/apis.mjs";
 import { sessionOf } from "../tasks/index.mjs";
 import { dollarsOf } from "../usage.mjs";
-import { APIS } from "./apis.mjs";
 import { ScriptedModel } from "./model.mjs";
 
 /** Its prices in dollars per million tokens: those of Claude Opus 4.5, as in the other benches. */

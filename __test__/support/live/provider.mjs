@@ -1,7 +1,6 @@
 // A provider that counts what it is really sent, caches it, bills it and refuses what is over its window. No network, no
 // clock of its own: the time of a request comes with it.
 
-import { PRICES } from "../prices.mjs";
 import { commonRun } from "./same.mjs";
 import { Sizes } from "./sizes.mjs";
 
@@ -18,6 +17,9 @@ const UNCACHED_TOKENS = 3;
 const OUTPUT_PRICE = 5;
 
 const PER_MILLION = 1e-6;
+
+/** Dollars per million tokens of Claude Opus 4.5 with a five-minute cache. */
+export const PRICES = { unit: "dollars", input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
 
 /** What a provider is where nothing else is said; `scale` is provider tokens per cl100k token. */
 export const PROVIDER = {

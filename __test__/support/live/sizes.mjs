@@ -1,8 +1,8 @@
 // How large messages are to a provider: every kind of block by itself, in cl100k tokens and images. It counts what it is
 // handed and knows nothing of how the hook estimates.
 
-import contract from "../../lib/contract.js";
-import counting from "../../lib/tools/count.js";
+import contract from "../../../lib/contract.js";
+import counting from "../../../lib/tools/count.js";
 
 const NOTHING = Object.freeze({ tokens: 0, images: 0 });
 

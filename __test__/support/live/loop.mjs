@@ -1,7 +1,7 @@
 // The closed loop: a host that sends what the hook hands back to a simulated provider and writes down what that one
 // reports. Judges nothing.
 
-import hook from "../../lib/hook/hook.js";
+import hook from "../../../lib/hook/hook.js";
 import { recordingOf } from "../recordings.mjs";
 import { commonRun } from "./same.mjs";
 import { isSent } from "./sizes.mjs";

@@ -1,0 +1,41 @@
+// Recordings of lists that no host recorded or compacted, and what a provider would count of them.
+
+import { Recording } from "../../lib/cli/recording/recording.mjs";
+import { Timeline } from "../../lib/cli/recording/timeline.mjs";
+import { estimatesOf } from "../../lib/cli/report/estimates.mjs";
+
+/** `messages` as a recording; one that is a recording already stays what it is. */
+export function recordingOf(messages) {
+  if (messages instanceof Recording) return messages;
+  const timeline = new Timeline();
+  for (const message of messages) timeline.push(message);
+  return new Recording({ timeline, format: "messages", problems: [], unplayed: {}, times: {} });
+}
+
+/** As `estimatesOf`; with `scale` given, of a provider that counts so many tokens for one of cl100k_base and nothing else. */
+export function estimatesBy(recording, { scale }) {
+  if (scale === undefined) return estimatesOf(recording);
+  return recording.calls.map((call) => {
+    const counted = recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
+    return { tokensBefore: Math.round(scale * counted), estimate: { base: 0, scale } };
+  });
+}
+
+/**
+ * A recording as if no host had compacted it: `{ messages, compactions }`, its messages in order, without the host's summaries
+ * and without reported usage.
+ */
+export function uncompacted(recording) {
+  const numbers = Array.from({ length: recording.length }, (_, number) => number);
+  const said = numbers.filter((number) => recording.message(number).role !== "compactionSummary");
+  const unreported = (number) => ({ ...recording.message(number), usage: undefined });
+  const isCached = recording.format.startsWith("Claude Code");
+  const compactions = recording.stretches
+    .filter(({ cause }) => cause === "compaction")
+    .map(({ opening, from }) => ({
+      at: said.findIndex((number) => number >= from),
+      opening: opening.map(unreported),
+      isCached,
+    }));
+  return { messages: recordingOf(said.map(unreported)), compactions };
+}
