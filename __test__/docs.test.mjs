@@ -20,7 +20,7 @@ const pages = [
 const { checkHookOptions } = options;
 
 const READMES = ["README.md", "README.zh-CN.md"];
-const ECONOMICS = "docs/economics.md";
+const ECONOMICS = "docs/how-it-works.md";
 
 const read = (name) => readFileSync(join(root, name), "utf8");
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 
 const RESULTS = new URL("../../bench/results/", import.meta.url);
 /** Pages with figures, from the root. */
-export const PAGES = ["README.md", "README.zh-CN.md", "docs/economics.md", "docs/tokens.md"];
+export const PAGES = ["README.md", "README.zh-CN.md", "docs/how-it-works.md", "docs/tokens.md"];
 
 /** The session of the READMEs' one table, and from how many calls on a session is a long one. */
 const SHOWN_SESSION = "large-session.jsonl";
