@@ -1,5 +1,5 @@
 // Does the agent still succeed? A paired experiment with the real pi and a model of one's own choice: the same tasks under
-// each arm, `npm run bench:ab -- --model PROVIDER/ID --margin 0.1 --max-dollars 20`. docs/experiment.md says how to run
+// each arm, `npm run bench:ab -- --model PROVIDER/ID --margin 0.1 --max-dollars 20`. docs/proof.md says how to run
 // and read it. With `--scripted` the model is a script on a local server, and nothing is paid.
 
 import { writeFileSync } from "node:fs";
