@@ -7,9 +7,9 @@
 import type { MessageLike, TransformContext, TransformContextOptions } from "../../index";
 
 /**
- * Makes an inspector: it watches hooks and shows what they do on a page of this machine's own. Nothing listens until
- * `open` is called. It keeps numbers, bounded; of the messages it keeps weak references.
- * @throws TypeError for an option that is not allowed.
+ * Makes an inspector, which watches a hook and serves a local page about it. It listens once `open` is called. It stores a
+ * bounded amount of numbers, and weak references to messages.
+ * @throws TypeError for a wrong option.
  * @example
  * const inspector = createInspector();
  * const agent = new Agent({ initialState, transformContext: inspector.createTransformContext({ contextWindow }) });
@@ -22,8 +22,8 @@ export interface InspectorOptions {
   /** The heading of the page. Default "pi-strata". */
   title?: string;
   /**
-   * Dollars per million tokens, where usage tells no cost. The other prices follow from `input` as those of the model's family
-   * do. Without prices and costs the page shows a dash.
+   * Dollars per million tokens, for calls without `usage.cost`. Missing prices follow from `input` by the model's family.
+   * Without prices and costs the page shows a dash.
    */
   prices?: { input: number; read?: number; write?: number; output?: number };
   /** Calls that are kept, the oldest going first. Default 10 000. */
@@ -32,22 +32,23 @@ export interface InspectorOptions {
 
 export interface Inspector {
   /**
-   * `createTransformContext` of the package, watched: the hook it makes resolves with just what that one's would. One
-   * inspector is for one conversation.
+   * Makes a watched hook, which returns what a hook of `createTransformContext` returns. Use one inspector per
+   * conversation.
    */
   createTransformContext(options?: TransformContextOptions): TransformContext;
   /**
-   * Takes any of pi's agent events, or an assistant message, and shows what the provider reported at once. Without it the
-   * page learns of an answer with the next call.
+   * Takes pi's agent events, or an assistant message, and shows reported usage at once. Without it the page shows an answer
+   * with the next call.
    * @example agent.subscribe(inspector.answered)
    */
   answered(event: { type: string } | MessageLike): void;
   /**
-   * Listens on 127.0.0.1 and resolves with the page's address, which holds a secret: who has it can read the conversation
-   * that the host holds. Opened again, it is the same address. Does not keep the process alive.
-   * @throws Error with code EADDRINUSE where `port` is taken; default 0, any that is free.
+   * Listens on 127.0.0.1 and resolves with the page's address, which contains a secret: anyone with it can read the
+   * conversation. A second call resolves with the same address. Does not keep the process alive.
+   * @param options.port default 0, any free port
+   * @throws Error with code EADDRINUSE if the port is taken.
    */
   open(options?: { port?: number }): Promise<string>;
-  /** Stops listening. The hooks go on. */
+  /** Stops listening. The hooks continue. */
   close(): Promise<void>;
 }

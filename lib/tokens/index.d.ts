@@ -8,23 +8,24 @@ import type { ChatMessage, CountOptions, EncodingName, TiktokenEncoding } from "
 export type { ChatMessage, CountOptions, EncodingName, TiktokenEncoding } from "../../index.js";
 
 /**
- * Tokens of a chat's prompt, as OpenAI's cookbook publishes the rule: 3 around each message, 1 for a name, 3 for the
- * beginning of the answer. By o200k_base where nothing else is said.
- * @throws TypeError for a message without a text.
+ * Counts the tokens of a chat's prompt by the rule in OpenAI's cookbook: 3 around each message, 1 for a name, 3 for the
+ * beginning of the answer. Default encoding o200k_base.
+ * @throws TypeError for a message without text.
  * @example countChatTokens([{ role: "user", content: "hi" }], { model: "gpt-4o" }) // 8
  */
 export function countChatTokens(messages: ChatMessage[], options?: CountOptions): number;
 
 /**
- * Tokens of a chat's prompt with its marks, ready for the answer: gpt-tokenizer's call. A name takes the role's place.
+ * Encodes a chat's prompt with its special tokens, up to the beginning of the answer, as in gpt-tokenizer. A name replaces
+ * the role.
  * @throws RangeError for an encoding without chats (p50k_base, p50k_edit, r50k_base).
  * @example encodeChat([{ role: "user", content: "hi" }], { model: "gpt-4o" }).length // 8
  */
 export function encodeChat(messages: ChatMessage[], options?: CountOptions | string): number[];
 
 /**
- * An encoder, with js-tiktoken's calls. Special-token text is ordinary text to it, unless it is said otherwise;
- * `pi-strata/js-tiktoken` has one that throws on it, as js-tiktoken does.
+ * Returns an encoder with js-tiktoken's methods. It reads special-token text as ordinary text by default; the one of
+ * `pi-strata/js-tiktoken` throws, as js-tiktoken does.
  * @throws RangeError for another name.
  * @example getEncoding("o200k_base").encode("hello world") // [24912, 2375]
  */
@@ -33,25 +34,25 @@ export function getEncoding(
   extendedSpecialTokens?: Record<string, number>,
 ): Encoding;
 
-/** Facts about a vocabulary that its file does not hold. */
+/** What a vocabulary's file does not say. */
 export interface LoadEncodingOptions {
-  /** The name it is known by from then on. Default: the file's name without its ending; bytes need one. */
+  /** Name of the encoding. Default: the file's name without its ending. Bytes need a name. */
   name?: string;
-  /** The pattern of a tiktoken file: a regular expression, as its model's own tokenizer has it. */
+  /** For a tiktoken file: the regular expression of the model's tokenizer. */
   pattern?: string;
-  /** The special tokens of a tiktoken file: ids by text. */
+  /** For a tiktoken file: ids of special tokens by text. */
   specialTokens?: Record<string, number>;
 }
 
 /**
- * The encoder of an open model, from the file it comes with: Hugging Face's `tokenizer.json` with byte-level BPE (Qwen,
- * DeepSeek, Llama 3, GLM, gpt-oss), Mistral's `tekken.json`, or a tiktoken file with its `pattern` (Kimi). Read off the main
- * thread, once per process and content, and kept until the process ends. Its own added tokens are found in text as the
- * file says; special ones only where `encode` is allowed them.
- * @param file A path, a file URL, or the bytes; 128 MB at most.
- * @throws ERR_INVALID_INPUT that names the place in the file, for one that cannot be read, is cut, contradicts itself, or
- * asks for something that is not supported (Unigram, WordPiece, another normaliser than NFC); RangeError for a name that is
- * taken; TypeError for other arguments.
+ * Loads the encoder of an open model from its file: Hugging Face's `tokenizer.json` with byte-level BPE (Qwen, DeepSeek,
+ * Llama 3, GLM, gpt-oss), Mistral's `tekken.json`, or a tiktoken file with its `pattern` (Kimi). A worker thread reads it,
+ * once per process and content; it stays until the process ends. Added tokens are found in text as the file says, special
+ * ones only if `encode` allows them.
+ * @param file A path, a file URL, or the bytes; at most 128 MB.
+ * @throws ERR_INVALID_INPUT with the place in the file, if it is unreadable, truncated, contradictory, or needs something
+ * unsupported (Unigram, WordPiece, a normaliser other than NFC); RangeError for a name in use; TypeError for other
+ * arguments.
  * @example
  * const encoding = await loadEncoding("models/Qwen3-8B/tokenizer.json", { name: "qwen3" });
  * createTransformContext({ encoding });
@@ -63,51 +64,49 @@ export function loadEncoding(
 ): Promise<Encoding>;
 
 /**
- * The encoder of an OpenAI model.
+ * Returns the encoder of an OpenAI model.
  * @throws Error that names the nearest known model.
  * @example encodingForModel("gpt-5-mini").name // "o200k_base"
  */
 export function encodingForModel(model: string, extendedSpecialTokens?: Record<string, number>): Encoding;
 
-/** The name of a model's encoding. Throws as `encodingForModel` does. */
+/** Returns the name of a model's encoding. Throws as `encodingForModel` does. */
 export function getEncodingNameForModel(model: string): TiktokenEncoding;
 
 export interface Encoding {
-  /** The name it was asked for by, or loaded under. */
+  /** The name it was requested or loaded by. */
   readonly name: EncodingName;
   /**
-   * True if text is cut by the engine's own scanner. False for a loaded file whose pattern is none of those it knows: that
-   * runs as a regular expression, in linear time as well, but slower.
+   * True if the engine's own scanner splits the text. False for a loaded file with another pattern, which runs as a regular
+   * expression: also in linear time, but slower.
    */
   readonly isFast: boolean;
   /**
-   * Tokens of `text`. Text of a special token in `allowedSpecial` becomes that token; any text in `disallowedSpecial`
-   * throws, allowed or not; other special-token text is ordinary text. "all" names every special token, for
-   * `disallowedSpecial` all that are not allowed.
+   * Encodes `text`. A special token in `allowedSpecial` becomes that token, one in `disallowedSpecial` throws, and any other
+   * is ordinary text. "all" means every special token; in `disallowedSpecial` every one that is not allowed.
    */
   encode(text: string, allowedSpecial?: string[] | "all", disallowedSpecial?: string[] | "all"): number[];
-  /** The same as a `Uint32Array` of its own, which is made faster than a list of numbers. */
+  /** `encode` into a new `Uint32Array`, which is faster than a list of numbers. */
   encodeTyped(
     text: string,
     allowedSpecial?: string[] | "all",
     disallowedSpecial?: string[] | "all",
   ): Uint32Array;
   /**
-   * The text of `tokens`; bytes that are no UTF-8 become U+FFFD. Throws for a number that is no token, with its
-   * position.
+   * Decodes `tokens`. Bytes that are not UTF-8 become U+FFFD. Throws for a number that is no token, with its position.
    */
   decode(tokens: Iterable<number>): string;
-  /** Number of tokens of `encode(text)` without special ones; none is made. */
+  /** Counts the tokens of `encode(text)` without making them. */
   countTokens(text: string): number;
-  /** The lists of tokens of a long text, a part at a time; together they are those of `encode`. */
+  /** Encodes a long text part by part; the lists joined equal `encode(text)`. */
   encodeGenerator(
     text: string,
     allowedSpecial?: string[] | "all",
     disallowedSpecial?: string[] | "all",
   ): Generator<number[], number, undefined>;
-  /** The text of tokens, a part at a time; no part ends within a character. */
+  /** Decodes tokens part by part; no part ends within a character. */
   decodeGenerator(tokens: Iterable<number>): Generator<string, void, undefined>;
-  /** The text of tokens as they arrive, one by one or in lists; a character is given once it is whole. */
+  /** Decodes tokens as they arrive, single or in lists; yields only whole characters. */
   decodeAsyncGenerator(
     tokens: AsyncIterable<number | Iterable<number>>,
   ): AsyncGenerator<string, void, undefined>;
@@ -115,7 +114,7 @@ export interface Encoding {
   free(): void;
 }
 
-/** The object in which js-tiktoken keeps ranks; `pi-strata/js-tiktoken/ranks/*` export them. */
+/** js-tiktoken's ranks object; `pi-strata/js-tiktoken/ranks/*` export them. */
 export interface TiktokenBPE {
   pat_str: string;
   special_tokens: Record<string, number>;
@@ -123,9 +122,9 @@ export interface TiktokenBPE {
 }
 
 /**
- * js-tiktoken's class: an encoder that throws on special-token text unless it is allowed. Takes the ranks of
- * `pi-strata/js-tiktoken/ranks/*` or js-tiktoken's own.
- * @throws RangeError for ranks that are none of OpenAI's.
+ * js-tiktoken's class: an encoder that throws on special-token text unless that is allowed. Takes the ranks of
+ * `pi-strata/js-tiktoken/ranks/*` or of js-tiktoken.
+ * @throws RangeError for other ranks than OpenAI's.
  */
 export class Tiktoken implements Encoding {
   constructor(ranks: TiktokenBPE, extendedSpecialTokens?: Record<string, number>);

@@ -6,11 +6,11 @@
 import type { CacheMissCause, MessageLike, TransformContextOptions } from "../../index.js";
 
 /**
- * Reads the bill back from the usage in a transcript: what was paid, what the provider's cache missed and why, what the hook
- * cost and saved. Give the options of the hook that sent it: the hook is run over the list before each call, off the main
- * thread, and tells what was sent there. Where the reported sizes show that the hook was not at work, nothing is put down to
- * it. Edits nothing. Dollars are US dollars; tokens are the provider's, as reported.
- * @throws TypeError for options that are not allowed; ERR_NATIVE_UNAVAILABLE where the native addon cannot be loaded.
+ * Reads the bill from the usage in a transcript: dollars billed, cache misses and their causes, what the hook cost and
+ * saved. Pass the options of the hook that sent the requests. The ledger runs that hook over the list before each call, off
+ * the main thread. If the reported sizes show that the hook was not at work, it gets no cost and no saving. Edits nothing.
+ * Dollars are US dollars; tokens are the provider's, as reported.
+ * @throws TypeError for wrong options; ERR_NATIVE_UNAVAILABLE if the native addon cannot be loaded.
  * @example (await ledger(agent.state.messages, options)).dollars // { billed, estimated, withoutHook, saved }
  */
 export function ledger<M extends MessageLike>(messages: M[], options?: LedgerOptions): Promise<Ledger>;
@@ -24,38 +24,40 @@ export interface TokenPrices {
 }
 
 export interface LedgerOptions extends TransformContextOptions {
-  /** Prices for all models, used for calls whose `usage.cost` tells nothing. Without them such calls have no dollars. */
+  /** Prices for calls without `usage.cost`, for every model. Without them such calls have no dollars. */
   prices?: TokenPrices;
 }
 
-/** One call to the model. Without `tokensRaw` and `tokensSent` the bill knows only usage and expiry. */
+/** One call to the model. Without `tokensRaw` and `tokensSent` the bill covers usage and expiry only. */
 export interface BillRow {
   /** The usage that the provider reported, as pi writes it. */
   usage?: object;
-  /** `provider/model`, or any name that tells one cache from another. */
+  /** `provider/model`, or any other name of the cache. */
   model?: string;
-  /** Estimated prompt tokens of the whole list, and of what was sent. */
+  /** Estimated prompt tokens of the whole list. */
   tokensRaw?: number;
+  /** Estimated prompt tokens of the request. */
   tokensSent?: number;
-  /** The first message that was sent otherwise than in the last request. */
+  /** The first message that differs from the last request. */
   firstChanged?: number;
-  /** The schedule's reason, word for word; absent where the host changed the list. */
+  /** The schedule's reason, word for word; absent if the host changed the list. */
   reason?: string;
   /** When the request was made, in ms. */
   at?: number;
 }
 
-/** What one call cost. Dollars are undefined where nothing tells a price. */
+/** What one call cost. Dollars are undefined without a price. */
 export interface BillLine {
   /** The call, from 1. */
   call: number;
   /** Tokens of the prompt, and those read from the cache; undefined without a usable report. */
   prompt?: number;
   cacheRead?: number;
-  /** Paid for the call, and for its prompt alone. */
+  /** Dollars for the call. */
   dollars?: number;
+  /** Dollars for its prompt. */
   input?: number;
-  /** The prompt would have cost this much more without the hook. */
+  /** Dollars that the prompt would have cost more without the hook. */
   saved?: number;
   miss?: Ledger["misses"][number];
 }
@@ -71,11 +73,11 @@ export interface BillLine {
  */
 export class Bill {
   constructor(options?: {
-    /** Used for calls whose usage tells no cost: for every model, or a function of a row's `model`. */
+    /** Prices for calls without `usage.cost`: for every model, or by a function of a row's `model`. */
     prices?: TokenPrices | ((model: string) => TokenPrices | undefined);
-    /** Calls whose whole list is larger are counted as `callsOverWindow`. */
+    /** Window for `callsOverWindow`, in tokens. */
     contextWindow?: number;
-    /** Seconds a cache entry lives. Default: as the model's family documents, longer where usage proves it. */
+    /** Seconds a cache entry lives. Default: as documented for the model's family, longer if usage proves it. */
     ttlSeconds?: number;
     /** When the host kept the cache warm, in ms. */
     warmedAt?: number[] | (() => number[]);
@@ -90,27 +92,27 @@ export function rowOf(event: object, answer: object, at: number): BillRow;
 export interface Ledger {
   /** Assistant messages, failed ones too. */
   calls: number;
-  /** Calls without a usable usage: they are in no sum. */
+  /** Calls without usable usage; no sum includes them. */
   unreportedCalls: number;
   /** Calls without a price: their tokens count, their dollars do not. */
   unpricedCalls: number;
-  /** Calls of which the hook had left something out. */
+  /** Calls whose request the hook had edited. */
   editedCalls: number;
-  /** Calls that would have been larger than the window without the hook; `withoutHook` takes them as if they had fitted. */
+  /** Calls over the window without the hook; `withoutHook` assumes that they would have fitted. */
   callsOverWindow: number;
-  /** `saved`: tokens that the hook left out, over all calls, estimated. */
+  /** Over all calls; `saved` is the estimate of what the hook left out. */
   tokens: { prompt: number; cacheRead: number; cacheWrite: number; output: number; saved: number };
-  /** Share of all prompt tokens that came from the cache. */
+  /** Share of prompt tokens read from the cache. */
   hitRate: number;
-  /** Undefined where no call has a price. */
+  /** Undefined if no call has a price. */
   dollars: {
-    /** Paid, answers included. */
+    /** Dollars billed, answers included. */
     billed?: number;
-    /** The part of it that no `usage.cost` told, reckoned from prices: a subscription reports a cost of 0. */
+    /** The part computed from prices, for calls without `usage.cost`: a subscription reports a cost of 0. */
     estimated?: number;
-    /** Estimated: what the whole list would have cost at every call. */
+    /** Estimate for sending the whole list at every call. */
     withoutHook?: number;
-    /** `withoutHook` less `billed`. */
+    /** `withoutHook` minus `billed`. */
     saved?: number;
   };
   /** Every miss, oldest first. */
@@ -120,27 +122,27 @@ export interface Ledger {
     /** Position of its answer in the list; absent in a `Bill`'s own report. */
     index?: number;
     cause: CacheMissCause;
-    /** Tokens that could have been read, and were not. */
+    /** Tokens that could have been read from the cache and were not. */
     tokens: number;
-    /** Their cost beyond being read; undefined without a price. */
+    /** Their cost above the price of reading; undefined without a price. */
     dollars?: number;
   }[];
-  /** Every call at which the hook changed what it had sent before, oldest first. */
+  /** Every call at which the hook changed earlier messages of the request, oldest first. */
   moves: {
     /** The call, from 1. */
     call: number;
     /** Position of its answer in the list; absent in a `Bill`'s own report. */
     index?: number;
     reason?: string;
-    /** Tokens it took out, estimated. */
+    /** Tokens removed, estimated. */
     tokens: number;
-    /** Tokens that had to be written anew for it. */
+    /** Tokens written to the cache again because of it. */
     rewritten: number;
-    /** The cost of that, in dollars; undefined without a price. */
+    /** Dollars for that; undefined without a price. */
     cost?: number;
-    /** What the tokens it took out would have cost from that call on; all `saved` less all `cost` is `dollars.saved`. */
+    /** Dollars that the removed tokens would have cost since. All `saved` minus all `cost` is `dollars.saved`. */
     saved?: number;
   }[];
-  /** Errors of the estimated prompts, as shares of what was reported: half are within `median`, 95 of 100 within `p95`. */
+  /** Errors of the estimated prompt sizes, as shares of the reported ones. */
   predicted: { count: number; median: number; p95: number };
 }

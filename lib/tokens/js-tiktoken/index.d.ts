@@ -1,5 +1,5 @@
-// js-tiktoken's declarations over pi-strata's encoder. Names it does not know are taken as well: every string is a model
-// that `encodingForModel` looks up, and throws where there is none.
+// js-tiktoken's declarations over pi-strata's encoder. Model names are any strings; `encodingForModel` throws for unknown
+// ones.
 
 import type { TiktokenEncoding as EveryEncoding, Tiktoken } from "../index.js";
 
@@ -118,7 +118,7 @@ export type TiktokenModel =
   | "gpt-5-chat-latest";
 
 /**
- * A new encoder. Special-token text in what it encodes throws, unless it is allowed.
+ * Returns a new encoder. Special-token text throws, unless it is allowed.
  * @throws RangeError for another name.
  */
 export function getEncoding(
@@ -127,7 +127,7 @@ export function getEncoding(
 ): Tiktoken;
 
 /**
- * The encoder of a model: of these, of today's, dated, fine-tuned (`ft:…`) or with a vendor before it (`openai/…`).
+ * Returns the encoder of a model; newer, dated, fine-tuned (`ft:…`) and vendor-prefixed (`openai/…`) names work too.
  * @throws Error that names the nearest known model.
  */
 export function encodingForModel(
