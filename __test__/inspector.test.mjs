@@ -127,6 +127,33 @@ pageTest("the page has no findings, wide and narrow", LOCAL, async (page) => {
   await inspector.close();
 });
 
+pageTest("a page with no news is not drawn anew, and fits a narrow screen at once", LOCAL, async (page) => {
+  // On a busy machine the observer that draws the blocks anew runs late.
+  await page.addInitScript(() => {
+    window.ResizeObserver = class {
+      observe() {}
+      disconnect() {}
+    };
+  });
+  const inspector = createInspector();
+  await inspector.createTransformContext()(conversation(12));
+  await page.goto(await inspector.open());
+  await page.locator("#status", { hasText: "1 calls so far" }).waitFor();
+  await page.evaluate(() => {
+    window.drawn = 0;
+    const count = (changes) => {
+      window.drawn += changes.length;
+    };
+    new MutationObserver(count).observe(document.body, { childList: true, subtree: true });
+  });
+  for (let i = 0; i < 3; i += 1) await page.waitForResponse(/state/);
+  assert.equal(await page.evaluate(() => window.drawn), 0);
+  await page.setViewportSize({ width: 400, height: 900 });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
+  await page.goto("about:blank");
+  await inspector.close();
+});
+
 pageTest("10 000 calls are shown, and memory stays bounded", LOCAL, async (page) => {
   const inspector = createInspector({ maxCalls: 10_000 });
   const hook = inspector.createTransformContext({

@@ -153,10 +153,10 @@ for (const file of sessions) {
       const hook = inspector.createTransformContext({ contextWindow: 200_000, marker: "en" });
       try {
         await tab.goto(await inspector.open());
-        for (const call of someOf(session.calls)) {
+        for (const [i, call] of someOf(session.calls).entries()) {
           await hook(session.messagesBefore(call));
           inspector.answered({ type: "message_end", message: session.message(call.at) });
-          await tab.waitForTimeout(300);
+          await tab.locator("#calls tbody tr").nth(i).waitFor();
           assertWords(await tab.locator("main").textContent(), `call ${call.number}`);
         }
         await tab.locator(".map canvas").focus();
@@ -164,6 +164,8 @@ for (const file of sessions) {
           await tab.keyboard.press(key);
           assertWords(await tab.locator(".tip").textContent(), key);
         }
+        // A page that asks a closed inspector logs an error.
+        await tab.goto("about:blank");
       } finally {
         await inspector.close();
       }

@@ -9,8 +9,8 @@ export class Live {
   stretches = [];
   changes = [];
   #generation = 0;
-  /** The last answer: while nothing is new the next one is the same. */
-  #last;
+  /** Number of the newest change that the host told; it tells nothing else until there is another one. */
+  #revision = -1;
   #onChange;
 
   constructor(onChange) {
@@ -26,28 +26,26 @@ export class Live {
 
   async #ask() {
     const wasConnected = this.isConnected;
-    try {
-      const seen = new URLSearchParams({
-        generation: this.#generation,
-        calls: this.calls.length,
-        messages: this.messages.role.length,
-        changes: this.changes.length,
-      });
-      const response = await fetch(`state?${seen}`);
-      const answer = await response.text();
-      this.isConnected = true;
-      if (answer !== this.#last) this.#take(JSON.parse(answer));
-      if (answer !== this.#last || !wasConnected) this.#onChange();
-      this.#last = answer;
-    } catch {
-      this.isConnected = false;
-      if (wasConnected) this.#onChange();
-    }
+    const seen = new URLSearchParams({
+      generation: this.#generation,
+      revision: this.#revision,
+      calls: this.calls.length,
+      messages: this.messages.role.length,
+      changes: this.changes.length,
+    });
+    const answer = await fetch(`state?${seen}`)
+      .then((response) => response.json())
+      .catch(() => undefined);
+    this.isConnected = answer !== undefined;
+    if (answer) this.#take(answer);
     setTimeout(() => this.#ask(), PAUSE_MS);
+    if (answer || this.isConnected !== wasConnected) this.#onChange();
   }
 
-  #take({ generation, firstCall, calls, firstMessage, messages, stretches, firstChange, changes, updated }) {
+  #take({ generation, revision, ...news }) {
+    const { firstCall, calls, firstMessage, messages, stretches, firstChange, changes, updated } = news;
     this.#generation = generation;
+    this.#revision = revision;
     this.calls.splice(firstCall, Infinity, ...calls);
     for (const [name, column] of Object.entries(messages))
       this.messages[name].splice(firstMessage, Infinity, ...column);

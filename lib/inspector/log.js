@@ -29,6 +29,8 @@ class CallLog {
   #sent;
   /** A new one tells pages that what they have seen is no longer so. */
   #generation = 0;
+  /** Counts the changes of anything that pages show. */
+  #revision = 0;
 
   constructor({ prices, maxCalls }) {
     this.#maxCalls = maxCalls;
@@ -90,6 +92,7 @@ class CallLog {
       this.#generation += 1;
     }
     this.#calls.push({ ...call, time: Date.now(), reported: null });
+    this.#revision += 1;
   }
 
   /** The answer to the last call, with what the provider counted; anything else says nothing. */
@@ -102,6 +105,7 @@ class CallLog {
     const without = input === undefined || saved === undefined ? undefined : input + saved;
     const { model } = message;
     Object.assign(call, { model, reported: prompt, cacheRead, paid: input, without, miss: miss?.cause });
+    this.#revision += 1;
   }
 
   /** The text of a message, while its host holds it, and of what was sent in its place at the last call. */
@@ -109,15 +113,15 @@ class CallLog {
     return textOf(this.#past.message(number), this.#sent.get(number));
   }
 
-  /** Everything after what a page has seen (`{ generation, calls, messages, changes }`). */
+  /** What is newer than what a page has seen, `{ generation, revision, calls, messages, changes }`; null if nothing is. */
   since(seen) {
+    if (seen.revision === this.#revision) return null;
     const from = seen.generation === this.#generation ? seen : { calls: 0, messages: 0, changes: 0 };
     const past = this.#past;
     const { changes } = this.#log;
     const now = this.#calls.length;
     // Of a change that still holds nobody knows yet when it ends.
     const row = (change) => rowOf(change.to === now ? { ...change, to: null } : change);
-    // The page asks several times a second, mostly when there was no call.
     const known = from.calls < now ? changes.slice(0, from.changes) : [];
     const hasEnded = ({ to }) => to >= from.calls && to < now;
     const updated = known.flatMap((change, position) => (hasEnded(change) ? [[position, row(change)]] : []));
@@ -125,6 +129,7 @@ class CallLog {
     const firstCall = Math.max(0, from.calls - 1);
     return {
       generation: this.#generation,
+      revision: this.#revision,
       firstCall,
       calls: this.#calls.slice(firstCall),
       firstMessage: from.messages,
