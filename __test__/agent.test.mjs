@@ -1,5 +1,5 @@
 // Runs the agent suite in every pi version.
 import { agentSuite } from "./support/agent-suite.mjs";
-import { forEachPi } from "./support/on-node22.mjs";
+import { forEachPi } from "./support/each-pi.mjs";
 
-await forEachPi(agentSuite, { file: import.meta.url, minPassed: 9 });
+await forEachPi(agentSuite);

@@ -13,9 +13,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { piScripts } from "./coding-agent/pi.mjs";
-import { node22Path } from "./pi/versions.mjs";
 import { APIS } from "./support/apis.mjs";
 import { modelsFile } from "./support/models-file.mjs";
+import { nodeBinary } from "./support/nodes.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const PRICES = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
@@ -86,7 +86,7 @@ async function install(version, { name, window, lines, calls, settings = {}, str
     LC_ALL: "C.UTF-8",
     PI_STRATA: JSON.stringify(strata),
   };
-  const pi = `${node22Path()} ${fileURLToPath(piScripts[version])}`;
+  const pi = `${nodeBinary("node22")} ${fileURLToPath(piScripts[version])}`;
   const [node, script] = pi.split(" ");
   const installed = spawnSync(node, [script, "install", PACKAGE], { cwd, env, encoding: "utf8" });
   assert.equal(installed.status, 0, installed.stderr);

@@ -11,7 +11,7 @@ import fc from "fast-check";
 import { countTokens } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { codingAgents } from "./coding-agent/pi.mjs";
-import { forEachPi } from "./support/on-node22.mjs";
+import { forEachPi } from "./support/each-pi.mjs";
 import { CALLS, runSession } from "./support/pi-session.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -46,110 +46,105 @@ function recallOf(register) {
   return { extension, recall: async (handle) => tool.execute("call", { handle }) };
 }
 
-await forEachPi(
-  async (version) => {
-    const run = (extensions, options) => runSession(folder, extensions, { version, ...options });
+await forEachPi(async (version) => {
+  const run = (extensions, options) => runSession(folder, extensions, { version, ...options });
 
-    test(`pi ${version} finds it in the package, calls it at each request, and the model has recall`, async () => {
-      const { session, sent, statuses, errors } = await run({ additionalExtensionPaths: [PACKAGE] });
-      assert.deepEqual(errors, []);
-      assert.equal(sent.length, CALLS + 1);
-      assert.equal(statuses.length, CALLS + 1);
-      assert.ok(
-        statuses.every(([key, text]) => key === "pi-strata" && /^strata \d+k?( → \d+k?)?$/.test(text)),
+  test(`pi ${version} finds it in the package, calls it at each request, and the model has recall`, async () => {
+    const { session, sent, statuses, errors } = await run({ additionalExtensionPaths: [PACKAGE] });
+    assert.deepEqual(errors, []);
+    assert.equal(sent.length, CALLS + 1);
+    assert.equal(statuses.length, CALLS + 1);
+    assert.ok(statuses.every(([key, text]) => key === "pi-strata" && /^strata \d+k?( → \d+k?)?$/.test(text)));
+    assert.ok(session.getActiveToolNames().includes("recall"));
+  });
+
+  test(`pi ${version}: every marker resolves after a restart, on every branch and after a compaction`, async () => {
+    const file = (Manager) => Manager.create(folder, join(folder, `sessions-${version}`));
+    const first = await run({ extensionFactories: [everyCall()] }, { sessionManager: file });
+    assert.deepEqual(first.errors, []);
+    const handles = handlesIn(first.sent.at(-1).messages);
+    assert.ok(handles.length >= 4, `${handles.length} markers`);
+    const manager = first.session.sessionManager;
+    const path = manager.getSessionFile();
+    const ids = manager.getBranch().map(({ id }) => id);
+    const again = recallOf(everyCall());
+    const kept = resultsIn(first.session.agent.state.messages).map(textOf);
+    const resumed = await run(
+      { extensionFactories: [again.extension] },
+      { prompts: [], sessionManager: (Manager) => Manager.open(path) },
+    );
+    assert.deepEqual(resumed.errors, []);
+    const reopened = resumed.session.sessionManager;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...ids),
+        fc.boolean(),
+        fc.constantFrom(...handles),
+        async (id, isCompacted, handle) => {
+          reopened.branch(id);
+          if (isCompacted) reopened.appendCompaction("a summary", id, 1000);
+          const { content, details } = await again.recall(handle);
+          assert.equal(details.found, true, content[0].text);
+          assert.ok(kept.some((text) => text.includes(content[0].text.split("\n").at(5))));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test(`pi ${version} summarises what the model saw, and keeps the same tail`, async () => {
+    const compacted = async (extension) => {
+      const seen = [];
+      const spy = (pi) => {
+        pi.on("session_before_compact", ({ preparation }) => {
+          const { messagesToSummarize, turnPrefixMessages, firstKeptEntryId, tokensBefore } = preparation;
+          seen.push({
+            tokens: countTokens([...messagesToSummarize, ...turnPrefixMessages]),
+            kept: firstKeptEntryId,
+          });
+          return { compaction: { summary: "a summary", firstKeptEntryId, tokensBefore } };
+        });
+      };
+      const compact = (session) => session.compact();
+      const sessionManager = (Manager) => Manager.inMemory(folder);
+      const { session, errors } = await run(
+        { extensionFactories: [...(extension ? [extension] : []), spy] },
+        { prompts: ["go", compact], sessionManager, settings: { compaction: { keepRecentTokens: 3000 } } },
       );
-      assert.ok(session.getActiveToolNames().includes("recall"));
-    });
+      assert.deepEqual(errors, []);
+      const branch = session.sessionManager.getBranch();
+      const at = branch.findIndex(({ id }) => id === seen[0].kept);
+      return { ...seen[0], at };
+    };
+    const [plain, ours] = [await compacted(), await compacted(everyCall())];
+    assert.equal(ours.at, plain.at, "the kept tail begins where it did");
+    assert.ok(ours.tokens < 0.6 * plain.tokens, `${ours.tokens} of ${plain.tokens}`);
+  });
 
-    test(`pi ${version}: every marker resolves after a restart, on every branch and after a compaction`, async () => {
-      const file = (Manager) => Manager.create(folder, join(folder, `sessions-${version}`));
-      const first = await run({ extensionFactories: [everyCall()] }, { sessionManager: file });
+  if (version !== "1.5.2") return;
+  test(`pi ${version} writes edits down where the user wants that, and goes on from them as they were sent`, async () => {
+    writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata: { persistEdits: true } }));
+    try {
+      const sessionManager = (Manager) => Manager.create(folder, join(folder, "written-down"));
+      const first = await run({ extensionFactories: [everyCall()] }, { sessionManager });
       assert.deepEqual(first.errors, []);
-      const handles = handlesIn(first.sent.at(-1).messages);
-      assert.ok(handles.length >= 4, `${handles.length} markers`);
       const manager = first.session.sessionManager;
+      const edits = manager.getEntries().filter(({ type }) => type === "context_edit");
+      assert.ok(edits.length >= CALLS - 6, `${edits.length} edits`);
+      const last = first.sent.at(-1).messages;
       const path = manager.getSessionFile();
-      const ids = manager.getBranch().map(({ id }) => id);
+      rmSync(join(folder, "settings.json"));
+      const plain = await run({}, { prompts: ["on"], sessionManager: (Manager) => Manager.open(path) });
+      const seen = resultsIn(plain.sent[0].messages).map(textOf);
+      assert.deepEqual(seen, resultsIn(last).map(textOf), "a pi without the extension sees what was sent");
       const again = recallOf(everyCall());
-      const kept = resultsIn(first.session.agent.state.messages).map(textOf);
-      const resumed = await run(
+      await run(
         { extensionFactories: [again.extension] },
         { prompts: [], sessionManager: (Manager) => Manager.open(path) },
       );
-      assert.deepEqual(resumed.errors, []);
-      const reopened = resumed.session.sessionManager;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.constantFrom(...ids),
-          fc.boolean(),
-          fc.constantFrom(...handles),
-          async (id, isCompacted, handle) => {
-            reopened.branch(id);
-            if (isCompacted) reopened.appendCompaction("a summary", id, 1000);
-            const { content, details } = await again.recall(handle);
-            assert.equal(details.found, true, content[0].text);
-            assert.ok(kept.some((text) => text.includes(content[0].text.split("\n").at(5))));
-          },
-        ),
-        { numRuns: 60 },
-      );
-    });
-
-    test(`pi ${version} summarises what the model saw, and keeps the same tail`, async () => {
-      const compacted = async (extension) => {
-        const seen = [];
-        const spy = (pi) => {
-          pi.on("session_before_compact", ({ preparation }) => {
-            const { messagesToSummarize, turnPrefixMessages, firstKeptEntryId, tokensBefore } = preparation;
-            seen.push({
-              tokens: countTokens([...messagesToSummarize, ...turnPrefixMessages]),
-              kept: firstKeptEntryId,
-            });
-            return { compaction: { summary: "a summary", firstKeptEntryId, tokensBefore } };
-          });
-        };
-        const compact = (session) => session.compact();
-        const sessionManager = (Manager) => Manager.inMemory(folder);
-        const { session, errors } = await run(
-          { extensionFactories: [...(extension ? [extension] : []), spy] },
-          { prompts: ["go", compact], sessionManager, settings: { compaction: { keepRecentTokens: 3000 } } },
-        );
-        assert.deepEqual(errors, []);
-        const branch = session.sessionManager.getBranch();
-        const at = branch.findIndex(({ id }) => id === seen[0].kept);
-        return { ...seen[0], at };
-      };
-      const [plain, ours] = [await compacted(), await compacted(everyCall())];
-      assert.equal(ours.at, plain.at, "the kept tail begins where it did");
-      assert.ok(ours.tokens < 0.6 * plain.tokens, `${ours.tokens} of ${plain.tokens}`);
-    });
-
-    if (version !== "1.5.2") return;
-    test(`pi ${version} writes edits down where the user wants that, and goes on from them as they were sent`, async () => {
-      writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata: { persistEdits: true } }));
-      try {
-        const sessionManager = (Manager) => Manager.create(folder, join(folder, "written-down"));
-        const first = await run({ extensionFactories: [everyCall()] }, { sessionManager });
-        assert.deepEqual(first.errors, []);
-        const manager = first.session.sessionManager;
-        const edits = manager.getEntries().filter(({ type }) => type === "context_edit");
-        assert.ok(edits.length >= CALLS - 6, `${edits.length} edits`);
-        const last = first.sent.at(-1).messages;
-        const path = manager.getSessionFile();
-        rmSync(join(folder, "settings.json"));
-        const plain = await run({}, { prompts: ["on"], sessionManager: (Manager) => Manager.open(path) });
-        const seen = resultsIn(plain.sent[0].messages).map(textOf);
-        assert.deepEqual(seen, resultsIn(last).map(textOf), "a pi without the extension sees what was sent");
-        const again = recallOf(everyCall());
-        await run(
-          { extensionFactories: [again.extension] },
-          { prompts: [], sessionManager: (Manager) => Manager.open(path) },
-        );
-        for (const handle of handlesIn(last)) assert.equal((await again.recall(handle)).details.found, true);
-      } finally {
-        rmSync(join(folder, "settings.json"), { force: true });
-      }
-    });
-  },
-  { file: import.meta.url, minPassed: 4, versions: Object.keys(codingAgents) },
-);
+      for (const handle of handlesIn(last)) assert.equal((await again.recall(handle)).details.found, true);
+    } finally {
+      rmSync(join(folder, "settings.json"), { force: true });
+    }
+  });
+}, Object.keys(codingAgents));

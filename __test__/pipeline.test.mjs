@@ -259,7 +259,7 @@ for (const [name, make] of Object.entries(engines)) {
 
 /** The rows of a query, once there are `count`: nobody waits for bookkeeping. */
 async function waitFor(query, count) {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 1500; tries += 1) {
     const rows = await query().catch(() => []);
     if (rows.length >= count) return rows;
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,14 +1,13 @@
 // Sessions in the host's own SQLite database, by a handle of better-sqlite3 or node:sqlite: whole after a crash, shared by
 // processes, and clear about what is wrong with a handle or a file.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ContextManager } from "pi-strata/sessions";
-import { nodeBinary } from "./support/nodes.mjs";
 import { calls, result, user } from "./support/said.mjs";
 import { contents, filesOfTest } from "./support/session-files.mjs";
 import { KIND, open } from "./support/sqlite.mjs";
@@ -285,15 +284,3 @@ test("anything but an open handle of these packages is refused with a code", asy
   closed.close();
   assert.throws(() => new ContextManager({ database: closed }), { code: "ERR_DATABASE_CLOSED" });
 });
-
-if (KIND === "better-sqlite3") {
-  test("node:sqlite does the same", () => {
-    const env = { ...process.env, STRATA_SQLITE: "node:sqlite" };
-    // Set by the runner of this file; a child that sees it reports in the runner's own wire format.
-    delete env.NODE_TEST_CONTEXT;
-    const args = ["--no-warnings", "--test", "--test-reporter=tap", fileURLToPath(import.meta.url)];
-    const { status, stdout, stderr } = spawnSync(nodeBinary("node22"), args, { env, encoding: "utf8" });
-    assert.equal(status, 0, `${stdout}\n${stderr}`);
-    assert.match(stdout, /^# pass 1[0-9]$/m);
-  });
-}

@@ -8,8 +8,8 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { loadSession } from "../lib/cli/session.mjs";
 import { authors } from "./support/authors.mjs";
+import { forEachPi } from "./support/each-pi.mjs";
 import { deepFreeze } from "./support/generate.mjs";
-import { forEachPi } from "./support/on-node22.mjs";
 import { rulesOf } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
 import { Tally, Trial } from "./support/wire/trial.mjs";
@@ -70,4 +70,4 @@ async function suite(version) {
   });
 }
 
-await forEachPi(suite, { file: import.meta.url, minPassed: files.length, timeoutMs: 3_600_000 });
+await forEachPi(suite);

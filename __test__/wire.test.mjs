@@ -13,8 +13,8 @@ import fc from "fast-check";
 import { piVersions } from "./pi/versions.mjs";
 import { authors } from "./support/authors.mjs";
 import { conversation } from "./support/conversation.mjs";
+import { forEachPi } from "./support/each-pi.mjs";
 import { deepFreeze } from "./support/generate.mjs";
-import { forEachPi } from "./support/on-node22.mjs";
 import { rulesOf } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
 import { countSockets } from "./support/wire/sockets.mjs";
@@ -126,4 +126,4 @@ function dump({ api, model }, { isFlawed }, { payload }) {
   appendFileSync(DUMP, `${JSON.stringify({ api, model, messages, tools, isValid: true })}\n`);
 }
 
-await forEachPi(suite, { file: import.meta.url, minPassed: 2 * authors.length + 1, timeoutMs: 3_600_000 });
+await forEachPi(suite);

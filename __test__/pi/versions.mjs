@@ -1,10 +1,5 @@
-// The pi versions this folder installs, each under a name of its own. It lives beside their node_modules so that
-// the repository's own packages never see them: installing here puts no `node` on the path of the repository's
-// scripts.
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-
-const require = createRequire(import.meta.url);
+// The pi versions this folder installs, each under a name of its own. They are installed apart, so that the repository's own
+// packages never see them.
 
 /** Loads the package `Agent` comes from, by version. */
 export const piVersions = {
@@ -23,9 +18,3 @@ export const piAis = {
 
 /** The versions that refuse a Node older than 22.19. */
 export const needsNode22 = new Set(["0.87.1", "1.5.2"]);
-
-/** Path of the Node 22 binary. */
-export function node22Path() {
-  const manifest = require.resolve("node22/package.json");
-  return join(dirname(manifest), require(manifest).bin.node);
-}
