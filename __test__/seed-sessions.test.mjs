@@ -87,6 +87,42 @@ for (const [place, options] of [
       assert.equal(manager.getOrCreateContext("new", "Late.").messages[0].content, "Late.");
     });
 
+    test("the context is live: its messages and its metadata are the session's, and what is set on it stays", () => {
+      const { manager } = managerOf();
+      const context = manager.getOrCreateContext("s", "Be brief.");
+      const { metadata } = context;
+      manager.addMessage("s", user("hello"));
+      assert.deepEqual(
+        context.messages.map(({ content }) => content),
+        ["Be brief.", "hello"],
+      );
+      assert.throws(() => context.messages.push(user("past the manager")), TypeError);
+      metadata.goal = "ship";
+      context.metadata.planId = "p1";
+      assert.deepEqual([metadata.goal, metadata.planId], ["ship", "p1"]);
+      const { metadata: again } = manager.getOrCreateContext("s");
+      assert.deepEqual([again.goal, again.planId, again.createdAt], ["ship", "p1", metadata.createdAt]);
+      assert.deepEqual(Object.keys(context.metadata).sort(), ["createdAt", "goal", "planId", "updatedAt"]);
+      context.metadata = { ...context.metadata, goal: undefined, planId: "p2" };
+      metadata.goal = undefined;
+      assert.deepEqual([metadata.goal, manager.listSessions()[0].metadata.planId], [undefined, "p2"]);
+      assert.throws(() => (metadata.goal = 7), TypeError);
+      assert.equal(JSON.parse(JSON.stringify(context)).messages.length, 2);
+      manager.clearContext("s");
+      assert.equal(metadata.planId, "p2", "a host that still holds it sees what it saw last");
+      assert.deepEqual(manager.listSessions(), []);
+    });
+
+    test("without a system prompt, or with an empty one, a session has none", () => {
+      const { manager } = managerOf();
+      assert.deepEqual(manager.getOrCreateContext("s", "").messages, []);
+      manager.addMessage("s", user("hello"));
+      manager.getOrCreateContext("s", "Be brief.");
+      manager.addMessage("s", { role: "system", content: "a rule" });
+      manager.setSystemPrompt("s", "Be long.");
+      assert.deepEqual(contents(manager, "s"), ["Be long.", "hello", "a rule"]);
+    });
+
     test("addMessage returns nothing", () => {
       const { manager } = managerOf();
       assert.equal(manager.addMessage("s", user("hello")), undefined);
@@ -220,6 +256,26 @@ for (const [place, options] of [
         numbered(20, 30).map(({ content }) => content),
       );
       assert.deepEqual(events[0], { type: "compressed", sessionId: "s", before: 51, after: 22, by: "rules" });
+    });
+
+    test("addMessage(sessionId, message, aiService?) compresses with the service, in the background", async () => {
+      const { manager, events } = managerOf({ maxMessages: 10, maxCompressedMessages: 2 });
+      const service = { callAI: async () => "by the service" };
+      for (const message of numbered(11)) assert.equal(manager.addMessage("s", message, service), undefined);
+      assert.equal(manager.getMessages("s").length, 11, "nothing is lost until the summary is there");
+      while (events.length === 0) await pause(1);
+      assert.deepEqual(contents(manager, "s"), [`${LABEL} by the service`, "message 9", "message 10"]);
+      for (const message of numbered(8, 11)) manager.addMessage("s", message, null);
+      assert.match(contents(manager, "s")[0], /messages compressed/);
+      for (const odd of [{}, 7, "service"])
+        assert.throws(() => manager.addMessage("t", user("never"), odd), TypeError);
+      assert.deepEqual(manager.getMessages("t"), []);
+      const without = {
+        getCurrentProvider: async () => null,
+        callAI: async () => assert.fail("no provider"),
+      };
+      addAll(manager, "u", numbered(9));
+      assert.equal((await manager.compressContext("u", without)).by, "rules");
     });
 
     test("pairs stay whole, whatever the sizes", () => {

@@ -119,7 +119,9 @@ describe("a shared manager", {
         new Set((await reader.listSessions()).map(({ sessionId }) => sessionId)),
         new Set(ids),
       );
-      await pool.query("UPDATE strata_messages SET body = '{' WHERE session_id = '__proto__'");
+      await pool.query(
+        "UPDATE strata_messages SET body = '{' WHERE session_id = '__proto__' AND position > 0",
+      );
       assert.deepEqual(await contents(reader, "__proto__"), ["You are \0 and \ud800."]);
       assert.deepEqual(
         events.map(({ type, sessionId }) => [type, sessionId]),
@@ -231,7 +233,17 @@ describe("a shared manager", {
       await failing(new pg.Pool(pool.options), "ERR_DATABASE_VERSION");
     });
     for (const pool of [undefined, null, 7, {}, "postgres://x"])
-      assert.throws(() => createSharedContextManager({ pool }), TypeError);
+      assert.throws(() => createSharedContextManager({ pool }), {
+        name: "TypeError",
+        code: "ERR_DATABASE_HANDLE",
+      });
+    const client = new pg.Client(server.url);
+    await assert.rejects(createSharedContextManager({ pool: client }).listSessions(), {
+      name: "TypeError",
+      code: "ERR_DATABASE_HANDLE",
+      message: /Pool of the package pg/,
+    });
+    await client.end();
   });
 
   test("stores in the order of the calls, whether anybody waits for them or not", async () => {

@@ -38,10 +38,13 @@ function unknownShape(mark) {
 
 class Reporter {
   #listener;
+  #owner;
   #said = new Set();
 
-  constructor(listener) {
+  /** `owner` names the function in a warning. */
+  constructor(listener, owner = "transformContext") {
     this.#listener = listener;
+    this.#owner = owner;
   }
 
   get isListening() {
@@ -57,10 +60,10 @@ class Reporter {
     }
   }
 
-  /** Tells what makes the hook do nothing at all; the process is warned where nobody listens. */
-  #emitOrWarn(event) {
+  /** Tells what a host must not miss; the process is warned where nobody listens. */
+  warn(event) {
     if (this.isListening) this.emit(event);
-    else warnOnce("transformContext", event);
+    else warnOnce(this.#owner, event);
   }
 
   /** Tells of what would be so at every call, and alike. */
@@ -71,11 +74,11 @@ class Reporter {
   }
 
   failed(error) {
-    if (error?.code === "ERR_UNKNOWN_SHAPE") return this.#emitOrWarn(unknownShape(error.mark));
+    if (error?.code === "ERR_UNKNOWN_SHAPE") return this.warn(unknownShape(error.mark));
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
     const event = { type: "failed", code, message: FAILURES[code] };
     if (code !== "ERR_NATIVE_UNAVAILABLE") return this.emit(event);
-    if (!this.isListening || !this.#said.has(code)) this.#emitOrWarn(event);
+    if (!this.isListening || !this.#said.has(code)) this.warn(event);
     this.#said.add(code);
   }
 

@@ -182,14 +182,11 @@ class SqliteProvider extends StoredHistory {
 
 class PostgresProvider extends StoredHistory {
   constructor(options) {
-    const pool = {
-      allowed: "a pool of the package pg",
-      accepts: (value) => typeof value?.connect === "function",
-    };
-    const checked = checkOptions("PostgresProvider", options, { ...OPTIONS, pool: [undefined, pool] });
-    if (checked.pool === undefined)
-      throw new TypeError(`PostgresProvider: option pool is missing; it must be ${pool.allowed}`);
-    const database = new PostgresPool(checked.pool, RETRY_MS);
+    const { pool, ...checked } = checkOptions("PostgresProvider", options, {
+      ...OPTIONS,
+      pool: [undefined, { accepts: () => true }],
+    });
+    const database = new PostgresPool("PostgresProvider: option pool", pool, RETRY_MS);
     super("PostgresProvider", checked, {
       run: (sql, values) => database.read((query) => query(sql, values)),
       change: (sql, values) => database.transaction((query) => query(sql, values), false),

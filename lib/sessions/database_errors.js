@@ -1,6 +1,8 @@
 // What can be wrong with a host's database, as one error with a code and a sentence that says what to do.
 "use strict";
 
+const { show } = require("../options.js");
+
 const SENTENCES = {
   AUTH: "the server refused the user or the password",
   BUSY: "others have locked it; nothing of this change was stored, try again",
@@ -30,4 +32,10 @@ class DatabaseError extends Error {
   }
 }
 
-module.exports = { DatabaseError };
+/** The error of a handle of an unknown kind; `option` names it, as in "ContextManager: option database". */
+function handleError(option, value, allowed) {
+  const message = `${option} is ${show(value)}; it must be ${allowed}`;
+  return Object.assign(new TypeError(message), { code: "ERR_DATABASE_HANDLE" });
+}
+
+module.exports = { DatabaseError, handleError };

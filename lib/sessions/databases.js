@@ -1,17 +1,26 @@
-// Where sessions are kept, each behind `read(key, logic)` and `write(key, logic)`: a Map, the host's SQLite handle, the host's
-// Postgres pool. `logic(store)` is a generator over a store; a write is whole or not at all.
+// Where sessions are kept: a Map, the host's SQLite handle, the host's Postgres pool. Each has `read(key, logic)` and
+// `write(key, logic)`; `logic(store)` is a generator over a store. A write is whole or not at all.
 "use strict";
 
-const { DatabaseError } = require("./database_errors.js");
-const { PostgresPool } = require("./postgres.js");
 const { SqliteHandle } = require("./sqlite.js");
 const { finishLater, finishNow } = require("./steps.js");
-const { META, MemoryStore, SQL, SqlStore, TABLES, VERSION } = require("./store.js");
+const { MemoryStore, SqlStore, checkTables, makeTables } = require("./store.js");
 
 /** Key of the advisory lock under which tables are made: "strata" in ASCII. */
 const LOCK = 0x737472617461;
 
 const ignore = () => {};
+/** Statements that answer `read(rows)`, at once and later. */
+const atOnce =
+  (handle) =>
+  (sql, values, read = rowsAsTheyAre) =>
+    read(handle.run(sql, values));
+const later =
+  (query) =>
+  async (sql, values, read = rowsAsTheyAre) =>
+    read(await query(sql, values));
+const rowsAsTheyAre = (rows) => rows;
+const isTableMissing = ({ code }) => code === "ERR_DATABASE_NO_TABLE";
 
 class MemoryDatabase {
   #store = new MemoryStore();
@@ -27,12 +36,14 @@ class MemoryDatabase {
 
 class SqliteDatabase {
   #handle;
+  #run;
   #store;
 
   constructor(handle, lost) {
     this.#handle = new SqliteHandle("ContextManager: option database", handle);
-    this.#store = new SqlStore((sql, values, read = ignore) => read(this.#handle.run(sql, values)), lost);
-    this.#withTables(() => this.#checkTables());
+    this.#run = atOnce(this.#handle);
+    this.#store = new SqlStore(this.#run, lost);
+    this.#withTables(() => finishNow(checkTables(this.#run)));
   }
 
   read(_, logic) {
@@ -48,20 +59,10 @@ class SqliteDatabase {
     try {
       return work();
     } catch (error) {
-      if (error?.code !== "ERR_DATABASE_NO_TABLE") throw error;
-      this.#handle.run(META);
-      this.#handle.atomically(() => {
-        for (const sql of TABLES) this.#handle.run(sql);
-        this.#checkTables();
-      });
+      if (!isTableMissing(error)) throw error;
+      this.#handle.atomically(() => finishNow(makeTables(this.#run)));
       return work();
     }
-  }
-
-  /** Preparing a statement tells whether the tables have its columns and keys. */
-  #checkTables() {
-    checkVersion(this.#handle.run(SQL.version));
-    for (const sql of Object.values(SQL)) this.#handle.check(sql);
   }
 }
 
@@ -72,15 +73,15 @@ class PostgresDatabase {
   /** The newest write of each session that is under way: writes go one after the other, and reads wait for them. */
   #lanes = new Map();
 
-  constructor(pool, retryMs, lost) {
-    this.#pool = new PostgresPool(pool, retryMs);
+  constructor(pool, lost) {
+    this.#pool = pool;
     this.#lost = lost;
   }
 
   async read(key, logic) {
     await this.#lanes.get(key);
     await this.#tables();
-    return this.#pool.read((query) => finishLater(logic(this.#storeOf(query))));
+    return this.#pool.read(this.#steps(logic));
   }
 
   write(key, logic, isRepeatable) {
@@ -95,11 +96,11 @@ class PostgresDatabase {
   async #inLane(key, logic, isRepeatable) {
     await this.#lanes.get(key);
     await this.#tables();
-    return this.#pool.transaction((query) => finishLater(logic(this.#storeOf(query))), isRepeatable);
+    return this.#pool.transaction(this.#steps(logic), isRepeatable);
   }
 
-  #storeOf(query) {
-    return new SqlStore(async (sql, values, read = ignore) => read(await query(sql, values)), this.#lost);
+  #steps(logic) {
+    return (query) => finishLater(logic(new SqlStore(later(query), this.#lost)));
   }
 
   #tables() {
@@ -111,33 +112,16 @@ class PostgresDatabase {
   }
 
   async #makeTables() {
-    const check = async (query) => {
-      checkVersion(await query(SQL.version));
-      await finishLater(probe(this.#storeOf(query)));
-    };
     try {
-      await this.#pool.read(check);
+      await this.#pool.read((query) => finishLater(checkTables(later(query))));
     } catch (error) {
-      if (error?.code !== "ERR_DATABASE_NO_TABLE") throw error;
+      if (!isTableMissing(error)) throw error;
       await this.#pool.transaction(async (query) => {
         await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-        for (const sql of [META, ...TABLES]) await query(sql);
-        await check(query);
+        await finishLater(makeTables(later(query)));
       });
     }
   }
-}
-
-/** Reads a session that is not there: fails where the tables have other columns. */
-function* probe(store) {
-  yield store.find("");
-  yield store.live("");
-}
-
-function checkVersion([row]) {
-  if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
-  const version = Number(row.version);
-  if (version !== VERSION) throw new DatabaseError("VERSION", `${version}, not ${VERSION}`);
 }
 
 module.exports = { MemoryDatabase, PostgresDatabase, SqliteDatabase };

@@ -27,14 +27,14 @@ function withCalls(starts, start) {
 }
 
 /**
- * Indices of the messages that a compression replaces, oldest first. The newest `keep` stay, with their calls; so does a call
- * whose results can still come. Without a prompt beside the messages the first system message stays, too.
+ * Indices of the messages that a compression replaces, oldest first. The first system message and the newest `keep` stay, with
+ * their calls; so does a call whose results can still come.
  */
-function lettable(messages, keep, hasPrompt) {
+function lettable(messages, keep) {
   const starts = groupStarts(messages);
   const open = openCall(messages, starts, keep);
   const start = Math.min(withCalls(starts, Math.max(0, messages.length - keep)), open);
-  const prompt = hasPrompt ? -1 : messages.findIndex(({ role }) => role === "system");
+  const prompt = messages.findIndex(({ role }) => role === "system");
   const indices = Array.from({ length: start }, (_, index) => index).filter((index) => index !== prompt);
   return indices.length < MIN_LET_GO ? [] : indices;
 }

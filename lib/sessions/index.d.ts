@@ -85,8 +85,8 @@ export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
 
 export interface ConversationContext {
   sessionId: string;
-  messages: ConversationMessage[];
-  metadata: { goal?: string; planId?: string; createdAt: string; updatedAt: string };
+  readonly messages: ConversationMessage[];
+  metadata: { goal?: string; planId?: string; readonly createdAt: string; readonly updatedAt: string };
 }
 
 /**
@@ -101,7 +101,10 @@ export type Summarize = (
   request: { prompt: string; temperature: number; maxTokens: number; signal: AbortSignal },
 ) => Promise<string>;
 
-/** A service of the host's that calls a model. `callAI` is called with the prompt, the current provider and `false`. */
+/**
+ * A service of the host's that calls a model. `callAI` is called with the prompt, the current provider and `false`; not at all
+ * if `getCurrentProvider` answers with none.
+ */
 export interface AIService {
   // biome-ignore lint/suspicious/noExplicitAny: providers are the host's
   callAI(prompt: string, provider: any, useTools: boolean): Promise<string>;
@@ -152,7 +155,7 @@ export type SessionEvent =
   | { type: "compressFailed"; sessionId: string; code: string; message: string; cause: unknown }
   /** A message of an attached agent was not stored. */
   | { type: "storeFailed"; sessionId: string; code: string; message: string; cause: unknown }
-  /** A row cannot be read and is left out; without `messageId` it is the prompt and the metadata of the session. */
+  /** A row cannot be read and is left out; without `messageId` it is the metadata of the session. */
   | {
       type: "rowUnreadable";
       sessionId: string;
@@ -180,13 +183,21 @@ export class ContextManager {
   static getInstance(options?: ContextManagerOptions): ContextManager;
   /** Makes the tables where they are missing. Sets no PRAGMA and never closes the handle. */
   constructor(options?: ContextManagerOptions);
-  /** The session as it is now, made if there is none. The system prompt is set only if the session has none. */
+  /**
+   * The session, made if there is none. It is live: `messages` and `metadata` show the session at each look, and setting
+   * `metadata.goal` or `metadata.planId` stores it. A shared manager resolves with the session as it is now.
+   * The system prompt is set only if the session has none.
+   */
   getOrCreateContext(sessionId: string, systemPrompt?: string): ConversationContext;
   /**
-   * Adds a message, and compresses the session if it has too many now: by rules at once, with `summarize` in the background.
-   * A system message that opens a session is its prompt.
+   * Adds a message, and compresses the session if it has too many now: by rules at once; in the background with `aiService`
+   * or the option `summarize`. A system message that opens a session is its prompt.
    */
-  addMessage(sessionId: string, message: NewConversationMessage): void;
+  addMessage(
+    sessionId: string,
+    message: NewConversationMessage,
+    aiService?: Summarize | AIService | null,
+  ): void;
   /** The messages of a session, deeply frozen, with or without system messages; none for an unknown session. */
   getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
   /**
@@ -195,7 +206,7 @@ export class ContextManager {
    */
   compressContext(
     sessionId: string,
-    aiService?: Summarize | AIService,
+    aiService?: Summarize | AIService | null,
   ): Promise<{ before: number; after: number; by: "ai" | "rules" | "none" }>;
   /** Deletes a session, with its summary. */
   clearContext(sessionId: string): void;
@@ -262,20 +273,6 @@ export function toAgentMessages(
   messages: ConversationMessage[],
   model?: { api?: string; provider?: string; id?: string },
 ): AgentMessageLike[];
-
-/** The way to a Postgres server, version 13 or newer: a connection string or a pool of the package pg, not both. */
-export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`; what pg takes. Never shown in an error or event. */
-  connectionString?: string;
-  /** A `Pool` of the host's; it is left open. */
-  pool?: object;
-  /** Connections of the pool made here. Default 10. */
-  poolSize?: number;
-  /** Longest time of a statement, ms. Default 10 000. */
-  statementTimeoutMs?: number;
-  /** Time for which a call is tried again while the server is away, ms; 0 for once. Default 30 000. */
-  retryMs?: number;
-}
 
 /** A question, and what came of it. */
 export interface QA {

@@ -4,7 +4,7 @@
 
 const { setTimeout: pause } =
   process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
-const { DatabaseError } = require("./database_errors.js");
+const { DatabaseError, handleError } = require("./database_errors.js");
 
 /** Pauses between two tries, ms: doubled from the first to the longest, each shortened by a random share of up to a half. */
 const FIRST_PAUSE_MS = 50;
@@ -44,13 +44,23 @@ const WORDS = [
 const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 
 class PostgresPool {
+  #option;
   #pool;
   #retryMs;
 
-  /** `retryMs`: how long a call is tried again while the server is away. */
-  constructor(pool, retryMs) {
+  /**
+   * Throws a TypeError with a code for a pool of another kind; `option` names it. `retryMs`: how long a call is tried again
+   * while the server is away.
+   */
+  constructor(option, pool, retryMs) {
+    this.#option = option;
     this.#pool = pool;
     this.#retryMs = retryMs;
+    if (!has(pool, "connect", "query")) throw this.#otherKind();
+  }
+
+  #otherKind() {
+    return handleError(this.#option, this.#pool, "a Pool of the package pg");
   }
 
   /** The answer of `work(query)`; `query(sql, values)` resolves with rows. */
@@ -82,6 +92,7 @@ class PostgresPool {
 
   async #withClient(work) {
     const client = await this.#pool.connect();
+    if (!has(client, "query", "release")) throw this.#otherKind();
     // Without a listener, a connection that breaks between two statements would end the process.
     client.on?.("error", ignore);
     let isBroken = false;
@@ -123,6 +134,7 @@ class PostgresPool {
 }
 
 const ignore = () => {};
+const has = (value, ...methods) => methods.every((name) => typeof value?.[name] === "function");
 const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
 
 /** True if the server itself answered with an error, and the connection goes on. */

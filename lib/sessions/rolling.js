@@ -137,7 +137,7 @@ class RollingMemory {
         return { messages: rolled, rolledOver: true, history: this.history };
       }
     } catch (error) {
-      this.#notices.failed("failed", error);
+      this.#notices.failedAt("failed", error);
     }
     const rolledOver = messages !== given;
     return { messages: withQuestion(messages, question), rolledOver, history: this.history };
@@ -264,7 +264,7 @@ class RollingMemory {
     if (signal?.aborted) return [];
     const { pairs, isCut } = readPairs(text ?? "");
     const reason = failure ?? (pairs.length === 0 && text !== undefined ? noPairs() : undefined);
-    if (reason !== undefined) this.#notices.failed("summarizeFailed", reason);
+    if (reason !== undefined) this.#notices.failedAt("summarizeFailed", reason);
     // An answer that broke off tells of the first rounds; one that came to its end, of all.
     const unsummarised = pairs.length === 0 || isCut ? rounds.slice(pairs.length) : [];
     return [...pairs, ...(await this.#shortForm(unsummarised))];

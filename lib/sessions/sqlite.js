@@ -2,33 +2,20 @@
 // never closes the handle.
 "use strict";
 
-const { show } = require("../options.js");
-const { DatabaseError } = require("./database_errors.js");
+const { DatabaseError, handleError } = require("./database_errors.js");
 
-/** SQLite's primary result codes (sqlite.org/rescode.html). */
-const KINDS = new Map([
-  [5, "BUSY"],
-  [6, "BUSY"],
-  [8, "READ_ONLY"],
-  [10, "DISK"],
-  [11, "CORRUPT"],
-  [13, "FULL"],
-  [14, "CANNOT_OPEN"],
-  [19, "FOREIGN"],
-  [26, "CORRUPT"],
-]);
-/** Their names in the codes of better-sqlite3; node:sqlite gives the number. */
-const NAMES = {
-  BUSY: 5,
-  LOCKED: 6,
-  READONLY: 8,
-  IOERR: 10,
-  CORRUPT: 11,
-  FULL: 13,
-  CANTOPEN: 14,
-  CONSTRAINT: 19,
-  NOTADB: 26,
-};
+/** SQLite's primary result codes (sqlite.org/rescode.html): the number of node:sqlite, the name of better-sqlite3. */
+const KINDS = [
+  [5, "BUSY", "BUSY"],
+  [6, "LOCKED", "BUSY"],
+  [8, "READONLY", "READ_ONLY"],
+  [10, "IOERR", "DISK"],
+  [11, "CORRUPT", "CORRUPT"],
+  [13, "FULL", "FULL"],
+  [14, "CANTOPEN", "CANNOT_OPEN"],
+  [19, "CONSTRAINT", "FOREIGN"],
+  [26, "NOTADB", "CORRUPT"],
+];
 /** Words of errors that have no result code of their own. */
 const WORDS = [
   [/(?:connection|database) is not open|has been finalized/, "CLOSED"],
@@ -36,7 +23,7 @@ const WORDS = [
   [/no such table/, "NO_TABLE"],
   [/no such column|has no column|no column named|ON CONFLICT|is not a table|cannot modify/, "FOREIGN"],
 ];
-const ANSWERS = /^\s*SELECT|RETURNING/;
+const ANSWERS = /^\s*(?:SELECT|EXPLAIN)|RETURNING/;
 
 class SqliteHandle {
   #handle;
@@ -50,8 +37,7 @@ class SqliteHandle {
     } catch (error) {
       if (error instanceof DatabaseError) throw error;
     }
-    const message = `${option} is ${show(handle)}; it must be an open handle of better-sqlite3 or node:sqlite`;
-    throw Object.assign(new TypeError(message), { code: "ERR_DATABASE_HANDLE" });
+    throw handleError(option, handle, "an open handle of better-sqlite3 or node:sqlite");
   }
 
   /** The rows of a statement. */
@@ -61,15 +47,6 @@ class SqliteHandle {
       if (ANSWERS.test(sql)) return statement.all(...values);
       statement.run(...values);
       return [];
-    } catch (error) {
-      throw coded(error);
-    }
-  }
-
-  /** Throws where the database does not take a statement: its tables have other columns or keys. */
-  check(sql) {
-    try {
-      this.#statement(sql);
     } catch (error) {
       throw coded(error);
     }
@@ -112,7 +89,8 @@ function coded(error) {
   const name = /^SQLITE_([A-Z]+)/.exec(error?.code)?.[1];
   const [, said] = WORDS.find(([words]) => words.test(text)) ?? [];
   if (said === undefined && name === undefined && error?.errcode === undefined) return error;
-  return new DatabaseError(said ?? KINDS.get(NAMES[name] ?? error.errcode & 0xff) ?? "", text, error);
+  const known = KINDS.find(([number, word]) => word === name || number === (error.errcode & 0xff));
+  return new DatabaseError(said ?? known?.[2] ?? "", text, error);
 }
 
 module.exports = { SqliteHandle };

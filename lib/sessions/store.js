@@ -1,19 +1,20 @@
-// The tables of sessions, and the two stores over them: SQL, for SQLite and Postgres alike, and a Map in memory. Both answer the
-// same calls; SQL answers at once or with a promise, as its driver does.
+// The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. SQL answers at
+// once or with a promise, as its driver does.
+// A session is a state and rows `{ position, id, message }`. The system prompt has position 0. A message that a compression
+// replaced leaves a note at its position, negated.
 "use strict";
 
 const { written } = require("../shapes/calls.js");
+const { DatabaseError } = require("./database_errors.js");
 const { parsed } = require("./message.js");
 
 /** Version of the tables. */
 const VERSION = 1;
-const META = "CREATE TABLE IF NOT EXISTS strata_meta (version INTEGER NOT NULL)";
 const TABLES = [
-  // The first statement of a transaction writes: SQLite then waits for its lock.
+  "CREATE TABLE IF NOT EXISTS strata_meta (version INTEGER NOT NULL)",
   `INSERT INTO strata_meta SELECT ${VERSION} WHERE NOT EXISTS (SELECT 1 FROM strata_meta)`,
   `CREATE TABLE IF NOT EXISTS strata_sessions (session_id TEXT PRIMARY KEY, state TEXT NOT NULL, created_at TEXT NOT NULL,
      updated_at TEXT NOT NULL)`,
-  // Positions order the messages of a session. The note on a message that was let go has its position, negated.
   `CREATE TABLE IF NOT EXISTS strata_messages (session_id TEXT NOT NULL, position INTEGER NOT NULL, id TEXT NOT NULL,
      body TEXT NOT NULL, PRIMARY KEY (session_id, position), UNIQUE (session_id, id))`,
 ];
@@ -21,47 +22,55 @@ const TABLES = [
 const SESSION = "session_id, state, created_at, updated_at";
 const FROM_MESSAGES = "FROM strata_messages WHERE session_id = ?";
 const SQL = {
-  version: "SELECT version FROM strata_meta",
-  // Each write begins with one of these two, which lock the session against other processes.
+  // A write begins with one of these two: they lock the session against other processes.
   open: `INSERT INTO strata_sessions (${SESSION}) VALUES (?, ?, ?, ?)
     ON CONFLICT (session_id) DO UPDATE SET updated_at = excluded.updated_at RETURNING ${SESSION}`,
   touch: `UPDATE strata_sessions SET updated_at = ? WHERE session_id = ? RETURNING ${SESSION}`,
   save: "UPDATE strata_sessions SET state = ? WHERE session_id = ?",
   find: `SELECT ${SESSION} FROM strata_sessions WHERE session_id = ?`,
-  list: `SELECT ${SESSION}, (SELECT COUNT(*) FROM strata_messages m WHERE m.session_id = s.session_id AND position > 0) AS messages
+  list: `SELECT ${SESSION}, (SELECT COUNT(*) FROM strata_messages m WHERE m.session_id = s.session_id AND position >= 0) AS messages
     FROM strata_sessions s ORDER BY created_at, session_id`,
-  live: `SELECT position, id, body ${FROM_MESSAGES} AND position > 0 ORDER BY position`,
+  live: `SELECT position, id, body ${FROM_MESSAGES} AND position >= 0 ORDER BY position`,
   gone: `SELECT position, id, body ${FROM_MESSAGES} AND position < 0 ORDER BY position DESC`,
-  size: `SELECT COUNT(*) AS messages, MAX(position) AS last, (SELECT MIN(position) ${FROM_MESSAGES}) AS first
-    ${FROM_MESSAGES} AND position > 0`,
-  add: `INSERT INTO strata_messages (session_id, position, id, body) VALUES (?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`,
-  letGo: "UPDATE strata_messages SET position = -position, body = ? WHERE session_id = ? AND id = ?",
+  size: `SELECT COUNT(*) AS messages, MAX(position) AS last, (SELECT MIN(position) ${FROM_MESSAGES}) AS first,
+    (SELECT COUNT(*) ${FROM_MESSAGES} AND id = ?) AS known ${FROM_MESSAGES} AND position >= 0`,
+  put: `INSERT INTO strata_messages (session_id, position, id, body) VALUES (?, ?, ?, ?)
+    ON CONFLICT (session_id, position) DO UPDATE SET id = excluded.id, body = excluded.body`,
   remove: `DELETE ${FROM_MESSAGES} AND id = ?`,
   clear: "DELETE FROM strata_sessions WHERE session_id = ?",
   clearMessages: `DELETE ${FROM_MESSAGES}`,
 };
 
-/** Sessions by SQL. `run(sql, values, read)` answers `read(rows)`, or a promise of it. */
+const now = () => new Date().toISOString();
+
+/** Checks the version and the columns of the tables, without reading a session. */
+function* checkTables(run) {
+  const [row] = yield run("SELECT version FROM strata_meta", []);
+  if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
+  if (Number(row.version) !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
+  for (const sql of Object.values(SQL)) yield run(`EXPLAIN ${sql}`, sql.match(/\?/g)?.fill(null) ?? []);
+}
+
+function* makeTables(run) {
+  for (const sql of TABLES) yield run(sql, []);
+  yield* checkTables(run);
+}
+
 class SqlStore {
   #run;
   #lost;
 
-  /** `lost({ key, id, error })` hears of each row that cannot be read. */
+  /** `run(sql, values, read)` returns `read(rows)` or a promise of it. `lost({ key, id, error })` hears of each unreadable row. */
   constructor(run, lost) {
     this.#run = run;
     this.#lost = lost;
   }
 
-  open(key, state, now) {
-    return this.#run(SQL.open, [key, written(state), now, now], ([row]) => this.#session(row));
-  }
-
-  touch(key, now) {
-    return this.#run(SQL.touch, [now, key], ([row]) => this.#session(row));
-  }
-
-  save(key, state) {
-    return this.#run(SQL.save, [written(state), key]);
+  /** The session, locked; made with `state` if there is none. Undefined without either. */
+  open(key, state) {
+    const isMade = state !== undefined;
+    const values = isMade ? [key, written(state), now(), now()] : [now(), key];
+    return this.#run(isMade ? SQL.open : SQL.touch, values, ([row]) => this.#session(row));
   }
 
   find(key) {
@@ -72,30 +81,32 @@ class SqlStore {
     return this.#run(SQL.list, [], (rows) => rows.map((row) => this.#session(row)));
   }
 
-  /** The messages of a session: `{ position, id, message }`. */
-  live(key) {
-    return this.#run(SQL.live, [key], (rows) => rows.flatMap((row) => this.#message(key, row, "content")));
+  save(key, state) {
+    return this.#run(SQL.save, [written(state), key]);
   }
 
-  /** The notes on the messages that it let go. */
-  gone(key) {
-    return this.#run(SQL.gone, [key], (rows) => rows.flatMap((row) => this.#message(key, row, "role")));
+  /** The messages of a session, or the notes on those that it let go; the oldest first. */
+  rows(key, areGone = false) {
+    return this.#run(areGone ? SQL.gone : SQL.live, [key], (rows) =>
+      rows.flatMap(({ position, id, body }) => {
+        const message = this.#value(key, id, body, areGone ? "role" : "content");
+        return message === undefined ? [] : [{ position: Number(position), id, message }];
+      }),
+    );
   }
 
-  /** How many messages a session has, and the position of the next. */
-  size(key) {
-    return this.#run(SQL.size, [key, key], ([{ messages, last, first }]) => ({
+  /** How many messages a session has, the position of the next, and whether it knows a message of this id. */
+  size(key, id) {
+    return this.#run(SQL.size, [key, key, id, key], ([{ messages, last, first, known }]) => ({
       messages: Number(messages),
       next: Math.max(Number(last ?? 0), -Number(first ?? 0)) + 1,
+      isKnown: Number(known) > 0,
     }));
   }
 
-  add(key, position, message) {
-    return this.#run(SQL.add, [key, position, message.id, written(message)]);
-  }
-
-  letGo(key, id, note) {
-    return this.#run(SQL.letGo, [written(note), key, id]);
+  /** Replaces what stands at the position. */
+  put(key, position, id, message) {
+    return this.#run(SQL.put, [key, position, id, written(message)]);
   }
 
   remove(key, id) {
@@ -103,24 +114,14 @@ class SqlStore {
   }
 
   clear(key) {
-    return this.#run(SQL.clear, [key]);
-  }
-
-  clearMessages(key) {
-    return this.#run(SQL.clearMessages, [key]);
+    return this.#run(SQL.clear, [key], () => this.#run(SQL.clearMessages, [key]));
   }
 
   #session(row) {
     if (row === undefined) return undefined;
-    const { session_id: key, state, created_at: createdAt, updated_at: updatedAt, messages } = row;
-    const value = this.#value(key, undefined, state, "id") ?? { id: key };
-    return { key, state: value, createdAt, updatedAt, messages: Number(messages) };
-  }
-
-  /** No message or one. */
-  #message(key, { position, id, body }, field) {
-    const message = this.#value(key, id, body, field);
-    return message === undefined ? [] : [{ position: Number(position), id, message }];
+    const { session_id: key, state: text, created_at: createdAt, updated_at: updatedAt, messages } = row;
+    const state = this.#value(key, undefined, text, "id") ?? { id: key };
+    return { state, createdAt, updatedAt, messages: Number(messages) };
   }
 
   /** The object that a row holds, with a text as `field`. */
@@ -136,24 +137,17 @@ class SqlStore {
   }
 }
 
-/** Sessions in a Map. */
 class MemoryStore {
   #sessions = new Map();
 
-  open(key, state, now) {
-    if (!this.#sessions.has(key))
-      this.#sessions.set(key, { key, state, createdAt: now, live: new Map(), gone: new Map(), last: 0 });
-    return this.touch(key, now);
-  }
-
-  touch(key, now) {
+  open(key, state) {
+    if (state !== undefined && !this.#sessions.has(key)) {
+      const rows = { live: new Map(), gone: new Map(), places: new Map(), last: 0 };
+      this.#sessions.set(key, { state, createdAt: now(), ...rows });
+    }
     const session = this.#sessions.get(key);
-    if (session !== undefined) session.updatedAt = now;
+    if (session !== undefined) session.updatedAt = now();
     return session;
-  }
-
-  save(key, state) {
-    this.find(key).state = state;
   }
 
   find(key) {
@@ -164,44 +158,39 @@ class MemoryStore {
     return Array.from(this.#sessions.values(), (session) => ({ ...session, messages: session.live.size }));
   }
 
-  live(key) {
-    return [...this.find(key).live.values()].sort((a, b) => a.position - b.position);
+  save(key, state) {
+    this.#sessions.get(key).state = state;
   }
 
-  gone(key) {
-    return [...this.find(key).gone.values()];
+  rows(key, areGone = false) {
+    const { live, gone } = this.#sessions.get(key);
+    return [...(areGone ? gone : live).values()].sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
   }
 
-  size(key) {
-    const { live, last } = this.find(key);
-    return { messages: live.size, next: last + 1 };
+  size(key, id) {
+    const { live, places, last } = this.#sessions.get(key);
+    return { messages: live.size, next: last + 1, isKnown: places.has(id) };
   }
 
-  add(key, position, message) {
-    const session = this.find(key);
-    const { id } = message;
-    if (session.live.has(id) || session.gone.has(id)) return;
-    session.live.set(id, { position, id, message });
-    session.last = Math.max(session.last, position);
-  }
-
-  letGo(key, id, note) {
-    const { live, gone } = this.find(key);
-    gone.set(id, { ...live.get(id), message: note });
-    live.delete(id);
+  put(key, position, id, message) {
+    const session = this.#sessions.get(key);
+    const rows = position < 0 ? session.gone : session.live;
+    session.places.delete(rows.get(position)?.id);
+    rows.set(position, { position, id, message });
+    session.places.set(id, position);
+    session.last = Math.max(session.last, Math.abs(position));
   }
 
   remove(key, id) {
-    const { live, gone } = this.find(key);
-    live.delete(id);
-    gone.delete(id);
+    const { live, gone, places } = this.#sessions.get(key);
+    live.delete(places.get(id));
+    gone.delete(places.get(id));
+    places.delete(id);
   }
 
   clear(key) {
     this.#sessions.delete(key);
   }
-
-  clearMessages() {}
 }
 
-module.exports = { META, MemoryStore, SQL, SqlStore, TABLES, VERSION };
+module.exports = { MemoryStore, SqlStore, checkTables, makeTables };

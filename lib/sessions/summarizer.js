@@ -26,7 +26,7 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
   try {
     const sampling = { temperature: TEMPERATURE, maxTokens: MAX_TOKENS, signal: controller.signal };
     const request = { prompt: await prompt, ...sampling };
-    const answer = await Promise.race([summarize(messages, request), stopped]);
+    const answer = await Promise.race([answerOf(summarize, messages, request), stopped]);
     if (signal?.aborted) return {};
     if (answer === controller) return failed(`the summariser did not answer within ${timeoutMs} ms`);
     if (typeof answer !== "string") return failed(`the summariser returned ${typeof answer}, not a string`);
@@ -40,6 +40,15 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     clearTimeout(timer);
     signal?.removeEventListener?.("abort", stop);
   }
+}
+
+/** The answer of a function, or of a service with `callAI(prompt, provider, useTools)`. */
+async function answerOf(summarize, messages, request) {
+  if (typeof summarize === "function") return summarize(messages, request);
+  const provider = await summarize.getCurrentProvider?.();
+  if (provider == null && summarize.getCurrentProvider !== undefined)
+    throw new Error("the service has no current provider");
+  return summarize.callAI(request.prompt, provider, false);
 }
 
 function failed(message, cause) {

@@ -1,20 +1,18 @@
 // Hands a list of another shape back as it came, and says so once.
 "use strict";
 
-const { Reporter, warnOnce } = require("../hook/events.js");
+const { Reporter } = require("../hook/events.js");
 const { show } = require("../options.js");
 
 class UnknownShape {
-  #owner;
   #expected;
   #reporter;
   #isTold = false;
 
   /** `expected` names the shape that `owner` reads. */
   constructor(owner, expected, onEvent) {
-    this.#owner = owner;
     this.#expected = expected;
-    this.#reporter = new Reporter(onEvent);
+    this.#reporter = new Reporter(onEvent, owner);
   }
 
   /** `messages`, of which `odd` is the first that cannot be read. */
@@ -23,9 +21,7 @@ class UnknownShape {
     this.#isTold = true;
     const mark = `the role ${show(odd?.role)}`;
     const message = `a message has ${mark}, so the list is no ${this.#expected}; it is sent as it came`;
-    const event = { type: "unknownShape", mark, message };
-    if (this.#reporter.isListening) this.#reporter.emit(event);
-    else warnOnce(this.#owner, event);
+    this.#reporter.warn({ type: "unknownShape", mark, message });
     return messages;
   }
 }

@@ -1,0 +1,110 @@
+// What becomes of a session's messages: they are added, replaced by a summary, or deleted. Generators whose steps are a store's answers.
+"use strict";
+
+const { noteOf, summarise } = require("./digest.js");
+const { lettable, withGroups } = require("./groups.js");
+const { checkMessage, newId } = require("./message.js");
+
+/** Position of the system prompt. */
+const PROMPT = 0;
+/** Messages beside the newest that a compression leaves: the prompt and the summary. */
+const ROOM = 2;
+
+const messagesOf = (rows) => rows.map(({ message }) => message);
+
+/** A session with its messages; undefined if there is none. */
+function* sessionIn(store, key) {
+  const session = yield store.find(key);
+  return session && { ...session, messages: messagesOf(yield store.rows(key)) };
+}
+
+function* setPrompt(store, key, prompt) {
+  yield store.put(key, PROMPT, prompt.id, prompt);
+}
+
+/** Adds a message. A session over its limit is compressed by rules at once; with a summariser, `isOver` says so. */
+function* append(store, key, newState, message, options) {
+  const { state } = yield store.open(key, newState);
+  const { messages, next, isKnown } = yield store.size(key, message.id);
+  if (isKnown) return {};
+  const isPrompt = message.role === "system" && messages === 0;
+  yield store.put(key, isPrompt ? PROMPT : next, message.id, message);
+  if (messages < options.maxMessages) return {};
+  if (options.summarize !== undefined) return { isOver: true };
+  const plan = yield* compressionOf(store, key, options);
+  if (plan.letGo.length === 0) return {};
+  return { compressed: yield* replace(store, key, state, plan, undefined, options.language) };
+}
+
+/** The rows that a compression would replace, and the revision of the session that this holds for. */
+function* compressionOf(store, key, { maxMessages, maxCompressedMessages }) {
+  const session = yield store.find(key);
+  if (session === undefined) return { before: 0, letGo: [] };
+  const rows = yield store.rows(key);
+  const keep = Math.max(0, Math.min(maxCompressedMessages, maxMessages - ROOM));
+  const letGo = lettable(messagesOf(rows), keep).map((index) => rows[index]);
+  return { before: rows.length, letGo, revision: session.state.revision };
+}
+
+/** Replaces rows by a summary: of the words of a summariser, or by rules. Each row leaves a note. */
+function* replace(store, key, state, { letGo }, words, language) {
+  const { messages: before } = yield store.size(key, "");
+  const notes = [];
+  for (const { id, position, message } of letGo) {
+    yield store.remove(key, id);
+    if (id === state.summary) continue;
+    notes.push(noteOf(message));
+    yield store.put(key, -position, id, notes.at(-1));
+  }
+  const at = letGo.at(-1).position;
+  const { isFromHost, ...summary } = yield* putSummary(store, key, at, state.digest, notes, words, language);
+  const compressions = (state.compressions ?? 0) + 1;
+  yield store.save(key, { ...state, compressions, ...summary, revision: newId() });
+  return { before, after: before - letGo.length + 1, by: isFromHost ? "ai" : "rules" };
+}
+
+/** Puts a summary at a position, and returns what the state of the session says of it. */
+function* putSummary(store, key, position, known, notes, words, language) {
+  const { text, digest, isFromHost } = summarise(known, notes, words, language);
+  const message = checkMessage({ role: "assistant", content: text });
+  yield store.put(key, position, message.id, message);
+  return { digest, summary: message.id, isFromHost };
+}
+
+/**
+ * Deletes messages with their groups, and returns the ids of all. Where the summary told of one, it is made anew from the notes
+ * on what is left; deleting the summary deletes what it tells of.
+ */
+function* forget(store, key, wanted, language) {
+  const session = yield store.open(key);
+  if (session === undefined) return [];
+  const { state } = session;
+  const gone = yield store.rows(key, true);
+  const rows = [...gone, ...(yield store.rows(key))];
+  const indices = [...rows.keys()].filter((index) => wanted.has(rows[index].id));
+  const deleted = new Set(withGroups(messagesOf(rows), indices).map((index) => rows[index].id));
+  const left = gone.filter(({ id }) => !deleted.has(id) && !deleted.has(state.summary));
+  const isSame = left.length === gone.length && !deleted.has(state.summary);
+  const lost = isSame
+    ? []
+    : [state.summary ?? "", ...gone.filter((row) => !left.includes(row)).map(({ id }) => id)];
+  for (const id of new Set([...deleted, ...lost])) yield store.remove(key, id);
+  let summary = isSame ? {} : { digest: undefined, summary: undefined };
+  if (!isSame && left.length > 0) {
+    const at = rows.find(({ id }) => id === state.summary)?.position ?? Math.abs(left.at(-1).position);
+    const { isFromHost: _, ...made } = yield* putSummary(
+      store,
+      key,
+      at,
+      undefined,
+      messagesOf(left),
+      undefined,
+      language,
+    );
+    summary = made;
+  }
+  yield store.save(key, { ...state, ...summary, revision: newId() });
+  return [...deleted];
+}
+
+module.exports = { append, compressionOf, forget, replace, sessionIn, setPrompt };
