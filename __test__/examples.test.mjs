@@ -1,7 +1,9 @@
 // The examples run as they stand, and the recorded session is what a pi session has to be.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -30,6 +32,25 @@ for (const [name, lastLine] of Object.entries(lastLines)) {
     assert.equal(stdout.trimEnd().split("\n").at(-1), lastLine);
   });
 }
+
+test("examples/record.mjs writes to the file it is given, and never over one that exists", () => {
+  const record = (...args) =>
+    spawnSync(process.execPath, [path("record.mjs"), ...args], { encoding: "utf8" });
+  const before = readFileSync(path("session.jsonl"));
+  for (const args of [[], [path("session.jsonl")]]) {
+    const { status, stdout } = record(...args);
+    assert.deepEqual([status, stdout], [2, ""]);
+  }
+  assert.deepEqual(readFileSync(path("session.jsonl")), before);
+  const folder = mkdtempSync(join(tmpdir(), "pi-strata-record-"));
+  try {
+    const file = join(folder, "session.jsonl");
+    assert.equal(record(file).status, 0);
+    assert.match(readFileSync(file, "utf8"), /^\{"type":"session","version":3,/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 const [header, ...entries] = readFileSync(path("session.jsonl"), "utf8")
   .trimEnd()

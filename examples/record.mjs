@@ -1,9 +1,9 @@
-// Records `examples/session.jsonl`: the run of `agent.mjs` without the hook, as pi would have left it on disk
-// (session version 3). Agent, tools and results are real. The model is the script, and three things are made up
+// Records the run of `agent.mjs` without the hook as pi would have left it on disk (session version 3):
+// `node examples/record.mjs FILE`. `examples/session.jsonl` was made so. Agent, tools and results are real. The model is the script, and three things are made up
 // to be like a provider's: the clock (nobody waits for minutes here), the usage (1.27 times cl100k, what sessions
 // with Claude show, and a prefix cache of five minutes) and the thinking's signatures.
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Agent } from "@earendil-works/pi-agent-core";
 import { countTokens } from "pi-strata";
@@ -20,6 +20,12 @@ const LATENCY_MS = 1_400;
 const TOKEN_MS = 14;
 /** The time that a tool takes. */
 const TOOL_MS = 90;
+
+const [file] = process.argv.slice(2);
+if (file === undefined || existsSync(file)) {
+  console.error("Name a file that does not exist yet: node examples/record.mjs FILE");
+  process.exit(2);
+}
 
 let clock = START_MS;
 const lines = [];
@@ -67,6 +73,5 @@ for (const { ask, pauseSeconds } of tasks) {
   await agent.prompt({ role: "user", content: [{ type: "text", text: ask }], timestamp: clock });
 }
 
-const file = fileURLToPath(new URL("session.jsonl", import.meta.url));
-writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { flag: "wx" });
 console.log(`${lines.length} lines, ${agent.state.messages.length} messages in ${file}`);
