@@ -322,7 +322,8 @@ test("colours only where they are wanted", () => {
   const count = (variables) =>
     spawnSync(process.execPath, [CLI, "count"], { encoding: "utf8", input: "a", env: variables }).stdout;
   assert.ok(count(env).includes("\u001b["));
-  assert.ok(!count({ ...env, NO_COLOR: "1" }).includes("\u001b["));
+  assert.ok(!count({ ...env, FORCE_COLOR: "0" }).includes("\u001b["));
+  assert.ok(!count({ ...env, FORCE_COLOR: undefined, NO_COLOR: "1" }).includes("\u001b["));
 });
 
 for (const [what, args, input, message] of [

@@ -50,6 +50,29 @@ async function play(pi, count, lines) {
   return pi;
 }
 
+test("/strata show names every row, also answers without a word", async () => {
+  const pi = new FakePi(createExtension({ schedule: "everyCall", contextWindow: 6_000 }), {
+    model: MODELS.opus,
+  });
+  pi.add({ role: "user", content: "Begin.", timestamp: 1 });
+  pi.add({ role: "assistant", content: [], stopReason: "aborted", timestamp: 2 });
+  pi.add({ role: "user", content: "Again.", timestamp: 3 });
+  pi.add({
+    role: "assistant",
+    content: [],
+    stopReason: "error",
+    errorMessage: "529 overloaded",
+    timestamp: 4,
+  });
+  pi.add({ role: "bashExecution", command: "make", output: "done", timestamp: 5 });
+  await play(pi, 14, 30);
+  const rows = (await pi.command("show")).split("\n\n")[0].split("\n").slice(1);
+  assert.match(rows.join("\n"), /^1 +assistant: \(empty, aborted\) +left out/m);
+  assert.match(rows.join("\n"), /assistant: 529 overloaded +left out/);
+  assert.match(rows.join("\n"), /bashExecution: make… +left out/);
+  for (const row of rows) assert.match(row, /^\d+ +\S+ \S.* {2,}(left out|shortened|cut to its ends)/, row);
+});
+
 test("the catalogue's prices, window and steps are the hook's", () => {
   const terms = (model, env = {}) => {
     const { contextWindow, cache, maxPromptTokens } = termsOf(model, { enabled: false }, env);

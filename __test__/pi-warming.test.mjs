@@ -184,10 +184,10 @@ test("a refresh for another model keeps nothing warm, and one without a time is 
     null,
   );
   const record = new Record(pi.ctx);
-  assert.deepEqual(record.cacheTimes(), { warmed: [at + 280_000], cold: [] });
+  assert.deepEqual(record.cacheTimes(), { warmedAt: [at + 280_000], coldAt: [] });
   assert.ok(
     Math.abs(record.dollars() - pi.dollars - 0.2) < 1e-9,
     "what pi paid is in its footer, whatever it was for",
   );
-  assert.deepEqual(new Record({}).cacheTimes(), { warmed: [], cold: [] });
+  assert.deepEqual(new Record({}).cacheTimes(), { warmedAt: [], coldAt: [] });
 });

@@ -1,7 +1,7 @@
 // The commands after `/strata`, and what each does. The panel itself is in panel.mjs.
 
-import { number } from "./panel.mjs";
-import { ENTRY_TYPE } from "./record.mjs";
+import { whole } from "../lib/cli/numbers.mjs";
+import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
 import { read, table } from "./screen.mjs";
 import { switchOff } from "./settings.mjs";
 
@@ -72,7 +72,7 @@ async function switched(word, session) {
 async function now(session, pi) {
   const cutAt = Date.now();
   const told = await session.cut(cutAt);
-  pi.appendEntry?.(ENTRY_TYPE, { cutAt });
+  pi.appendEntry?.(OWN_TYPE, { cutAt });
   return told;
 }
 
@@ -101,7 +101,7 @@ function page(cuts, range) {
     String(nth),
     subject,
     done,
-    number(tokensSaved),
+    whole(tokensSaved),
     handle ?? "",
   ]);
   return [

@@ -1,8 +1,11 @@
 // The edited messages of a request, for `/strata show`: each with the file or command it is about, and the text it had.
 
+import inspected from "../lib/inspector/text.js";
 import { ACTIONS } from "./panel.mjs";
 import { clipped } from "./screen.mjs";
 import { PATH_ARGUMENTS } from "./settings.mjs";
+
+const { readable } = inspected;
 
 /** Other arguments that say what a call was about, the most telling first. */
 const SUBJECT_ARGUMENTS = ["command", "cmd", "pattern", "query", "url", "handle"];
@@ -20,7 +23,7 @@ export function cutsOf(messages, { edits }, seen) {
       reason,
       tokensSaved,
       handle: handleIn(seen(message).message),
-      text: textOf(message),
+      text: readable(message) || emptyNote(message),
     }));
 }
 
@@ -39,10 +42,15 @@ function isCall(block) {
 /** One line that says which message it is: a tool and its file or command, else the role and the first words. */
 function subjectOf(message, calls) {
   const call =
-    calls.get(message?.toolCallId) ??
-    (Array.isArray(message?.content) ? message.content.find(isCall) : undefined);
+    calls.get(message.toolCallId) ??
+    (Array.isArray(message.content) ? message.content.find(isCall) : undefined);
   if (call !== undefined) return `${call.name} ${argumentOf(call.arguments)}`.trimEnd();
-  return `${message?.toolName ?? message?.role}: ${textOf(message).trim()}`;
+  return `${message.toolName ?? message.role}: ${readable(message).trim() || emptyNote(message)}`;
+}
+
+/** Stands for a message without text: an answer that failed or was aborted before its first word. */
+function emptyNote({ errorMessage, stopReason }) {
+  return errorMessage || (stopReason === "aborted" ? "(empty, aborted)" : "(empty)");
 }
 
 function argumentOf(given) {
@@ -55,16 +63,5 @@ function argumentOf(given) {
 }
 
 function handleIn(message) {
-  const [, handle] = /(?:handle: |句柄：)([0-9a-f]{8})/.exec(textOf(message)) ?? [];
-  return handle;
-}
-
-function textOf(message) {
-  if (typeof message?.content === "string") return message.content;
-  const blocks = Array.isArray(message?.content) ? message.content : [];
-  const textIn = ({ type, text, thinking, name, arguments: given }) => {
-    if (type === "toolCall") return `${name} ${JSON.stringify(given, null, 2)}`;
-    return text ?? thinking ?? `[${type}]`;
-  };
-  return blocks.map(textIn).join("\n");
+  return /(?:handle: |句柄：)([0-9a-f]{8})/.exec(message ? readable(message) : "")?.[1];
 }

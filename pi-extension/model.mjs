@@ -2,6 +2,7 @@
 // pi compacts. What the catalogue omits is learned by the hook.
 
 import strata from "../index.js";
+import { whole } from "../lib/cli/numbers.mjs";
 import contract from "../lib/contract.js";
 
 /** Share of a size that requests stay below: 95 of 100 estimates of a prompt are off by 0.4 % at most. */
@@ -43,7 +44,7 @@ export function termsOf(model, compaction, env = process.env) {
   ].reduce((least, next) => (next[1] < (least[1] ?? Number.POSITIVE_INFINITY) ? next : least), []);
   const notes = [prices.note];
   if (compactsAbove !== undefined && !declines)
-    notes.push(`pi compacts above ${number(compactsAbove)} tokens; requests stay below that.`);
+    notes.push(`pi compacts above ${whole(compactsAbove)} tokens; requests stay below that.`);
   return {
     contextWindow,
     cache: prices.cache,
@@ -83,7 +84,7 @@ function priceTerms(model, contextWindow, env) {
   const parts = [
     `Prices of ${name}: $${model.cost.input} a million tokens of input, cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`,
     step &&
-      `× ${round(step.factor)} above ${number(step.above)}, so requests stay below ${number(MARGIN * step.above)}`,
+      `× ${round(step.factor)} above ${whole(step.above)}, so requests stay below ${whole(MARGIN * step.above)}`,
     isOdd && "some of its price steps are no prices and are ignored",
   ];
   return { cache, step, note: `${parts.filter(Boolean).join("; ")}.` };
@@ -135,8 +136,4 @@ function isAmount(value) {
 
 function round(value) {
   return Number(value.toPrecision(3));
-}
-
-function number(tokens) {
-  return Math.round(tokens).toLocaleString("en-US");
 }

@@ -2,6 +2,7 @@
 // which options are in force. Numbers and names only, never text of the conversation.
 
 import strata from "../index.js";
+import { whole } from "../lib/cli/numbers.mjs";
 import contract from "../lib/contract.js";
 import { table } from "./screen.mjs";
 import { defaultOf, OWN_SETTINGS, shown } from "./settings.mjs";
@@ -53,8 +54,8 @@ const FROM_PI = {
   contextWindow: ({ terms }) => [terms.contextWindow, terms.isLearned ? "a refusal" : "pi's catalogue"],
   cache: ({ terms }) => [terms.cache, "pi's catalogue"],
   maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
-  warmedAt: ({ times }) => [times.warmed.length, "pi's session file"],
-  coldAt: ({ times }) => [times.cold.length, "pi's session file"],
+  warmedAt: ({ times }) => [times.warmedAt.length, "pi's session file"],
+  coldAt: ({ times }) => [times.coldAt.length, "pi's session file"],
 };
 
 /**
@@ -68,11 +69,11 @@ export async function panelText({ messages, sent, isPlanned }, explained, sessio
   const kinds = await tokensByKind(sent, { scale, total: tokensAfter });
   const share = Math.round((100 * tokensAfter) / contextWindow);
   const holds = isPlanned ? "No request since pi started. The next one would hold" : "The last request held";
-  const whole = isPlanned ? "would hold" : "would have held";
+  const would = isPlanned ? "would hold" : "would have held";
   return [
     ...(isPaused ? ["pi-strata is paused; this is the last request it edited."] : []),
-    `${holds} about ${number(tokensAfter)} tokens, ${share} % of the window of ${number(contextWindow)}.`,
-    `Unedited it ${whole} ${number(tokensBefore)}. All figures are the provider's tokens, estimated.`,
+    `${holds} about ${whole(tokensAfter)} tokens, ${share} % of the window of ${whole(contextWindow)}.`,
+    `Unedited it ${would} ${whole(tokensBefore)}. All figures are the provider's tokens, estimated.`,
     "",
     ...table(["in the request", "tokens", "messages"], kinds.map(cells)),
     "",
@@ -92,7 +93,7 @@ export async function panelText({ messages, sent, isPlanned }, explained, sessio
     ...billTexts(bill),
     ...(calls.count === 0
       ? []
-      : [`Since pi started: ${number(calls.tokensSaved)} tokens not sent in ${calls.count} calls.`]),
+      : [`Since pi started: ${whole(calls.tokensSaved)} tokens not sent in ${calls.count} calls.`]),
     ...problems.map(problemText),
   ].join("\n");
 }
@@ -143,7 +144,7 @@ export function problemText(problem) {
 }
 
 function cells([name, tokens, count]) {
-  return [name, number(tokens), String(count)];
+  return [name, whole(tokens), String(count)];
 }
 
 function times(count) {
@@ -200,9 +201,4 @@ function reasons(messages, edits, total) {
     rows.set(name, [name, tokens + tokensSaved * scale, count + 1]);
   }
   return Array.from(rows.values()).sort((a, b) => b[1] - a[1]);
-}
-
-/** Tokens as a whole number with separators. */
-export function number(tokens) {
-  return Math.round(tokens).toLocaleString("en-US");
 }

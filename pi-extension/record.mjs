@@ -1,8 +1,7 @@
 // Reads from pi's session file what the list of messages lacks: results of other branches, what pi paid, when it kept the
 // cache warm, and when the user asked for a cut. Reads only.
 
-/** Names our own entries in the session file. */
-export const ENTRY_TYPE = "pi-strata";
+import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 
 export class Record {
   #manager;
@@ -38,27 +37,9 @@ export class Record {
     return counted.reduce((sum, cost) => sum + cost, 0);
   }
 
-  /**
-   * `{ warmed, cold }` in ms: when pi sent the latest request again to keep its cache entry alive, and when the user asked
-   * for a cut. What was warmed for another model than the one that answered last kept nothing alive.
-   */
+  /** `{ warmedAt, coldAt }` in ms, as `cacheTimesOf`. */
   cacheTimes() {
-    const warmed = [];
-    const cold = [];
-    let latest;
-    for (const { type, message, kind, provider, model, timestamp, customType, data } of this.#list(
-      "getBranch",
-    )) {
-      const time = Date.parse(timestamp);
-      if (type === "message" && message?.role === "assistant") latest = message;
-      else if (type === "usage" && kind === "cache_warm" && Number.isFinite(time)) {
-        const isSame = latest?.provider === provider && [latest.model, latest.responseModel].includes(model);
-        if (isSame) warmed.push(time);
-      } else if (type === "custom" && customType === ENTRY_TYPE && Number.isFinite(data?.cutAt)) {
-        cold.push(data.cutAt);
-      }
-    }
-    return { warmed, cold };
+    return cacheTimesOf(this.#list("getBranch"));
   }
 
   /** A pi that is shutting down throws. */

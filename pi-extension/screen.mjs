@@ -1,7 +1,7 @@
 // Fits text to a terminal: tables, wrapped sentences, and a reader that opens a text at its top.
 
-/** Columns of a terminal that does not report its size. */
-const USUAL_COLUMNS = 80;
+import { columnsOf, padded, printable, USUAL_COLUMNS, wrapped as wrappedLine } from "../lib/cli/table.mjs";
+
 /** Columns that pi's margins take from a notice. */
 const MARGIN = 2;
 /** Rows of the terminal that the reader leaves to its title, its hint and pi's footer. */
@@ -10,7 +10,6 @@ const LEAST_READER_ROWS = 5;
 /** Keys that turn pages, as in a pager. */
 const PAGE_LETTERS = { pageDown: " ", pageUp: "b" };
 const GAP = "  ";
-const TAB = "    ";
 
 /** Columns that a notice has. */
 export function noticeColumns() {
@@ -22,26 +21,9 @@ export function errorColumns() {
   return process.stderr.columns || USUAL_COLUMNS;
 }
 
-/** Code points that take one column; every other one counts as two, which never makes a line too long. */
-function isNarrow(point) {
-  return point < 0x1100 || (point >= 0x2010 && point <= 0x22ff) || (point >= 0x2500 && point <= 0x25fc);
-}
-
-/** Columns that a text takes, at most. */
-export function columnsOf(text) {
-  let columns = 0;
-  for (const letter of text) columns += isNarrow(letter.codePointAt(0)) ? 1 : 2;
-  return columns;
-}
-
-/** `text` without control characters, so that it cannot move the cursor. */
-export function plain(text) {
-  return text.replace(/\t/g, TAB).replace(/[\p{Cc}\p{Cf}]/gu, "");
-}
-
 /** The beginning of a line that has room in `columns`, with an ellipsis where the rest is missing. */
 export function clipped(text, columns) {
-  const line = plain(text.split("\n", 1)[0]);
+  const line = printable(text.split("\n", 1)[0]);
   if (columnsOf(line) <= columns && !text.includes("\n")) return line;
   let shown = "";
   for (const letter of line) {
@@ -51,20 +33,9 @@ export function clipped(text, columns) {
   return `${shown}…`;
 }
 
-/** The lines of `text`, each broken between words where it is wider than `columns`. */
+/** The lines of `text`, each broken where it is wider than `columns`. */
 export function wrapped(text, columns) {
-  return text.split("\n").flatMap((line) => wrappedLine(plain(line), columns));
-}
-
-function wrappedLine(line, columns) {
-  if (columnsOf(line) <= columns) return [line];
-  const lines = [""];
-  for (const part of line.match(/\s+|\S+/g)) {
-    if (columnsOf(lines.at(-1) + part) <= columns) lines[lines.length - 1] += part;
-    else if (/\S/.test(part)) lines.push(...pieces(part, columns));
-    else lines.push("");
-  }
-  return lines.map((text) => text.trimEnd()).filter((text) => text !== "");
+  return text.split("\n").flatMap((line) => wrappedLine(printable(line), columns, pieces));
 }
 
 /** A word in pieces of at most so many columns. */
@@ -85,23 +56,13 @@ export function table(header, rows, columns = noticeColumns()) {
   const isLeft = header.map((title, i) => i === 0 || title.startsWith(" "));
   const lines = [header.map((title) => title.trim()), ...rows];
   const widths = header.map((_, i) => Math.max(...lines.map((cells) => columnsOf(cells[i]))));
-  const gaps = GAP.length * (widths.length - 1);
+  const needed = () => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
   const widest = () => widths.reduce((best, width, i) => (isLeft[i] && width > widths[best] ? i : best), 0);
-  while (sum(widths) + gaps > columns && widths[widest()] > 1) widths[widest()] -= 1;
+  while (needed() > columns && widths[widest()] > 1) widths[widest()] -= 1;
   return lines.map((cells) => {
-    const line = cells.map((cell, i) => padded(cell, widths[i], isLeft[i]));
+    const line = cells.map((cell, i) => padded(clipped(cell, widths[i]), widths[i], isLeft[i]));
     return line.join(GAP).trimEnd();
   });
-}
-
-function sum(numbers) {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
-function padded(cell, width, isLeft) {
-  const text = columnsOf(cell) > width ? clipped(cell, width) : cell;
-  const space = " ".repeat(Math.max(0, width - columnsOf(text)));
-  return isLeft ? text + space : space + text;
 }
 
 /**

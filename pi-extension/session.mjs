@@ -1,11 +1,13 @@
 // One session of pi: its hook, and the state behind the status line, the command and pi's own summaries.
 
 import strata from "../index.js";
+import { whole } from "../lib/cli/numbers.mjs";
+import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 import { ledger } from "../lib/tools/ledger.js";
 import { compactBy, contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { cutsOf } from "./cuts.mjs";
 import { roomOf, termsOf } from "./model.mjs";
-import { number, panelText, problemText, statusText } from "./panel.mjs";
+import { panelText, problemText, statusText } from "./panel.mjs";
 import { Record } from "./record.mjs";
 import { errorColumns, wrapped } from "./screen.mjs";
 import { ProtectedPaths, readSettings } from "./settings.mjs";
@@ -26,7 +28,7 @@ export class Session {
   #hook;
   #terms = termsOf();
   #record = new Record();
-  #times = { warmed: [], cold: [] };
+  #times = cacheTimesOf([]);
   /** Limits that endpoints named, by model. */
   #learned = new Map();
   #protected;
@@ -73,7 +75,7 @@ export class Session {
     const terms = termsOf(model, this.#settings.compaction);
     const learned = this.#learned.get(`${model?.provider}/${model?.id}`);
     if (!(learned < terms.contextWindow)) return terms;
-    const note = `The server refused a request and named its limit: ${number(learned)} tokens instead of ${number(terms.contextWindow)}.`;
+    const note = `The server refused a request and named its limit: ${whole(learned)} tokens instead of ${whole(terms.contextWindow)}.`;
     return { ...terms, contextWindow: learned, isLearned: true, notes: [...terms.notes, note] };
   }
 
@@ -83,8 +85,8 @@ export class Session {
       contextWindow: () => this.#terms.contextWindow,
       cache: () => this.#terms.cache,
       maxPromptTokens: () => this.#terms.maxPromptTokens,
-      warmedAt: () => this.#times.warmed,
-      coldAt: () => this.#times.cold,
+      warmedAt: () => this.#times.warmedAt,
+      coldAt: () => this.#times.coldAt,
       ...options,
       ...((options.protect || this.#settings.own.protectPaths) && { protect }),
     };
@@ -139,14 +141,14 @@ export class Session {
 
   /** Reports what `/strata now` changed: the request beside the one that the schedule alone would have sent. */
   async #tellCut(ctx, tokensAfter) {
-    const cold = this.#times.cold.filter((time) => time !== this.#cutAskedAt);
+    const cold = this.#times.coldAt.filter((time) => time !== this.#cutAskedAt);
     this.#cutAskedAt = undefined;
     const { tokensAfter: uncut } = await this.#explain(this.#last.messages, { coldAt: () => cold });
     const saved = Math.round(uncut - tokensAfter);
     const text =
       saved > 0
-        ? `Cut ${number(saved)} tokens: the request holds about ${number(tokensAfter)} instead of ${number(uncut)}.`
-        : `Nothing was cut: the request needs all of its ${number(tokensAfter)} tokens.`;
+        ? `Cut ${whole(saved)} tokens: the request holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`
+        : `Nothing was cut: the request needs all of its ${whole(tokensAfter)} tokens.`;
     this.tell(ctx, `pi-strata: ${text}`, "info");
   }
 
@@ -256,21 +258,21 @@ export class Session {
     const tokens = (await this.#explainNext())?.tokensBefore;
     const room = this.#room();
     if (!(tokens > room)) return undefined;
-    return `Whole, the conversation is about ${number(tokens)} tokens, more than the ${number(room)} there is room for: pi compacts it, or the provider refuses it.`;
+    return `Whole, the conversation is about ${whole(tokens)} tokens, more than the ${whole(room)} there is room for: pi compacts it, or the provider refuses it.`;
   }
 
   /** Has the next request cut as on a cold cache; returns the sentence that says what that changes. */
   async cut(time) {
     const before = await this.#explainNext();
-    this.#times.cold.push(time);
+    this.#times.coldAt.push(time);
     this.#cutAskedAt = time;
-    const cold = [...this.#times.cold];
+    const cold = [...this.#times.coldAt];
     const after = await this.#explainNext({ coldAt: () => cold });
     if (after === undefined) return "The next request is cut as on a cold cache.";
     const saved = Math.round(before.tokensAfter - after.tokensAfter);
     return saved > 0
-      ? `The next request is cut as on a cold cache, by about ${number(saved)} tokens to ${number(after.tokensAfter)}.`
-      : `There is nothing to cut: the next request needs all of its ${number(after.tokensAfter)} tokens.`;
+      ? `The next request is cut as on a cold cache, by about ${whole(saved)} tokens to ${whole(after.tokensAfter)}.`
+      : `There is nothing to cut: the next request needs all of its ${whole(after.tokensAfter)} tokens.`;
   }
 
   /** The edits of the latest request; undefined before there is a conversation. */
@@ -291,7 +293,7 @@ export class Session {
       notes: [...this.#terms.notes, ...this.#declining()],
       dollars: this.#record.dollars(),
       bill: await ledger(latest.messages, { ...this.#options, onEvent: undefined }),
-      warmed: this.#times.warmed,
+      warmed: this.#times.warmedAt,
       problems,
     });
   }
@@ -302,7 +304,7 @@ export class Session {
     const why = declines ? ", less than half of the window" : "";
     const count = this.#declined === 1 ? "once" : `${this.#declined} times`;
     return [
-      `pi would compact above ${number(Math.max(0, compactsAbove))} tokens${why}. pi-strata declines that while requests fit: ${count} so far.`,
+      `pi would compact above ${whole(Math.max(0, compactsAbove))} tokens${why}. pi-strata declines that while requests fit: ${count} so far.`,
     ];
   }
 

@@ -16,6 +16,7 @@ function textOf(message, sent) {
   };
 }
 
+/** All that a message says, calls and thinking included. */
 function readable(message) {
   const { content, summary, command, output } = message;
   const parts = [summary, command, output].filter((part) => typeof part === "string");
@@ -49,4 +50,4 @@ function clipped(text) {
   return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)}\n… (${text.length} characters)`;
 }
 
-module.exports = { textOf };
+module.exports = { readable, textOf };

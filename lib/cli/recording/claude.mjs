@@ -3,30 +3,27 @@
 // responses' other lines and their results. A compaction begins a new root and a new stretch; the path goes on before it.
 // Sub-agents' lines (sidechains) are left out.
 
-import { blocksOf, contentOf, META, responseOf, resultsIn, saidIn, textOf } from "./claude_messages.mjs";
-import { parentOf, pathTo, placeOf, present, Timeline, timeOf } from "./timeline.mjs";
+import { blocksOf, contentOf, responseOf } from "./claude_messages.mjs";
+import { parentOf, pathTo, placeOf, Timeline, timeOf } from "./timeline.mjs";
 
 export class ClaudeReader {
-  #nodes = [];
+  #lines = [];
   #known = new Set();
-  /** The tool of each call in the file. */
+  /** The tool of each call so far. */
   #tools = new Map();
 
   add(line) {
-    const content = contentOf(line);
+    const content = contentOf(line, this.#tools);
     if (content.problem !== undefined) return content.problem;
-    for (const { id, name } of blocksOf(content.answer, "tool_use")) this.#tools.set(id, name);
     const uuid = typeof line.uuid === "string" ? line.uuid : undefined;
     const speaks = Object.keys(content).length > 0;
-    if (!speaks && uuid === undefined && line.type !== "attachment") return undefined;
-    if (uuid !== undefined && this.#known.has(uuid)) return undefined;
+    if (uuid === undefined ? !speaks : this.#known.has(uuid)) return undefined;
     this.#known.add(uuid);
-    this.#nodes.push({
+    this.#lines.push({
       uuid,
       parent: parentOf(line, "parentUuid"),
       after: line.logicalParentUuid,
       isSidechain: line.isSidechain === true || typeof line.parent_tool_use_id === "string",
-      isSelected: false,
       speaks,
       time: timeOf(line.timestamp),
       ...content,
@@ -35,171 +32,117 @@ export class ClaudeReader {
   }
 
   finish() {
-    const isMain = ({ isSidechain, speaks }) => !isSidechain && speaks;
-    const hasMain = this.#nodes.some(isMain);
-    const side = hasMain ? this.#nodes.filter(({ isSidechain }) => isSidechain) : [];
-    const nodes = hasMain ? this.#nodes.filter(({ isSidechain }) => !isSidechain) : this.#nodes;
-    select(nodes);
-    complete(nodes);
-    const left = nodes.filter(({ isSelected }) => !isSelected);
-    const unplayed = { abandoned: responsesIn(left), subAgents: responsesIn(side) };
+    const main = this.#lines.filter(({ isSidechain }) => !isSidechain);
+    const isOwnFile = !main.some(({ speaks }) => speaks);
+    const lines = isOwnFile ? this.#lines : main;
+    const side = isOwnFile ? [] : this.#lines.filter(({ isSidechain }) => isSidechain);
+    const selected = completed(pathIn(lines), lines);
+    const left = lines.filter((line) => !selected.has(line));
     return {
       format: "Claude Code transcript",
-      timeline: timelineOf(nodes, this.#tools),
-      unplayed,
+      timeline: timelineOf(lines, selected),
+      unplayed: { abandoned: responsesIn(left), subAgents: responsesIn(side) },
       times: {},
     };
   }
 }
 
 /** Number of API responses in these lines. */
-function responsesIn(nodes) {
-  const answers = nodes.flatMap(({ answer }) => answer ?? []);
-  const ids = answers.map(({ id }) => id);
-  return new Set(ids.filter((id) => id !== undefined)).size + ids.filter((id) => id === undefined).length;
+function responsesIn(lines) {
+  return new Set(lines.flatMap(({ answer }) => (answer ? (answer.id ?? answer) : []))).size;
 }
 
-/** Selects the lines from the last message up to the beginning, compactions on the way left behind. */
-function select(nodes) {
-  const places = new Map(nodes.flatMap(({ uuid }, at) => (uuid === undefined ? [] : [[uuid, at]])));
+/** The lines from the beginning to the last message, compactions on the way left behind. */
+function pathIn(lines) {
+  const places = new Map(lines.map(({ uuid }, at) => [uuid, at]));
   const before = (at) => {
-    const { parent, compaction, after, summary } = nodes[at];
-    if (parent === null && compaction !== undefined) return placeOf(after, at, places);
-    if (parent === null && summary !== undefined) return at - 1;
-    return placeOf(parent, at, places);
+    const { parent, compaction, after, isSummary } = lines[at];
+    if (parent !== null) return placeOf(parent, at, places);
+    if (compaction !== undefined) return placeOf(after, at, places);
+    return isSummary ? at - 1 : -1;
   };
-  for (const at of pathTo(
-    nodes.findLastIndex(({ speaks }) => speaks),
-    before,
-  ))
-    nodes[at].isSelected = true;
+  const last = lines.findLastIndex(({ speaks }) => speaks);
+  return pathTo(last, before).map((at) => lines[at]);
 }
 
-/** Selects the other lines of the responses on the path, and the results of calls that nothing on the path answers. */
-function complete(nodes) {
-  const selected = () => nodes.filter(({ isSelected }) => isSelected);
-  const responses = new Set(selected().flatMap(({ answer }) => answer?.id ?? []));
-  for (const node of nodes) node.isSelected ||= responses.has(node.answer?.id);
-  const open = new Set(selected().flatMap(({ answer }) => blocksOf(answer, "tool_use").map(({ id }) => id)));
-  const answersOf = ({ user }) => blocksOf(user, "tool_result").map((block) => block.tool_use_id);
-  for (const id of selected().flatMap(answersOf)) open.delete(id);
-  for (const node of nodes.filter(({ isSelected }) => !isSelected)) {
-    const answers = answersOf(node);
-    node.isSelected = answers.some((id) => open.has(id));
-    if (node.isSelected) for (const id of answers) open.delete(id);
+/** The path, the other lines of its responses, and the results of calls that nothing on the path answers. */
+function completed(path, lines) {
+  const responses = new Set(path.flatMap(({ answer }) => answer?.id ?? []));
+  const selected = new Set(lines.filter((line) => responses.has(line.answer?.id)).concat(path));
+  const callsOf = ({ answer }) => blocksOf(answer, "tool_use").map(({ id }) => id);
+  const answersOf = ({ messages = [] }) => messages.flatMap(({ toolCallId }) => toolCallId ?? []);
+  const open = new Set(Array.from(selected, callsOf).flat());
+  for (const id of Array.from(selected, answersOf).flat()) open.delete(id);
+  for (const line of lines) {
+    const answers = answersOf(line).filter((id) => open.delete(id));
+    if (answers.length > 0) selected.add(line);
   }
+  return selected;
 }
 
-/** True if a compaction of this conversation took place at the position. */
-function isCut(nodes, at) {
-  const { compaction, isSelected, summary, parent } = nodes[at];
-  if (compaction === undefined) return isSelected && at > 0 && summary !== undefined && parent === null;
-  // A preserved line keeps its old parent, so such a path goes around the boundary.
-  return (
-    isSelected || nodes.slice(0, at).some((node) => node.isSelected && compaction.preserved.has(node.uuid))
-  );
-}
-
-/** The messages of the selected lines, stretch by stretch. */
-function timelineOf(nodes, tools) {
+/** The messages of the selected lines. A compaction begins a stretch with its summary and the lines it preserved. */
+function timelineOf(lines, selected) {
   const timeline = new Timeline();
-  /** The number of each message by the place it was read from: a compaction preserves the very message. */
-  const numbers = new Map();
-  const numberOf = ({ key, message }) => {
-    const known = numbers.get(key);
-    const isSame = JSON.stringify(timeline.messages[known]) === JSON.stringify(message);
-    return isSame ? known : timeline.pushAside(message);
-  };
-  const cuts = nodes.flatMap((_, at) => (isCut(nodes, at) ? [at] : []));
-  for (const [nth, start] of [undefined, ...cuts].entries()) {
-    const ordered = itemsOf(nodes, start, cuts[nth] ?? nodes.length, tools);
-    if (start !== undefined) timeline.cut("compaction", ordered.filter(({ isOwn }) => !isOwn).map(numberOf));
-    for (const { key, message, isOwn } of ordered) if (isOwn) numbers.set(key, timeline.push(message));
+  const isOn = (line) => selected.has(line);
+  const cuts = lines.flatMap((_, at) => (isCut(lines, at, isOn) ? [at] : []));
+  for (const [nth, start] of [0, ...cuts].entries()) {
+    const stretch = lines.slice(start, cuts[nth] ?? lines.length);
+    const summary = nth === 0 ? undefined : stretch.find(({ isSummary }) => isSummary);
+    if (nth > 0) {
+      const { tokensBefore = 0, preserved } = lines[start].compaction ?? {};
+      const kept = lines.slice(0, start).filter(({ uuid }) => preserved?.has(uuid));
+      const opening = (summary?.messages ?? []).map((message) =>
+        timeline.pushAside({ ...message, tokensBefore }),
+      );
+      const numbers = messagesOf(kept).map((message) => numberOf(message, timeline));
+      timeline.cut("compaction", opening.concat(numbers));
+    }
+    for (const message of messagesOf(stretch.filter((line) => isOn(line) && line !== summary)))
+      timeline.push(message);
   }
   return timeline;
 }
 
-/** The messages of the stretch from a compaction, or the beginning, up to `end`. */
-function itemsOf(nodes, start, end, tools) {
-  const items = new Items(tools);
-  const opener = start === undefined ? undefined : open(nodes, start, end, items);
-  items.isOpen = true;
-  for (let at = start ?? 0; at < end; at += 1)
-    // The summary that opens the stretch comes again as a line of it.
-    if (nodes[at].isSelected && at !== opener) items.add(nodes[at], at);
-  return items.ordered();
+/** True if a compaction of this conversation took place at the position. */
+function isCut(lines, at, isOn) {
+  const { compaction, isSummary, parent } = lines[at];
+  if (compaction === undefined) return isOn(lines[at]) && at > 0 && isSummary === true && parent === null;
+  // A preserved line keeps its old parent, so such a path goes around the boundary.
+  const isPreserved = (line) => isOn(line) && compaction.preserved.has(line.uuid);
+  return isOn(lines[at]) || lines.slice(0, at).some(isPreserved);
 }
 
-/** Opens the stretch of the compaction at `start`: with its summary, whose place this returns, then what it preserved. */
-function open(nodes, start, end, items) {
-  const { compaction } = nodes[start];
-  const found = nodes.slice(start, end).findIndex(({ summary }) => summary !== undefined);
-  if (found >= 0) items.add(nodes[start + found], start + found, compaction?.tokensBefore);
-  for (const [at, node] of nodes.slice(0, start).entries())
-    if (compaction?.preserved.has(node.uuid)) items.add(node, at);
-  return found >= 0 ? start + found : undefined;
+/** The number of the very message that a compaction preserved; a new one if its response went on later. */
+function numberOf(message, timeline) {
+  const text = JSON.stringify(message);
+  const isSame = (known) => known.timestamp === message.timestamp && JSON.stringify(known) === text;
+  const known = timeline.messages.findIndex(isSame);
+  return known === -1 ? timeline.pushAside(message) : known;
 }
 
-/** The messages of one stretch, line by line. */
-class Items {
-  isOpen = false;
-  #list = [];
-  #tools;
-  /** The item of each response. */
-  #responses = new Map();
-
-  constructor(tools) {
-    this.#tools = tools;
-  }
-
-  /** Adds the messages of the line at `at`; `tokensBefore` is that of the compaction that it sums up. */
-  add({ answer, user, isMeta, summary, time }, at, tokensBefore = 0) {
-    const timestamp = time;
-    if (answer !== undefined) this.#addResponse(answer, timestamp, at);
-    if (summary !== undefined) {
-      const text = textOf(summary);
-      this.#push(present({ role: "compactionSummary", summary: text, tokensBefore, timestamp }), `${at}`);
+/** The messages of some lines, each response as one. */
+function messagesOf(lines) {
+  const merged = [];
+  const places = new Map();
+  for (const { answer, messages = [], time } of lines) {
+    if (answer === undefined) {
+      merged.push(...messages);
+      continue;
     }
-    if (user === undefined) return;
-    for (const result of resultsIn(user, timestamp, this.#tools))
-      this.#push(result, `${at}.${result.toolCallId}`, result.toolCallId);
-    const content = saidIn(user);
-    if (content === undefined) return;
-    const told = isMeta ? { role: "custom", ...META, content, display: false } : { role: "user", content };
-    this.#push(present({ ...told, timestamp }), `${at}`);
+    const place = places.get(answer.id) ?? merged.length;
+    merged[place] = responseOf(answer, time, merged[place]);
+    if (answer.id !== undefined) places.set(answer.id, place);
   }
-
-  #addResponse(answer, timestamp, at) {
-    const known = this.#responses.get(answer.id);
-    const message = responseOf(answer, timestamp, known?.message);
-    if (known !== undefined) known.message = message;
-    else this.#push(message, `${at}`);
-    if (answer.id !== undefined) this.#responses.set(answer.id, known ?? this.#list.at(-1));
-  }
-
-  #push(message, key, answers) {
-    this.#list.push({ message, key, answers, isOwn: this.isOpen });
-  }
-
-  /** Each response with its results right behind it: so they were sent, whatever the user typed meanwhile. */
-  ordered() {
-    const callsIn = ({ message }) => blocksOf(message, "toolCall").map(({ id }) => id);
-    const called = new Set(this.#list.flatMap(callsIn));
-    const results = groupBy(this.#list, "answers");
-    const others = this.#list.filter(({ answers }) => !called.has(answers));
-    return others.flatMap((item) => {
-      const own = callsIn(item).flatMap((id) => {
-        const found = results.get(id) ?? [];
-        results.delete(id);
-        return found;
-      });
-      return [item, ...own];
-    });
-  }
+  return withResultsBehindCalls(merged);
 }
 
-function groupBy(list, field) {
-  const groups = new Map();
-  for (const item of list) groups.set(item[field], [...(groups.get(item[field]) ?? []), item]);
-  return groups;
+/** The messages with each result right behind the answer that called for it, as they were sent. */
+function withResultsBehindCalls(messages) {
+  const callsOf = (message) => blocksOf(message, "toolCall").map(({ id }) => id);
+  const results = new Map(messages.flatMap(callsOf).map((id) => [id, []]));
+  const others = messages.filter((message) => !results.get(message.toolCallId)?.push(message));
+  return others.flatMap((message) => {
+    const own = callsOf(message).flatMap((id) => results.get(id)?.splice(0) ?? []);
+    return [message, ...own];
+  });
 }

@@ -1,11 +1,11 @@
-// What the lines of a Claude Code transcript say, in pi's shapes.
+// The lines of a Claude Code transcript as pi's messages.
 
-import { present } from "./timeline.mjs";
+import { present, timeOf } from "./timeline.mjs";
 
 /** The text that pi shows in place of reasoning that the provider sent encrypted. */
 const REDACTED = "[Reasoning redacted]";
 /** Marks what Claude Code itself told the model. */
-export const META = { customType: "claude-code-meta" };
+const META_TYPE = "claude-code-meta";
 const STOP_REASONS = {
   tool_use: "toolUse",
   max_tokens: "length",
@@ -14,61 +14,64 @@ const STOP_REASONS = {
   api_error: "error",
 };
 
-/** What a line says: `answer`, `user` with `isMeta`, `summary` or `compaction`; nothing; or the problem with it. */
-export function contentOf(line) {
+/**
+ * The content of a line: a part of an `answer`, the `messages` of the user's side (`isSummary` if they are a compaction's), or a
+ * `compaction`; nothing; or the `problem` with it. `tools` has the tool of each call before it, and gets those of the line.
+ */
+export function contentOf(line, tools) {
   const { type, subtype, message, attachment } = line;
+  const timestamp = timeOf(line.timestamp);
   if (type === "user" || type === "assistant") {
-    const isMessage = typeof message === "object" && message !== null && !Array.isArray(message);
-    if (!isMessage) return { problem: "This line carries no message." };
-    return type === "assistant" ? { answer: answerOf(line) } : saidBy(line);
+    if (typeof message !== "object" || message === null || Array.isArray(message))
+      return { problem: "This line carries no message." };
+    return type === "assistant" ? { answer: answerOf(line, tools) } : userContent(line, timestamp, tools);
   }
-  if (type === "system" && subtype === "compact_boundary")
-    return { compaction: compactionOf(line.compactMetadata) };
-  const isQueued =
-    type === "attachment" && attachment?.type === "queued_command" && attachment.prompt != null;
-  return isQueued ? { user: { content: attachment.prompt }, isMeta: false } : {};
+  if (type === "system" && subtype === "compact_boundary") return { compaction: compactionOf(line) };
+  const isQueued = type === "attachment" && attachment?.type === "queued_command" && attachment.prompt;
+  return isQueued ? { messages: saidIn({ content: attachment.prompt }, timestamp) } : {};
 }
 
-function answerOf({ message, requestId, isApiErrorMessage }) {
-  const failed = isApiErrorMessage === true ? { stop_reason: "api_error" } : {};
-  return { ...message, ...failed, id: message.id ?? requestId };
+function userContent({ message, isCompactSummary, isMeta }, timestamp, tools) {
+  if (isCompactSummary !== true)
+    return { messages: [...resultsIn(message, timestamp, tools), ...saidIn(message, timestamp, isMeta)] };
+  const summary = textOf(message.content);
+  return { messages: [present({ role: "compactionSummary", summary, timestamp })], isSummary: true };
 }
 
-function saidBy({ message: { content = null }, isCompactSummary, isMeta }) {
-  return isCompactSummary === true ? { summary: content } : { user: { content }, isMeta: isMeta === true };
-}
-
-function compactionOf({ preTokens, preservedMessages } = {}) {
+function compactionOf({ compactMetadata }) {
+  const { preTokens, preservedMessages } = compactMetadata ?? {};
   const uuids = Array.isArray(preservedMessages?.uuids) ? preservedMessages.uuids : [];
   return { tokensBefore: preTokens, preserved: new Set(uuids.filter(Boolean)) };
 }
 
-/** The blocks of one kind in a message's content. */
+function answerOf({ message, requestId, isApiErrorMessage }, tools) {
+  for (const { id, name } of blocksOf(message, "tool_use")) tools.set(id, name);
+  const failed = isApiErrorMessage === true ? { stop_reason: "api_error" } : {};
+  return { ...message, ...failed, id: message.id ?? requestId };
+}
+
+/** The blocks of one type in a message's content. */
 export function blocksOf(message, type) {
   const content = message?.content;
   return Array.isArray(content) ? content.filter((block) => block?.type === type) : [];
 }
 
 /** The assistant message of a response, from one more of its lines. What an earlier line said is not repeated. */
-export function responseOf(answer, timestamp, before) {
-  const known = new Set(before?.content.map((block) => JSON.stringify(block)));
-  const fresh = converted(answer.content, assistantBlock).filter(
-    (block) => !known.has(JSON.stringify(block)),
-  );
-  const content = [...(before?.content ?? []), ...fresh];
+export function responseOf(answer, timestamp, before = { role: "assistant", content: [], timestamp }) {
+  const known = new Set(before.content.map((block) => JSON.stringify(block)));
+  const blocks = converted(answer.content, assistantBlock);
+  const content = before.content.concat(blocks.filter((block) => !known.has(JSON.stringify(block))));
   const hasCalls = content.some(({ type }) => type === "toolCall");
-  const reason = answer.stop_reason ?? (hasCalls ? "tool_use" : "end_turn");
-  const stopReason = STOP_REASONS[reason] ?? "stop";
+  const stopReason = STOP_REASONS[answer.stop_reason ?? (hasCalls ? "tool_use" : "end_turn")] ?? "stop";
   return present({
-    ...(before ?? { role: "assistant" }),
+    ...before,
     content,
     api: "anthropic-messages",
     provider: "anthropic",
-    model: before?.model ?? (typeof answer.model === "string" ? answer.model : "unknown"),
-    usage: answer.usage ? usageOf(answer.usage) : before?.usage,
+    model: before.model ?? (typeof answer.model === "string" ? answer.model : "unknown"),
+    usage: answer.usage ? usageOf(answer.usage) : before.usage,
     stopReason,
     errorMessage: stopReason === "error" ? textOf(content) : undefined,
-    timestamp: before?.timestamp ?? timestamp,
   });
 }
 
@@ -79,8 +82,8 @@ function usageOf(usage) {
   return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite };
 }
 
-/** The messages of the tool results that the user's side brought. `tools` has the tool of each call. */
-export function resultsIn(message, timestamp, tools) {
+/** The messages of the tool results that the user's side brought. */
+function resultsIn(message, timestamp, tools) {
   const results = blocksOf(message, "tool_result").filter((block) => typeof block.tool_use_id === "string");
   return results.map(({ tool_use_id: toolCallId, content, is_error: isError }) =>
     present({
@@ -94,15 +97,16 @@ export function resultsIn(message, timestamp, tools) {
   );
 }
 
-/** The words of the user's side beside tool results; undefined if there are none. */
-export function saidIn({ content }) {
-  if (typeof content === "string") return content;
-  const rest = converted(content, plainBlock);
-  return rest.length > 0 ? rest : undefined;
+/** The message of the words beside tool results, if there are any. */
+function saidIn({ content }, timestamp, isMeta) {
+  const said = typeof content === "string" ? content : converted(content, plainBlock);
+  if (typeof said !== "string" && said.length === 0) return [];
+  const meta = { role: "custom", customType: META_TYPE, content: said, display: false };
+  return [present({ ...(isMeta === true ? meta : { role: "user", content: said }), timestamp })];
 }
 
 /** All text of a content, its blocks joined by line feeds. */
-export function textOf(content) {
+function textOf(content) {
   if (!Array.isArray(content)) return typeof content === "string" ? content : "";
   return content.flatMap((block) => (typeof block?.text === "string" ? block.text : [])).join("\n");
 }
@@ -114,24 +118,14 @@ function converted(content, convert) {
 }
 
 function assistantBlock(block) {
-  switch (block.type) {
-    case "thinking":
-      return present({
-        type: "thinking",
-        thinking: block.thinking ?? "",
-        thinkingSignature: block.signature,
-      });
-    case "redacted_thinking":
-      return { type: "thinking", thinking: REDACTED, thinkingSignature: block.data, redacted: true };
-    case "tool_use": {
-      const { id, name, input = {} } = block;
-      return id === undefined || name === undefined
-        ? undefined
-        : { type: "toolCall", id, name, arguments: input };
-    }
-    default:
-      return textBlock(block);
-  }
+  const { type, id, name, input = {}, thinking = "", signature, data } = block;
+  if (type === "thinking") return present({ type, thinking, thinkingSignature: signature });
+  if (type === "redacted_thinking")
+    return { type: "thinking", thinking: REDACTED, thinkingSignature: data, redacted: true };
+  if (type !== "tool_use") return textBlock(block);
+  return id === undefined || name === undefined
+    ? undefined
+    : { type: "toolCall", id, name, arguments: input };
 }
 
 /** A text or an image; pi has no other block in user messages and tool results. */

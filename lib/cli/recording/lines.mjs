@@ -1,17 +1,16 @@
 // Reads a recorded file line by line, and tells by its content who wrote it. A line that cannot be read is reported with its
-// number and left out; nothing of its text is quoted.
+// number and left out; its text is never quoted.
 
-import { BareReader } from "./bare.mjs";
 import { ClaudeReader } from "./claude.mjs";
-import { isObject, parsed } from "./json.mjs";
 import { PiReader } from "./pi.mjs";
+import { Timeline } from "./timeline.mjs";
 
-/** Code units. A longer line is no message: the longest string of JavaScript is not much longer. */
+/** UTF-16 units. A longer line is no message: the longest string of JavaScript is not much longer. */
 const LONGEST_LINE = 256 * 1024 * 1024;
 
 /**
- * What a file holds, given as chunks of bytes: `{ format, timeline, problems, unplayed, times }`. Recorders are pi's sessions
- * of every version, Claude Code, a JSON array of messages, and one message a line.
+ * The content of a file that comes as chunks of bytes: `{ format, timeline, problems, unplayed, times }`. It is a session of
+ * pi's, any version, a transcript of Claude Code's, one message a line, or a JSON array of messages.
  */
 export async function readLines(chunks) {
   const reading = new Reading();
@@ -25,28 +24,28 @@ export async function readLines(chunks) {
 
 class Reading {
   #problems = [];
-  /** Objects before the first that tells who wrote the file. */
+  /** Objects before the first one that only one recorder writes. */
   #pending = [];
   #reader;
-  /** The lines of a file that is one array. */
+  /** The lines of a file that is one array, and the number of the first. */
   #array;
   #isBegun = false;
 
   take(line, number) {
     const text = line.trim();
-    if (this.#array !== undefined) this.#array.push(line);
-    else if (!this.#isBegun && text.startsWith("[")) this.#array = [...Array(number - 1).fill(""), line];
-    else if (text !== "") this.#read(text, number);
+    if (this.#array !== undefined) this.#array.lines.push(line);
+    else if (!this.#isBegun && text.startsWith("[")) this.#array = { number, lines: [line] };
+    else if (text !== "") this.#read("line", text, number);
     this.#isBegun ||= text !== "";
   }
 
-  #read(text, number) {
-    const { value, problem } = parsed(text, "line");
+  #read(what, text, number) {
+    const { value, problem } = parsed(text, what);
     if (problem !== undefined) return this.#fail(number, problem);
     // The fourth version of pi's sessions writes the records of one transaction as one array.
     for (const object of Array.isArray(value) ? value : [value]) {
       if (isObject(object)) this.#add(object, number);
-      else this.#fail(number, "The line is JSON, but not an object.");
+      else this.#fail(number, `The ${what} is JSON, but holds something that is not an object.`);
     }
   }
 
@@ -68,12 +67,36 @@ class Reading {
   }
 
   finish() {
+    if (this.#array !== undefined) this.#read("array", this.#array.lines.join("\n"), this.#array.number);
     this.#reader ??= new BareReader();
     this.#flush();
-    if (this.#array !== undefined) this.#problems.push(...this.#reader.addArray(this.#array.join("\n")));
-    const problems = this.#problems.sort((a, b) => a.line - b.line);
-    return { ...this.#reader.finish(), problems };
+    return { ...this.#reader.finish(), problems: this.#problems.sort((a, b) => a.line - b.line) };
   }
+}
+
+/** Bare messages are taken as they are. */
+class BareReader {
+  #timeline = new Timeline();
+
+  add(message) {
+    if (typeof message.role !== "string") return "This is not a message: it has no role.";
+    this.#timeline.push(message);
+    return undefined;
+  }
+
+  finish() {
+    return { format: "messages", timeline: this.#timeline, unplayed: {}, times: {} };
+  }
+}
+
+/** The reader of the only recorder that writes such a line; undefined if several do. */
+function readerOf(line) {
+  const { type, kind, message } = line;
+  if (type === "session" || (type === "message" && isObject(message))) return new PiReader();
+  if (kind === "header" && "v" in line) return new PiReader();
+  if ((type === "user" || type === "assistant") && isObject(message)) return new ClaudeReader();
+  if ("parentUuid" in line || "leafUuid" in line) return new ClaudeReader();
+  return typeof line.role === "string" ? new BareReader() : undefined;
 }
 
 /** The lines of a file; broken UTF-8 becomes U+FFFD. */
@@ -96,12 +119,16 @@ async function* linesOf(chunks) {
   yield parts.join("") + decoder.decode();
 }
 
-/** The reader of the only recorder that writes such a line; undefined where several do. */
-function readerOf(line) {
-  const { type, kind, message } = line;
-  if (type === "session" || (type === "message" && isObject(message))) return new PiReader();
-  if (kind === "header" && "v" in line) return new PiReader();
-  if ((type === "user" || type === "assistant") && isObject(message)) return new ClaudeReader();
-  if ("parentUuid" in line || "leafUuid" in line) return new ClaudeReader();
-  return typeof line.role === "string" ? new BareReader() : undefined;
+/** The value of a JSON text, or one sentence that says why there is none. */
+function parsed(text, what) {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    const isCut = /end of JSON|Unterminated/.test(error.message);
+    return { problem: isCut ? `The ${what} breaks off in a JSON value.` : `The ${what} is not valid JSON.` };
+  }
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,7 +7,7 @@ import { parentOf, pathTo, placeOf, present, Timeline, timeOf } from "./timeline
 /** The last version without `id` and `parentId`; its entries form one list. */
 const LINEAR_VERSION = 1;
 /** Names the entries of our own extension. */
-const OWN_TYPE = "pi-strata";
+export const OWN_TYPE = "pi-strata";
 
 export class PiReader {
   #version;
@@ -32,7 +32,7 @@ export class PiReader {
     if (isRecord && kind !== "entry") return undefined;
     const { problem, ...entry } = entryOf(line);
     const id = typeof line.id === "string" ? line.id : undefined;
-    this.#nodes.push({ id, parent: parentOf(line, "parentId"), line: this.#lines, ...entry });
+    this.#nodes.push({ id, parent: parentOf(line, "parentId"), number: this.#lines, line, ...entry });
     this.#lines += 1;
     return problem;
   }
@@ -42,13 +42,8 @@ export class PiReader {
     const path = this.#path(version);
     const answers = (nodes) => nodes.filter(({ message }) => message?.role === "assistant").length;
     const unplayed = { abandoned: answers(this.#nodes) - answers(path) };
-    const context = new Context(path);
-    return {
-      format: `pi session, version ${version}`,
-      timeline: context.timeline,
-      unplayed,
-      times: timesOf(path),
-    };
+    const [format, timeline] = [`pi session, version ${version}`, timelineOf(path)];
+    return { format, timeline, unplayed, times: cacheTimesOf(path.map(({ line }) => line)) };
   }
 
   /** The entries from the root to the leaf. */
@@ -69,7 +64,7 @@ function leafKeyOf(line) {
   return key !== undefined && (typeof line[key] === "string" || line[key] === null) ? key : undefined;
 }
 
-/** What an entry carries: a message, a compaction, an edit, or a time; or the problem with it. */
+/** The content of an entry: a message, a compaction or an edit; nothing; or the problem with it. */
 function entryOf(line) {
   const timestamp = timeOf(line.timestamp);
   switch (line.type) {
@@ -94,10 +89,6 @@ function entryOf(line) {
       if (typeof line.targetId !== "string" || line.replacement === undefined)
         return { problem: "This context edit names no target or no replacement." };
       return { edit: { target: line.targetId, replacement: line.replacement } };
-    case "usage":
-      return line.kind === "cache_warm" ? { warmed: { ...line, time: timestamp } } : {};
-    case "custom":
-      return line.customType === OWN_TYPE ? { cutAt: line.data?.cutAt } : {};
     default:
       return {};
   }
@@ -121,8 +112,10 @@ function currentShape(message, timestamp) {
   return shaped;
 }
 
-/** A message with the content of an edit, where its role has such content. */
-function edited(message, { content }) {
+/** A message with the content of an edit, if its role has such content; undefined if the edit takes it away. */
+function edited(message, replacement) {
+  if (replacement === null) return undefined;
+  const { content } = replacement;
   const needsBlocks = message.role === "assistant" || message.role === "toolResult";
   if (content === undefined || !(needsBlocks || message.role === "user" || message.role === "custom"))
     return message;
@@ -130,71 +123,56 @@ function edited(message, { content }) {
   return { ...message, content: isText ? [{ type: "text", text: content }] : content };
 }
 
-/** The context as it was built up along the path. */
-class Context {
-  timeline = new Timeline();
-  /** The newest edit of each entry: its replacement, null where the entry was taken away. */
-  #edits = new Map();
-  /** The number of each message entry as it now reads, by its step. */
-  #numbers = new Map();
-  /** The step and the message of each entry with an id. */
-  #originals = new Map();
-
-  constructor(path) {
-    for (const [step, node] of path.entries()) {
-      if (node.message !== undefined) this.#append(step, node);
-      else if (node.edit !== undefined) this.#edit(node.edit);
-      else if (node.compaction !== undefined) this.#compact(path.slice(0, step), node.compaction);
+/** The messages along the path. Each compaction and each edit begins a stretch with the context that pi builds there. */
+function timelineOf(path) {
+  const timeline = new Timeline();
+  /** Numbers of what the newest compaction put first. */
+  let head = [];
+  /** The message entries since then: each with its step, and the number of its message as it now reads. */
+  let entries = [];
+  const cut = (cause) => {
+    const numbers = entries.flatMap(({ number }) => number ?? []);
+    timeline.cut(cause, [...head, ...numbers]);
+  };
+  for (const [step, { id, message, edit, compaction }] of path.entries()) {
+    if (message !== undefined) entries.push({ step, id, message, number: timeline.push(message) });
+    const target = edit && entries.find((entry) => entry.id === edit.target);
+    if (target !== undefined) {
+      const text = edited(target.message, edit.replacement);
+      target.number = text && timeline.pushAside(text);
+      cut("edit");
     }
-  }
-
-  #append(step, { id, message }) {
-    if (id !== undefined) this.#originals.set(id, { step, message });
-    const replacement = this.#edits.get(id);
-    if (replacement === null) return;
-    this.#numbers.set(step, this.timeline.push(replacement ? edited(message, replacement) : message));
-  }
-
-  #edit({ target, replacement }) {
-    this.#edits.set(target, replacement);
-    const original = this.#originals.get(target);
-    if (original === undefined) return;
-    const { step, message } = original;
-    const before = this.timeline.transcript;
-    const old = this.#numbers.get(step);
-    this.#numbers.delete(step);
-    const fresh = replacement === null ? [] : [this.timeline.pushAside(edited(message, replacement))];
-    for (const number of fresh) this.#numbers.set(step, number);
-    const after = before.flatMap((number) => (number === old ? fresh : [number]));
-    this.timeline.cut("edit", after);
-  }
-
-  #compact(before, { head, firstId, firstLine }) {
-    const opening = head.map((message) => this.timeline.pushAside(message));
-    const isFirst = ({ id, line }) => (typeof firstId === "string" ? id === firstId : line === firstLine);
-    const first = before.findIndex(isFirst);
-    for (let step = first; first >= 0 && step < before.length; step += 1) {
+    if (compaction !== undefined) {
+      const first = firstKept(path.slice(0, step), compaction);
+      head = compaction.head.map((each) => timeline.pushAside(each));
       // The checkpoint in the compaction has folded the system messages in.
-      const number = this.#numbers.get(step);
-      if (number !== undefined && before[step].message.role !== "system") opening.push(number);
+      entries = entries.filter((entry) => entry.step >= first && entry.message.role !== "system");
+      cut("compaction");
     }
-    this.timeline.cut("compaction", opening);
   }
+  return timeline;
+}
+
+/** The step of the first entry that a compaction kept. */
+function firstKept(before, { firstId, firstLine }) {
+  const isFirst = ({ id, number }) => (typeof firstId === "string" ? id === firstId : number === firstLine);
+  const first = before.findIndex(isFirst);
+  return first === -1 ? before.length : first;
 }
 
 /**
- * When pi kept the cache warm, and when the user asked our extension for a cut, in ms. What was warmed for another model than
- * the one that answered last kept nothing alive.
+ * `{ warmedAt, coldAt }` in ms by the entries of a path: when pi sent the latest request again to keep its cache entry alive, and
+ * when the user asked our extension for a cut. Warming for another model than the one that answered last kept nothing alive.
  */
-function timesOf(path) {
-  const times = { warmedAt: [], coldAt: [] };
+export function cacheTimesOf(entries) {
+  const [warmedAt, coldAt] = [[], []];
   let latest;
-  for (const { message, warmed, cutAt } of path) {
+  for (const { type, kind, message, provider, model, timestamp, customType, data } of entries) {
     if (message?.role === "assistant") latest = message;
-    const isSame =
-      warmed?.provider === latest?.provider && [latest?.model, latest?.responseModel].includes(warmed?.model);
-    if (warmed?.time !== undefined && isSame) times.warmedAt.push(warmed.time);
-    if (Number.isFinite(cutAt)) times.coldAt.push(cutAt);
+    const time = type === "usage" && kind === "cache_warm" ? timeOf(timestamp) : undefined;
+    const isLatest = latest?.provider === provider && [latest?.model, latest?.responseModel].includes(model);
+    if (time !== undefined && isLatest) warmedAt.push(time);
+    if (type === "custom" && customType === OWN_TYPE && Number.isFinite(data?.cutAt)) coldAt.push(data.cutAt);
   }
-  return times;
+  return { warmedAt, coldAt };
 }
