@@ -11,6 +11,8 @@ const { isPlain, storable } = require("../shapes/text.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
+/** Columns that a table must have. */
+const NEEDED = { history: ["id", "chat_id", "role", "text"], events: ["payload"] };
 /** UTF-16 units of a chat's name: every database can index that. */
 const MAX_CHAT_ID_CHARS = 256;
 /** A larger number in `created_at` is milliseconds: as seconds it would lie beyond the year 5000. */
@@ -23,62 +25,57 @@ const tableName = {
   allowed: "the name of a table, with its schema or without: letters, digits and _",
   accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
 };
+/** A handle or a pool is checked where it is used. */
+const anything = { allowed: "", accepts: () => true };
 const OPTIONS = {
   historyTable: ["history", tableName],
   eventsTable: ["events", tableName],
   onEvent: [undefined, handler],
 };
 
-/** The class of both providers. `words` are what the databases do not share. */
+/** Both providers. `database` says what SQLite and Postgres do not share. */
 class StoredHistory {
   #owner;
-  #words;
+  #database;
   #names;
   #notices;
   /** True once the host heard that calls and images are left out. */
   #isTold = false;
-  /** Columns of a table by name, once they are known. */
+  /** Columns of a table, once they are known. */
   #columns = new Map();
 
-  constructor(owner, { historyTable, eventsTable, onEvent }, words) {
+  constructor(owner, { historyTable: history, eventsTable: events, onEvent }, database) {
     this.#owner = owner;
-    this.#words = words;
-    const quoted = (name) => `"${name.replace(".", '"."')}"`;
-    this.#names = { history: quoted(historyTable), events: quoted(eventsTable) };
+    this.#database = database;
+    this.#names = { history, events };
     this.#notices = new Notices(owner, onEvent);
   }
 
-  /** The newest messages, oldest first; rows among them that are none are passed over. */
   async getHistory(chatId, limit) {
-    const method = `${this.#owner}.getHistory`;
-    const chat = checkChatId(method, chatId);
+    const chat = this.#chat("getHistory", chatId);
     if (!count.accepts(limit))
-      throw new TypeError(`${method}: limit is ${show(limit)}; it must be ${count.allowed}`);
-    const { run, chatKey, text, isText } = this.#words;
-    const extra = (await this.#columnsOf("history")).has("extra") ? text("extra") : "NULL AS extra";
-    const select = async (where) => {
-      const rows = await run(
-        `SELECT ${text("role")}, ${text("text")}, ${extra} FROM ${this.#names.history}
-         WHERE chat_id = ? ${where} ORDER BY id DESC LIMIT ?`,
-        [chatKey(chat), limit],
-      );
-      return rows.map(fromRow).reverse();
-    };
-    const messages = await select("");
-    const rows = messages.filter((message) => message === undefined).length;
-    if (rows === 0) return messages;
-    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
-    this.#notices.warn({ type: "rows_skipped", message, chatId, rows });
-    return (await select(`AND ${isText("role")} AND ${isText("text")}`)).filter((one) => one !== undefined);
+      throw new TypeError(`${this.#owner}.getHistory: limit is ${show(limit)}; it must be ${count.allowed}`);
+    const columns = await this.#columnsOf("history");
+    const { run, cast } = this.#database;
+    const read = ["role", "text", "extra"].filter((name) => columns.has(name));
+    const rows = await run(
+      `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${this.#table("history")}
+       WHERE chat_id = ? ORDER BY id DESC LIMIT ?`,
+      [chat, limit],
+    );
+    const messages = rows.reverse().flatMap(fromRow);
+    const lost = rows.length - messages.length;
+    if (lost > 0) {
+      const message = `${lost} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
+      this.#notices.warn({ type: "rows_skipped", message, chatId, rows: lost });
+    }
+    return messages;
   }
 
-  /** Resolves with the row's id once the message is stored. */
   async append(chatId, message) {
-    const method = `${this.#owner}.append`;
-    const { role, text, extra } = toRow(method, message);
-    const columns = await this.#columnsOf("history");
-    const values = { chat_id: this.#words.chatKey(checkChatId(method, chatId)), role, text: storable(text) };
-    if (columns.has("extra")) values.extra = extra ?? null;
+    const { extra, ...row } = toRow(`${this.#owner}.append`, message);
+    const values = { chat_id: this.#chat("append", chatId), ...row };
+    if ((await this.#columnsOf("history")).has("extra")) values.extra = extra ?? null;
     else if (extra !== undefined && !this.#isTold) {
       this.#isTold = true;
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
@@ -88,58 +85,70 @@ class StoredHistory {
     return Number(id);
   }
 
-  /** One `context.compressed` row in the table of events. */
   async recordCompression(fields, chatId) {
-    const method = `${this.#owner}.recordCompression`;
-    const payload = JSON.stringify(checkCompression(method, fields));
-    const key = chatId === undefined ? null : this.#words.chatKey(checkChatId(method, chatId));
-    await this.#words.run(`CREATE TABLE IF NOT EXISTS ${this.#names.events} ${this.#words.events}`, []);
+    const payload = JSON.stringify(checkCompression(`${this.#owner}.recordCompression`, fields));
+    const { run, events } = this.#database;
+    await run(`CREATE TABLE IF NOT EXISTS ${this.#table("events")} ${events}`, []);
     const columns = await this.#columnsOf("events");
     const type = ["event_type", "type"].find((name) => columns.has(name));
     if (type === undefined)
       throw new DatabaseError("FOREIGN", `${this.#names.events} has no column event_type`);
-    await this.#insert(
-      "events",
-      { [type]: "context.compressed", payload, ...(columns.has("chat_id") && { chat_id: key }) },
-      "",
-    );
+    const values = { [type]: "context.compressed", payload };
+    if (columns.has("chat_id"))
+      values.chat_id = chatId === undefined ? null : this.#chat("recordCompression", chatId);
+    await this.#insert("events", values, "");
   }
 
   async #insert(part, values, ending) {
-    const { now } = await this.#clockOf(part);
-    const row = now === undefined ? values : { ...values, created_at: now };
+    const row = { ...values, ...(await this.#timeOf(part)) };
     const marks = Object.keys(row).map(() => "?");
-    const sql = `INSERT INTO ${this.#names[part]} (${Object.keys(row)}) VALUES (${marks}) ${ending}`;
-    return this.#words.change(sql, Object.values(row));
+    const sql = `INSERT INTO ${this.#table(part)} (${Object.keys(row)}) VALUES (${marks}) ${ending}`;
+    return this.#database.change(sql, Object.values(row));
   }
 
-  /** The time as the newest row of a table has it; `now` is undefined where the column fills itself or is missing. */
-  async #clockOf(part) {
+  /** `{ created_at }` in the form of the newest row; nothing where the column fills itself or is missing. */
+  async #timeOf(part) {
     const column = (await this.#columnsOf(part)).get("created_at");
     if (column === undefined) return {};
-    const [newest] = await this.#words.run(
-      `SELECT created_at FROM ${this.#names[part]} ORDER BY id DESC LIMIT 1`,
-      [],
-    );
+    const sql = `SELECT created_at FROM ${this.#table(part)} ORDER BY id DESC LIMIT 1`;
+    const [newest] = await this.#database.run(sql, []);
     const known = newest?.created_at ?? undefined;
     if (known === undefined && column.fills) return {};
-    return { now: timeLike(known ?? (/int|real|num|double/i.test(column.type) ? Date.now() : "")) };
+    return { created_at: timeLike(known ?? (/int|real|num|double/i.test(column.type) ? Date.now() : "")) };
   }
 
   async #columnsOf(part) {
     const known = this.#columns.get(part);
     if (known !== undefined) return known;
-    const rows = await this.#words.columns(this.#names[part]);
+    const rows = await this.#database.columns(this.#names[part]);
     if (rows.length === 0) throw new DatabaseError("NO_TABLE", this.#names[part]);
     const columns = new Map(rows.map(({ name, ...column }) => [name, column]));
-    const needed = part === "history" ? ["id", "chat_id", "role", "text"] : ["payload"];
-    for (const name of needed)
-      if (!columns.has(name))
-        throw new DatabaseError("FOREIGN", `${this.#names[part]} has no column ${name}`);
+    const missing = NEEDED[part].find((name) => !columns.has(name));
+    if (missing !== undefined)
+      throw new DatabaseError("FOREIGN", `${this.#names[part]} has no column ${missing}`);
     this.#columns.set(part, columns);
     return columns;
   }
+
+  #table(part) {
+    return quoted(this.#names[part]);
+  }
+
+  /** A chat's name: a whole number, or a text; one that writes a whole number is that number. */
+  #chat(method, chatId) {
+    const isText = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
+    if (!Number.isSafeInteger(chatId) && !(isText && isPlain(chatId))) {
+      throw new TypeError(
+        `${this.#owner}.${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
+      );
+    }
+    const number = Number(chatId);
+    const isNumber = Number.isSafeInteger(number) && String(number) === String(chatId);
+    return this.#database.chatKey(isNumber ? number : chatId);
+  }
 }
+
+const quoted = (name) => `"${name.replace(".", '"."')}"`;
 
 /** Now in the form of another time: a Date, seconds or milliseconds, SQLite's own text, else ISO 8601. */
 function timeLike(time) {
@@ -158,22 +167,21 @@ class SqliteProvider extends StoredHistory {
   constructor(options) {
     const { db, ...checked } = checkOptions("SqliteProvider", options, {
       ...OPTIONS,
-      db: [undefined, { accepts: () => true }],
+      db: [undefined, anything],
     });
     const handle = new SqliteHandle("SqliteProvider: option db", db);
     const run = async (sql, values) => handle.run(sql, values);
-    const columns = (table) =>
-      run("SELECT name, type, dflt_value IS NOT NULL AS fills FROM pragma_table_info(?)", [
-        table.replaceAll('"', ""),
-      ]);
     super("SqliteProvider", checked, {
       run,
       change: run,
-      columns,
+      cast: "",
+      columns: (name) => {
+        const table = name.split(".").reverse();
+        const info = `pragma_table_info(${table.map(() => "?")})`;
+        return run(`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${info}`, table);
+      },
       // A number is bound as a float, which a column of texts would write as "42.0".
       chatKey: (chatId) => (typeof chatId === "number" ? BigInt(chatId) : chatId),
-      text: (column) => column,
-      isText: (column) => `typeof(${column}) = 'text'`,
       events:
         "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
     });
@@ -182,42 +190,25 @@ class SqliteProvider extends StoredHistory {
 
 class PostgresProvider extends StoredHistory {
   constructor(options) {
-    const { pool, ...checked } = checkOptions("PostgresProvider", options, {
-      ...OPTIONS,
-      pool: [undefined, { accepts: () => true }],
-    });
+    const table = { ...OPTIONS, pool: [undefined, anything] };
+    const { pool, ...checked } = checkOptions("PostgresProvider", options, table);
     const database = new PostgresPool("PostgresProvider: option pool", pool, RETRY_MS);
+    const run = (sql, values) => database.read((query) => query(sql, values));
     super("PostgresProvider", checked, {
-      run: (sql, values) => database.read((query) => query(sql, values)),
+      run,
       change: (sql, values) => database.transaction((query) => query(sql, values), false),
-      columns: (table) =>
-        database.read((query) =>
-          query(
-            `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
-             WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
-            [table],
-          ),
+      cast: "::text",
+      columns: (name) =>
+        run(
+          `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
+           WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
+          [quoted(name)],
         ),
       chatKey: String,
-      text: (column) => `${column}::text AS ${column}`,
-      isText: (column) => `${column} IS NOT NULL`,
       events: `(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, chat_id text, event_type text NOT NULL, payload jsonb NOT NULL,
         created_at timestamptz NOT NULL DEFAULT now())`,
     });
   }
-}
-
-/** A chat's name: a whole number, or a text; one that writes a whole number is that number. */
-function checkChatId(method, chatId) {
-  if (Number.isSafeInteger(chatId)) return chatId;
-  const isName = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
-  if (!isName || !isPlain(chatId)) {
-    throw new TypeError(
-      `${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
-    );
-  }
-  const number = Number(chatId);
-  return Number.isSafeInteger(number) && String(number) === chatId ? number : chatId;
 }
 
 /** A message as `{ role, text, extra }`; `extra` is undefined where the text says it all. */
@@ -230,40 +221,31 @@ function toRow(method, message) {
   }
   // A text that a database may not hold is kept as JSON beside it.
   const exact = isPlain(content) ? undefined : content;
-  const more = {
-    content: exact,
-    blocks,
-    toolCalls,
-    toolCallId,
-    isError: isError === true || undefined,
-    original,
-  };
+  const failed = isError === true || undefined;
+  const more = { content: exact, blocks, toolCalls, toolCallId, isError: failed, original };
   try {
     const json = JSON.stringify(more);
-    return { role, text: content, extra: json === "{}" ? undefined : json };
+    return { role, text: storable(content), extra: json === "{}" ? undefined : json };
   } catch {
     throw new TypeError(`${method}: the calls or blocks of the message cannot be written as JSON`);
   }
 }
 
-/** The message of a row; undefined for a row that is none. */
+/** The message of a row; none for a row that is no message. */
 function fromRow({ role, text, extra }) {
-  if (typeof role !== "string" || typeof text !== "string") return undefined;
+  if (typeof role !== "string" || typeof text !== "string") return [];
   try {
-    return { role, content: text, ...JSON.parse(extra ?? "{}") };
+    return [{ role, content: text, ...JSON.parse(extra ?? "{}") }];
   } catch {
-    return undefined;
+    return [];
   }
 }
 
 function checkCompression(method, fields) {
-  return Object.fromEntries(
-    COMPRESSION_FIELDS.map((name) => {
-      const value = fields?.[name];
-      if (count.accepts(value)) return [name, value];
-      throw new TypeError(`${method}: ${name} is ${show(value)}; it must be ${count.allowed}`);
-    }),
-  );
+  const values = COMPRESSION_FIELDS.map((name) => [name, fields?.[name]]);
+  const odd = values.find(([, value]) => !count.accepts(value));
+  if (odd === undefined) return Object.fromEntries(values);
+  throw new TypeError(`${method}: ${odd[0]} is ${show(odd[1])}; it must be ${count.allowed}`);
 }
 
 module.exports = { PostgresProvider, SqliteProvider };

@@ -116,7 +116,7 @@ export class Pipeline {
     compressor?: Compressor;
     assembler?: Assembler;
     historyLimit?: number;
-    onEvent?: (event: { type: "recordFailed"; code: string; message: string }) => void;
+    onEvent?: (event: { type: "recordFailed"; code: string; message: string; cause: unknown }) => void;
   });
   /**
    * The messages of a request. Where something was cut, the provider records it, once per turn; the request does not wait for that.

@@ -35,20 +35,19 @@ class SimpleCompressor {
 
   compress(messages) {
     checkMessages("SimpleCompressor.compress", messages);
-    const start = tailStart(messages, this.maxMessages);
-    const newest = withWholeCalls(start > 0 ? messages.slice(start) : messages);
-    if (!newest.some((message) => this.#isLong(message))) return newest;
-    return newest.map((message) => (this.#isLong(message) ? this.#clipped(message) : message));
+    const newest = messages.slice(tailStart(messages, this.maxMessages));
+    const kept = withWholeCalls(newest).map((message) => this.#shortened(message));
+    const isSame = kept.length === messages.length && kept.every((message, i) => message === messages[i]);
+    return isSame ? messages : kept;
   }
 
-  #isLong({ content }) {
-    return typeof content === "string" && content.length > this.maxCharsPerMessage;
-  }
-
-  #clipped({ original: _, ...message }) {
-    const content = `${wholeChars(message.content, 0, this.maxCharsPerMessage - 1)}…`;
-    const { blocks } = message;
-    return { ...message, content, ...(Array.isArray(blocks) && { blocks: blocks.filter(isMedia) }) };
+  #shortened(message) {
+    const { content, blocks } = message;
+    if (typeof content !== "string" || content.length <= this.maxCharsPerMessage) return message;
+    const { original: _, ...short } = message;
+    short.content = `${wholeChars(content, 0, this.maxCharsPerMessage - 1)}…`;
+    if (Array.isArray(blocks)) short.blocks = blocks.filter(isMedia);
+    return short;
   }
 }
 
@@ -106,9 +105,9 @@ class Pipeline {
     try {
       await provider.recordCompression?.(row, chatId);
     } catch (error) {
-      const code = typeof error?.code === "string" ? error.code : "ERR_INTERNAL";
-      const message = `The event of a compression was not recorded: ${error?.message}`;
-      this.#notices.warn({ type: "recordFailed", code, message });
+      const code = String(error?.code ?? "ERR_INTERNAL");
+      const message = `the event of a compression was not recorded: ${error?.message}`;
+      this.#notices.warn({ type: "recordFailed", code, message, cause: error });
     }
   }
 }
