@@ -54,6 +54,13 @@ const ROUNDS = {
     { role: "user", content: [{ type: "tool_result", tool_use_id: `c${n}`, content: text }] },
     { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
   ],
+  responses: (n, output = WORDS) => [
+    { role: "user", content: `question ${n}` },
+    { type: "reasoning", id: `rs${n}`, summary: [{ type: "summary_text", text: "Look." }] },
+    { type: "function_call", call_id: `c${n}`, name: "read", arguments: `{"n":${n}}` },
+    { type: "function_call_output", call_id: `c${n}`, output },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: `answer ${n}` }] },
+  ],
   aiSdk: (n, value = WORDS) => [
     { role: "user", content: [{ type: "text", text: `question ${n}` }] },
     {
@@ -204,7 +211,7 @@ test("estimateTokens is the length in thirds, rounded up; the constants are expo
   assert.deepEqual([getContextWindow({ contextWindow: 8_000 }), getContextWindow({})], [8_000, 200_000]);
 });
 
-test("messages of the first host, pi, OpenAI, Anthropic and the AI SDK are counted and dropped; pairs are never split", () => {
+test("messages of the first host, pi, OpenAI's two APIs, Anthropic and the AI SDK are counted and dropped; pairs are never split", () => {
   for (const [shape, round] of Object.entries(ROUNDS)) {
     const messages = [1, 2, 3, 4, 5].flatMap((n) => round(n));
     assert.ok(countTokens(messages) > 15_000, shape);
@@ -271,7 +278,6 @@ test("a shape that the guard does not know is a TypeError", () => {
     UIMessage: [{ id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
     Gemini: [{ role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
     LangChain: [{ content: "hi", _getType: () => "human" }],
-    Responses: [{ type: "function_call_output", call_id: "1", output: "hi" }],
   };
   for (const [name, messages] of Object.entries(foreign)) {
     assert.throws(() => guardContext(messages, options), { name: "TypeError", message: new RegExp(name) });

@@ -5,6 +5,9 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
 import { fromAgentMessage, toAgentMessages } from "pi-strata/sessions";
+import strata from "../index.js";
+
+const { countTokens } = strata;
 
 const LONG = "log line of a tool\n".repeat(5000);
 const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
@@ -91,6 +94,104 @@ describe("OpenAI's messages", () => {
     const { messages: next } = guardContext(messages, options);
     assert.equal(next[0], messages[0]);
     assert.ok(next[1].content.length < 4100 && next[1].id === 7);
+  });
+});
+
+describe("items of OpenAI's Responses API", () => {
+  const call = (id) => ({ type: "function_call", id: `fc${id}`, call_id: id, name: "logs", arguments: "{}" });
+  const reasoning = (id) => ({
+    type: "reasoning",
+    id: `rs${id}`,
+    summary: [],
+    encrypted_content: "x".repeat(9000),
+  });
+
+  test("are cut, each in its own shape", () => {
+    const image = { type: "input_image", image_url: "data:image/png;base64,aGk=" };
+    const items = [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: [{ type: "input_text", text: "go" }, image] },
+      reasoning("1"),
+      call("1"),
+      { type: "function_call_output", call_id: "1", output: LONG },
+      { type: "custom_tool_call", call_id: "2", name: "shell", input: "ls" },
+      { type: "custom_tool_call_output", call_id: "2", output: [{ type: "input_text", text: LONG }, image] },
+      { type: "web_search_call", id: "ws1", status: "completed" },
+    ];
+    const copy = structuredClone(items);
+    const { messages: next, truncated } = guardContext(items, options);
+    assert.deepEqual(items, copy);
+    for (const index of [0, 1, 2, 3, 5, 7]) assert.equal(next[index], items[index]);
+    assert.ok(next[4].output.length < 4100 && next[4].type === "function_call_output");
+    const [text, shown] = next[6].output;
+    assert.ok(text.type === "input_text" && text.text.length < 4100 && shown === image);
+    assert.deepEqual(
+      truncated.map(({ toolName }) => toolName),
+      ["logs", "shell"],
+    );
+    assert.equal(countTokens(items.slice(2, 3)), 0, "encrypted reasoning is no text");
+    assert.ok(countTokens(items.slice(1, 2)) > 1200);
+  });
+
+  test("go with their results, and reasoning with the item behind it", () => {
+    const step = (id) => [
+      reasoning(`${id}a`),
+      call(`${id}a`),
+      call(`${id}b`),
+      { type: "function_call_output", call_id: `${id}a`, output: "word ".repeat(3000) },
+      { type: "function_call_output", call_id: `${id}b`, output: "ok" },
+    ];
+    const items = [{ role: "user", content: "q" }, ...step(1), ...step(2), ...step(3)];
+    for (let contextWindow = 500; contextWindow < 12_000; contextWindow += 500) {
+      const { messages } = guardContext(items, { contextWindow, reserveTokens: 0 });
+      const kept = (messages.length - 1) / 5;
+      assert.deepEqual(messages, [items[0], ...items.slice(items.length - 5 * kept)]);
+    }
+  });
+});
+
+describe("parts of an unknown type", () => {
+  const widget = { type: "widget", markup: "hello ".repeat(100) };
+  const tokens = countTokens(JSON.stringify(widget));
+
+  test("stay, and are counted as JSON, in every shape", () => {
+    const lists = {
+      pi: [{ role: "user", content: [widget] }],
+      neutral: [{ role: "user", content: "", blocks: [widget] }],
+      openai: [{ role: "developer", content: [widget] }],
+      anthropic: [
+        { role: "user", content: [widget, { type: "tool_result", tool_use_id: "1", content: "" }] },
+      ],
+      responses: [{ type: "message", role: "user", content: [widget] }],
+      aiSdk: [{ role: "tool", content: [widget, { type: "tool-approval-response", approvalId: "1" }] }],
+    };
+    for (const [shape, messages] of Object.entries(lists)) {
+      const isWhole = shape === "aiSdk" || countTokens(messages) === tokens;
+      assert.ok(isWhole, `${shape}: ${countTokens(messages)}, not ${tokens}`);
+      assert.equal(guardContext(messages, options).messages, messages);
+    }
+  });
+
+  test("in a result that is cut", () => {
+    const messages = [
+      { role: "assistant", content: [{ type: "toolCall", id: "1", name: "ls", arguments: {} }] },
+      {
+        role: "toolResult",
+        toolCallId: "1",
+        toolName: "ls",
+        content: [widget, { type: "text", text: LONG }],
+      },
+    ];
+    const { content } = guardContext(messages, options).messages[1];
+    assert.ok(content.includes(widget));
+    assert.ok(content.find(({ type }) => type === "text").text.length < 4100);
+  });
+
+  test("a file of an unknown type counts without its bytes", () => {
+    const file = { type: "blob", name: "a.bin", data: "QUJD".repeat(50_000) };
+    assert.ok(countTokens({ role: "user", content: [file] }) < 30);
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    assert.equal(countTokens({ role: "user", content: "", blocks: [image] }), 1200);
   });
 });
 

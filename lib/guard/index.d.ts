@@ -1,6 +1,7 @@
 /**
  * `pi-strata/guard`: a cap on tool results and a budget. Lengths are UTF-16 code units, sizes tokens. Messages may be
- * pi's, OpenAI's chat messages, Anthropic's, the AI SDK's `ModelMessage`, and messages with `toolCalls` and `toolResults`.
+ * pi's, OpenAI's (chat or Responses items), Anthropic's, the AI SDK's `ModelMessage`, and messages with `toolCalls` and
+ * `toolResults`. A part of an unknown type stays, and its JSON counts.
  * @module guard
  */
 

@@ -207,7 +207,7 @@ class InputError extends Error {
   code = "ERR_INVALID_INPUT";
 }
 
-/** Positions of messages that stay together: calls with their results, and stand-ins of one message. */
+/** Positions of messages that stay together: calls with their results, reasoning with its item, stand-ins of one message. */
 function groupsOf(list) {
   const groups = [];
   const groupOfCall = new Map();
@@ -215,7 +215,8 @@ function groupsOf(list) {
     const source = message?.[SOURCE];
     const isPart = source !== undefined && source === list[i - 1]?.[SOURCE];
     const known = message?.role === "toolResult" ? groupOfCall.get(message.toolCallId) : undefined;
-    const isJoined = groups.length > 0 && (isPart || message?.role === "toolResult");
+    const follows = isPart || message?.role === "toolResult" || list[i - 1]?.leadsNext === true;
+    const isJoined = groups.length > 0 && follows;
     if (!isJoined) groups.push([]);
     groups.at(-1).push(i);
     // What stands between a call and its result goes with them.

@@ -7,9 +7,11 @@ const { SOURCE } = require("./parts.js");
 const aiSdk = require("./ai-sdk.js");
 const anthropic = require("./anthropic.js");
 const openai = require("./openai.js");
+const pi = require("./pi.js");
+const responses = require("./responses.js");
 const seed = require("./seed.js");
 
-const SHAPES = [seed, openai, anthropic, aiSdk];
+const SHAPES = [seed, openai, responses, anthropic, aiSdk];
 
 /** Shapes that are known and have no file. */
 const UNREAD = [
@@ -22,15 +24,14 @@ const UNREAD = [
     "LangChain's messages",
     ({ _getType, getType }) => [_getType, getType].some((has) => typeof has === "function"),
   ],
-  ["items of OpenAI's Responses API", ({ role, type }) => role === undefined && typeof type === "string"],
 ];
 
-/** The shape of a message; undefined for pi's own. Throws a TypeError for a shape that is known and cannot be read. */
+/** The shape of a message; undefined where pi can read it as it is. Throws a TypeError for a shape that is known and cannot be read. */
 function shapeOf(message) {
   const shape = SHAPES.find(({ isMarked }) => isMarked(message));
   if (shape !== undefined) return shape;
   const unread = UNREAD.find(([, isMarked]) => isMarked(message));
-  if (unread === undefined) return undefined;
+  if (unread === undefined) return pi.isMarked(message) ? pi : undefined;
   throw new TypeError(`messages are ${unread[0]}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`);
 }
 

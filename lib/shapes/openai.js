@@ -7,14 +7,13 @@ const {
   contentOf,
   countedBlock,
   describedFile,
-  imageBlock,
+  imageFromUrl,
   parsed,
   textBlock,
 } = require("./parts.js");
 
 const ROLES = new Set(["developer", "function"]);
 const PARTS = new Set(["image_url", "input_audio", "refusal"]);
-const DATA_URL = /^data:([^;,]*);base64,/;
 
 function isMarked({ role, content, tool_calls: calls, tool_call_id: id, function_call: call }) {
   if (ROLES.has(role) || Array.isArray(calls) || id !== undefined || call?.name !== undefined) return true;
@@ -46,10 +45,8 @@ function readCall(call, names) {
 
 function toBlock(part) {
   if (part?.type === "text") return textBlock(part, part.text);
-  if (part?.type !== "image_url") return countedBlock(part, describedFile(part));
-  const url = part.image_url?.url ?? "";
-  const [head, mimeType] = DATA_URL.exec(url) ?? [""];
-  return imageBlock(part, url.slice(head.length), mimeType);
+  if (part?.type === "image_url") return imageFromUrl(part, part.image_url?.url);
+  return countedBlock(part, describedFile(part));
 }
 
 function write(message, [{ content }]) {
@@ -57,4 +54,4 @@ function write(message, [{ content }]) {
   return { ...message, content: contentOf(message.content, blocks) };
 }
 
-module.exports = { isMarked, read, write };
+module.exports = { isMarked, read, toBlock, write };

@@ -18,6 +18,14 @@ const callBlock = (part, id, name, args) => blockOf(part, { type: "toolCall", id
 const imageBlock = (part, data, mimeType) =>
   blockOf(part, { type: "image", data: typeof data === "string" ? data : "", mimeType });
 
+const DATA_URL = /^data:([^;,]*);base64,/;
+
+/** An image by its address, which may hold its bytes. */
+function imageFromUrl(part, url) {
+  const [head, mimeType] = DATA_URL.exec(url) ?? [""];
+  return imageBlock(part, typeof url === "string" ? url.slice(head.length) : "", mimeType);
+}
+
 /** A file as it is counted: without its bytes, whose tokens no tokenizer tells. */
 function describedFile(part) {
   try {
@@ -27,11 +35,15 @@ function describedFile(part) {
   }
 }
 
-/** Fields that hold a file as base64. */
+/** Fields that hold a file as base64, from this length on. */
 const BYTES = new Set(["data", "file_data"]);
+const BYTES_UNITS = 100;
+const BASE64 = /^(?:data:[^,]*,)?[\w+/=-]*$/;
 
 function isBytes(key, value) {
-  return ArrayBuffer.isView(value) || (BYTES.has(key) && typeof value === "string");
+  if (ArrayBuffer.isView(value)) return true;
+  if (!BYTES.has(key) || typeof value !== "string" || value.length < BYTES_UNITS) return false;
+  return BASE64.test(value.slice(0, BYTES_UNITS));
 }
 
 /** The blocks of a content that is a text or parts. */
@@ -91,6 +103,7 @@ module.exports = {
   countedBlock,
   describedFile,
   imageBlock,
+  imageFromUrl,
   parsed,
   partsOf,
   textBlock,

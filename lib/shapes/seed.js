@@ -3,7 +3,8 @@
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
-const { PART, blockOf, blocksOf, contentOf, countedBlock, textBlock } = require("./parts.js");
+const openai = require("./openai.js");
+const { PART, blockOf, blocksOf, contentOf, countedBlock } = require("./parts.js");
 
 function isMarked({ role, toolCalls, toolResults, toolCallId, blocks }) {
   if ([toolCalls, toolResults, blocks].some(Array.isArray)) return true;
@@ -46,8 +47,9 @@ function payloadOf(payload, isError) {
   return { payload: text, content: [{ type: "counted", text: isError ? text : json(payload) }] };
 }
 
+/** pi's image, or a part of OpenAI's. */
 function toBlock(part) {
-  return part?.type === "text" ? textBlock(part, part.text) : blockOf(part, part);
+  return part?.type === "image" && part.data !== undefined ? blockOf(part, part) : openai.toBlock(part);
 }
 
 function write(message, standIns, isOwn) {
