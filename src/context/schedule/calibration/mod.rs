@@ -265,7 +265,11 @@ impl Calibration {
             let is_known =
                 self.models.iter().any(|model| model.source == answer.source && model.line.is_some());
             let is_near = |tokens: &f64| !is_known || (tokens / estimated - 1.0).abs() <= MOST_MISS;
-            if let Some(tokens) = refusal.tokens(estimated).filter(is_near) {
+            // A prompt that would leave no room beside prompt and tools, were all messages gone, is counted otherwise.
+            let beside = |tokens: f64| tokens - PRIOR_SCALE * sent.edited.cl100k as f64;
+            let leaves_room =
+                |tokens: &f64| refusal.limit_for(*tokens).is_none_or(|limit| beside(*tokens) < limit);
+            if let Some(tokens) = refusal.tokens(estimated).filter(is_near).filter(leaves_room) {
                 self.take(&answer.source, tokens, sent.edited, true);
             }
             let sent_tokens = self.estimate().tokens(sent.edited);

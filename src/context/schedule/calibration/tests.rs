@@ -267,3 +267,10 @@ fn numbers_that_make_no_sense_are_passed_over() {
         close(calibration.estimate().tokens(size(60_000)), 70_000.0, 0.01);
     }
 }
+
+#[test]
+fn a_prompt_that_leaves_no_room_for_any_message_is_passed_over() {
+    let refusal = Refusal { prompt: Some(120_000.0), ..NAMED };
+    let mut calibration = Calibration::new(true);
+    close(refuse(&mut calibration, "a", refusal, 16_000).expect("is refused"), 12_800.0, 0.05);
+}
