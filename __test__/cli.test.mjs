@@ -232,7 +232,7 @@ test("the report and the replay are one run: the same calls, sizes and dollars, 
     assert.deepEqual(played("--html", html), alone);
     const page = readFileSync(html, "utf8");
     const data = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)[1]);
-    const ours = data.costs.policies.find(({ name }) => name === data.ours);
+    const ours = data.policies.find(({ name }) => name === data.ours);
     const { cache, after, prices } = alone.figures.cost;
     assert.deepEqual([data.cache, ours.dollars[cache], data.prices], [cache, after, prices]);
     assert.equal(ours.tokens, alone.figures.tokensSent.after);

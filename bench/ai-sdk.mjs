@@ -3,9 +3,9 @@
 import { createRequire } from "node:module";
 import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { PRICES } from "../__test__/support/live/provider.mjs";
 import { toModelMessage } from "../__test__/support/recorded-models.mjs";
 import { createPrepareStep } from "../lib/ai-sdk/index.js";
-import { PRICES } from "../lib/cli/report/caches.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import aiSdk from "../lib/shapes/ai-sdk.js";
 import { Shapes } from "../lib/shapes/index.js";

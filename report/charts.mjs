@@ -31,10 +31,11 @@ export function tokensChart({ calls, contextWindow }, words, drops) {
 }
 
 /** Dollars of `policies` (`{ name, series, stroke }`); `isTotal` adds the calls up, `model` is the cache model. */
-export function dollarsChart({ calls, policies }, words, { isTotal, model }) {
+export function dollarsChart(policies, words, { isTotal, model }) {
+  const costs = policies.map(({ series }) => (isTotal ? runningSums(series[model]) : series[model]));
   return chart({
     label: words.dollarsTitle,
-    data: [calls, ...policies.map(({ series }) => (isTotal ? runningSums(series[model]) : series[model]))],
+    data: [costs[0].map((_, i) => i + 1), ...costs],
     series: policies.map(({ name, stroke }) => line(name, stroke, dollars)),
     words,
     format: costTicks,

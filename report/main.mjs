@@ -13,12 +13,12 @@ import { editTables, nameOf, policyTable } from "./tables.mjs";
 const data = JSON.parse(document.getElementById("data").textContent);
 setUnit(data.prices.unit);
 const page = document.getElementById("report");
-const none = data.costs.policies[0];
-const ours = data.costs.policies.find(({ name }) => name === data.ours);
+const none = data.policies[0];
+const ours = data.policies.find(({ name }) => name === data.ours);
 const view = {
   isTotal: true,
   model: data.cache,
-  lines: new Set(data.costs.policies.map(({ name }) => name)),
+  lines: new Set(data.policies.map(({ name }) => name)),
   open: new Set(),
 };
 /** Of the settings that the page is not about. */
@@ -125,13 +125,13 @@ function unplayed(words) {
 
 /** Our other settings, in dollars. */
 function comparison(words) {
-  const shown = data.costs.policies.filter(({ name }) => view.lines.has(name));
+  const shown = data.policies.filter(({ name }) => view.lines.has(name));
   const named = shown.map((policy) => ({
     ...policy,
     name: nameOf(policy.name, words),
     stroke: strokeOf(policy),
   }));
-  const chart = dollarsChart({ calls: data.costs.calls, policies: named }, words, view);
+  const chart = dollarsChart(named, words, view);
   const help = (text) => el("p", { class: "help" }, text);
   return {
     chart,
@@ -157,7 +157,7 @@ function comparison(words) {
 function strokeOf(policy) {
   if (policy === none) return "soft";
   if (policy === ours) return "blue";
-  const others = data.costs.policies.filter((other) => other !== none && other !== ours);
+  const others = data.policies.filter((other) => other !== none && other !== ours);
   return OTHER_STROKES[others.indexOf(policy) % OTHER_STROKES.length];
 }
 
@@ -173,7 +173,7 @@ function choice(field, options) {
 
 /** Buttons for the lines of the dollar chart. */
 function lineChoice(words) {
-  const buttons = data.costs.policies.map(({ name }) => {
+  const buttons = data.policies.map(({ name }) => {
     const isShown = view.lines.has(name);
     const turn = () => (isShown ? view.lines.delete(name) : view.lines.add(name));
     const button = pressable(`line-${name}`, nameOf(name, words), isShown, turn);

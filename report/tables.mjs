@@ -7,7 +7,7 @@ import { fateOf } from "./map.mjs";
 const FIRST = 5;
 const MOST = 25;
 
-export function policyTable({ costs }, words) {
+export function policyTable({ policies }, words) {
   const heads = [
     words.policy,
     words.tokensSentShort,
@@ -17,7 +17,7 @@ export function policyTable({ costs }, words) {
     words.largestCall,
     words.overflows,
   ];
-  const rows = costs.policies.map(({ name, dollars: total, hitRate, tokens, peak, overflows }) => [
+  const rows = policies.map(({ name, dollars: total, hitRate, tokens, peak, overflows }) => [
     nameOf(name, words),
     whole(tokens),
     dollars(total.prefix),

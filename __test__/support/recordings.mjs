@@ -17,7 +17,7 @@ export function estimatesBy(recording, { scale }) {
   if (scale === undefined) return estimatesOf(recording);
   return recording.calls.map((call) => {
     const counted = recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
-    return { tokensBefore: Math.round(scale * counted), estimate: { base: 0, scale } };
+    return { tokensBefore: Math.round(scale * counted), tokensOf: (tokens) => Math.round(scale * tokens) };
   });
 }
 

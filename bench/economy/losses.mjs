@@ -2,7 +2,7 @@
 // which rule it went, and how many calls before.
 
 import { estimatesBy } from "../../__test__/support/recordings.mjs";
-import { cacheOf } from "../../lib/cli/report/policies.mjs";
+import { cacheOf } from "../../lib/cli/report/prices.mjs";
 import hook from "../../lib/hook/hook.js";
 import options from "../../lib/hook/options.js";
 import { editsIn } from "../../lib/inspector/changes.js";

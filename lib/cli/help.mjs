@@ -1,18 +1,9 @@
 // The texts of `--help`.
 
 import { HOOK_FLAGS } from "./options.mjs";
+import { wrapped } from "./table.mjs";
 
 const WIDTH = 78;
-
-/** Words in lines that fit a terminal, indented. */
-function filled(words, indent = "  ") {
-  const lines = [""];
-  for (const word of words) {
-    if (`${indent}${lines.at(-1)} ${word}`.length > WIDTH) lines.push(word);
-    else lines[lines.length - 1] = `${lines.at(-1)} ${word}`.trim();
-  }
-  return lines.map((line) => indent + line).join("\n");
-}
 
 const SESSION = `The session is a file (pi's or Claude Code's JSONL, a JSON array of messages),
 a folder, which stands for the newest session in it, "-" for standard input,
@@ -20,9 +11,21 @@ or nothing: the newest session of pi and Claude Code.`;
 
 const HOOK = `Options of the hook, as docs/settings.md describes them:
   --options FILE.json          an object of them; those below outrank it
-${filled(HOOK_FLAGS.filter((flag) => flag !== "--help"))}`;
+${wrapped(HOOK_FLAGS.join(" "), WIDTH - 2)
+  .map((line) => `  ${line}`)
+  .join("\n")}`;
 
-const JSON_OPTION = "  --json                       print one JSON document instead of the tables";
+/** The help of a command. Those that read a session take the options of the hook, too. */
+function helpOf({ usage, about, readsSession = true, options, examples }) {
+  return [
+    `Usage: pi-strata ${usage}`,
+    about,
+    ...(readsSession ? [SESSION] : []),
+    `Options:\n${options}\n  --json                       print one JSON document instead of the tables`,
+    ...(readsSession ? [HOOK] : []),
+    `Examples:\n${examples}`,
+  ].join("\n\n");
+}
 
 export const HELP = {
   all: `Usage: pi-strata COMMAND [options]
@@ -38,93 +41,63 @@ Commands:
 
 Examples:
   pi-strata replay session.jsonl
-  pi-strata replay --html report.html session.jsonl
   pi-strata explain --call 120 session.jsonl
-  pi-strata cache session.jsonl
-  pi-strata count README.md
 
 COMMAND --help shows the options of a command; --version says which this is.
 Exit codes: 0 done; 2 something to mend (a missing file, a wrong option);
 1 any other failure. Colours follow NO_COLOR and FORCE_COLOR.`,
 
-  replay: `Usage: pi-strata replay [options] [session]
-
-Plays a recorded session call by call through the hook. The first lines say
-which prices and which cache it goes by.
-
-${SESSION}
-
-Options:
-  --every N                    print every N-th call only
+  replay: helpOf({
+    usage: "replay [options] [session]",
+    about: `Plays a recorded session call by call through the hook. The first lines say
+which prices and which cache it goes by.`,
+    options: `  --every N                    print every N-th call only
   --html FILE                  also write a report: one page with charts
   --price INPUT[,OUTPUT]       dollars per million tokens; the model's family
                                sets the cache prices. Without it: as the
-                               session was billed, else tokens are weighed
-${JSON_OPTION}
-
-${HOOK}
-
-Examples:
-  pi-strata replay ~/.pi/agent/sessions
+                               session was billed, else tokens are weighed`,
+    examples: `  pi-strata replay ~/.pi/agent/sessions
   pi-strata replay --context-window 64000 --every 20 session.jsonl
   pi-strata replay --economy thrifty session.jsonl
   pi-strata replay --html report.html --price 3,15 session.jsonl
   cat session.jsonl | pi-strata replay --json - | jq .summary`,
+  }),
 
-  explain: `Usage: pi-strata explain [options] [session]
-
-Says what the hook would do before one call of a recorded session, and why.
-
-${SESSION}
-
-Options:
-  --call N                     the call, from 1 (default: the last one)
-${JSON_OPTION}
-
-${HOOK}
-
-Examples:
-  pi-strata explain --call 120 session.jsonl
+  explain: helpOf({
+    usage: "explain [options] [session]",
+    about: "Says what the hook would do before one call of a recorded session, and why.",
+    options: "  --call N                     the call, from 1 (default: the last one)",
+    examples: `  pi-strata explain --call 120 session.jsonl
   pi-strata explain --json session.jsonl | jq .schedule`,
+  }),
 
-  cache: `Usage: pi-strata cache [options] [session]
-
-Reads a recorded session's bill back: dollars, cache misses and why, what the
+  cache: helpOf({
+    usage: "cache [options] [session]",
+    about: `Reads a recorded session's bill back: dollars, cache misses and why, what the
 hook cost and saved. Name the options that the hook had. Tokens and costs are
 those the session reports. What it would have cost without the hook is
-estimated, and only where the reported sizes show that the hook was at work.
-
-${SESSION}
-
-Options:
-  --price INPUT[,OUTPUT]       dollars per million tokens, for calls whose cost
-                               the session does not tell; OUTPUT: 5 × INPUT
-${JSON_OPTION}
-
-${HOOK}
-
-Examples:
-  pi-strata cache session.jsonl
+estimated, and only where the reported sizes show that the hook was at work.`,
+    options: `  --price INPUT[,OUTPUT]       dollars per million tokens, for calls whose cost
+                               the session does not tell; OUTPUT: 5 × INPUT`,
+    examples: `  pi-strata cache session.jsonl
   pi-strata cache --json session.jsonl | jq .misses`,
+  }),
 
-  count: `Usage: pi-strata count [options] [file...]
-
-Counts exact tokens of files, by cl100k_base unless told otherwise; "-", or no
+  count: helpOf({
+    usage: "count [options] [file...]",
+    about: `Counts exact tokens of files, by cl100k_base unless told otherwise; "-", or no
 file, is standard input. Patterns that the shell leaves as they are stand for
-their files (Node 22).
-
-Options:
-  --encoding NAME              the encoding: cl100k_base, o200k_base, ...
+their files (Node 22).`,
+    readsSession: false,
+    options: `  --encoding NAME              the encoding: cl100k_base, o200k_base, ...
   --model NAME                 a model whose encoding is wanted, such as gpt-4o
   --tokenizer FILE             an open model's tokenizer.json, tekken.json or
                                tiktoken file
-  --pattern REGEX              the pattern of a tiktoken file
-${JSON_OPTION}
-
-Examples:
-  pi-strata count README.md src/*.ts
+  --pattern REGEX              the pattern of a tiktoken file`,
+    examples: `  pi-strata count README.md src/*.ts
   pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt
   pi-strata count --model gpt-4o prompt.txt
   pbpaste | pi-strata count
   pi-strata count --json prompt.txt | jq .total`,
+  }),
 };

@@ -16,29 +16,28 @@ const HOOK_OPTIONS = Object.fromEntries(
 );
 export const HOOK_FLAGS = Object.keys(HOOK_OPTIONS).map((name) => `--${name}`);
 
-/** `{ hook, positionals, ...own }` of a command's arguments. `own` names its options with their parsers. */
+/** `{ help, json, hook, positionals, ...own }` of a command's arguments. `own` names its options with their parsers. */
 export function readArguments(command, args, own, { takesHook, most }) {
-  const flags = { help: { type: "boolean", short: "h" }, json: { type: "boolean" }, ...flagsOf(own) };
-  if (takesHook) Object.assign(flags, { options: { type: "string" } }, flagsOf(HOOK_OPTIONS));
-  const { values, positionals } = parsed(args, flags);
+  const ofHook = takesHook ? HOOK_OPTIONS : {};
+  const names = [...Object.keys(own), ...Object.keys(ofHook), ...(takesHook ? ["options"] : [])];
+  const switches = { help: { type: "boolean", short: "h" }, json: { type: "boolean" } };
+  const texts = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  const { values, positionals } = parsed(args, { ...switches, ...texts });
   if (positionals.length > most)
     throw new UsageError(
       `'${command}' takes at most ${most} argument; there are ${positionals.length}${MORE}`,
     );
-  const { help = false, json = false } = values;
-  const read = { help, json, positionals, hook: {} };
-  for (const [name, parse] of Object.entries(own))
-    if (values[name] !== undefined) read[camelled(name)] = parse(values[name], `--${name}`);
-  if (!takesHook) return read;
-  if (values.options !== undefined) Object.assign(read.hook, optionsIn(values.options));
-  for (const [name, option] of Object.entries(HOOK_OPTIONS))
-    if (values[name] !== undefined) read.hook[option.name] = hookValue(values[name], option);
+  const { help = false, json = false, options } = values;
+  const given = (known) => Object.entries(known).filter(([name]) => values[name] !== undefined);
+  const hook = options === undefined ? {} : optionsIn(options);
+  for (const [name, option] of given(ofHook)) hook[option.name] = hookValue(values[name], option);
   try {
-    hookOptions.checkHookOptions("pi-strata", read.hook);
+    hookOptions.checkHookOptions("pi-strata", hook);
   } catch (error) {
     throw new UsageError(error.message.replace("pi-strata: ", ""));
   }
-  return read;
+  const ownValues = given(own).map(([name, parse]) => [name, parse(values[name], `--${name}`)]);
+  return { help, json, hook, positionals, ...Object.fromEntries(ownValues) };
 }
 
 const MORE = " (--help shows more)";
@@ -53,14 +52,6 @@ function parsed(args, options) {
     const near = rules.nearest(name.replace(/^-+/, ""), Object.keys(options));
     throw new UsageError(`unknown option '${printable(name)}'; did you mean --${near}?${MORE}`);
   }
-}
-
-/** A parser that takes no value stands for a switch. */
-function flagsOf(options) {
-  const typeOf = (option) => (option === true ? "boolean" : "string");
-  return Object.fromEntries(
-    Object.entries(options).map(([name, option]) => [name, { type: typeOf(option) }]),
-  );
 }
 
 /** The value of a hook's option: JSON where it is JSON, else the text; names are divided by commas. */
@@ -108,8 +99,4 @@ export const text = (value) => value;
 
 function dashed(name) {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-function camelled(name) {
-  return name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 }

@@ -56,7 +56,7 @@ export function unplayedRows({ unplayed, stretches }) {
 }
 
 /** What a replay goes by, told before its rows: the session, the prices, the cache, and where list and usage disagree. */
-export function openingTable(path, session, { prices, cache, contextWindow, odd }) {
+export function openingTable(path, session, { prices, cache, contextWindow, oddCalls }) {
   const lines = [
     ["session", printable(path)],
     [
@@ -67,7 +67,7 @@ export function openingTable(path, session, { prices, cache, contextWindow, odd 
     ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
     ["window", `${whole(contextWindow)} tokens`],
   ];
-  if (odd.length > 0) lines.push(["usage", oddText(odd)]);
+  if (oddCalls.length > 0) lines.push(["usage", oddText(oddCalls)]);
   return figureList(lines);
 }
 
@@ -77,10 +77,10 @@ const CACHES = {
 };
 
 /** Where the reported sizes are not those of the messages. */
-function oddText(odd) {
-  const { call, reported, counted } = odd.at(-1);
+function oddText(oddCalls) {
+  const { call, reported, counted } = oddCalls.at(-1);
   return (
-    `${whole(odd.length)} calls report less than their messages hold (call ${whole(call)}: ${whole(reported)} tokens, the ` +
+    `${whole(oddCalls.length)} calls report less than their messages hold (call ${whole(call)}: ${whole(reported)} tokens, the ` +
     `messages make ${whole(counted)}): the host, or this hook, left something out; the file's usage is taken`
   );
 }

@@ -1,10 +1,10 @@
 // A line on standard error that says how far long work is, where that is a terminal. It never stands beside printed rows: it is
 // shown while nothing else is printed, and erased before.
 
-/** `total` steps of `what`; `advance` counts one, `stop` erases the line. */
+/** `total` steps of `what`, nothing if there are none; `advance` counts one, `stop` erases the line. */
 export function progressLine(what, total) {
   const { stderr } = process;
-  if (!stderr.isTTY) return { advance() {}, stop() {} };
+  if (!stderr.isTTY || total === 0) return { advance() {}, stop() {} };
   let done = 0;
   const show = () => stderr.write(`\r\u001b[K${what} ${done}/${total}`);
   show();

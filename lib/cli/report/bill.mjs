@@ -2,7 +2,6 @@
 
 import prices from "../../bill/prices.js";
 import { BreakpointCache, PrefixCache } from "./caches.mjs";
-import { promptTokens } from "./estimates.mjs";
 import { costOf } from "./prices.mjs";
 import { Versions } from "./versions.mjs";
 
@@ -32,12 +31,13 @@ export async function billOf(
     const numbers = recording.numbersBefore(recording.calls[i]);
     const before = numbers.map(playedAs);
     const request = (await policy(before)).map((message) => versions.of(message));
-    const { estimate, tokensBefore } = estimates[i];
-    const tokens = promptTokens(estimate, request);
+    const { tokensOf, tokensBefore } = estimates[i];
+    const tokens = tokensOf(countedIn(request));
     const answer = recording.message(at);
     const cost = {};
     for (const [model, cache] of Object.entries(caches)) {
-      const read = Math.min(tokens, cache.read(request, answer.timestamp, ttlMs, estimate));
+      const cached = cache.read(request, answer.timestamp, ttlMs);
+      const read = cached === undefined ? 0 : Math.min(tokens, tokensOf(countedIn(cached)));
       cost[model] = costOf(tokens, read, by);
       bill.dollars[model] += cost[model];
       bill.series[model].push(Number(cost[model].toPrecision(6)));
@@ -51,6 +51,11 @@ export async function billOf(
     onCall?.({ call, at, stretch, numbers, before, request, tokensBefore, tokens, dollars: cost });
   }
   return bill;
+}
+
+/** cl100k tokens of a request. */
+function countedIn(request) {
+  return request.reduce((sum, { counted }) => sum + counted, 0);
 }
 
 export function emptyBill() {

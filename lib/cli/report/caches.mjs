@@ -1,6 +1,4 @@
-// The two ways providers cache prompts: an unchanged prefix, or only whole earlier requests.
-
-import { promptTokens } from "./estimates.mjs";
+// The two ways providers cache prompts: an unchanged prefix, or only whole earlier requests. A request is an array of versions.
 
 /** Of these providers and models a cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
@@ -17,14 +15,13 @@ export function cacheModelOf(recording) {
 
 /** The longest common run of unchanged messages with the previous request is read. */
 export class PrefixCache {
-  #last;
+  #last = { request: [], timeMs: -Infinity };
 
-  /** Tokens of `request` (an array of versions), by `estimate`, that are read from the cache at `timeMs`. */
-  read(request, timeMs, ttlMs, estimate) {
+  /** The part of `request` that is read from the cache at `timeMs`; undefined if nothing is, not even the system prompt. */
+  read(request, timeMs, ttlMs) {
     const last = this.#last;
     this.#last = { request, timeMs };
-    if (last === undefined || timeMs - last.timeMs > ttlMs) return 0;
-    return promptTokens(estimate, request.slice(0, commonRun(request, last.request)));
+    return timeMs - last.timeMs > ttlMs ? undefined : request.slice(0, commonRun(request, last.request));
   }
 }
 
@@ -32,13 +29,13 @@ export class PrefixCache {
 export class BreakpointCache {
   #entries = [];
 
-  read(request, timeMs, ttlMs, estimate) {
+  read(request, timeMs, ttlMs) {
     const alive = this.#entries.filter((entry) => timeMs - entry.timeMs <= ttlMs);
     const isWhole = ({ request: earlier }) => commonRun(request, earlier) === earlier.length;
     const [hit] = alive.filter(isWhole).sort((a, b) => b.request.length - a.request.length);
     if (hit !== undefined) hit.timeMs = timeMs;
     this.#entries = [...alive, { request, timeMs }];
-    return hit === undefined ? 0 : promptTokens(estimate, hit.request);
+    return hit?.request;
   }
 }
 

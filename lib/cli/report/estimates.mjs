@@ -1,35 +1,42 @@
-// Estimates the tokens of any request at a recorded call as its provider would have counted them: a line through the size that
+// Estimates the tokens of any request at a recorded call as its provider would have counted them: by a line through the size that
 // was reported for that call.
 
-/** Tokens that came between two calls; fewer do not tell how the provider counts. */
+/** Smallest number of cl100k tokens between two calls that shows how the provider counts. */
 const MIN_STEP_TOKENS = 200;
-/** Provider tokens per cl100k token outside of this range come from something else than counting. */
+/** Range of provider tokens per cl100k token. A value outside of it has another cause than counting. */
 const SCALES = [0.5, 3];
-/** A report smaller than its messages by more than this share, and this many tokens, is of another list. */
+/** A report that is smaller than its messages by more than this share, and this many tokens, is of another list. */
 const DISAGREES_SHARE = 0.1;
 const DISAGREES_TOKENS = 2_000;
 
 /**
- * One `{ tokensBefore, isOdd, estimate: { base, scale, counted, whole } }` per call of a recording. A request of `n` cl100k tokens
- * is estimated at `base + scale * n`, the whole list at what the file reports, `tokensBefore`. `isOdd` where the messages make
- * more than was reported: the host left something out of its request. Without any usage the count is plain, beside `overheadTokens`.
+ * One `{ tokensBefore, held, isOdd, scale, tokensOf }` per call of a recording. `tokensBefore` is what the file reports for the
+ * call, `held` what its messages make, and `isOdd` says that they make more: the host left something out of its request.
+ * `tokensOf(counted)` are the tokens of another request at this call, of so many cl100k tokens. Without any usage the count is
+ * plain, beside `overheadTokens`.
  */
 export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
   const calls = sizesOf(recording);
   const scale = scaleOf(calls);
   const isOdd = ({ counted, reported }) =>
     scale * counted - reported > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * reported);
+  const beside = ({ counted, reported }) => reported - scale * counted;
   const sound = calls.filter((call) => call.reported !== undefined && !isOdd(call));
-  const usual = median(sound.map(({ counted, reported }) => reported - scale * counted)) ?? overheadTokens;
+  const usual = median(sound.map(beside)) ?? overheadTokens;
   let base = usual;
   return calls.map((call) => {
     const { counted, reported } = call;
     const odd = reported !== undefined && isOdd(call);
-    if (reported !== undefined) base = odd ? usual : reported - scale * counted;
-    const tokensBefore = Math.round(reported ?? Math.max(0, base + scale * counted));
-    return { tokensBefore, isOdd: odd, estimate: { base, scale, counted, whole: tokensBefore } };
+    if (reported !== undefined) base = odd ? usual : beside(call);
+    const line = lineOf(base, scale);
+    const tokensBefore = reported ?? line(counted);
+    const tokensOf = (tokens) => (tokens === counted ? tokensBefore : line(tokens));
+    return { tokensBefore, held: Math.round(scale * counted), isOdd: odd, scale, tokensOf };
   });
 }
+
+/** Whole tokens, as a provider counts. */
+const lineOf = (base, scale) => (tokens) => Math.round(Math.max(0, base + scale * tokens));
 
 /** The cl100k tokens before each call, and what was reported for it. */
 function sizesOf(recording) {
@@ -61,10 +68,4 @@ function scaleOf(calls) {
 
 function median(values) {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-}
-
-/** Tokens of a request whose versions these are, in whole tokens, as a provider counts. */
-export function promptTokens({ base, scale, counted, whole }, versions) {
-  const tokens = versions.reduce((sum, version) => sum + version.counted, 0);
-  return tokens === counted ? whole : Math.round(Math.max(0, base + scale * tokens));
 }

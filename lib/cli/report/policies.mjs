@@ -3,8 +3,6 @@
 import hook from "../../hook/hook.js";
 import { cacheOf } from "./prices.mjs";
 
-export { cacheOf };
-
 /** The policy that edits nothing. */
 export const NONE = "no compression";
 /** The one that is reported, where its options are none of those below. */

@@ -1,27 +1,27 @@
 // One run of our hook over a recording, which the replay prints and the report shows. The loop is closed: the hook reads
-// as usage what its own requests would have cost.
+// as usage what its own requests would have cost. Tokens are the provider's, estimated.
 
+import contract from "../../contract.js";
+import { scheduleOf } from "../../hook/events.js";
 import { Call, Hook, Layers } from "../../hook/hook.js";
 import options from "../../hook/options.js";
 import { ChangeLog, editsIn } from "../../inspector/changes.js";
-import { reportOf } from "../replay.mjs";
+import { shared } from "../numbers.mjs";
 import { billOf } from "./bill.mjs";
-import { cacheModelOf } from "./caches.mjs";
-import { estimatesOf } from "./estimates.mjs";
-import { cacheOf } from "./policies.mjs";
+import { cacheOf } from "./prices.mjs";
+
+const { LAYERS } = contract;
 
 /**
- * `{ cache, estimates, none, ours, reports, lines, changes }`: which cache the recorded provider has, the bills without and
- * with the hook of these options, a report per call (`onCall` is told of each), the tokens above which each call would have
- * dropped messages, and the edits gathered into stretches of calls, their savings in cl100k tokens.
+ * `{ none, ours, reports, changes }`: the bills without and with the hook of these options, a report per call (`onCall` gets
+ * each), and the edits gathered into stretches of calls, their savings in cl100k tokens.
  */
-export async function runOf(session, { contextWindow, prices, hook: given, onCall }) {
-  const estimates = estimatesOf(session, given);
-  const setting = { contextWindow, prices, estimates };
+export async function runOf(session, { hook: given, onCall, ...setting }) {
+  const { contextWindow, prices } = setting;
   const none = await billOf(session, async (messages) => messages, setting);
   const own = { cache: cacheOf(prices), ...session.times, ...given, contextWindow };
   const hook = new Hook(new Layers(options.checkHookOptions("replay", own)));
-  const [reports, lines, log] = [[], [], new ChangeLog()];
+  const [reports, log] = [[], new ChangeLog()];
   let last;
   const policy = async (messages) => {
     const call = new Call();
@@ -35,12 +35,47 @@ export async function runOf(session, { contextWindow, prices, hook: given, onCal
     // The scale of the provider's tokens is learned as the session goes on.
     const unscaled = (edit) => ({ ...edit, tokensSaved: edit.tokensSaved / plan.scale });
     log.watch(call, editsIn(plan, numbers).map(unscaled));
-    const sizes = { tokensBefore, tokensAfter: tokens, contextWindow };
-    const report = { ...reportOf(call, numbers.length, plan, sizes), ...times };
+    const sizes = { messagesBefore: numbers.length, tokensBefore, tokensAfter: tokens };
+    const report = { call, ...sizes, ...decisionOf(plan, sizes), ...times };
     reports.push(report);
-    lines.push(Math.round(plan.threshold));
     onCall?.(report);
   };
   const ours = await billOf(session, policy, { ...setting, onCall: answered });
-  return { cache: cacheModelOf(session), estimates, none, ours, reports, lines, changes: log.changes };
+  return { none, ours, reports, changes: log.changes };
+}
+
+/** What a plan decided, and what each layer saved; the layers add up to the difference of the sizes. */
+function decisionOf(plan, { messagesBefore, tokensBefore, tokensAfter }) {
+  const { saved: raw, dropped } = plan.totals(LAYERS.length);
+  const saved = shared(tokensBefore - tokensAfter, raw);
+  const { mode: schedule, why: reason } = scheduleOf(plan);
+  return {
+    messagesAfter: messagesBefore - dropped,
+    schedule,
+    reason,
+    limit: Math.round(plan.threshold),
+    saved: Object.fromEntries(LAYERS.map((layer, i) => [layer, saved[i]])),
+  };
+}
+
+/** The sums of a run. */
+export function summaryOf({ none, ours, reports }) {
+  const last = reports.at(-1) ?? { messagesBefore: 0, messagesAfter: 0 };
+  const savedBy = (layer) => reports.reduce((sum, { saved }) => sum + saved[layer], 0);
+  return {
+    calls: reports.length,
+    messages: { before: last.messagesBefore, after: last.messagesAfter },
+    tokensSent: { before: none.tokens, after: ours.tokens },
+    peakTokens: { before: none.peak, after: ours.peak },
+    saved: Object.fromEntries(LAYERS.map((layer) => [layer, savedBy(layer)])),
+    callsOverWindow: { before: none.overflows, after: ours.overflows },
+    totalMs: quantiles(reports.map(({ totalMs }) => totalMs)),
+    blockedMs: quantiles(reports.map(({ blockedMs }) => blockedMs)),
+  };
+}
+
+function quantiles(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  return { median: at(0.5), p95: at(0.95), max: at(1) };
 }
