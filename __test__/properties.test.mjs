@@ -1,11 +1,12 @@
-// The hook's contract over generated calls, through the built addon: it never rejects, never changes what it was
-// given, hands back the same objects, and what went in valid comes out valid. 5 000 calls a run; more by
+// The hook's contract over generated calls, through the built addon: it never rejects, never changes what it was given, hands
+// back the same objects, and what went in valid comes out valid. The layers do what the rules say. 5 000 calls a run; more by
 // PI_STRATA_CALLS, others by PI_STRATA_FIRST, the seed of the first.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, repair, validate } from "../index.js";
 import { deepFreeze } from "./support/generate.mjs";
+import { layers } from "./support/oracle.mjs";
 import { conversation, dice } from "./support/transcripts.mjs";
 
 const CALLS = Number(process.env.PI_STRATA_CALLS ?? 5_000);
@@ -14,6 +15,8 @@ const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
 const WIDTH = 32;
 /** Every so many calls the costly checks run too: a deep copy of the input, a hook of its own, a count of the output. */
 const DEEP_EVERY = 50;
+/** Transcripts that the layers are held against the oracle with. */
+const ORACLES = Math.ceil(CALLS / 5);
 /** Milliseconds between the beginnings of two conversations, more than one takes. */
 const MS_APART = 10_000_000;
 
@@ -52,6 +55,31 @@ test(`${CALLS} generated calls`, async (t) => {
   t.diagnostic(`${CALLS} calls, ${edited} edited, ${sound} of sound input; 0 rejected, 0 inputs changed`);
 });
 
+test("the layers do what the rules say, in a list that grew as in a new one, and tell its size", async () => {
+  for (let seed = FIRST; seed < FIRST + ORACLES; seed += 1) {
+    const roll = dice(seed ^ 0x9e3779b9);
+    const limits = {
+      contextWindow: [500, 3000, 12_000, 1e6][roll(4)],
+      contextRatio: [0.1, 0.75, 1][roll(3)],
+      keepRecentToolResults: roll(8),
+      keepRecentThinking: roll(3),
+      keepRecentMessages: roll(30),
+      thinkingScope: ["all", "closedTurns"][roll(2)],
+    };
+    let told;
+    const onEvent = (event) => (told = event.type === "transformed" ? event : told);
+    const fixed = { schedule: "everyCall", overflow: "keep", calibrate: false, keepRecentImages: 1000 };
+    const hook = createTransformContext({ ...limits, ...fixed, onEvent });
+    const messages = deepFreeze(conversation(seed, { length: 1 + roll(80) }));
+    for (let earlier = roll(3); earlier > 0; earlier -= 1)
+      await hook(messages.slice(0, 1 + roll(messages.length)));
+    const sent = await hook(messages);
+    assert.deepEqual(sent, layers(messages, limits, countTokens), `seed ${seed}`);
+    const sizes = [countTokens(messages), countTokens(sent)];
+    assert.deepEqual([told.tokensBefore, told.tokensAfter], sizes, `seed ${seed}`);
+  }
+});
+
 test("repair makes generated transcripts valid and touches nothing else", () => {
   const waits = new Set(["trailing-space", "ends-on-reply"]);
   for (let seed = 0; seed < 3000; seed += 1) {
@@ -64,6 +92,7 @@ test("repair makes generated transcripts valid and touches nothing else", () => 
       [],
       `seed ${seed}`,
     );
+    assert.equal(repair(mended), mended, `seed ${seed}: a second repair finds nothing`);
     checkOrder(messages, mended, `seed ${seed}`);
   }
 });
@@ -80,6 +109,7 @@ async function checkCall(call, hooks, reached) {
   reached.edited += Number(sent !== messages);
   reached.sound += Number(noise === 0);
   checkSame(messages, sent, call);
+  if (noise === 0) checkKept(messages, sent, call);
   const isBroken = sent !== messages && validate(sent).length > 0;
   if (isBroken || (isDeep && noise === 0))
     assert.equal(validate(messages).length > 0, isBroken, `call ${call}`);
@@ -89,6 +119,15 @@ async function checkCall(call, hooks, reached) {
   const [one, other] = [await fresh()(copy), await fresh()(messages)];
   assert.deepEqual(one, other, `call ${call}: the same content gives the same`);
   assert.ok(countTokens(sent.filter(isObject)) <= countTokens(messages.filter(isObject)), `call ${call}`);
+}
+
+/** System messages, the first question and the last one stay. */
+function checkKept(messages, sent, call) {
+  const kept = new Set(sent.map(({ details }) => details));
+  const users = messages.filter(({ role }) => role === "user");
+  const system = messages.filter(({ role }) => role === "system");
+  for (const message of [...system, ...users.slice(0, 1), ...users.slice(-1)])
+    assert.ok(kept.has(message.details), `call ${call}: ${message.role} is gone`);
 }
 
 /** Conversations of one hook are not of the same milliseconds: by equal messages a host's copies are known. */

@@ -9,7 +9,6 @@ import { parseArgs } from "node:util";
 import { ARMS } from "./ab/arms.mjs";
 import { Journal, RunFailure, UsageError } from "./ab/journal.mjs";
 import { gradesIn, leaderboard, leaderboardText, runList, tasksIn } from "./ab/list.mjs";
-import { pageOf } from "./ab/page.mjs";
 import { findPi } from "./ab/pi.mjs";
 import { goOn, LimitReached } from "./ab/run.mjs";
 import { SCRIPTED_PRICES, startScripted } from "./ab/scripted/server.mjs";
@@ -133,9 +132,7 @@ function report(journal) {
   if (journal.records.length === 0) return;
   const results = summarize(journal.settings, journal.records);
   writeFileSync(join(journal.folder, "results.json"), `${JSON.stringify(results, null, 1)}\n`);
-  const page = join(journal.folder, "page.html");
-  writeFileSync(page, pageOf(results));
-  console.log(`\n${resultsText(results)}\n\nThe page: ${page}`);
+  console.log(`\n${resultsText(results)}`);
 }
 
 /** The script's server has no window of its own: without compression the session goes on, as under a larger one. */

@@ -36,7 +36,8 @@ function report(name, times) {
 
 async function history() {
   const folder = mkdtempSync(join(tmpdir(), "pi-strata-bench-"));
-  const db = new Database(join(folder, "history.db"));
+  const file = join(folder, "history.db");
+  const db = new Database(file);
   db.pragma("journal_mode = WAL");
   db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id, role text, text text, created_at text)");
   db.exec("CREATE INDEX history_by_chat ON history(chat_id, id)");

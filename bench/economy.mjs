@@ -1,11 +1,10 @@
 // Measures what policies cost and what they keep, and where our own settings stand between them:
 // `npm run bench:economy [-- SESSION…]`. Prints the table; `--save` writes bench/results/economy.json and economy.svg.
 // With `--public` the sessions are public recordings at pinned commits, and the files are economy-public.json and .svg.
-// `--before FILE` draws the policies of an earlier economy*.json beside today's; `--worst` adds the session of each agent
-// that balanced serves worst, with what it lost and why. With `--uncompacted SCALE` each is one transcript that its host
-// never compacted, and the provider counts SCALE tokens for one of cl100k_base; the files end in -uncompacted.
+// With `--uncompacted SCALE` each is one transcript that its host never compacted, and the provider counts SCALE tokens for one
+// of cl100k_base; the files end in -uncompacted.
 
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -14,7 +13,6 @@ import { uncompacted } from "../__test__/support/recordings.mjs";
 import { ours } from "../lib/cli/report/policies.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compare, compareTable } from "./economy/compare.mjs";
-import { worstOfEach, worstText } from "./economy/losses.mjs";
 import { scatterPlot } from "./plot.mjs";
 import { publicRecordings } from "./public.mjs";
 
@@ -35,9 +33,7 @@ const { values: flags, positionals: given } = parseArgs({
   allowPositionals: true,
   options: {
     public: { type: "boolean" },
-    worst: { type: "boolean" },
     save: { type: "boolean" },
-    before: { type: "string" },
     uncompacted: { type: "string" },
     "context-window": { type: "string", default: String(CONTEXT_WINDOW) },
   },
@@ -45,8 +41,6 @@ const { values: flags, positionals: given } = parseArgs({
 const isPublic = flags.public === true;
 const scale = flags.uncompacted === undefined ? undefined : Number(flags.uncompacted);
 const named = given.length > 0 ? given : [EXAMPLE];
-// Read first: it may be the very file that is written below.
-const before = flags.before === undefined ? undefined : JSON.parse(await readFile(flags.before, "utf8"));
 const files = isPublic ? await publicRecordings() : named;
 const contextWindow = Number(flags["context-window"]);
 const kinds = [
@@ -74,9 +68,6 @@ console.log(compareTable(rows));
 console.log("\nOur settings\n");
 console.log(compareTable(sweep));
 
-const worst = flags.worst ? await worstOfEach(sessions, { schedule: "sticky" }, setting) : undefined;
-if (worst !== undefined) console.log(`\nThe worst session of each agent, balanced\n\n${worstText(worst)}`);
-
 const whole = sessions.length > 1 ? "all" : sessions[0].name;
 const points = (of, kind) =>
   of
@@ -92,12 +83,11 @@ const plot = scatterPlot({
   xLabel: "dollars, with what reading again after blind edits would cost",
   yLabel: "recall, %",
   rings: "ours, other settings",
-  older: "before",
-  points: [...points(rows, "policy"), ...points(sweep, "setting"), ...points(before?.rows ?? [], "older")],
+  points: [...points(rows, "policy"), ...points(sweep, "setting")],
 });
 if (flags.save) {
   await mkdir(RESULTS, { recursive: true });
-  const report = { ...setting, rows, sweep, worst };
+  const report = { ...setting, rows, sweep };
   await writeFile(new URL(`${name}.json`, RESULTS), `${JSON.stringify(report, null, 1)}\n`);
   await writeFile(new URL(`${name}.svg`, RESULTS), plot);
 }

@@ -1,8 +1,8 @@
 // Measures how long a call of the hook takes and for how long it holds the main thread, against JSON.stringify of the same
-// messages in the same round: `npm run bench:hook [-- SESSION]`. Warm is the same transcript again, grown one with one
-// message more than at the call before, cold one of new objects for a new hook. The processor's caches hold what
-// stringify left in them, as they would hold anything but the messages in a host; the garbage of making new objects is
-// collected before a cold call, for it is not the hook's.
+// messages in the same round: `npm run bench:hook [-- SESSION]`. Warm is the same transcript again, grown one with one message
+// more than at the call before, copied a grown one of new objects, cold one of new objects for a new hook. The processor's caches
+// hold what stringify left in them, as they would hold anything but the messages in a host. The garbage of making new objects is
+// collected before a cold call: it is not the hook's.
 
 import { performance } from "node:perf_hooks";
 import { createTransformContext } from "../index.js";
@@ -61,7 +61,7 @@ async function timed(messages, work) {
 }
 
 async function measure(messages, schedule, warmRounds = WARM_ROUNDS, coldRounds = COLD_ROUNDS) {
-  const rounds = { warm: [], grown: [], cold: [] };
+  const rounds = { warm: [], grown: [], copied: [], cold: [] };
   const hook = createTransformContext({ schedule });
   await hook(messages);
   for (let i = 0; i < warmRounds; i += 1) rounds.warm.push(await timed(messages, () => hook(messages)));
@@ -69,6 +69,11 @@ async function measure(messages, schedule, warmRounds = WARM_ROUNDS, coldRounds 
   for (let i = 0; i < warmRounds; i += 1) {
     growing.push({ role: "user", content: `and now question ${i}?`, timestamp: 1e13 + i });
     rounds.grown.push(await timed(messages, () => hook(growing)));
+  }
+  for (let i = 0; i < coldRounds; i += 1) {
+    growing.push({ role: "user", content: `and copied, question ${i}?`, timestamp: 2e13 + i });
+    const copies = structuredClone(growing);
+    rounds.copied.push(await timed(messages, () => hook(copies)));
   }
   for (let i = 0; i < coldRounds; i += 1) {
     // Content of its own too: else the facts would be known by content.

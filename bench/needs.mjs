@@ -1,6 +1,6 @@
 // Measures what answers need of what was said before, and how much of it is in view under each policy, offline and without a key:
 // `npm run bench:needs [-- SESSION or FOLDER…]`. Without any the sessions are public recordings at pinned commits, and with
-// `--save` the table is written to bench/results/needs-public.json. A file NAME.diff beside NAME.jsonl is the session's last diff.
+// `--save` the table is written to bench/results/needs-public.json.
 
 import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -23,12 +23,11 @@ const RESULTS = new URL("results/", import.meta.url);
 
 const ALL = { ...POLICIES, "compacted as recorded": recordedCompactions };
 
-const HEADS = ["policy", "tokens", "copied", "edits", "calls", "diff"];
+const HEADS = ["policy", "tokens", "copied", "edits", "calls"];
 const LEGEND = `tokens  mean size of a request, as the simulated provider counts
 copied  spans of 24 code units that an answer copies from before, in the request
 edits   edits whose old lines, so far as they were shown before, are in the request
-calls   earlier tool calls that stand in the request
-diff    lines the last diff removes or replaces, in the request when edited`;
+calls   earlier tool calls that stand in the request`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -49,7 +48,7 @@ for (const file of files) {
   const recording = await loadSession(file);
   const { messages: played, compactions } = uncompacted(recording);
   const messages = Array.from({ length: played.length }, (_, number) => played.message(number));
-  const session = new Session(messages, await diffOf(file));
+  const session = new Session(messages);
   for (const [policy, make] of Object.entries(ALL)) {
     const play = make({ contextWindow, prices: PRICES, compactions });
     const needs = await needsUnder(play, session, played, { contextWindow });
@@ -65,10 +64,8 @@ for (const [policy, needs] of totals)
 for (const name of [...new Set(rows.map(({ session }) => session))]) {
   if (name !== "all" && values.each !== true) continue;
   const own = rows.filter(({ session }) => session === name);
-  const [{ calls, spans, edits, touched }] = own;
-  console.log(
-    `\n${name}: ${whole(calls)} calls, ${whole(spans)} copied spans, ${whole(edits)} edits, ${whole(touched)} lines of the last diff\n`,
-  );
+  const [{ calls, spans, edits }] = own;
+  console.log(`\n${name}: ${whole(calls)} calls, ${whole(spans)} copied spans, ${whole(edits)} edits\n`);
   console.log(textTable(HEADS, own.map(cells)));
   const over = own.filter((row) => row.over > 0).map((row) => `${row.policy} ${whole(row.over)}`);
   if (over.length > 0) console.log(`\nOver the window, and taken as answered: ${over.join(", ")}`);
@@ -89,21 +86,12 @@ if (isPublic && values.save) {
 }
 
 function cells({ policy, shares }) {
-  const { tokensPerCall, copied, edits, earlierCalls, lastDiff } = shares;
-  return [
-    policy,
-    whole(tokensPerCall),
-    ...[copied, edits, earlierCalls, lastDiff].map((share) => percent(share)),
-  ];
+  const { tokensPerCall, copied, edits, earlierCalls } = shares;
+  return [policy, whole(tokensPerCall), ...[copied, edits, earlierCalls].map((share) => percent(share))];
 }
 
 async function filesIn(path) {
   if (!statSync(path).isDirectory()) return [path];
   const names = await readdir(path);
   return names.filter((name) => /\.jsonl?$/.test(name)).map((name) => join(path, name));
-}
-
-async function diffOf(file) {
-  const diff = file.replace(/\.jsonl?$/, ".diff");
-  return diff !== file && existsSync(diff) ? readFile(diff, "utf8") : undefined;
 }

@@ -1,4 +1,4 @@
-// Measures how fast texts are counted, encoded and decoded through Node, against the others on npm in the same run:
+// Measures how fast texts are counted through Node, against the others on npm in the same run:
 // `npm run bench:tokens [-- --session FILE --rounds N --only CORPUS --encoding NAME]`. Contenders are installed from
 // `bench/package.json` and take turns; medians and spreads are printed; with `--save` they are written to
 // `bench/results/tokens.json`, a chart beside it. Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.
@@ -46,8 +46,8 @@ function speed(count, corpus) {
 }
 
 function warm(counters, corpus) {
-  const totals = NAMES.map((name) => corpus.texts.reduce((sum, text) => sum + counters[name].count(text), 0));
-  const figures = turns(NAMES, (name) => speed(counters[name].count, corpus));
+  const totals = NAMES.map((name) => corpus.texts.reduce((sum, text) => sum + counters[name](text), 0));
+  const figures = turns(NAMES, (name) => speed(counters[name], corpus));
   // tiktoken is the reference for the count.
   const wanted = totals[NAMES.indexOf("tiktoken")];
   return Object.fromEntries(
@@ -64,24 +64,6 @@ function turns(names, measure) {
     });
   }
   return figures;
-}
-
-/** What else there is to a tokenizer, warm: lists of tokens, typed arrays of them, and back to text. */
-function both(counters, corpus) {
-  const rows = {};
-  for (const call of ["encode", "typed", "decode"]) {
-    const names = NAMES.filter((name) => counters[name][call] !== undefined);
-    const figures = turns(names, (name) => {
-      if (call !== "decode") return speed(counters[name][call], corpus);
-      const lists = corpus.texts.map((text) => (counters[name].typed ?? counters[name].encode)(text));
-      const texts = name === "tiktoken" ? lists : lists.map((list) => Array.from(list));
-      return speed(counters[name].decode, { texts, bytes: corpus.bytes });
-    });
-    rows[call] = Object.fromEntries(
-      names.map((name, index) => [name, { ...summary(figures[index]), exact: true }]),
-    );
-  }
-  return rows;
 }
 
 /** The first sight of a corpus in a new process, with the time to the first count and the memory it took. */
@@ -120,16 +102,11 @@ function header(title) {
 async function measure(encoding, wanted) {
   const counters = {};
   for (const name of NAMES) counters[name] = await load(name, encoding);
-  const report = { warm: {}, cold: {}, both: {} };
+  const report = { warm: {}, cold: {} };
   header(`${encoding}: count, warm, MB/s: median (least-most)`);
   for (const corpus of wanted) {
     report.warm[corpus.name] = warm(counters, corpus);
     print(corpus.name, report.warm[corpus.name]);
-  }
-  header(`${encoding}: encode, encodeTyped and decode, warm, MB/s`);
-  for (const corpus of wanted) {
-    report.both[corpus.name] = both(counters, corpus);
-    for (const [call, row] of Object.entries(report.both[corpus.name])) print(`${corpus.name}, ${call}`, row);
   }
   header(`${encoding}: count, cold, MB/s: first sight in a new process`);
   for (const corpus of wanted) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for that many seconds: `fuzz/run.sh 30`, or some of them: `fuzz/run.sh 3600 count layers`.
+# Runs every fuzz target for that many seconds: `fuzz/run.sh 30`, or some of them: `fuzz/run.sh 3600 count batch`.
 # Starts from the committed corpus; what is found beside it stays in target/fuzz. Needs no cargo-fuzz: these are the
 # flags it would set. They need a bootstrap switch because sanitizers are not stable yet.
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 seconds=${1:?how many seconds for each target}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(count batch layers repair vocabulary)
+[ ${#targets[@]} -gt 0 ] || targets=(count batch vocabulary)
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 found=../target/fuzz

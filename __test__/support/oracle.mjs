@@ -1,51 +1,39 @@
-// Layers 1 to 3 once more, in plain JavaScript, straight from the documented rules and sharing no code with the
-// product: the oracle its output is compared with.
+// Layers 1 to 3 once more, in plain JavaScript, straight from the documented rules and sharing no code with the product: the
+// oracle that the hook's output is compared with.
 
 const REASONING_APIS = ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
 
 export const MARKER = /^\[\.\.\. 已省略 (\d+) 行，原始 (\d+) 字符 \.\.\.\]$/m;
 
+/** What is sent of a sound transcript under everyCall, where no request shrinks and images stay. */
 export function layers(messages, limits, countTokens) {
   return window(reduced(messages, limits, countTokens), limits, countTokens);
 }
 
 /** Layers 1 and 2. */
 function reduced(messages, limits, countTokens) {
-  const oldResults = indicesOf(messages, (m) => m.role === "toolResult").slice(
-    0,
-    -limits.keepRecentToolResults,
-  );
-  const withThinking = indicesOf(messages, (m) => m.role === "assistant" && m.content.some(isThinking));
-  const oldThinking = withThinking.slice(0, -limits.keepRecentThinking);
-  const imagesOut = oldImages(messages, oldResults, limits.keepRecentImages ?? 8);
+  const results = indicesOf(messages, (message) => message.role === "toolResult");
+  const oldResults = results.slice(0, Math.max(0, results.length - limits.keepRecentToolResults));
+  const oldThinking = indicesOfOldThinking(messages, limits);
   return messages.map((message, i) => {
-    if (oldResults.includes(i)) return withoutImages(summarized(message, countTokens), imagesOut.get(i) ?? 0);
+    if (oldResults.includes(i)) return summarized(message, countTokens);
     if (oldThinking.includes(i)) return stripped(message);
     return message;
   });
 }
 
-/** How many of its images, the first ones, each old result loses: the newest stay. */
-function oldImages(messages, oldResults, kept) {
-  const out = new Map();
-  let left = kept;
-  for (const i of oldResults.toReversed()) {
-    const count = messages[i].content.filter(({ type }) => type === "image").length;
-    out.set(i, Math.max(0, count - left));
-    left = Math.max(0, left - count);
-  }
-  return out;
-}
-
-function withoutImages(message, count) {
-  if (count === 0) return message;
-  let left = count;
-  const content = message.content.map((block) => {
-    if (block.type !== "image" || left === 0) return block;
-    left -= 1;
-    return { type: "text", text: "[... 已省略 1 张图片 ...]" };
+/** Thinkers with as many newer ones that are sent, before the step of the tool loop under way. */
+function indicesOfOldThinking(messages, { keepRecentThinking, thinkingScope = "all" }) {
+  const isAnswer = ({ role }) => role === "assistant";
+  const thinkers = indicesOf(messages, (message) => isAnswer(message) && message.content.some(isThinking));
+  const newest = messages.findLastIndex((message) => isAnswer(message) && isSent(message));
+  const hasCalls = newest !== -1 && callIds(messages[newest]).length > 0;
+  const before = hasCalls && thinkers.includes(newest) ? newest : messages.length;
+  const closed = thinkingScope === "all" ? messages.length : messages.findLastIndex(isUser);
+  return thinkers.filter((i) => {
+    const newer = thinkers.filter((other) => other > i && isSent(messages[other]));
+    return newer.length >= keepRecentThinking && i < before && i < closed;
   });
-  return { ...message, content };
 }
 
 function summarized(message, countTokens) {
@@ -63,7 +51,7 @@ function summarized(message, countTokens) {
   return countTokens(shorter) > countTokens(message) ? message : shorter;
 }
 
-export function summaryOf(text) {
+function summaryOf(text) {
   if (text.length <= 500) return undefined;
   const lines = text.split("\n");
   const left = Math.max(0, lines.length - 5);
@@ -93,29 +81,51 @@ function stripped(message) {
   return isEmpty || isBound ? message : { ...message, content: left };
 }
 
-function window(messages, { contextWindow, keepRecentMessages }, countTokens) {
+/** Layer 3: the oldest groups of a call and its results go until the rest fits. */
+function window(messages, { contextWindow, keepRecentMessages, contextRatio = 0.75 }, countTokens) {
   const tokens = messages.map((message) => countTokens(message));
   let total = tokens.reduce((sum, count) => sum + count, 0);
-  const threshold = contextWindow * 0.75;
-  const firstUser = messages.findIndex((message) => message.role === "user");
-  const lastUser = messages.findLastIndex((message) => message.role === "user");
-  let tail = Math.max(0, messages.length - keepRecentMessages);
-  while (messages[tail]?.role === "toolResult") tail -= 1;
+  const groups = messages.map(({ role, toolCallId }, i) => {
+    const caller = messages.findLastIndex((message, at) => at < i && callIds(message).includes(toolCallId));
+    return role === "toolResult" && caller !== -1 ? caller : i;
+  });
+  const spoken = indicesOf(messages, ({ role }) => role !== "system");
+  const tail = spoken[Math.max(0, spoken.length - Math.max(1, keepRecentMessages))] ?? messages.length;
+  const end = Math.min(...groups.slice(tail), tail);
   const dropped = new Set();
-  for (let i = 1; i < tail && total > threshold; i += 1) {
-    if (i === firstUser || i === lastUser || messages[i].role === "toolResult") continue;
-    for (let j = i; j === i || messages[j]?.role === "toolResult"; j += 1) {
-      dropped.add(j);
-      total -= tokens[j];
+  for (let i = 0; i < end && total > contextWindow * contextRatio; i += 1) {
+    if (groups[i] !== i || isProtected(messages, i)) continue;
+    for (const member of indicesOf(groups, (group) => group === i)) {
+      dropped.add(member);
+      total -= tokens[member];
     }
   }
   return messages.filter((_, i) => !dropped.has(i));
 }
 
-function indicesOf(messages, accepts) {
-  return messages.flatMap((message, i) => (accepts(message) ? [i] : []));
+/** System messages, the first and the last question, what opens the conversation, and a summary before the questions. */
+function isProtected(messages, i) {
+  const first = messages.findIndex(isUser);
+  const opening = messages.findIndex((message) => message.role !== "system" && isSent(message));
+  const { role } = messages[i];
+  const isSummary = role === "compactionSummary" && (first === -1 || i < first);
+  const opens = i === opening && role !== "assistant";
+  return role === "system" || isSummary || opens || i === first || i === messages.findLastIndex(isUser);
 }
 
-function isThinking(block) {
-  return block.type === "thinking";
+function isSent({ role, stopReason, excludeFromContext }) {
+  return (
+    stopReason !== "error" && stopReason !== "aborted" && excludeFromContext !== true && role !== "app-role"
+  );
+}
+
+function callIds({ role, content }) {
+  return role === "assistant" ? content.filter(({ type }) => type === "toolCall").map(({ id }) => id) : [];
+}
+
+const isUser = ({ role }) => role === "user";
+const isThinking = ({ type }) => type === "thinking";
+
+function indicesOf(list, accepts) {
+  return list.flatMap((one, i) => (accepts(one) ? [i] : []));
 }

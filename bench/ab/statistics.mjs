@@ -7,13 +7,6 @@ const Z_95 = 1.959963984540054;
 /** Upper 20 % point of the normal distribution, for a power of 80 %. */
 const Z_POWER = 0.8416212335729143;
 
-/** The conventional level of the two-sided test, and the power a number of tasks is worked out for. */
-const LEVEL = 0.05;
-const POWER = 0.8;
-
-/** More tasks than this are told by the normal approximation alone. */
-const EXACT_TASKS = 4000;
-
 /**
  * The two-sided p-value of McNemar's exact test: the binomial test of `gained` among `gained + lost` against one half.
  * `mcNemar(1, 8)` is 0.0390625.
@@ -95,62 +88,14 @@ export function bySessions(differences) {
 }
 
 /**
- * Power of the exact test at 5 %, over `tasks` pairs of which a share `lost` is solved by the baseline only and a share
- * `gained` by the arm only.
- */
-export function powerOf({ tasks, gained, lost }) {
-  const differing = gained + lost;
-  if (differing === 0) return 0;
-  const logs = logFactorials(tasks);
-  let power = 0;
-  for (let n = 1; n <= tasks; n += 1) {
-    const weight = binomial(n, tasks, differing, logs);
-    if (weight < 1e-12) continue;
-    power += weight * rejected(n, gained / differing, logs);
-  }
-  return power;
-}
-
-/** Probability that the test rejects, given the number of pairs that differ. */
-function rejected(n, share, logs) {
-  let tail = 0;
-  let sum = 0;
-  for (let k = 0; 2 * k < n; k += 1) {
-    tail += binomial(k, n, 0.5, logs);
-    if (2 * tail > LEVEL) break;
-    sum += binomial(k, n, share, logs) + binomial(n - k, n, share, logs);
-  }
-  return sum;
-}
-
-function binomial(k, n, share, logs) {
-  if (share === 0 || share === 1) return k === n * share ? 1 : 0;
-  return Math.exp(logs[n] - logs[k] - logs[n - k] + k * Math.log(share) + (n - k) * Math.log(1 - share));
-}
-
-function logFactorials(n) {
-  const logs = [0];
-  for (let i = 1; i <= n; i += 1) logs.push(logs[i - 1] + Math.log(i));
-  return logs;
-}
-
-/**
- * Tasks that show a loss of `effect` (0.1 is ten tasks in a hundred) with a power of 80 % at 5 %, where a share
- * `differing` of the pairs comes out otherwise under the two arms.
+ * Tasks that show a loss of `effect` (0.1 is ten tasks in a hundred) with a power of 80 % at 5 %, where a share `differing` of the
+ * pairs comes out otherwise under the two arms; by the normal approximation.
  */
 export function tasksForEffect(effect, differing) {
   const all = Math.max(differing, effect);
-  const [gained, lost] = [(all - effect) / 2, (all + effect) / 2];
-  const enough = (tasks) => powerOf({ tasks, gained, lost }) >= POWER;
-  const byNormal = Math.ceil(
+  return Math.ceil(
     (Z_95 * Math.sqrt(all) + Z_POWER * Math.sqrt(all - effect * effect)) ** 2 / (effect * effect),
   );
-  if (byNormal > EXACT_TASKS) return byNormal;
-  let tasks = Math.max(1, Math.floor(byNormal * 0.7));
-  // The exact test is saw-toothed in its number of tasks: the power must hold for the next ones, too.
-  while (![0, 1, 2, 3, 4].every((more) => enough(tasks + more)))
-    tasks += Math.max(1, Math.round(tasks * 0.01));
-  return tasks;
 }
 
 /** Tasks that bring the interval within `margin` with a power of 80 % if the arms are equal; by the normal approximation. */

@@ -1,14 +1,7 @@
 // Sums up the records of a run: each arm's success and bill, and how far arms differ on the same tasks.
 
 import { ARMS } from "./arms.mjs";
-import {
-  bySessions,
-  mcNemar,
-  pairedInterval,
-  powerOf,
-  tasksForEffect,
-  tasksForMargin,
-} from "./statistics.mjs";
+import { bySessions, mcNemar, pairedInterval, tasksForEffect, tasksForMargin } from "./statistics.mjs";
 
 /** Share of pairs taken to come out differently where nothing was seen yet. */
 export const ASSUMED_DIFFERING = 0.1;
@@ -69,12 +62,7 @@ function comparisonOf(arm, baseline, records, { margin, effect }) {
     .map((record) => ({ session: record.session, own: record, other: others.get(keyOf(record)) }));
   const count = (own, other) =>
     pairs.filter((pair) => pair.own.isSolved === own && pair.other.isSolved === other).length;
-  const [both, gained, lost, neither] = [
-    count(true, true),
-    count(true, false),
-    count(false, true),
-    count(false, false),
-  ];
+  const [gained, lost] = [count(true, false), count(false, true)];
   const { low, high } = pairedInterval({ gained, lost, pairs: pairs.length });
   const differing =
     pairs.length > 0 && gained + lost > 0 ? (gained + lost) / pairs.length : ASSUMED_DIFFERING;
@@ -83,10 +71,8 @@ function comparisonOf(arm, baseline, records, { margin, effect }) {
     arm,
     baseline,
     pairs: pairs.length,
-    both,
     gained,
     lost,
-    neither,
     difference: (gained - lost) / Math.max(1, pairs.length),
     low,
     high,
@@ -128,15 +114,12 @@ function verdictOf({ low, high }, margin) {
   return high < 0 ? "worse" : "open";
 }
 
-/** The least difference that a run of this size can show, before it begins. */
+/** Tasks of the run, and tasks that would show its margin and its effect. */
 export function planOf({ margin, effect, ...settings }) {
-  const tasks = plannedTasks(settings);
   const differing = Math.max(ASSUMED_DIFFERING, effect);
-  const [gained, lost] = [(differing - effect) / 2, (differing + effect) / 2];
   return {
-    tasks,
+    tasks: plannedTasks(settings),
     differing,
-    power: powerOf({ tasks, gained, lost }),
     forEffect: tasksForEffect(effect, differing),
     forMargin: tasksForMargin(margin, ASSUMED_DIFFERING),
   };

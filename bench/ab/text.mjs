@@ -8,11 +8,11 @@ const ARM_HEADS = ["arm", "solved", "steps", "prompt", "cached", "output", "doll
 /** The run that is about to begin, and what it can show. */
 export function planText(settings) {
   const { arms, sessions, languages, margin, effect } = settings;
-  const { tasks, power, forEffect, forMargin, differing } = planOf(settings);
+  const { tasks, forEffect, forMargin, differing } = planOf(settings);
   return [
     `${tasks} tasks in ${languages.join(", ")}, ${sessions} ${sessions === 1 ? "session" : "sessions"}, under each of ${arms.join(", ")}.`,
     `Margin, stated before: ${points(margin)}. If the arms are equal, about ${whole(forMargin)} tasks bring the interval within it (${percent(ASSUMED_DIFFERING)} of the pairs differing).`,
-    `A loss of ${points(effect)} shows in this many tasks with a power of ${percent(power)}; ${percent(0.8)} takes ${whole(forEffect)} tasks (${percent(differing)} of the pairs differing).`,
+    `About ${whole(forEffect)} tasks show a loss of ${points(effect)} with a power of 80 % (${percent(differing)} of the pairs differing).`,
   ].join("\n");
 }
 
@@ -55,7 +55,7 @@ function comparisonText(comparison, { margin, effect }) {
 }
 
 /** The verdict in words. */
-export function verdictText({ verdict }, margin) {
+function verdictText({ verdict }, margin) {
   if (verdict === "better") return "Better.";
   if (verdict === "not worse") return `Not worse by ${points(margin)} or more.`;
   if (verdict === "worse by more") return `Worse by more than ${points(margin)}.`;
@@ -64,25 +64,20 @@ export function verdictText({ verdict }, margin) {
 }
 
 /** A share of tasks as percentage points. */
-export function points(share) {
+function points(share) {
   return `${trimmed(100 * share)} points`;
 }
 
 /** A difference of shares, with its sign. */
-export function signed(share) {
+function signed(share) {
   const text = trimmed(100 * Math.abs(share));
   if (text === "0.0" || text === "0") return "0";
   return `${share < 0 ? "−" : "+"}${text}`;
 }
 
-function equal(p) {
-  const text = pText(p);
-  return text.startsWith("<") ? text : `= ${text}`;
-}
-
 /** A p-value. */
-export function pText(p) {
-  return p < 0.0001 ? "< 0.0001" : p.toFixed(4);
+function equal(p) {
+  return p < 0.0001 ? "< 0.0001" : `= ${p.toFixed(4)}`;
 }
 
 function trimmed(number) {

@@ -7,10 +7,11 @@ const LINE_MIN_CHARS = 12;
 const LINE_NUMBER = /^\s*\d+(?:→|\t|\| ?|: )/;
 
 const PATCH_START = "*** Begin Patch";
-const PATCH_END = "*** End Patch";
-const OLD_TEXTS = ["oldText", "old_text", "oldString", "old_string", "old_str", "TargetContent"];
-/** What an edit in blocks searches for. */
-const SEARCHED = /^(?:<{7}|-{7}) SEARCH\s*$([\s\S]*?)^={7}\s*$/gm;
+const FILE_IN_PATCH = /^\*\*\* (Update|Add|Delete) File: /;
+const OLD = ["oldText", "old_text", "oldString", "old_string", "old_str", "TargetContent"];
+const NEW = ["newText", "new_text", "newString", "new_string", "new_str", "ReplacementContent"];
+/** What an edit in blocks searches for, and what replaces it. */
+const SEARCHED = /^(?:<{7}|-{7}) SEARCH\s*$([\s\S]*?)^={7}\s*$([\s\S]*?)^(?:>{7}|\+{7}) REPLACE\s*$/gm;
 
 /** A line as edits quote it: without the number before it, trimmed. */
 export function bareLine(line) {
@@ -25,34 +26,61 @@ export function addLines(text, lines) {
   }
 }
 
+/** The lines of texts that are long enough to stand for something. */
+export function linesOf(...texts) {
+  const lines = new Set();
+  for (const text of texts) addLines(text, lines);
+  return lines;
+}
+
+/** Tool calls in a message. */
+export function callsIn({ role, content }) {
+  return role === "assistant" && Array.isArray(content)
+    ? content.filter(({ type }) => type === "toolCall")
+    : [];
+}
+
 /** One set of lines per edit call in `message`: the old text that it must quote word for word. */
-export function editsIn({ role, content }) {
-  if (role !== "assistant" || !Array.isArray(content)) return [];
-  return content.flatMap((block) => {
-    if (block.type !== "toolCall") return [];
-    const lines = new Set();
-    for (const text of oldTexts(block.arguments)) addLines(text, lines);
-    return lines.size > 0 ? [lines] : [];
+export function editsIn(message) {
+  const quoted = callsIn(message).map((call) => linesOf(...changesOf(call).map(({ old }) => old)));
+  return quoted.filter(({ size }) => size > 0);
+}
+
+/** `{ old, new }` of each replacement a tool call asks for. */
+export function changesOf({ arguments: given }) {
+  if (typeof given !== "object" || given === null) return [];
+  const several = [given.edits, given.replacements].filter(Array.isArray).flat();
+  const replaced = [given, ...several].flatMap((edit) => {
+    const old = named(edit ?? {}, OLD);
+    return old === undefined ? [] : [{ old, new: named(edit, NEW) ?? "" }];
   });
+  const blocks = typeof given.diff === "string" ? given.diff.matchAll(SEARCHED) : [];
+  const searched = Array.from(blocks, ([, old, now]) => ({ old, new: now }));
+  const patches = stringsIn(given).filter((text) => text.includes(PATCH_START));
+  return [...replaced, ...searched, ...patches.flatMap(changesInPatch)];
 }
 
-function oldTexts(args) {
-  if (typeof args !== "object" || args === null) return [];
-  const several = [args.edits, args.replacements].filter(Array.isArray).flat();
-  const named = [args, ...several].flatMap((edit) => OLD_TEXTS.map((name) => edit?.[name]));
-  const blocks = typeof args.diff === "string" ? args.diff.matchAll(SEARCHED) : [];
-  const searched = Array.from(blocks, ([, text]) => text);
-  const patches = stringsIn(args).filter((text) => text.includes(PATCH_START));
-  return [...named.filter((text) => typeof text === "string"), ...searched, ...patches.map(oldTextOfPatch)];
+function named(object, names) {
+  return names.map((name) => object[name]).find((value) => typeof value === "string");
 }
 
-/** What a patch expects to find: the lines of its hunks that stay or go. */
-function oldTextOfPatch(text) {
-  const start = text.indexOf(PATCH_START);
-  const end = text.indexOf(PATCH_END, start);
-  const hunks = text.slice(start, end === -1 ? undefined : end).split("\n");
-  const old = hunks.filter((line) => line.startsWith(" ") || line.startsWith("-"));
-  return old.map((line) => line.slice(1)).join("\n");
+/** One change per hunk; what stays stands in the old text and in the new one. */
+function changesInPatch(text) {
+  const changes = [];
+  let isUpdate = false;
+  for (const line of text.split("\n")) {
+    const file = FILE_IN_PATCH.exec(line);
+    if (file !== null) isUpdate = file[1] === "Update";
+    if (file !== null || line.startsWith("@@")) {
+      changes.push({ old: "", new: "" });
+      continue;
+    }
+    const change = changes.at(-1);
+    if (change === undefined || !isUpdate) continue;
+    if (line.startsWith(" ") || line.startsWith("-")) change.old += `${line.slice(1)}\n`;
+    if (line.startsWith(" ") || line.startsWith("+")) change.new += `${line.slice(1)}\n`;
+  }
+  return changes.filter(({ old }) => old !== "");
 }
 
 /** Every string in `value`, however deep. */

@@ -1,9 +1,8 @@
 // What the answers of one session need again of what was shown before: spans of text, names, and lines that edits quote.
 
 import counting from "../../lib/tools/count.js";
-import { addLines, stringsIn } from "../economy/lines.mjs";
+import { changesOf, linesOf, stringsIn } from "../economy/lines.mjs";
 import { identifiersIn, kindOf } from "../economy/versions.mjs";
-import { changesOf } from "../needs/changes.mjs";
 import { SPAN, spansOf } from "../needs/texts.mjs";
 import { piecesOf } from "./pieces.mjs";
 import { Shown } from "./shown.mjs";
@@ -173,12 +172,6 @@ function quote(shown, changes, now) {
     shown.hide(line, now + 1);
   }
   return quoted;
-}
-
-function linesOf(...texts) {
-  const lines = new Set();
-  for (const text of texts) addLines(text, lines);
-  return lines;
 }
 
 function changesIn(pieces) {

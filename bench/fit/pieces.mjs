@@ -1,8 +1,6 @@
 // What a conversation consists of, by who brought it: the pieces whose worth is fitted.
 
-import { stringsIn } from "../economy/lines.mjs";
-import { changesOf } from "../needs/changes.mjs";
-import { callsIn } from "../needs/texts.mjs";
+import { callsIn, changesOf, stringsIn } from "../economy/lines.mjs";
 
 /** The kinds of content, in the order of the tables. */
 export const KINDS = [

@@ -4,24 +4,21 @@
 import { Loop, play } from "../../__test__/support/live/loop.mjs";
 import { Provider } from "../../__test__/support/live/provider.mjs";
 import { Versions } from "../../lib/cli/report/versions.mjs";
+import { callsIn, editsIn, linesOf } from "../economy/lines.mjs";
 import { Visible } from "../economy/visible.mjs";
-import { changesOf, lastDiff, linesOf } from "./changes.mjs";
-import { callsIn, spansOf, textOf, wantedIn } from "./texts.mjs";
+import { spansOf, textOf, wantedIn } from "./texts.mjs";
 
 /** What the answers of one session copy and edit, and what its messages show of it. The same for all policies. */
 export class Session {
-  #messages;
   #wanted;
   #versions;
   #needs;
 
-  /** @param messages of a recording that no host compacted; @param diff the last diff, where it is known otherwise */
-  constructor(messages, diff) {
-    this.#messages = messages;
-    const touched = lastDiff(messages, diff);
+  /** @param messages of a recording that no host compacted */
+  constructor(messages) {
     this.#needs = new Map(
       messages.flatMap((message, number) =>
-        message.role === "assistant" ? [[number, needsOf(message, touched.get(number))]] : [],
+        message.role === "assistant" ? [[number, needsOf(message)]] : [],
       ),
     );
     this.#wanted = new Set(Array.from(this.#needs.values(), ({ spans }) => spans).flat());
@@ -41,20 +38,13 @@ export class Session {
     return this.#needs;
   }
 
-  get messages() {
-    return this.#messages;
-  }
-
   version(message) {
     return this.#versions.of(message);
   }
 }
 
-function needsOf(message, touched = []) {
-  const edits = callsIn(message)
-    .flatMap(changesOf)
-    .map(({ old }) => linesOf(old));
-  return { spans: spansOf(message), edits: edits.filter(({ size }) => size > 0), touched };
+function needsOf(message) {
+  return { spans: spansOf(message), edits: editsIn(message) };
 }
 
 /** Counts of what was needed and what was in view; add them up over sessions with `addNeeds`. */
@@ -68,8 +58,6 @@ export function emptyNeeds() {
     edits: 0,
     editsInView: 0,
     earlierCalls: 0,
-    touched: 0,
-    touchedInView: 0,
   };
 }
 
@@ -102,7 +90,7 @@ export async function needsUnder(policy, session, recording, provider) {
   return needs;
 }
 
-function score(needs, { spans, edits, touched }, before, inView) {
+function score(needs, { spans, edits }, before, inView) {
   const copied = spans.filter((span) => before.spans.has(span));
   needs.spans += copied.length;
   needs.spansInView += copied.filter((span) => inView.spans.has(span)).length;
@@ -111,9 +99,6 @@ function score(needs, { spans, edits, touched }, before, inView) {
   const quoting = edits.map(shown).filter(({ length }) => length > 0);
   needs.edits += quoting.length;
   needs.editsInView += quoting.filter(areInView).length;
-  const known = shown(touched);
-  needs.touched += known.length;
-  needs.touchedInView += known.filter((line) => inView.lines.has(line)).length;
 }
 
 /** Shares for the tables, of counts. */
@@ -124,7 +109,6 @@ export function sharesOf({ calls, tokens, ...counts }) {
     copied: share(counts.spansInView, counts.spans),
     edits: share(counts.editsInView, counts.edits),
     earlierCalls: share(counts.earlierCalls, calls),
-    lastDiff: share(counts.touchedInView, counts.touched),
   };
 }
 

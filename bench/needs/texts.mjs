@@ -41,10 +41,3 @@ export function wantedIn(message, wanted) {
   }
   return found;
 }
-
-/** Tool calls in a message. */
-export function callsIn({ role, content }) {
-  return role === "assistant" && Array.isArray(content)
-    ? content.filter(({ type }) => type === "toolCall")
-    : [];
-}

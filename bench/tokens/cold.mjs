@@ -8,7 +8,7 @@ const [name, corpusName, session, encoding] = process.argv.slice(2);
 const corpus = corpora(session).find((known) => known.name === corpusName);
 const rssBefore = process.memoryUsage.rss();
 const start = performance.now();
-const { count } = await load(name, encoding);
+const count = await load(name, encoding);
 count("Hello, world");
 const loaded = performance.now();
 for (const text of corpus.texts) count(text);

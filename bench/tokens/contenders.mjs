@@ -1,6 +1,5 @@
-// The counters and encoders that are measured, each as a function that loads it for an encoding: `count` takes a text,
-// `encode` gives its tokens, `typed` gives them as an array of 32-bit numbers, `decode` gives their text.
-// All take special-token text as ordinary text, where they can.
+// The counters that are measured, each as a function that loads it for an encoding and gives what counts a text. All take
+// special-token text as ordinary text, where they can.
 
 export const CONTENDERS = {
   "pi-strata": async (name) => {
@@ -9,12 +8,7 @@ export const CONTENDERS = {
       import("../../lib/tokens/index.js"),
     ]);
     const encoding = getEncoding(name);
-    return {
-      count: name === "cl100k_base" ? countTokens : (text) => encoding.countTokens(text),
-      encode: (text) => encoding.encode(text),
-      typed: (text) => encoding.encodeTyped(text),
-      decode: (tokens) => encoding.decode(tokens),
-    };
+    return name === "cl100k_base" ? countTokens : (text) => encoding.countTokens(text);
   },
   "ai-tokenizer": async (name) => {
     const [{ default: Tokenizer }, encoding] = await Promise.all([
@@ -23,29 +17,22 @@ export const CONTENDERS = {
     ]);
     const tokenizer = new Tokenizer(encoding);
     // Its `count` throws on special-token text; with all of it allowed it is read as ordinary text.
-    const encode = (text) => tokenizer.encode(text, "all");
-    return { count: (text) => encode(text).length, encode, decode: (tokens) => tokenizer.decode(tokens) };
+    return (text) => tokenizer.encode(text, "all").length;
   },
   "gpt-tokenizer": async (name) => {
-    const { countTokens, encode, decode } = await import(`gpt-tokenizer/encoding/${name}`);
+    const { countTokens } = await import(`gpt-tokenizer/encoding/${name}`);
     const ordinary = { disallowedSpecial: new Set() };
-    return { count: (text) => countTokens(text, ordinary), encode: (text) => encode(text, ordinary), decode };
+    return (text) => countTokens(text, ordinary);
   },
   tiktoken: async (name) => {
     const { get_encoding } = await import("tiktoken");
     const encoding = get_encoding(name);
-    const utf8 = new TextDecoder();
-    return {
-      count: (text) => encoding.encode_ordinary(text).length,
-      typed: (text) => encoding.encode_ordinary(text),
-      decode: (tokens) => utf8.decode(encoding.decode(tokens)),
-    };
+    return (text) => encoding.encode_ordinary(text).length;
   },
   "js-tiktoken": async (name) => {
     const { getEncoding } = await import("js-tiktoken");
     const encoding = getEncoding(name);
-    const encode = (text) => encoding.encode(text, [], []);
-    return { count: (text) => encode(text).length, encode, decode: (tokens) => encoding.decode(tokens) };
+    return (text) => encoding.encode(text, [], []).length;
   },
 };
 
