@@ -1,80 +1,102 @@
-// A server that speaks OpenAI's or Anthropic's streaming protocol: it calls the tool `read` for some steps, then answers. It
-// counts each request as a provider would and notes what a provider would refuse.
+// A server that speaks OpenAI's or Anthropic's streaming protocol and answers from a script. It counts each request as a
+// provider would, and notes or refuses what a provider would refuse.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { judge } from "./wire/judge.mjs";
+import { ChatMemory, MessagesMemory } from "./wire/memory.mjs";
 
 /** As many as cl100k_base counts and a few more, as a provider does. */
 const tokensOf = (body) => Math.ceil(JSON.stringify([body.system, body.messages]).length / 2);
 
+const PROTOCOLS = {
+  openai: { api: "openai-completions", eventsOf: chatEvents, refusal: (message) => ({ error: { message } }) },
+  anthropic: {
+    api: "anthropic-messages",
+    eventsOf: messageEvents,
+    refusal: (message) => ({ type: "error", error: { type: "invalid_request_error", message } }),
+  },
+};
+
 /**
- * `tool(n)` names the call of step `n` and its arguments. After `begin()` the steps are counted anew.
+ * `answer(n)` is what answers request `n`: `{ thinking, text, calls: [{ id, name, arguments }] }`. Without it the server calls
+ * `tool(n)` for some steps, then ends. After `begin()` requests are counted anew. A server that `refuses` answers a request
+ * with a problem by an error 400.
  */
-export async function scriptedServer(kind, { steps, tool = (n) => ({ name: "read", arguments: { n } }) }) {
+export async function scriptedServer(kind, options) {
+  const { steps, tool = (n) => ({ name: "read", arguments: { n } }), refuses = false } = options;
   const requests = [];
-  let begun = 0;
   const problems = [];
+  let begun = 0;
+  const step = (n) => {
+    const id = `c${requests.length}`;
+    return n <= steps ? { calls: [{ id, ...tool(requests.length) }] } : { text: "done" };
+  };
+  const { answer = step } = options;
+  const { api, eventsOf, refusal } = PROTOCOLS[kind];
+  const memory = kind === "openai" ? new ChatMemory() : new MessagesMemory();
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;
     const body = JSON.parse(text);
     const tokens = tokensOf(body);
     requests.push({ body, tokens });
-    problems.push(...(kind === "openai" ? brokenChat(body) : brokenMessages(body)));
-    response.writeHead(200, { "content-type": "text/event-stream" });
+    const found = [...judge(api, body), ...memory.problems(body)];
+    problems.push(...found.map((problem) => `request ${requests.length}: ${problem}`));
+    if (refuses && found.length > 0) {
+      response.writeHead(400, { "content-type": "application/json" });
+      return response.end(JSON.stringify(refusal(found.join("; "))));
+    }
     const n = requests.length;
-    const call = n - begun <= steps ? { id: `c${n}`, ...tool(n) } : undefined;
-    const answer = kind === "openai" ? chatEvents : messageEvents;
-    for (const event of answer(call, tokens)) response.write(event);
-    response.end();
+    const said = { signature: `signature${n}`, calls: [], ...answer(n - begun) };
+    memory.note(body, said);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of eventsOf(said, tokens)) response.write(event);
+    return response.end();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const url = `http://127.0.0.1:${server.address().port}/v1`;
+  const url = `http://127.0.0.1:${server.address().port}`;
   const begin = () => {
     begun = requests.length;
   };
-  return { url, requests, problems, begin, close: () => server.close() };
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `${url}/v1`, root: url, requests, problems, begin, close };
 }
 
 const data = (value) => `data: ${JSON.stringify(value)}\n\n`;
 const event = (value) => `event: ${value.type}\n${data(value)}`;
 
-function chatEvents(call, tokens) {
+function chatEvents({ thinking, text, calls }, tokens) {
+  const of = { id: "x", object: "chat.completion.chunk", created: 1, model: "gpt-test" };
   const chunk = (delta, reason = null) =>
-    data({
-      id: "x",
-      object: "chat.completion.chunk",
-      created: 1,
-      model: "gpt-test",
-      choices: [{ index: 0, delta, finish_reason: reason }],
-    });
-  const asked = call && {
-    index: 0,
-    id: call.id,
+    data({ ...of, choices: [{ index: 0, delta, finish_reason: reason }] });
+  const asked = calls.map(({ id, name, arguments: input }, index) => ({
+    index,
+    id,
     type: "function",
-    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
-  };
-  const said =
-    call === undefined ? { role: "assistant", content: "done" } : { role: "assistant", tool_calls: [asked] };
+    function: { name, arguments: JSON.stringify(input) },
+  }));
   const usage = {
     prompt_tokens: tokens,
     completion_tokens: 9,
     total_tokens: tokens + 9,
     prompt_tokens_details: { cached_tokens: Math.floor(tokens / 2) },
   };
-  const last = {
-    id: "x",
-    object: "chat.completion.chunk",
-    created: 1,
-    model: "gpt-test",
-    choices: [],
-    usage,
-  };
-  return [chunk(said), chunk({}, call === undefined ? "stop" : "tool_calls"), data(last), "data: [DONE]\n\n"];
+  return [
+    ...(thinking ? [chunk({ role: "assistant", reasoning_content: thinking })] : []),
+    ...(text ? [chunk({ role: "assistant", content: text })] : []),
+    ...(calls.length > 0 ? [chunk({ role: "assistant", tool_calls: asked })] : []),
+    chunk({}, calls.length > 0 ? "tool_calls" : "stop"),
+    data({ ...of, choices: [], usage }),
+    "data: [DONE]\n\n",
+  ];
 }
 
-function messageEvents(call, tokens) {
+function messageEvents({ thinking, signature, text, calls }, tokens) {
   const [read, written] = [Math.floor(tokens / 2), Math.floor(tokens / 4)];
   const usage = {
     input_tokens: tokens - read - written,
@@ -82,62 +104,48 @@ function messageEvents(call, tokens) {
     cache_creation_input_tokens: written,
     output_tokens: 1,
   };
-  const block =
-    call === undefined
-      ? { type: "text", text: "" }
-      : { type: "tool_use", id: call.id, name: call.name, input: {} };
-  const delta =
-    call === undefined
-      ? { type: "text_delta", text: "done" }
-      : { type: "input_json_delta", partial_json: JSON.stringify(call.arguments) };
+  const message = {
+    id: "m",
+    type: "message",
+    role: "assistant",
+    model: "claude-test",
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage,
+  };
+  const thought = [
+    { type: "thinking", thinking: "", signature: "" },
+    { type: "thinking_delta", thinking },
+    { type: "signature_delta", signature },
+  ];
+  const blocks = [
+    ...(thinking ? [thought] : []),
+    ...(text
+      ? [
+          [
+            { type: "text", text: "" },
+            { type: "text_delta", text },
+          ],
+        ]
+      : []),
+    ...calls.map(({ id, name, arguments: input }) => [
+      { type: "tool_use", id, name, input: {} },
+      { type: "input_json_delta", partial_json: JSON.stringify(input) },
+    ]),
+  ];
   return [
-    {
-      type: "message_start",
-      message: {
-        id: "m",
-        type: "message",
-        role: "assistant",
-        model: "claude-test",
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        usage,
-      },
-    },
-    { type: "content_block_start", index: 0, content_block: block },
-    { type: "content_block_delta", index: 0, delta },
-    { type: "content_block_stop", index: 0 },
+    { type: "message_start", message },
+    ...blocks.flatMap(([block, ...deltas], index) => [
+      { type: "content_block_start", index, content_block: block },
+      ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+      { type: "content_block_stop", index },
+    ]),
     {
       type: "message_delta",
-      delta: { stop_reason: call === undefined ? "end_turn" : "tool_use", stop_sequence: null },
+      delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
       usage: { output_tokens: 9 },
     },
     { type: "message_stop" },
   ].map(event);
-}
-
-/** Calls without a result and results without a call, as OpenAI refuses them. */
-function brokenChat({ messages }) {
-  const problems = [];
-  let open = new Set();
-  for (const [i, { role, tool_calls: calls = [], tool_call_id: id }] of messages.entries()) {
-    if (role === "tool") {
-      if (!open.delete(id)) problems.push(`message ${i}: no call ${id}`);
-      continue;
-    }
-    if (open.size > 0) problems.push(`message ${i}: calls without results`);
-    open = new Set(calls.map((call) => call.id));
-  }
-  return problems;
-}
-
-/** The same as Anthropic refuses them: each call is answered in the next message. */
-function brokenMessages({ messages }) {
-  const ids = (content, type, key) =>
-    Array.isArray(content) ? content.filter((block) => block.type === type).map((block) => block[key]) : [];
-  return messages.flatMap(({ content }, i) => {
-    const calls = ids(content, "tool_use", "id");
-    const results = ids(messages[i + 1]?.content, "tool_result", "tool_use_id");
-    return String(calls) === String(results) ? [] : [`message ${i}: ${calls} answered by ${results}`];
-  });
 }

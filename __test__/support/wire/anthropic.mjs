@@ -4,12 +4,12 @@ import { isDeepStrictEqual } from "node:util";
 import { isBlank, missing, repeated, surrogatesPaired } from "./parts.mjs";
 
 /** Models that bind the signature of a thinking block to all that precedes it. */
-const BINDING_MODEL = /^claude-(fable-5-[1-9]|opus-5-[5-9])/;
+export const BINDING_MODEL = /^claude-(fable-5-[1-9]|opus-5-[5-9])/;
 const CALL_ID = /^[a-zA-Z0-9_-]+$/;
 
-const blocksOf = ({ content }) =>
+export const blocksOf = ({ content }) =>
   typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
-const callIds = (message) =>
+export const callIds = (message) =>
   message?.role === "assistant"
     ? blocksOf(message).flatMap((block) => (block.type === "tool_use" ? [block.id] : []))
     : [];
@@ -17,7 +17,7 @@ const resultIds = (message) =>
   message?.role === "user"
     ? blocksOf(message).flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []))
     : [];
-const isThinking = ({ type }) => type === "thinking" || type === "redacted_thinking";
+export const isThinking = ({ type }) => type === "thinking" || type === "redacted_thinking";
 /** The messages that make up the conversation; instructions may stand between them. */
 const conversation = ({ messages }) => messages.filter(({ role }) => role !== "system");
 const latestAssistant = ({ messages }) => messages.findLast(({ role }) => role === "assistant");
@@ -83,9 +83,9 @@ function prefillTrimmed({ messages }) {
 /** A7: the latest assistant message, where it holds thinking, is as the provider wrote it, neighbours included. */
 function latestThinkingUntouched(payload, unedited) {
   const latest = latestAssistant(payload);
-  if (latest === undefined) return [];
+  if (latest === undefined || unedited === undefined) return [];
   // Several messages may say the same.
-  const originals = (unedited?.messages ?? []).filter((message) => shares(message, latest));
+  const originals = unedited.messages.filter((message) => shares(message, latest));
   const isThinker = [latest, ...originals].some((message) => blocksOf(message).some(isThinking));
   if (!isThinker || originals.some((original) => isDeepStrictEqual(latest, original))) return [];
   // Once the user has spoken again all of it may go, but not a part.
@@ -94,7 +94,7 @@ function latestThinkingUntouched(payload, unedited) {
 }
 
 /** True while nothing but results has followed the calls of `latest`. */
-function isInToolLoop(payload, latest) {
+export function isInToolLoop(payload, latest) {
   const messages = conversation(payload);
   const after = messages.slice(messages.indexOf(latest) + 1).flatMap(blocksOf);
   return callIds(latest).length > 0 && after.every(({ type }) => type === "tool_result");
@@ -138,7 +138,7 @@ function signaturesStillBound(payload, unedited) {
 }
 
 /** A message without the caching marks, which are no part of what a signature covers. */
-function uncached(message) {
+export function uncached(message) {
   return message && { ...message, content: blocksOf(message).map(({ cache_control, ...block }) => block) };
 }
 

@@ -4,6 +4,7 @@
 //! window and one of prices: a report is of what was really sent.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::calibration::Sent;
@@ -41,6 +42,8 @@ pub struct Rewrite {
     pub answer: Option<usize>,
     /// True if every old answer is in the shared beginning: then only the tail of one request changed.
     pub is_tail: bool,
+    /// The first message, system ones apart, that is another one than in the old list.
+    pub changed: Option<usize>,
 }
 
 impl Conversation {
@@ -85,12 +88,18 @@ impl Conversation {
         }
         *has_lived &= fold.is_some();
         let changed = std::mem::replace(&mut self.changed, usize::MAX);
+        let mut unbound = 0..0;
         if let Some(before) = &mut fold {
             let account = &*before.schedule().parts().0;
             if let Some(rewrite) = Rewrite::of(account, transcript, changed) {
                 // Of a list that was met as it stands and sent so, nothing is known that it does not tell.
                 let is_known = *has_lived || rewrite.answer.is_some() || before.schedule().has_edits();
-                if is_known { before.schedule().rewrite(transcript, &rewrite) } else { fold = None }
+                if is_known {
+                    before.schedule().rewrite(transcript, &rewrite);
+                    unbound = rewrite.unbound();
+                } else {
+                    fold = None;
+                }
             }
         }
         let mut fold = fold.unwrap_or_else(|| Fold::new(*mode, terms));
@@ -102,6 +111,7 @@ impl Conversation {
         calibration.stand_in(lessons.estimate(newest.map(|of| &of.source)));
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
         schedule.play(transcript, transcript.len(), lessons, &mut |request| *has_lived |= request.is_lived);
+        schedule.unbind(unbound);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
         let (mut plan, floor, arithmetic) = schedule.plan();
@@ -137,12 +147,18 @@ impl Conversation {
 }
 
 impl Rewrite {
+    /// Messages of the list whose thinking was made behind others than stand before it now.
+    fn unbound(&self) -> Range<usize> {
+        let end = self.answer.map_or(self.known, |answer| answer + 1);
+        self.changed.map_or(0..0, |changed| changed..end)
+    }
+
     /// Compares `list` with the messages of `account`, from `changed` on; `None` if it only adds to them.
     fn of(account: &Account, list: &Transcript, changed: usize) -> Option<Self> {
         let len = account.len();
         let (mut old, mut new) = (changed.min(len), changed.min(len));
         let mut kept: Vec<Option<usize>> = (0..new).map(Some).collect();
-        let mut is_renewed = false;
+        let (mut is_renewed, mut changed) = (false, None);
         while let (Some(was), Some(is)) = (account.message(old), list.get(new)) {
             let is_newest_user = || account.last_user() == Some(old) && list.last_user() == Some(new);
             if was.is_same(is) {
@@ -150,8 +166,12 @@ impl Rewrite {
                 (old, new) = (old + 1, new + 1);
                 continue;
             }
-            let (goes, comes) =
-                if is_newest_user() { (true, true) } else { (was.is_system(), is.is_system()) };
+            let (goes, comes) = if is_newest_user() {
+                changed = changed.or(Some(new));
+                (true, true)
+            } else {
+                (was.is_system(), is.is_system())
+            };
             if !goes && !comes {
                 break;
             }
@@ -162,6 +182,7 @@ impl Rewrite {
         if old == len && !is_renewed {
             return None;
         }
+        let changed = changed.or((old < len).then_some(new));
         let last_answer = account.last_answer();
         let is_tail = last_answer.is_none_or(|last| last < old);
         let left: HashSet<u128> = account.rows().since(old).map(|(_, row)| row.message.identity).collect();
@@ -175,6 +196,6 @@ impl Rewrite {
         let newest_old = last_answer.and_then(|index| account.message(index));
         let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
         let answer = if is_tail || is_kept { answers(known).next().map(|(index, _)| index) } else { None };
-        Some(Self { kept, kept_end: old, known, answer, is_tail })
+        Some(Self { kept, kept_end: old, known, answer, is_tail, changed })
     }
 }

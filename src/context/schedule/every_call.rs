@@ -3,6 +3,8 @@
 //! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
 //! kept of the past, for the estimate to learn from.
 
+use std::ops::Range;
+
 use super::conversation::Rewrite;
 use super::economy::Policy;
 use super::play::Schedule;
@@ -15,7 +17,7 @@ use crate::context::layers::window::Window;
 use crate::context::layers::{Keeping, Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::context::plan::{Layer, Plan, Reason};
 use crate::context::transcript::{Message, Transcript};
-use crate::context::validity::unbound;
+use crate::context::validity::{bound_within, unbound};
 use crate::tokens::estimate::Size;
 
 /// The layers over a growing transcript.
@@ -105,6 +107,11 @@ impl Schedule for EveryCall {
         self.reports.goes_on(rewrite);
         self.start_over(transcript, rewrite.known);
         self.next = lived.zip(rewrite.answer).map(|((_, of), at)| (at, Request { touched: None, ..of }));
+    }
+
+    fn unbind(&mut self, messages: Range<usize>) {
+        let thinkers = bound_within(&self.account, messages);
+        strip(&mut self.account, thinkers);
     }
 
     fn has_edits(&self) -> bool {
@@ -208,9 +215,14 @@ fn states_of(account: &Account, limits: &Limits, scale: f64) -> States {
 
 /// Takes out the thinking that is bound to what is sent otherwise now.
 fn strip_unbound(account: &mut Account) {
-    let Some(changed) = account.take_changed() else { return };
-    for index in unbound(account, changed) {
+    if let Some(changed) = account.take_changed() {
+        strip(account, unbound(account, changed));
+        account.take_changed();
+    }
+}
+
+fn strip(account: &mut Account, thinkers: Vec<usize>) {
+    for index in thinkers {
         account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
     }
-    account.take_changed();
 }

@@ -130,7 +130,7 @@ mod tests {
     use crate::tokens::estimate::Size;
 
     const REWRITTEN: Rewrite =
-        Rewrite { kept: Vec::new(), kept_end: 0, known: 0, answer: None, is_tail: false };
+        Rewrite { kept: Vec::new(), kept_end: 0, known: 0, answer: None, is_tail: false, changed: None };
 
     fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
         outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })

@@ -1,6 +1,8 @@
 //! Thinking that is bound to what stands before it: the newest Claude models refuse a request, or drop the block, where
 //! anything before a thinking block is sent otherwise than when the block was made.
 
+use std::ops::Range;
+
 use crate::context::account::{Account, Form};
 use crate::context::transcript::{Assistant, Source};
 
@@ -46,9 +48,20 @@ fn version(rest: &str) -> Option<Version> {
 /// The messages whose thinking has to go when the message at `changed` is the first to be sent otherwise than before: all
 /// behind it, the step under way too. What is made from now on is bound to what is sent from now on.
 pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
-    let behind = account.thinkers().partition_point(|&index| index <= changed);
-    let behind = account.thinkers().iter().skip(behind).copied();
-    bound_thinkers(account, behind).filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
+    bound_within(account, changed + 1..account.len())
+}
+
+/// Those of `messages` whose thinking is bound, and is sent.
+pub fn bound_within(account: &Account, messages: Range<usize>) -> Vec<usize> {
+    let thinkers = account.thinkers();
+    let place = |end: usize| thinkers.partition_point(|&index| index < end);
+    bound_among(account, thinkers.get(place(messages.start)..place(messages.end)).unwrap_or_default())
+}
+
+/// Those of the messages at `indices` whose thinking is bound, and is sent.
+pub fn bound_among(account: &Account, indices: &[usize]) -> Vec<usize> {
+    let bound = bound_thinkers(account, indices.iter().copied());
+    bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
 }
 
 /// Returns `true` if the open turn holds thinking that a change of anything before it would cost.

@@ -66,7 +66,12 @@ impl Sticky {
 
     /// Strips the thinking that is bound to what stands before it, where that is sent otherwise from `changed` on.
     pub(super) fn strip_unbound(&mut self, changed: usize) {
-        for index in unbound(&self.account, changed) {
+        self.strip_bound(&unbound(&self.account, changed));
+    }
+
+    /// Strips thinking that is bound to what stood before it.
+    pub(super) fn strip_bound(&mut self, thinkers: &[usize]) {
+        for &index in thinkers {
             self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
         }
     }

@@ -7,6 +7,8 @@
 mod batch;
 mod weigh;
 
+use std::ops::Range;
+
 use super::conversation::Rewrite;
 use super::economy::Policy;
 use super::held::Held;
@@ -21,6 +23,7 @@ use crate::context::plan::{Edit, Plan};
 use crate::context::traits::identifiers::Identifier;
 use crate::context::traits::lines::Line;
 use crate::context::transcript::{Message, Transcript};
+use crate::context::validity::{bound_among, bound_within};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// A decision, and its batch where that was worked out.
@@ -194,6 +197,10 @@ impl Schedule for Sticky {
         *self = anew;
     }
 
+    fn unbind(&mut self, messages: Range<usize>) {
+        self.strip_bound(&bound_within(&self.account, messages));
+    }
+
     fn has_edits(&self) -> bool {
         let is_planned = self
             .next
@@ -246,29 +253,34 @@ impl Sticky {
         self.reports.calibration.estimate()
     }
 
-    /// Sends the groups that end in what both lists begin with as `before` does.
+    /// Sends the groups that end in what both lists begin with as `before` does. Of a group that was cut, bound thinking stays out.
     fn freeze(&mut self, before: &Account, transcript: &Transcript, rewrite: &Rewrite) {
         let Rewrite { kept, kept_end, .. } = rewrite;
         let is_edited = |row: &Row| row.edit.0 != Form::Whole || row.images_out > 0;
-        let pairs = kept.iter().enumerate().filter_map(|(index, was)| {
+        let edited = kept.iter().enumerate().filter_map(|(index, was)| {
             let was = (*was)?;
-            let is_frozen = before.row(was).is_some_and(is_edited)
-                && transcript.group_end(index) <= kept.len()
-                && before.group_end(was) <= *kept_end;
-            is_frozen.then_some((index, was))
+            before.row(was).is_some_and(is_edited).then_some((index, was))
         });
-        let pairs: Vec<(usize, usize)> = pairs.collect();
+        let (pairs, cut): (Vec<_>, Vec<_>) = edited.partition(|&(index, was)| {
+            transcript.group_end(index) <= kept.len() && before.group_end(was) <= *kept_end
+        });
         let frozen: Vec<usize> = pairs.iter().map(|(index, _)| *index).collect();
         self.show_anew(&frozen, |account| account.send_as(before, &pairs));
+        let cut: Vec<usize> = cut.iter().map(|(index, _)| *index).collect();
+        self.strip_bound(&bound_among(&self.account, &cut));
+        if let Some(&changed) = cut.first() {
+            self.strip_unbound(changed);
+        }
         self.account.take_oldest_touched();
         self.account.take_changed();
     }
 
-    /// Sends whole what the end of a rewritten list may not do without.
+    /// Sends whole what the end of a rewritten list may not do without. Bound thinking that was taken out never comes back.
     fn restore(&mut self) {
         let step = thinking::step_under_way(&self.account);
         let needed = self.account.needed_whole(self.limits.keep_recent_tool_results, step);
         self.show_anew(&needed, |account| needed.iter().for_each(|&index| account.send_whole(index)));
+        self.strip_bound(&bound_among(&self.account, &needed));
         if let Some(changed) = self.account.take_changed() {
             self.strip_unbound(changed);
         }

@@ -144,7 +144,14 @@ mod tests {
         fold.play(&list(&[RawRole::User]), 1, lessons, &mut |_| {});
         fold.plan();
         let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
-        let rewrite = Rewrite { kept: Vec::new(), kept_end: 0, known: 1, answer: Some(1), is_tail: true };
+        let rewrite = Rewrite {
+            kept: Vec::new(),
+            kept_end: 0,
+            known: 1,
+            answer: Some(1),
+            is_tail: true,
+            changed: Some(0),
+        };
         fold.rewrite(&rewritten, &rewrite);
         fold.play(&rewritten, 2, lessons, &mut |request| lived += usize::from(request.is_lived));
         assert_eq!(lived, 1);
