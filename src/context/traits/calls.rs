@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::forms::{TABLE, ToolForm};
+use super::forms::{Names, TABLE, ToolForm};
 use super::lines::{self, Line};
 use super::paths::Path;
 use super::shell::{self, looks_like_file};
@@ -32,10 +32,10 @@ impl Subject {
     /// The subject of a call. A path comes before a command: a tool that takes both says with the command what to do.
     pub fn of(tool: &str, arguments: &str) -> Self {
         let fields = fields_of(arguments);
-        let Some((_, form)) = TABLE.form_of(tool, &fields) else { return Self::Nothing };
-        let mut objects = objects_in(&fields).into_iter();
-        let file = objects.clone().find_map(|object| texts_of(object, &form.file).next());
-        let command = objects.find_map(|object| command_in(object, form));
+        let objects = objects_in(&fields);
+        let Some((_, form)) = TABLE.form_of(tool, &objects) else { return Self::Nothing };
+        let file = objects.iter().find_map(|object| texts_of(object, &form.file).next());
+        let command = objects.iter().find_map(|object| command_in(object, form));
         match (file, command) {
             (Some(path), _) => Self::File(path.to_owned()),
             (None, Some(Command::Text(text))) => Self::Command(text.to_owned()),
@@ -54,10 +54,10 @@ impl Target {
         for text in &texts {
             lines::add(&utf16(text), shown);
         }
-        let Some((form, names)) = TABLE.form_of(&String::from_utf16_lossy(tool), &fields) else {
+        let objects = objects_in(&fields);
+        let Some((form, names)) = TABLE.form_of(&String::from_utf16_lossy(tool), &objects) else {
             return Self::default();
         };
-        let objects = objects_in(&fields);
         let folder = objects.iter().find_map(|object| texts_of(object, &names.folder).next());
         let mut reader = Reader { names, folder, left: MAX_VALUES, files: Vec::new() };
         reader.object(&fields, None);
@@ -89,6 +89,7 @@ enum Command<'a> {
 }
 
 /// A file while the arguments are read.
+#[derive(Default)]
 struct Draft<'a> {
     path: &'a str,
     range: Option<Range>,
@@ -110,17 +111,18 @@ impl<'a> Reader<'a> {
     fn object(&mut self, fields: &'a Map<String, Value>, above: Option<usize>) {
         let names = self.names;
         let is_search = texts_of(fields, &names.pattern).next().is_some();
-        let range = range_in(fields, names).or_else(|| range_in(fields, TABLE.any()));
+        let range = range_in(fields, names).or_else(|| range_in(fields, &TABLE.any));
         let first = self.files.len();
         for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
-            let (old, new) = (Vec::new(), Vec::new());
-            self.files.push(Draft { path, range, moved_to: None, is_changed: false, old, new });
+            self.files.push(Draft { path, range, ..Draft::default() });
         }
         let current = if self.files.len() > first { Some(first) } else { above };
         if let Some(file) = current.and_then(|at| self.files.get_mut(at)) {
-            let has_old = names.old.iter().any(|name| fields.get(name).is_some_and(Value::is_string));
-            let has_new = names.new.iter().any(|name| fields.get(name).is_some_and(is_text));
-            file.is_changed |= has_new || (has_old && !names.new.is_empty());
+            let has = |names: &Names, is: fn(&Value) -> bool| {
+                names.iter().filter_map(|name| fields.get(name)).any(is)
+            };
+            file.is_changed |=
+                has(&names.new, is_text) || (has(&names.old, Value::is_string) && !names.new.is_empty());
             file.old.extend(texts_of(fields, &names.old));
             file.new.extend(texts_of(fields, &names.new));
             file.moved_to = texts_of(fields, &names.moved).next().or(file.moved_to);
@@ -201,17 +203,14 @@ fn objects_in(fields: &Map<String, Value>) -> Vec<&Map<String, Value>> {
 }
 
 /// The texts under the first of these names that has one: a string, or the strings of a list.
-fn texts_of<'a>(fields: &'a Map<String, Value>, names: &[String]) -> impl Iterator<Item = &'a str> + use<'a> {
-    let texts = |value: &'a Value| -> Vec<&'a str> {
+fn texts_of<'a>(fields: &'a Map<String, Value>, names: &Names) -> impl Iterator<Item = &'a str> + use<'a> {
+    let texts = |value: &'a Value| {
         let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        list.iter()
-            .take(MAX_VALUES)
-            .filter_map(Value::as_str)
-            .filter(|text| !text.trim().is_empty())
-            .collect()
+        let texts = list.iter().take(MAX_VALUES).filter_map(Value::as_str);
+        texts.filter(|text| !text.trim().is_empty()).collect()
     };
-    let found = names.iter().map(|name| fields.get(name).map(texts).unwrap_or_default());
-    found.into_iter().find(|texts: &Vec<&str>| !texts.is_empty()).unwrap_or_default().into_iter()
+    let mut found = names.iter().filter_map(|name| fields.get(name)).map(texts);
+    found.find(|texts: &Vec<&str>| !texts.is_empty()).unwrap_or_default().into_iter()
 }
 
 /// A command under one of the form's names: a text, or a list of words.
@@ -227,7 +226,7 @@ fn command_in<'a>(fields: &'a Map<String, Value>, form: &ToolForm) -> Option<Com
 
 /// The lines that a read asks for.
 fn range_in(fields: &Map<String, Value>, names: &ToolForm) -> Option<Range> {
-    let number = |names: &[String]| {
+    let number = |names: &Names| {
         let value = names.iter().find_map(|name| fields.get(name))?;
         value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
     };
@@ -242,28 +241,18 @@ fn range_in(fields: &Map<String, Value>, names: &ToolForm) -> Option<Range> {
 
 /// `[10, 40]`, `[10, -1]`, `"10-40"` and lists of these: from the first to the last.
 fn range_of(value: &Value) -> Option<(u64, Option<u64>)> {
-    match value {
-        Value::Array(values) => {
-            match values.as_slice() {
-                [Value::Number(first), Value::Number(last)] => Some((first.as_u64()?, last.as_u64())),
-                [Value::Number(first)] => Some((first.as_u64()?, None)),
-                list => {
-                    let mut ranges = list.iter().take(MAX_VALUES).filter_map(|value| match value {
-                        Value::Array(_) if value.get(0).is_some_and(Value::is_array) => None,
-                        value => range_of(value),
-                    });
-                    let first = ranges.next()?;
-                    Some(ranges.fold(first, |all, next| {
-                        (all.0.min(next.0), all.1.zip(next.1).map(|(a, b)| a.max(b)))
-                    }))
-                }
-            }
+    let Value::Array(values) = value else {
+        let (first, last) = value.as_str()?.trim().split_once('-')?;
+        return Some((first.trim().parse().ok()?, last.trim().parse().ok()));
+    };
+    match values.as_slice() {
+        [Value::Number(first), Value::Number(last)] => Some((first.as_u64()?, last.as_u64())),
+        [Value::Number(first)] => Some((first.as_u64()?, None)),
+        list => {
+            let is_nested = |value: &&Value| value.get(0).is_some_and(Value::is_array);
+            let ranges = list.iter().take(MAX_VALUES).filter(|value| !is_nested(value)).filter_map(range_of);
+            ranges.reduce(|all, next| (all.0.min(next.0), all.1.zip(next.1).map(|(a, b)| a.max(b))))
         }
-        Value::String(text) => {
-            let (first, last) = text.trim().split_once('-')?;
-            Some((first.trim().parse().ok()?, last.trim().parse().ok()))
-        }
-        _ => None,
     }
 }
 

@@ -4,18 +4,42 @@
 //! (`file`, `old`, `new`, `command` and so on; several names are alternatives) and the tools known to use it. The form
 //! with the most matching names wins, a known tool's before others. `any` reads what no listed form does.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::ops::Deref;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The parsed table.
 pub(super) static TABLE: LazyLock<Table> =
     LazyLock::new(|| serde_json::from_str(include_str!("forms.json")).unwrap_or_default());
 
-/// Argument values looked at in one call, over all levels.
-const MAX_VALUES: usize = 4096;
+/// Names, which the table writes as one text with spaces between them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "String")]
+pub(super) struct Names(Vec<String>);
+
+impl From<String> for Names {
+    fn from(text: String) -> Self {
+        Self(text.split_whitespace().map(str::to_owned).collect())
+    }
+}
+
+impl Deref for Names {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl Names {
+    /// Returns `true` if `name` is one of them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.iter().any(|of| of == name)
+    }
+}
 
 /// A form of the table, and the shell program that named the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +52,10 @@ pub struct Form {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Table {
     tools: Vec<ToolForm>,
-    any: ToolForm,
+    /// The form of tools that are not listed.
+    pub(super) any: ToolForm,
     /// Tools that list names: their path is a folder.
-    #[serde(deserialize_with = "words")]
-    listing: Vec<String>,
+    listing: Names,
     prefixes: Vec<Prefix>,
     shells: Vec<Shell>,
     programs: Vec<Program>,
@@ -43,14 +67,11 @@ pub(super) struct Table {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct KeepNames {
     /// Files: instructions and plans.
-    #[serde(deserialize_with = "words")]
-    pub(super) files: Vec<String>,
+    pub(super) files: Names,
     /// Tools that set a plan or a todo list.
-    #[serde(deserialize_with = "words")]
-    pub(super) plans: Vec<String>,
+    pub(super) plans: Names,
     /// Tools that bring back what was remembered, or a skill.
-    #[serde(deserialize_with = "words")]
-    pub(super) memories: Vec<String>,
+    pub(super) memories: Names,
 }
 
 /// The argument names of one tool, by their meaning.
@@ -58,86 +79,61 @@ pub(super) struct KeepNames {
 #[serde(default)]
 pub(super) struct ToolForm {
     form: String,
-    #[serde(deserialize_with = "words")]
-    tools: Vec<String>,
+    tools: Names,
     /// An argument that must be there and says nothing of the file.
-    #[serde(deserialize_with = "words")]
-    verb: Vec<String>,
+    verb: Names,
     /// The argument that holds several edits or files.
-    #[serde(deserialize_with = "words")]
-    list: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) file: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) pattern: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) old: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) new: Vec<String>,
+    list: Names,
+    pub(super) file: Names,
+    pub(super) pattern: Names,
+    pub(super) old: Names,
+    pub(super) new: Names,
     /// Search and replace blocks, or a unified diff.
-    #[serde(deserialize_with = "words")]
-    pub(super) diff: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    patch: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) moved: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) command: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) folder: Vec<String>,
+    pub(super) diff: Names,
+    patch: Names,
+    pub(super) moved: Names,
+    pub(super) command: Names,
+    pub(super) folder: Names,
     /// First line, counted from 1.
-    #[serde(deserialize_with = "words")]
-    pub(super) from: Vec<String>,
+    pub(super) from: Names,
     /// First line, counted from 0.
-    #[serde(deserialize_with = "words")]
-    pub(super) from0: Vec<String>,
+    pub(super) from0: Names,
     /// Number of lines.
-    #[serde(deserialize_with = "words")]
-    pub(super) count: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) first: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) last: Vec<String>,
+    pub(super) count: Names,
+    pub(super) first: Names,
+    pub(super) last: Names,
     /// `[first, last]`, `"first-last"` or a list of these.
-    #[serde(deserialize_with = "words")]
-    pub(super) range: Vec<String>,
+    pub(super) range: Names,
     /// Number of first lines.
-    #[serde(deserialize_with = "words")]
-    pub(super) head: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    tail: Vec<String>,
+    pub(super) head: Names,
+    tail: Names,
 }
 
 /// Programs that run the command behind them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Prefix {
-    #[serde(deserialize_with = "words")]
-    programs: Vec<String>,
+    programs: Names,
     /// Words to skip after the options.
     pub(super) skip: usize,
     /// Options that take a word.
-    #[serde(deserialize_with = "words")]
-    pub(super) values: Vec<String>,
+    pub(super) values: Names,
 }
 
 /// Programs that run a script.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Shell {
-    #[serde(deserialize_with = "words")]
-    programs: Vec<String>,
+    programs: Names,
     /// Options whose word is the script.
-    #[serde(deserialize_with = "words")]
-    pub(super) flags: Vec<String>,
+    pub(super) flags: Names,
 }
 
 /// A program that reads or changes files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Program {
-    #[serde(deserialize_with = "words")]
-    programs: Vec<String>,
+    programs: Names,
     /// Which words are files.
     pub(super) files: Operands,
     /// An option without which it prints no lines that an edit could quote: a letter or a whole option.
@@ -145,28 +141,20 @@ pub(super) struct Program {
     /// Words before the files.
     pub(super) skip: usize,
     /// Options that take a word.
-    #[serde(deserialize_with = "words")]
-    pub(super) values: Vec<String>,
+    pub(super) values: Names,
     /// Options whose word stands for a skipped one.
-    #[serde(deserialize_with = "words")]
-    pub(super) instead: Vec<String>,
+    pub(super) instead: Names,
     /// Options whose word is a file.
-    #[serde(deserialize_with = "words")]
-    pub(super) paths: Vec<String>,
+    pub(super) paths: Names,
     /// Options whose word is the text to write or the script to run.
-    #[serde(deserialize_with = "words")]
-    pub(super) texts: Vec<String>,
+    pub(super) texts: Names,
     /// Options that say how many first lines, or from which one on as `+10`.
-    #[serde(deserialize_with = "words")]
-    pub(super) first: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) last: Vec<String>,
+    pub(super) first: Names,
+    pub(super) last: Names,
     /// Options that say how many lines are skipped.
-    #[serde(deserialize_with = "words")]
-    pub(super) skipped: Vec<String>,
+    pub(super) skipped: Names,
     /// Options that take a number which tells no known line.
-    #[serde(deserialize_with = "words")]
-    pub(super) other: Vec<String>,
+    pub(super) other: Names,
     /// True if `-40` says how many first lines.
     pub(super) numbered: bool,
     /// True if the skipped word is a `sed` script that may name lines.
@@ -199,24 +187,15 @@ pub(super) enum Operands {
 /// The functions of scripting languages that open and change files.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Scripts {
-    #[serde(deserialize_with = "words")]
-    pub(super) opens: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) writes: Vec<String>,
-    #[serde(deserialize_with = "words")]
-    pub(super) replaces: Vec<String>,
-}
-
-/// `"a b"` as `["a", "b"]`.
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    Ok(text.split_whitespace().map(str::to_owned).collect())
+    pub(super) opens: Names,
+    pub(super) writes: Names,
+    pub(super) replaces: Names,
 }
 
 impl Form {
     /// Its name: the tool's form, and the program where a command named the file.
     pub fn name(self) -> String {
-        let tool = TABLE.at(self.tool).map_or("any", |form| &*form.form);
+        let tool = TABLE.tools.get(usize::from(self.tool)).map_or("any", |form| &*form.form);
         let program = self.program.and_then(|program| TABLE.programs.get(usize::from(program)));
         match program.and_then(|program| program.programs.first()) {
             Some(program) => format!("{tool}: {}", program.replace('-', " ")),
@@ -232,106 +211,60 @@ impl Form {
 }
 
 impl Table {
-    fn at(&self, tool: u16) -> Option<&ToolForm> {
-        self.tools.get(usize::from(tool))
-    }
-
-    /// The form of tools that are not listed.
-    pub(super) fn any(&self) -> &ToolForm {
-        &self.any
-    }
-
-    /// The form that reads most of these arguments; `None` for tools that list names.
-    pub(super) fn form_of(&self, tool: &str, arguments: &Map<String, Value>) -> Option<(Form, &ToolForm)> {
+    /// The form that reads most of the arguments, which are these objects; `None` for tools that list names.
+    pub(super) fn form_of(&self, tool: &str, objects: &[&Map<String, Value>]) -> Option<(Form, &ToolForm)> {
         let tool = tool.rsplit("__").next().unwrap_or_default();
-        if self.listing.iter().any(|name| name == tool) {
+        if self.listing.has(tool) {
             return None;
         }
-        let keys = keys_in(arguments);
-        let matches = self.tools.iter().enumerate().filter_map(|(i, form)| {
-            let rank = (form.needs(&keys)?, form.tools.iter().any(|name| name == tool));
-            Some((rank, i as u16, form))
+        let given = objects.iter().flat_map(|object| object.iter()).filter(|(_, value)| has_content(value));
+        let keys: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
+        let matches = self.tools.iter().zip(0..).filter_map(|(form, at)| {
+            let rank = (form.needs(&keys)?, form.tools.has(tool));
+            Some((rank, at, form))
         });
         let best = matches.reduce(|best, next| if next.0 > best.0 { next } else { best });
         let any = self.any.roles().iter().filter(|names| has_any(&keys, names)).count();
         let listed = best.filter(|(rank, ..)| rank.0 >= any || rank.1);
-        match listed {
-            Some((_, tool, form)) => Some((Form { tool, program: None }, form)),
-            None => Some((Form { tool: u16::MAX, program: None }, &self.any)),
-        }
+        let (tool, form) = listed.map_or((u16::MAX, &self.any), |(_, at, form)| (at, form));
+        Some((Form { tool, program: None }, form))
     }
 
-    /// The program of this name, in any case and with or without `.exe`.
+    /// The program of this name.
     pub(super) fn program(&self, name: &str) -> Option<(u16, &Program)> {
-        let at = self.programs.iter().position(|program| program.programs.iter().any(|of| of == name))?;
-        Some((at as u16, self.programs.get(at)?))
+        let mut programs = (0..).zip(&self.programs);
+        programs.find(|(_, program)| program.programs.has(name))
     }
 
     pub(super) fn prefix(&self, name: &str) -> Option<&Prefix> {
-        self.prefixes.iter().find(|prefix| prefix.programs.iter().any(|of| of == name))
+        self.prefixes.iter().find(|prefix| prefix.programs.has(name))
     }
 
     pub(super) fn shell(&self, name: &str) -> Option<&Shell> {
-        self.shells.iter().find(|shell| shell.programs.iter().any(|of| of == name))
+        self.shells.iter().find(|shell| shell.programs.has(name))
     }
 }
 
 impl ToolForm {
     /// Names by the meanings that tell one form from another.
-    fn roles(&self) -> [&[String]; 10] {
-        [
-            &self.verb,
-            &self.list,
-            &self.file,
-            &self.pattern,
-            &self.old,
-            &self.new,
-            &self.diff,
-            &self.patch,
-            &self.moved,
-            &self.command,
-        ]
+    fn roles(&self) -> [&Names; 10] {
+        let Self { verb, list, file, pattern, old, new, diff, patch, moved, command, .. } = self;
+        [verb, list, file, pattern, old, new, diff, patch, moved, command]
     }
 
     /// Number of meanings that `keys` have a name for; `None` if one is missing.
-    fn needs(&self, keys: &HashMap<&str, &Value>) -> Option<usize> {
-        let roles = self.roles();
-        let needed = roles.iter().filter(|names| !names.is_empty());
-        let count = needed.clone().count();
-        needed.clone().all(|names| has_any(keys, names)).then_some(count)
+    fn needs(&self, keys: &HashSet<&str>) -> Option<usize> {
+        let needed = self.roles().into_iter().filter(|names| !names.is_empty());
+        needed.clone().all(|names| has_any(keys, names)).then(|| needed.count())
     }
 }
 
-fn has_any(keys: &HashMap<&str, &Value>, names: &[String]) -> bool {
-    names.iter().any(|name| keys.contains_key(&**name))
+fn has_any(keys: &HashSet<&str>, names: &Names) -> bool {
+    names.iter().any(|name| keys.contains(&**name))
 }
 
-/// The names of all arguments with a value, over all levels.
-fn keys_in(arguments: &Map<String, Value>) -> HashMap<&str, &Value> {
-    let mut keys = HashMap::new();
-    let mut open: Vec<&Map<String, Value>> = vec![arguments];
-    let mut left = MAX_VALUES;
-    while let Some(fields) = open.pop() {
-        for (name, value) in fields.iter().take(left) {
-            left = left.saturating_sub(1);
-            if is_said(value) {
-                keys.insert(&**name, value);
-            }
-            match value {
-                Value::Object(inner) => open.push(inner),
-                Value::Array(values) => {
-                    open.extend(values.iter().take(left).filter_map(Value::as_object));
-                    left = left.saturating_sub(values.len());
-                }
-                _ => {}
-            }
-        }
-    }
-    keys
-}
-
-/// False for what a model fills in where it means nothing.
-fn is_said(value: &Value) -> bool {
+/// Returns `false` for a value that a model fills in where it means nothing.
+fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Array(values) => !values.is_empty(),

@@ -33,13 +33,12 @@ impl KeepRules {
     pub(crate) fn state_of(&self, tool: &[u16], arguments: &[u16], target: &Target) -> Option<State> {
         let tool = String::from_utf16_lossy(tool);
         let tool = tool.rsplit("__").next().unwrap_or_default();
-        let is_in = |names: &[String]| names.iter().any(|name| name == tool);
         let state = |key| Some(State { key, name: tool.into() });
         let of_tool = xxh3_64(tool.as_bytes());
-        if is_in(&TABLE.keep.memories) {
+        if TABLE.keep.memories.has(tool) {
             return state(xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool));
         }
-        if is_in(&TABLE.keep.plans) || self.tools.iter().any(|name| **name == *tool) {
+        if TABLE.keep.plans.has(tool) || self.tools.iter().any(|name| **name == *tool) {
             return state(of_tool);
         }
         target.files.iter().find_map(|file| self.state_of_file(file))

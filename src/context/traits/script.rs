@@ -28,9 +28,9 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
     for at in 0..words.len() {
         scope.read(words.get(at..).unwrap_or_default());
     }
-    let files = scope.files.iter().filter_map(|opened| {
-        let path = Path::of(opened.path, folder).filter(|_| is_path(opened.path))?;
-        let change = opened.is_changed.then(|| edits::change(&opened.old, &opened.new));
+    let files = scope.files.iter().filter_map(|file| {
+        let path = Path::of(file.path, folder).filter(|_| is_path(file.path))?;
+        let change = file.is_changed.then(|| edits::change(&file.old, &file.new));
         Some(File { path, range: None, change })
     });
     files.collect()
@@ -38,7 +38,7 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
 
 /// A file while the script is read.
 #[derive(Default)]
-struct Opened<'a> {
+struct ScriptFile<'a> {
     path: &'a str,
     is_changed: bool,
     old: Vec<&'a str>,
@@ -49,14 +49,13 @@ struct Opened<'a> {
 struct Scope<'a> {
     /// The texts that names hold.
     texts: HashMap<&'a str, &'a str>,
-    files: Vec<Opened<'a>>,
+    files: Vec<ScriptFile<'a>>,
     current: usize,
 }
 
 impl<'a> Scope<'a> {
     /// Takes in what stands at the beginning of `words`.
     fn read(&mut self, words: &'a [Word<'a>]) {
-        let is = |list: &[String], name: &str| list.iter().any(|of| of == name);
         let scripts = &TABLE.scripts;
         match words {
             [Word::Name(name), Word::Mark('='), Word::Text(text), ..]
@@ -66,7 +65,7 @@ impl<'a> Scope<'a> {
             _ => {}
         }
         let [Word::Name(function), Word::Mark('('), rest @ ..] = words else { return };
-        if is(&scripts.opens, function)
+        if scripts.opens.has(function)
             && let Some(path) = rest.first().and_then(|word| self.text(word))
         {
             self.open(path);
@@ -74,13 +73,12 @@ impl<'a> Scope<'a> {
                 [_, Word::Mark(','), Word::Text(mode), ..] if mode.len() <= 3 => &**mode,
                 _ => "",
             };
-            self.write(mode.starts_with(['w', 'a', 'x']) || is(&scripts.writes, function), None);
-            if is(&scripts.writes, function) {
-                self.write(true, rest.get(2).and_then(|word| self.text(word)));
-            }
-        } else if is(&scripts.writes, function) {
+            let writes = scripts.writes.has(function);
+            let text = rest.get(2).filter(|_| writes).and_then(|word| self.text(word));
+            self.write(writes || mode.starts_with(['w', 'a', 'x']), text);
+        } else if scripts.writes.has(function) {
             self.write(true, rest.first().and_then(|word| self.text(word)));
-        } else if is(&scripts.replaces, function)
+        } else if scripts.replaces.has(function)
             && let [old, Word::Mark(','), new, ..] = rest
             && let (Some(old), Some(new)) = (self.text(old), self.text(new))
             && let Some(file) = self.files.get_mut(self.current)
@@ -104,7 +102,7 @@ impl<'a> Scope<'a> {
         let known = self.files.iter().position(|file| file.path == path);
         self.current = known.unwrap_or(self.files.len());
         if known.is_none() && self.files.len() < MAX_FILES {
-            self.files.push(Opened { path, ..Opened::default() });
+            self.files.push(ScriptFile { path, ..ScriptFile::default() });
         }
     }
 

@@ -4,11 +4,11 @@
 //! command; variables, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd: a backslash
 //! before a plain character is part of a path.
 
-use super::forms::{Operands, Program, TABLE};
+use super::forms::{Names, Operands, Program, TABLE};
+use super::paths::Path;
 use super::target::{Change, File, Range};
 use super::words::{Command, commands};
 use super::{edits, script};
-use crate::context::traits::paths::Path;
 
 /// Commands looked at in one call, files in all of them, and scripts inside scripts.
 const MAX_COMMANDS: usize = 64;
@@ -19,20 +19,20 @@ const MAX_EXTENSION: usize = 10;
 
 /// The files of a command, and the program that named the first of them.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct CommandFiles {
     pub(super) files: Vec<File>,
     pub(super) program: Option<u16>,
 }
 
 /// The files that a script names, in order; it begins in `folder`.
-pub(super) fn of_text(text: &str, folder: Option<&str>) -> Found {
+pub(super) fn of_text(text: &str, folder: Option<&str>) -> CommandFiles {
     let mut reader = Reader::of(folder);
     reader.text(text, 0);
     reader.finish()
 }
 
 /// The files that a program started with these arguments names.
-pub(super) fn of_words(words: &[&str], folder: Option<&str>) -> Found {
+pub(super) fn of_words(words: &[&str], folder: Option<&str>) -> CommandFiles {
     let mut reader = Reader::of(folder);
     let words = words.iter().map(|&word| word.to_owned()).collect();
     reader.command(&Command { words, ..Command::default() }, 0);
@@ -52,7 +52,7 @@ pub(super) fn looks_like_file(word: &str) -> bool {
 
 struct Reader {
     folder: Option<String>,
-    found: Found,
+    found: CommandFiles,
     /// Files that the last command printed: a pipe may pass on a part of them.
     piped: usize,
     /// Text that the last command passes on.
@@ -63,10 +63,10 @@ struct Reader {
 impl Reader {
     fn of(folder: Option<&str>) -> Self {
         let folder = folder.map(str::to_owned);
-        Self { folder, found: Found::default(), piped: 0, text: None, left: MAX_COMMANDS }
+        Self { folder, found: CommandFiles::default(), piped: 0, text: None, left: MAX_COMMANDS }
     }
 
-    fn finish(mut self) -> Found {
+    fn finish(mut self) -> CommandFiles {
         self.found.files.truncate(MAX_FILES);
         self.found
     }
@@ -95,14 +95,11 @@ impl Reader {
                 self.folder = Some(joined(self.folder.as_deref(), to));
             }
         } else if let Some(shell) = shell {
-            let flag = rest.iter().position(|word| shell.flags.contains(&word.to_lowercase()));
+            let flag = rest.iter().position(|word| shell.flags.has(&word.to_lowercase()));
             let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
             match (script, &command.body) {
-                (Some([script]), _) => self.text(script, depth + 1),
                 // A POSIX shell takes one word; what follows are arguments of the script. The others join them.
-                (Some([script, ..]), _) if shell.flags.iter().any(|flag| flag == "-lc") => {
-                    self.text(script, depth + 1);
-                }
+                (Some([script, ..]), _) if shell.flags.has("-lc") => self.text(script, depth + 1),
                 (Some(words), _) => self.text(&words.join(" "), depth + 1),
                 (None, Some(body)) => self.text(body, depth + 1),
                 (None, None) => {}
@@ -121,88 +118,72 @@ impl Reader {
 
     fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
-        let mut files = Vec::new();
-        match program.files {
-            Operands::None => {}
-            Operands::Words => {
-                // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
-                if read.files.is_empty() && command.target.is_some() {
-                    return self.here(command);
-                }
-                if read.is_printed {
-                    files.extend(read.files.iter().map(|path| (*path, None)));
-                }
+        let folder = self.folder.clone();
+        let folder = folder.as_deref();
+        let file =
+            |path: &str, change| Some(File { path: Path::of(path, folder)?, range: read.range, change });
+        let files: Vec<File> = match program.files {
+            Operands::None => Vec::new(),
+            // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
+            Operands::Words if read.files.is_empty() && command.target.is_some() => {
+                return self.here(command);
             }
+            Operands::Words if !read.is_printed => Vec::new(),
+            Operands::Words => read.files.iter().filter_map(|path| file(path, None)).collect(),
             Operands::Revision | Operands::Named => {
-                files.extend(read.named.iter().map(|path| (*path, None)));
+                read.named.iter().filter_map(|path| file(path, None)).collect()
             }
-            Operands::Move => {
-                if let [from, to] = read.files[..] {
-                    files.push((from, Some(moved(from, to))));
+            Operands::Move => match read.files[..] {
+                [from, to] => {
+                    let moved_to = Path::of(&moved(from, to), folder);
+                    file(from, Some(Change { moved_to, ..Change::default() })).into_iter().collect()
                 }
-            }
+                _ => Vec::new(),
+            },
             Operands::Write => {
                 let text = read.text.map(str::to_owned).or_else(|| command.body.clone()).or(self.text.take());
                 let texts: Vec<&str> = text.as_deref().into_iter().collect();
-                for path in &read.files {
-                    self.push(Some(at), written(path, self.folder.as_deref(), &texts));
-                }
-                return;
+                read.files.iter().filter_map(|path| written(path, folder, &texts)).collect()
             }
             Operands::Patch => {
                 let texts = command.body.iter().map(String::as_str).chain(words.iter().copied());
-                let files: Vec<File> =
-                    texts.flat_map(|text| edits::patched(text, self.folder.as_deref())).collect();
-                for file in files {
-                    self.push(Some(at), Some(file));
-                }
-                return;
+                texts.flat_map(|text| edits::patched(text, folder)).collect()
             }
             Operands::Script => {
-                let inline = words.iter().position(|word| program.texts.iter().any(|of| of == word));
+                let inline = words.iter().position(|word| program.texts.has(word));
                 let inline = inline.and_then(|at| words.get(at + 1)).copied();
-                let text = command.body.as_deref().or(inline).unwrap_or_default();
-                let files = script::files(text, self.folder.as_deref());
-                for file in files {
-                    self.push(Some(at), Some(file));
-                }
-                return;
+                script::files(command.body.as_deref().or(inline).unwrap_or_default(), folder)
             }
-        }
-        if files.is_empty()
-            && let Some(range) = read.range
-        {
+        };
+        let writes = matches!(program.files, Operands::Write | Operands::Patch | Operands::Script);
+        if let (false, true, Some(range)) = (writes, files.is_empty(), read.range) {
             // A filter behind a pipe passes on a part of what was read.
             let from = self.found.files.len().saturating_sub(self.piped);
             for file in self.found.files.iter_mut().skip(from).filter(|file| file.change.is_none()) {
                 file.range = Some(file.range.map_or(range, |all| all.narrowed(range)));
             }
         }
-        for (path, moved_to) in files.into_iter().take(MAX_FILES) {
-            let folder = self.folder.as_deref();
-            let change = moved_to.map(|to| Change { moved_to: Path::of(&to, folder), ..Change::default() });
-            let file = Path::of(path, folder).map(|path| File { path, range: read.range, change });
-            self.push(Some(at), file);
-        }
         if let (Operands::Words, Some(body), true) = (program.files, &command.body, read.files.is_empty()) {
             self.text = Some(body.clone());
         }
+        self.extend(at, files);
     }
 
     /// A command that only writes the text that it is given into a file.
     fn here(&mut self, command: &Command) {
         let body = command.body.clone().or_else(|| said(command));
         if let (Some(path), Some(body)) = (&command.target, &body) {
-            let cat = TABLE.program("cat").map(|(at, _)| at);
-            self.push(cat, written(path, self.folder.as_deref(), &[body]));
+            let cat = TABLE.program("cat").map_or(u16::MAX, |(at, _)| at);
+            self.extend(cat, written(path, self.folder.as_deref(), &[body]));
         }
         self.text = body;
     }
 
-    fn push(&mut self, program: Option<u16>, file: Option<File>) {
-        if let Some(file) = file {
-            self.found.program = self.found.program.or(program);
-            self.found.files.push(file);
+    fn extend(&mut self, program: u16, files: impl IntoIterator<Item = File>) {
+        let before = self.found.files.len();
+        self.found.files.extend(files);
+        if self.found.files.len() > before {
+            self.found.program.get_or_insert(program);
         }
     }
 }
@@ -210,7 +191,7 @@ impl Reader {
 /// The words of a program, by what they mean to it.
 struct Operation<'a> {
     files: Vec<&'a str>,
-    /// Of `git`: the files that a revision, `--` or an extension tells.
+    /// The files of `git` that a revision, `--` or an extension tells.
     named: Vec<&'a str>,
     range: Option<Range>,
     text: Option<&'a str>,
@@ -218,48 +199,77 @@ struct Operation<'a> {
     is_printed: bool,
 }
 
+/// The lines that the words read so far ask for, and the words that are still skipped.
+struct Progress {
+    first: Option<u64>,
+    last: Option<u64>,
+    skip: usize,
+    has_script: bool,
+}
+
+impl Progress {
+    /// Takes the lines that a script names.
+    fn read_script(&mut self, script: &str) {
+        if self.has_script {
+            (self.first, self.last) = lines_of(script).unwrap_or((self.first, self.last));
+        }
+    }
+
+    /// Reads a word that is no option. Returns `true` if it is a file.
+    fn read_operand(&mut self, word: &str) -> bool {
+        if self.skip > 0 {
+            self.skip -= 1;
+            self.read_script(word);
+            return false;
+        }
+        // PowerShell's `(Get-Content a.rs)[9..39]`.
+        let part = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')?.split_once(".."));
+        if let Some((first, last)) = part {
+            (self.first, self.last) = (number(first).map(after), number(last).map(after));
+        }
+        part.is_none()
+    }
+}
+
 impl<'a> Operation<'a> {
     fn of(program: &Program, words: &[&'a str]) -> Self {
         let mut of = Self { files: Vec::new(), named: Vec::new(), range: None, text: None, is_printed: true };
-        let (mut first, mut count, mut last) = (None, None, None);
-        let (mut skip, mut is_behind, mut has_needed) = (program.skip, false, program.needs.is_none());
+        let has_script = program.lines.is_some();
+        let mut read = Progress { first: None, last: None, skip: program.skip, has_script };
+        let (mut count, mut is_behind, mut has_needed) = (None, false, program.needs.is_none());
         let mut words = words.iter().copied();
         while let Some(word) = words.next() {
             let option = word.to_lowercase();
-            let is_in = |options: &[String]| options.iter().any(|of| *of == word || *of == option);
-            let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
+            let is_in = |options: &Names| options.has(word) || options.has(&option);
             has_needed |= program.needs.as_deref().is_some_and(|needed| is_needed(word, needed));
             if word == "--" {
                 is_behind = true;
             } else if is_behind {
                 of.named.push(word);
-                of.operand(word, &mut skip, program, &mut first, &mut last);
+                of.files.extend(read.read_operand(word).then_some(word));
             } else if is_in(&program.paths) {
                 of.files.extend(words.next().into_iter().flat_map(|list| list.split(',')));
             } else if is_in(&program.instead) {
-                skip = skip.saturating_sub(1);
-                if let (Some(script), true) = (words.next(), program.lines.is_some()) {
-                    (first, last) = lines_of(script).unwrap_or((first, last));
-                }
+                read.skip = read.skip.saturating_sub(1);
+                read.read_script(words.next().unwrap_or_default());
             } else if is_in(&program.texts) {
                 of.text = words.next();
             } else if is_in(&program.first) {
-                count = number(words.next()).or(count);
+                count = words.next().and_then(number).or(count);
             } else if is_in(&program.last) {
                 let from = words.next().and_then(|word| word.strip_prefix('+'));
-                first = number(from).or(first);
+                read.first = from.and_then(number).or(read.first);
             } else if is_in(&program.skipped) {
-                first = number(words.next()).map(|skipped| skipped + 1).or(first);
+                read.first = words.next().and_then(number).map(after).or(read.first);
             } else if is_in(&program.values) || is_in(&program.other) {
                 words.next();
             } else if is_option(word) {
                 let attached = word.trim_start_matches('-').trim_start_matches("lines=");
-                if let (true, Some(lines)) =
-                    (program.numbered, number(attached.strip_prefix('n').or(Some(attached))))
-                {
+                let lines = number(attached.strip_prefix('n').unwrap_or(attached));
+                if let (true, Some(lines)) = (program.numbered, lines) {
                     count = Some(lines);
-                } else if let (true, Some(from)) = (!program.last.is_empty(), attached.strip_prefix("n+")) {
-                    first = number(Some(from)).or(first);
+                } else if let (false, Some(from)) = (program.last.is_empty(), attached.strip_prefix("n+")) {
+                    read.first = number(from).or(read.first);
                 }
             } else {
                 if let Some((_, path)) = word.split_once(':').filter(|(_, path)| is_path(path)) {
@@ -267,41 +277,26 @@ impl<'a> Operation<'a> {
                 } else if program.files == Operands::Named && looks_like_file(word) {
                     of.named.push(word);
                 }
-                of.operand(word, &mut skip, program, &mut first, &mut last);
+                of.files.extend(read.read_operand(word).then_some(word));
             }
         }
-        last = last.or(count.map(|count| (first.unwrap_or(1) + count).saturating_sub(1)));
-        of.range = Range::of(first, last);
+        let until = count.map(|count: u64| read.first.unwrap_or(1).saturating_add(count).saturating_sub(1));
+        of.range = Range::of(read.first, read.last.or(until));
         of.files.retain(|word| is_path(word));
         // A search in one file prints its lines as they stand.
-        let is_search = program.lines.is_none() && of.files.iter().all(|file| looks_like_file(file));
+        let is_search = !has_script && of.files.iter().all(|file| looks_like_file(file));
         of.is_printed = has_needed || is_search;
         of
     }
+}
 
-    fn operand(
-        &mut self,
-        word: &'a str,
-        skip: &mut usize,
-        program: &Program,
-        first: &mut Option<u64>,
-        last: &mut Option<u64>,
-    ) {
-        if *skip > 0 {
-            *skip -= 1;
-            if program.lines.is_some() {
-                (*first, *last) = lines_of(word).unwrap_or((*first, *last));
-            }
-        } else if let Some((from, to)) =
-            word.strip_prefix('[').and_then(|word| word.strip_suffix(']')?.split_once(".."))
-        {
-            // PowerShell's `(Get-Content a.rs)[9..39]`.
-            let at = |word: &str| word.parse::<u64>().ok().map(|at| at + 1);
-            (*first, *last) = (at(from), at(to));
-        } else {
-            self.files.push(word);
-        }
-    }
+fn number(word: &str) -> Option<u64> {
+    word.parse().ok()
+}
+
+/// The line after so many.
+const fn after(lines: u64) -> u64 {
+    lines.saturating_add(1)
 }
 
 /// The lines that `10,40p` of sed and `NR>=10 && NR<=40` of awk name: from the first number to the last.
@@ -336,7 +331,7 @@ fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
         } else if let Some(prefix) = TABLE.prefix(&name_of(first)) {
             let mut at = 0;
             while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
-                at += 1 + usize::from(prefix.values.iter().any(|value| value == word));
+                at += 1 + usize::from(prefix.values.has(word));
             }
             words = rest.get(at + prefix.skip..).unwrap_or_default();
         } else {

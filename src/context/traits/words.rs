@@ -1,7 +1,6 @@
 //! Splits a shell script into simple commands: words without their quotes, the file that output goes to, and the text of a
 //! here-document.
 
-use std::iter::Peekable;
 use std::str::Chars;
 
 /// A simple command.
@@ -38,7 +37,7 @@ enum Use {
 /// The first `most` commands of a script.
 pub(super) fn commands(script: &str, most: usize) -> Vec<Command> {
     let mut splitter = Splitter {
-        rest: script.chars().peekable(),
+        rest: script.chars(),
         done: Vec::new(),
         command: Command::default(),
         word: None,
@@ -53,7 +52,7 @@ pub(super) fn commands(script: &str, most: usize) -> Vec<Command> {
 }
 
 struct Splitter<'a> {
-    rest: Peekable<Chars<'a>>,
+    rest: Chars<'a>,
     done: Vec<Command>,
     command: Command,
     word: Option<String>,
@@ -62,7 +61,7 @@ struct Splitter<'a> {
     delimiters: Vec<(usize, String, bool)>,
 }
 
-impl Splitter<'_> {
+impl<'a> Splitter<'a> {
     /// Reads on; false at the end.
     fn step(&mut self) -> bool {
         let Some(character) = self.rest.next() else { return false };
@@ -70,11 +69,11 @@ impl Splitter<'_> {
             '\\' => self.escape(),
             '\'' => self.quoted('\''),
             '"' => self.quoted('"'),
-            '`' if self.rest.next_if_eq(&'\n').is_some() => {}
+            '`' if self.skip('\n') => {}
             '`' => self.quoted('`'),
-            '@' if self.word.is_none() && matches!(self.rest.peek(), Some('\'' | '"')) => self.here_text(),
-            '$' if self.rest.peek() == Some(&'(') => self.substitution(),
-            '#' if self.word.is_none() => while self.rest.next_if(|next| *next != '\n').is_some() {},
+            '@' if self.word.is_none() && self.rest.as_str().starts_with(['\'', '"']) => self.here_text(),
+            '$' if self.rest.as_str().starts_with('(') => self.substitution(),
+            '#' if self.word.is_none() => self.rest = after(&self.rest, self.line_len()),
             ' ' | '\t' | '\r' | '(' | ')' => self.end_word(),
             '\n' => {
                 self.end_word();
@@ -87,7 +86,7 @@ impl Splitter<'_> {
             }
             '|' | '&' => {
                 self.end_word();
-                let is_twin = self.rest.next_if_eq(&character).is_some();
+                let is_twin = self.skip(character);
                 self.end_command(character == '|' && !is_twin);
             }
             '>' => self.output(),
@@ -99,14 +98,15 @@ impl Splitter<'_> {
 
     /// A backslash before a plain character is part of a Windows path.
     fn escape(&mut self) {
+        let next = self.rest.clone().next();
         let word = self.word.get_or_insert_default();
-        match self.rest.peek() {
-            Some('\n') => {
-                self.rest.next();
-            }
-            Some(next) if next.is_alphanumeric() || matches!(next, '.' | '_' | '-') => word.push('\\'),
-            Some(_) => word.extend(self.rest.next()),
+        match next {
+            Some(plain) if plain.is_alphanumeric() || matches!(plain, '.' | '_' | '-') => word.push('\\'),
             None => word.push('\\'),
+            Some(escaped) => {
+                self.rest.next();
+                word.extend((escaped != '\n').then_some(escaped));
+            }
         }
     }
 
@@ -115,16 +115,11 @@ impl Splitter<'_> {
         if quote == '`' {
             word.push('`');
         }
-        while let Some(character) = self.rest.next() {
-            match character {
-                _ if character == quote => return,
-                '\\' if quote == '"' => match self.rest.peek() {
-                    Some('\n') => {
-                        self.rest.next();
-                    }
-                    Some('"' | '\\' | '$' | '`') => word.extend(self.rest.next()),
-                    _ => word.push('\\'),
-                },
+        while let Some(character) = self.rest.next().filter(|character| *character != quote) {
+            let escaped = self.rest.clone().next().filter(|_| quote == '"' && character == '\\');
+            match escaped {
+                Some('"' | '\\' | '$' | '`') => word.extend(self.rest.next()),
+                Some('\n') => drop(self.rest.next()),
                 _ => word.push(character),
             }
         }
@@ -132,38 +127,15 @@ impl Splitter<'_> {
 
     /// PowerShell's `@'`, whose text ends before `'@` at the beginning of a line.
     fn here_text(&mut self) {
-        let Some(quote) = self.rest.next() else { return };
-        let end = format!("{quote}@");
-        let mut text = String::new();
+        let end: String = self.rest.next().into_iter().chain(['@']).collect();
         self.line();
-        while self.rest.peek().is_some() {
-            let line = self.line();
-            if let Some(after) = line.strip_prefix(&end) {
-                self.command.body = Some(text);
-                self.go_on(after);
-                return;
-            }
-            text.push_str(&line);
+        let mut text = String::new();
+        while !self.rest.as_str().is_empty() && !self.rest.as_str().starts_with(&end) {
+            text.push_str(self.line());
             text.push('\n');
         }
+        self.rest = after(&self.rest, end.len());
         self.command.body = Some(text);
-    }
-
-    /// Reads the rest of a line that was taken whole.
-    fn go_on(&mut self, rest: &str) {
-        let mut inner = Splitter {
-            rest: rest.chars().peekable(),
-            done: Vec::new(),
-            command: std::mem::take(&mut self.command),
-            word: None,
-            next: Use::Word,
-            delimiters: Vec::new(),
-        };
-        while inner.step() {}
-        inner.end_word();
-        self.done.append(&mut inner.done);
-        self.command = inner.command;
-        self.end_command(false);
     }
 
     /// `$(…)` stays a part of its word.
@@ -187,19 +159,19 @@ impl Splitter<'_> {
     fn output(&mut self) {
         let descriptor = self.word.take_if(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
         self.end_word();
-        self.rest.next_if_eq(&'>');
-        self.rest.next_if_eq(&'|');
-        let is_aside = descriptor.is_some_and(|of| of != "1") || self.rest.next_if_eq(&'&').is_some();
+        self.skip('>');
+        self.skip('|');
+        let is_aside = descriptor.is_some_and(|of| of != "1") || self.skip('&');
         self.next = if is_aside { Use::Aside } else { Use::Output };
     }
 
     fn input(&mut self) {
         self.end_word();
-        if self.rest.next_if_eq(&'<').is_none() {
+        if !self.skip('<') {
             return;
         }
-        let is_string = self.rest.next_if_eq(&'<').is_some();
-        let has_tabs = !is_string && self.rest.next_if_eq(&'-').is_some();
+        let is_string = self.skip('<');
+        let has_tabs = !is_string && self.skip('-');
         self.next = if is_string { Use::HereString } else { Use::Delimiter(has_tabs) };
     }
 
@@ -227,9 +199,9 @@ impl Splitter<'_> {
     fn here_documents(&mut self) {
         for (at, delimiter, has_tabs) in std::mem::take(&mut self.delimiters) {
             let mut body = String::new();
-            while self.rest.peek().is_some() {
+            while !self.rest.as_str().is_empty() {
                 let line = self.line();
-                let bare = if has_tabs { line.trim_start_matches('\t') } else { &line };
+                let bare = if has_tabs { line.trim_start_matches('\t') } else { line };
                 if bare.trim_end_matches('\r') == delimiter {
                     break;
                 }
@@ -242,8 +214,28 @@ impl Splitter<'_> {
         }
     }
 
-    /// The rest of the line, without its break.
-    fn line(&mut self) -> String {
-        self.rest.by_ref().take_while(|&character| character != '\n').collect()
+    /// The rest of the line, without its break, which is passed by.
+    fn line(&mut self) -> &'a str {
+        let len = self.line_len();
+        let line = self.rest.as_str().get(..len).unwrap_or_default();
+        self.rest = after(&self.rest, len + 1);
+        line
     }
+
+    fn line_len(&self) -> usize {
+        let rest = self.rest.as_str();
+        rest.find('\n').unwrap_or(rest.len())
+    }
+
+    /// Passes by the next character if it is this one.
+    fn skip(&mut self, character: char) -> bool {
+        let rest = self.rest.as_str().strip_prefix(character);
+        self.rest = rest.map_or_else(|| self.rest.clone(), str::chars);
+        rest.is_some()
+    }
+}
+
+/// What follows the next `len` bytes.
+fn after<'a>(rest: &Chars<'a>, len: usize) -> Chars<'a> {
+    rest.as_str().get(len..).unwrap_or_default().chars()
 }
