@@ -5,7 +5,6 @@
 //! one for its one-byte strings, where UTF-8 would transcode.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
@@ -14,7 +13,7 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
 use crate::context::measure::{Part, Raw, RawRole, Rules, measure};
-use crate::context::transcript::{Refusal, Transcript, Usage};
+use crate::context::transcript::{Refusal, Usage};
 use crate::context::validity::{self, Family};
 use crate::contract::{Block, Role, UsageField};
 use crate::fault;
@@ -66,6 +65,11 @@ impl Batch {
         Ok(batch)
     }
 
+    /// The messages of the batch as they came, in order.
+    pub(super) fn raws(&self) -> Result<Vec<Raw<'_>>> {
+        Ok(self.messages()?.into_iter().map(|message| message.raw).collect())
+    }
+
     /// The messages of the batch, in order.
     pub(super) fn messages(&self) -> Result<Vec<Read<'_>>> {
         let mut cursor = Cursor { batch: self, number: ROWS_START, string: 0 };
@@ -82,12 +86,12 @@ impl Batch {
 /// the fuzz targets.
 pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let batch = Batch { numbers, units, ends };
-    let Ok(messages) = batch.messages() else { return };
-    let raws: Vec<Raw<'_>> = messages.into_iter().map(|message| message.raw).collect();
-    let rules = Rules::default();
-    let transcript = Transcript::new(raws.iter().map(|raw| Arc::new(measure(raw, &rules))).collect());
-    let _ = validity::check(&transcript, &raws, Family::Anthropic);
-    let _ = validity::repair(&raws, Family::Google);
+    let Ok(raws) = batch.raws() else { return };
+    for raw in &raws {
+        measure(raw, &Rules::default());
+    }
+    validity::check(&raws, Family::Anthropic);
+    validity::repair(&raws, Family::Google);
 }
 
 pub(super) fn units(text: &JsString<'_>) -> Result<Vec<u16>> {

@@ -2,14 +2,12 @@
 
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
-use std::sync::Arc;
 
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
-use crate::context::measure::{Raw, outline};
-use crate::context::transcript::Transcript;
-use crate::context::validity::{Family, Mend, Repair, check, repair};
+use crate::context::measure::{Raw, RawRole};
+use crate::context::validity::{Family, check, repair};
 
 /// A message that breaks a rule.
 #[napi(object)]
@@ -51,55 +49,41 @@ pub fn problems(
     strings: Array<'_>,
     api: Option<String>,
 ) -> Result<Vec<Problem>> {
-    guarded(|| problems_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
+    guarded(|| {
+        let batch = Batch::take(&numbers, &strings)?;
+        let messages = batch.raws()?;
+        let family = family(api, &messages);
+        let problems = check(&messages, family).into_iter().map(|problem| Problem {
+            index: problem.index as u32,
+            rule: problem.rule.as_str().into(),
+            message: problem.rule.says(family).into(),
+        });
+        Ok(problems.collect())
+    })
 }
 
 /// The changes that mend a transcript, by the same rules.
 #[napi]
 pub fn mends(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<Mends> {
-    guarded(|| mends_of(&Batch::take(&numbers, &strings)?, api.as_deref()))
+    guarded(|| {
+        let batch = Batch::take(&numbers, &strings)?;
+        let messages = batch.raws()?;
+        let repair = repair(&messages, family(api, &messages));
+        let mends = repair.mends.into_iter().map(|(index, mend)| MendedMessage {
+            index: index as u32,
+            is_dropped: mend.is_dropped,
+            blocks: mend.blocks.into_iter().map(|at| at as u32).collect(),
+            is_rewritten: mend.is_rewritten,
+        });
+        let order = repair.order.map(|order| order.into_iter().map(|index| index as u32).collect());
+        Ok(Mends { order, mends: mends.collect() })
+    })
 }
 
-fn problems_of(batch: &Batch, api: Option<&str>) -> Result<Vec<Problem>> {
-    let messages = raws(batch)?;
-    let transcript = transcript_of(&messages);
-    let family = family(api, &transcript);
-    let problems = check(&transcript, &messages, family).into_iter().map(|problem| Problem {
-        index: problem.index as u32,
-        rule: problem.rule.as_str().into(),
-        message: problem.rule.says(family).into(),
+fn family(api: Option<String>, messages: &[Raw<'_>]) -> Family {
+    let newest = messages.iter().rev().find_map(|message| match message.role {
+        RawRole::Assistant { api, .. } => Some(String::from_utf16_lossy(api)),
+        _ => None,
     });
-    Ok(problems.collect())
-}
-
-fn mends_of(batch: &Batch, api: Option<&str>) -> Result<Mends> {
-    let messages = raws(batch)?;
-    let family = family(api, &transcript_of(&messages));
-    let Repair { order, mends } = repair(&messages, family);
-    let mends = mends.into_iter().map(|(index, mend)| {
-        let (is_dropped, blocks, is_rewritten) = match mend {
-            Mend::Drop => (true, Vec::new(), false),
-            Mend::Edit { blocks, is_rewritten } => (false, blocks, is_rewritten),
-        };
-        let blocks = blocks.into_iter().map(|at| at as u32).collect();
-        MendedMessage { index: index as u32, is_dropped, blocks, is_rewritten }
-    });
-    let order = order.map(|order| order.into_iter().map(|index| index as u32).collect());
-    Ok(Mends { order, mends: mends.collect() })
-}
-
-fn raws(batch: &Batch) -> Result<Vec<Raw<'_>>> {
-    Ok(batch.messages()?.into_iter().map(|message| message.raw).collect())
-}
-
-fn transcript_of(messages: &[Raw<'_>]) -> Transcript {
-    Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect())
-}
-
-fn family(api: Option<&str>, transcript: &Transcript) -> Family {
-    let newest = || transcript.messages().iter().rev().find_map(|message| message.assistant());
-    match api {
-        Some(api) => Family::of(api),
-        None => newest().map_or(Family::Any, |assistant| Family::of(&assistant.source.api)),
-    }
+    api.or(newest).map_or(Family::Any, |api| Family::of(&api))
 }

@@ -4,9 +4,10 @@
 //! because a host may as well leave it out.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::{Family, Rule};
-use crate::context::measure::{Part, Raw, RawRole};
+use crate::context::measure::{Part, Raw, RawRole, outline};
 use crate::context::transcript::{Body, Link, Transcript};
 use crate::text::{has_lone_surrogate, is_blank};
 
@@ -22,22 +23,29 @@ pub struct Problem {
     pub rule: Rule,
 }
 
-/// All problems, by index. `messages` are what `transcript` was made of.
-pub fn check(transcript: &Transcript, messages: &[Raw<'_>], family: Family) -> Vec<Problem> {
-    let view = View { transcript, messages, family };
-    let within = view.contents().chain(view.duplicate_ids()).chain(view.unsigned_calls());
-    let problems: BTreeSet<Problem> = view.pairs().chain(view.turns()).chain(within).collect();
-    problems.into_iter().collect()
+/// The problems of these messages, by index.
+pub fn check(messages: &[Raw<'_>], family: Family) -> BTreeSet<Problem> {
+    View::of(messages, family).problems()
 }
 
 /// A conversation with the rules that apply to it.
 pub(super) struct View<'a> {
-    pub(super) transcript: &'a Transcript,
+    pub(super) transcript: Transcript,
     pub(super) messages: &'a [Raw<'a>],
-    pub(super) family: Family,
+    family: Family,
 }
 
 impl<'a> View<'a> {
+    pub(super) fn of(messages: &'a [Raw<'a>], family: Family) -> Self {
+        let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
+        Self { transcript, messages, family }
+    }
+
+    pub(super) fn problems(&self) -> BTreeSet<Problem> {
+        let within = self.contents().chain(self.duplicate_ids()).chain(self.unsigned_calls());
+        self.pairs().chain(self.turns()).chain(within).collect()
+    }
+
     /// Results without calls and calls without results. An orphan is a duplicate if its call has been answered.
     fn pairs(&self) -> impl Iterator<Item = Problem> {
         let mut answered = HashSet::new();
@@ -64,7 +72,7 @@ impl<'a> View<'a> {
     }
 
     /// Ids of the calls of the message at `index` that no result answers.
-    pub(super) fn unanswered(&self, index: usize) -> Vec<&'a str> {
+    pub(super) fn unanswered(&self, index: usize) -> Vec<&str> {
         let Some(assistant) = self.transcript.get(index).and_then(|message| message.sent_assistant()) else {
             return Vec::new();
         };
@@ -82,31 +90,33 @@ impl<'a> View<'a> {
 
     fn content_rules(&self, message: &Raw<'_>) -> impl Iterator<Item = Rule> + use<> {
         let is_anthropic = self.family == Family::Anthropic;
-        let is_assistant = matches!(message.role, RawRole::Assistant { .. });
-        let speaks = is_assistant || matches!(message.role, RawRole::User);
-        let says_nothing = message.parts.iter().all(is_blank_text);
-        let has_blank = || message.parts.iter().any(is_blank_text);
-        let has_lone_surrogate = message.has_broken_id() || message.parts.iter().any(part_has_lone_surrogate);
-        let is_anthropic_answer = is_assistant && is_anthropic;
-        let needs_more = is_assistant && (is_anthropic || self.family == Family::Responses);
+        let is_answer = matches!(message.role, RawRole::Assistant { .. });
+        let speaks = is_answer || matches!(message.role, RawRole::User);
+        let parts = &message.parts;
+        let says_nothing = parts.iter().all(is_blank_text);
+        let has_blank = || parts.iter().any(is_blank_text);
+        let has_lone_surrogate = message.has_broken_id() || parts.iter().any(part_has_lone_surrogate);
+        let needs_more = is_answer && (is_anthropic || self.family == Family::Responses);
+        let has_only = |part: &Part<'_>| is_blank_text(part) || matches!(part, Part::Thinking { .. });
+        let has_bad_id = || !message.call_ids().all(is_anthropic_id);
         let rules = [
             (speaks && says_nothing, Rule::EmptyMessage),
             (speaks && !says_nothing && is_anthropic && has_blank(), Rule::BlankText),
             (has_lone_surrogate, Rule::LoneSurrogate),
-            (is_anthropic_answer && !message.call_ids().all(is_anthropic_id), Rule::CallIdPattern),
-            (is_anthropic_answer && texts_after_call(&message.parts).next().is_some(), Rule::TextAfterCall),
-            (needs_more && !says_nothing && message.is_thinking_alone(), Rule::ThinkingAlone),
+            (is_answer && is_anthropic && has_bad_id(), Rule::CallIdPattern),
+            (is_answer && is_anthropic && texts_after_call(parts).next().is_some(), Rule::TextAfterCall),
+            (needs_more && !says_nothing && parts.iter().all(has_only), Rule::ThinkingAlone),
         ];
         rules.into_iter().filter_map(|(is_broken, rule)| is_broken.then_some(rule))
     }
 
-    /// Who may speak after whom.
+    /// The rules of who may speak after whom.
     fn turns(&self) -> impl Iterator<Item = Problem> {
-        let spoken: Vec<usize> = (0..self.transcript.len()).filter(|&index| self.is_spoken(index)).collect();
+        let spoken: Vec<usize> = (0..self.messages.len()).filter(|&index| self.is_spoken(index)).collect();
         let first = spoken.first().filter(|&&index| self.is_reply(index));
         let opening = first.map(|&index| Problem { index, rule: Rule::StartsWithReply });
         let last = spoken.last().and_then(|&index| Some(Problem { index, rule: self.ending_rule(index)? }));
-        let pairs: Vec<Problem> = spoken.windows(2).filter_map(|pair| self.call_after_reply(pair)).collect();
+        let pairs = (1..spoken.len()).filter_map(move |at| self.call_after_reply(spoken.get(at - 1..=at)?));
         opening.into_iter().chain(last).chain(pairs)
     }
 
@@ -171,11 +181,6 @@ impl<'a> View<'a> {
 }
 
 impl Raw<'_> {
-    fn is_thinking_alone(&self) -> bool {
-        let mut parts = self.parts.iter().filter(|part| !is_blank_text(part)).peekable();
-        parts.peek().is_some() && parts.all(|part| matches!(part, Part::Thinking { .. }))
-    }
-
     /// True for a tool result whose id or name holds half a surrogate pair.
     pub(super) fn has_broken_id(&self) -> bool {
         match self.role {
@@ -237,10 +242,8 @@ fn is_anthropic_id(id: &[u16]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::measure::outline;
     use crate::context::transcript::{Message, Usage};
     use proptest::prelude::*;
-    use std::sync::Arc;
 
     /// One of a few messages with ids that meet by chance: calls, results, users, system messages.
     fn message(kind: u8, ids: &[Vec<u16>]) -> Raw<'_> {
@@ -300,16 +303,16 @@ mod tests {
         fn one_pass_judges_results_as_looking_back_does(kinds in prop::collection::vec(any::<u8>(), 0..40)) {
             let ids: Vec<Vec<u16>> = (0..3u16).map(|id| vec![u16::from(b'a') + id]).collect();
             let messages: Vec<Raw<'_>> = kinds.iter().map(|&kind| message(kind, &ids)).collect();
-            let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
-            let view = View { transcript: &transcript, messages: &messages, family: Family::Any };
+            let view = View::of(&messages, Family::Any);
+            let transcript = &view.transcript;
             let problems: Vec<Problem> = view.pairs().collect();
             for index in 0..transcript.len() {
                 let told = problems.iter().find(|problem| problem.index == index).map(|problem| problem.rule);
                 match transcript.link(index) {
                     Link::Orphan => {
-                        prop_assert_eq!(told, looking_back(&transcript, index).or(Some(Rule::OrphanResult)));
+                        prop_assert_eq!(told, looking_back(transcript, index).or(Some(Rule::OrphanResult)));
                     }
-                    Link::ResultOf(_) => prop_assert_eq!(told, looking_back(&transcript, index)),
+                    Link::ResultOf(_) => prop_assert_eq!(told, looking_back(transcript, index)),
                     Link::Own => {
                         let calls = transcript.get(index).and_then(|message| message.sent_assistant());
                         let calls = calls.map_or(0, |assistant| assistant.call_ids.len());

@@ -4,30 +4,25 @@
 //! without its message has orphan results), so repair goes in passes, contents first, until nothing is left to mend. A
 //! transcript that ends on a reply waits for the user's next message and is left alone.
 
-use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::check::{View, is_blank_text, part_has_lone_surrogate, texts_after_call};
-use super::{Family, Problem, Rule, check};
-use crate::context::measure::{Part, Raw, RawRole, outline};
-use crate::context::transcript::Transcript;
+use super::{Family, Problem, Rule};
+use crate::context::measure::{Part, Raw, RawRole};
 use crate::text::{has_lone_surrogate, utf16};
 
 /// Stands for a text whose lone surrogates were replaced: it is neither blank nor broken.
 const REPLACED: &[u16] = &[0xFFFD];
 
 /// The change of one message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mend {
-    /// It is left out.
-    Drop,
-    /// Some of its blocks are left out, or half surrogate pairs in its texts replaced by U+FFFD, or both.
-    Edit {
-        /// Positions of the blocks left out.
-        blocks: Vec<usize>,
-        /// True if its texts are rewritten.
-        is_rewritten: bool,
-    },
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mend {
+    /// True if the message is left out.
+    pub is_dropped: bool,
+    /// Positions of the blocks that are left out of a message that stays.
+    pub blocks: BTreeSet<usize>,
+    /// True if half surrogate pairs in its texts are replaced by U+FFFD.
+    pub is_rewritten: bool,
 }
 
 /// The changes that make a transcript valid.
@@ -36,17 +31,14 @@ pub struct Repair {
     /// The indices of all messages in their new order; `None` where the order stays.
     pub order: Option<Vec<usize>>,
     /// The change of each message that changes, by index.
-    pub mends: Vec<(usize, Mend)>,
+    pub mends: BTreeMap<usize, Mend>,
 }
 
 /// The changes that make these messages valid.
 ///
 /// ```
-/// use std::sync::Arc;
-///
-/// use pi_strata::context::measure::{Part, Raw, RawRole, outline};
-/// use pi_strata::context::transcript::Transcript;
-/// use pi_strata::context::validity::{Family, Mend, Rule, check, repair};
+/// use pi_strata::context::measure::{Part, Raw, RawRole};
+/// use pi_strata::context::validity::{Family, Rule, check, repair};
 ///
 /// let text: Vec<u16> = "Go on".encode_utf16().collect();
 /// let orphan = RawRole::ToolResult { call_id: &text, tool_name: &[], marker: None };
@@ -55,165 +47,134 @@ pub struct Repair {
 ///     Raw::new(orphan, vec![Part::Text(&text)]),
 ///     Raw::new(RawRole::User, vec![Part::Text(&text)]),
 /// ];
-/// let transcript = Transcript::new(messages.iter().map(|message| Arc::new(outline(message))).collect());
-/// let problems = check(&transcript, &messages, Family::Any);
+/// let problems = check(&messages, Family::Any);
 /// assert!(problems.iter().any(|problem| problem.index == 1 && problem.rule == Rule::OrphanResult));
-/// assert_eq!(repair(&messages, Family::Any).mends, [(1, Mend::Drop)]);
+/// assert!(repair(&messages, Family::Any).mends[&1].is_dropped);
 /// ```
 pub fn repair(messages: &[Raw<'_>], family: Family) -> Repair {
-    let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
-    let order = transcript.sending_order();
-    let ordered: Vec<Raw<'_>> = order.iter().filter_map(|&index| messages.get(index).cloned()).collect();
-    let mut left: Vec<Left> = ordered.iter().map(Left::all).collect();
-    while mend_once(&ordered, &mut left, family) {}
-    let all = order.iter().zip(ordered.iter().zip(&left));
-    let mut mends: Vec<_> =
-        all.filter_map(|(&index, (message, left))| Some((index, left.mend(message)?))).collect();
-    mends.sort_by_key(|(index, _)| *index);
+    let order = View::of(messages, family).transcript.sending_order();
+    let ordered: Vec<&Raw<'_>> = order.iter().filter_map(|&index| messages.get(index)).collect();
+    let mut mends = Mends::new();
+    while mend_once(&ordered, &mut mends, family) {}
+    mends.retain(|_, mend| *mend != Mend::default());
+    let mends = mends.into_iter().filter_map(|(at, mend)| Some((*order.get(at)?, mend))).collect();
     Repair { order: (!order.is_sorted()).then_some(order), mends }
 }
 
-/// The rest of a message.
-struct Left {
-    /// Positions of the blocks that are still in; `None` where the message is left out.
-    blocks: Option<Vec<usize>>,
-    is_rewritten: bool,
-}
+/// Changes by the position of their message.
+type Mends = BTreeMap<usize, Mend>;
 
-/// The losses of one pass.
-#[derive(Default)]
-struct Losses {
-    messages: BTreeSet<usize>,
-    blocks: BTreeSet<(usize, usize)>,
-    rewritten: BTreeSet<usize>,
-}
-
-/// Mends the most basic problems there are; false where there are none.
-fn mend_once(messages: &[Raw<'_>], left: &mut [Left], family: Family) -> bool {
-    let messages: Vec<Raw<'_>> =
-        messages.iter().zip(&*left).map(|(message, left)| left.of(message)).collect();
-    let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
-    let problems = check(&transcript, &messages, family);
-    let Some(stage) = problems.iter().filter_map(|problem| stage(problem.rule)).min() else {
+/// Mends the problems of the earliest stage. Returns `false` if there is none.
+fn mend_once(messages: &[&Raw<'_>], mends: &mut Mends, family: Family) -> bool {
+    let mended = |(at, message)| Mend::applied(mends.get(&at), message);
+    let left: Vec<Raw<'_>> = messages.iter().copied().enumerate().map(mended).collect();
+    let view = View::of(&left, family);
+    let problems = view.problems();
+    let Some(first) = problems.iter().filter_map(|problem| stage(problem.rule)).min() else {
         return false;
     };
-    let view = View { transcript: &transcript, messages: &messages, family };
-    let mut losses = Losses::default();
-    for problem in problems.iter().filter(|problem| self::stage(problem.rule) == Some(stage)) {
+    let mut losses = Mends::new();
+    for problem in problems.iter().filter(|problem| stage(problem.rule) == Some(first)) {
         view.mend(*problem, &mut losses);
     }
-    for (index, left) in left.iter_mut().enumerate() {
-        left.lose(index, &losses);
+    for (at, loss) in losses {
+        let parts = messages.get(at).map_or(0, |message| message.parts.len());
+        mends.entry(at).or_default().add(&loss, parts);
     }
     true
 }
 
-impl Left {
-    fn all(message: &Raw<'_>) -> Self {
-        Self { blocks: Some((0..message.parts.len()).collect()), is_rewritten: false }
-    }
-
-    /// The message as it is by now. One that was left out has no role and is not sent: it breaks no rule.
-    fn of<'a>(&self, message: &Raw<'a>) -> Raw<'a> {
-        let Some(blocks) = &self.blocks else {
+impl Mend {
+    /// The message as this change leaves it. One that is left out has no role and is not sent: it breaks no rule.
+    fn applied<'a>(mend: Option<&Self>, message: &Raw<'a>) -> Raw<'a> {
+        let Some(Self { is_dropped, blocks, is_rewritten }) = mend else { return message.clone() };
+        if *is_dropped {
             return Raw { is_sent: false, ..Raw::new(RawRole::Other, Vec::new()) };
-        };
-        let mended = |text| if self.is_rewritten && has_lone_surrogate(text) { REPLACED } else { text };
-        let parts = blocks.iter().filter_map(|&at| match *message.parts.get(at)? {
-            Part::Text(text) => Some(Part::Text(mended(text))),
-            Part::Counted(text) => Some(Part::Counted(mended(text))),
-            part => Some(part),
+        }
+        let mended = |text| if *is_rewritten && has_lone_surrogate(text) { REPLACED } else { text };
+        let left = message.parts.iter().enumerate().filter(|(at, _)| !blocks.contains(at));
+        let parts = left.map(|(_, part)| match *part {
+            Part::Text(text) => Part::Text(mended(text)),
+            Part::Counted(text) => Part::Counted(mended(text)),
+            part => part,
         });
         Raw { parts: parts.collect(), ..*message }
     }
 
-    fn lose(&mut self, index: usize, losses: &Losses) {
-        self.is_rewritten |= losses.rewritten.contains(&index);
-        let blocks = self.blocks.take().filter(|_| !losses.messages.contains(&index));
-        let stays = |at: &usize| !losses.blocks.contains(&(index, *at));
-        self.blocks = blocks.map(|blocks| {
-            let staying = blocks.into_iter().enumerate().filter(|(at, _)| stays(at));
-            staying.map(|(_, block)| block).collect()
-        });
-    }
-
-    fn mend(&self, message: &Raw<'_>) -> Option<Mend> {
-        let Some(left) = &self.blocks else { return Some(Mend::Drop) };
-        let (all, is_rewritten) = (message.parts.len(), self.is_rewritten);
-        let lost = || (0..all).filter(|at| left.binary_search(at).is_err()).collect();
-        (is_rewritten || left.len() < all).then(|| Mend::Edit { blocks: lost(), is_rewritten })
+    /// Adds a loss of what this change leaves of a message of so many blocks.
+    fn add(&mut self, loss: &Self, parts: usize) {
+        if loss.is_dropped {
+            *self = Self { is_dropped: true, ..Self::default() };
+            return;
+        }
+        let left: Vec<usize> = (0..parts).filter(|at| !self.blocks.contains(at)).collect();
+        self.blocks.extend(loss.blocks.iter().filter_map(|&at| left.get(at)));
+        self.is_rewritten |= loss.is_rewritten;
     }
 }
 
 impl View<'_> {
-    fn mend(&self, problem: Problem, losses: &mut Losses) {
-        let index = problem.index;
-        let parts = self.messages.get(index).map(|message| message.parts.as_slice()).unwrap_or_default();
-        match problem.rule {
-            Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult => {
-                losses.messages.insert(index);
-            }
+    fn mend(&self, problem: Problem, losses: &mut Mends) {
+        let Problem { index, rule } = problem;
+        let Some(message) = self.messages.get(index) else { return };
+        let parts = &message.parts;
+        match rule {
+            Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult => drop_message(index, losses),
             Rule::EmptyMessage | Rule::ThinkingAlone | Rule::CallIdPattern | Rule::UnsignedCall => {
                 self.drop_group(index, losses);
             }
-            Rule::DuplicateCallId => {
-                let repeated = self.messages.get(index).map(Raw::repeated_calls).unwrap_or_default();
-                if repeated.is_empty() {
-                    self.drop_group(index, losses);
-                }
-                losses.blocks.extend(repeated.into_iter().map(|at| (index, at)));
-            }
-            Rule::BlankText => {
-                let blank = parts.iter().enumerate().filter(|(_, part)| is_blank_text(part));
-                losses.blocks.extend(blank.map(|(at, _)| (index, at)));
-            }
+            Rule::DuplicateCallId => match message.repeated_calls() {
+                repeated if repeated.is_empty() => self.drop_group(index, losses),
+                repeated => drop_blocks(index, repeated, losses),
+            },
+            Rule::BlankText => drop_blocks(index, positions(parts, is_blank_text), losses),
             Rule::TextAfterCall if has_thinking(parts) => self.drop_group(index, losses),
-            Rule::TextAfterCall => losses.blocks.extend(texts_after_call(parts).map(|at| (index, at))),
-            Rule::LoneSurrogate => self.mend_surrogates(index, parts, losses),
+            Rule::TextAfterCall => drop_blocks(index, texts_after_call(parts), losses),
+            Rule::LoneSurrogate => self.mend_surrogates(index, message, losses),
             Rule::UnansweredCall => self.mend_unanswered(index, parts, losses),
             Rule::StartsWithReply => {
-                let leading = (0..self.transcript.len()).filter(|&index| self.is_spoken(index));
-                for reply in leading.take_while(|&index| self.is_reply(index)) {
-                    self.drop_group(reply, losses);
-                }
+                let leading = (0..self.messages.len()).filter(|&index| self.is_spoken(index));
+                leading
+                    .take_while(|&index| self.is_reply(index))
+                    .for_each(|reply| self.drop_group(reply, losses));
             }
             Rule::CallAfterReply => {
                 let before = (0..index).rev().filter(|&index| self.is_spoken(index));
-                losses.messages.extend(before.take_while(|&index| self.is_reply_without_call(index)));
+                before
+                    .take_while(|&index| self.is_reply_without_call(index))
+                    .for_each(|reply| drop_message(reply, losses));
             }
             Rule::TrailingSpace | Rule::EndsOnReply => {}
         }
     }
 
     /// Leaves out the message with everything that belongs to it. Where the first of a group is lost, all of it is.
-    fn drop_group(&self, index: usize, losses: &mut Losses) {
+    fn drop_group(&self, index: usize, losses: &mut Mends) {
         let start = self.transcript.group_start(index);
-        if !losses.messages.contains(&start) {
-            losses.messages.extend(self.transcript.group(start));
+        if !losses.get(&start).is_some_and(|loss| loss.is_dropped) {
+            self.transcript.group(start).for_each(|index| drop_message(index, losses));
         }
     }
 
     /// Texts are rewritten. A signature covers its thinking, and an id its results: there the whole goes.
-    fn mend_surrogates(&self, index: usize, parts: &[Part<'_>], losses: &mut Losses) {
-        let mut broken = parts.iter().filter(|part| part_has_lone_surrogate(part)).peekable();
+    fn mend_surrogates(&self, index: usize, message: &Raw<'_>, losses: &mut Mends) {
         let is_text = |part: &Part<'_>| matches!(part, Part::Text(_) | Part::Counted(_));
-        let has_broken_id = self.messages.get(index).is_some_and(Raw::has_broken_id);
-        if broken.peek().is_some() && broken.all(is_text) && !has_broken_id {
-            losses.rewritten.insert(index);
+        let is_in_text = |part: &Part<'_>| is_text(part) || !part_has_lone_surrogate(part);
+        if !message.has_broken_id() && message.parts.iter().all(is_in_text) {
+            losses.entry(index).or_default().is_rewritten = true;
         } else {
             self.drop_group(index, losses);
         }
     }
 
     /// Only the call goes, unless signed thinking vouches for it or nothing would be left.
-    fn mend_unanswered(&self, index: usize, parts: &[Part<'_>], losses: &mut Losses) {
+    fn mend_unanswered(&self, index: usize, parts: &[Part<'_>], losses: &mut Mends) {
         let unanswered: HashSet<Vec<u16>> = self.unanswered(index).into_iter().map(utf16).collect();
         let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.contains(*id));
         if has_thinking(parts) || parts.iter().all(|part| is_lost(part) || is_blank_text(part)) {
             self.drop_group(index, losses);
         } else {
-            let lost = parts.iter().enumerate().filter(|(_, part)| is_lost(part));
-            losses.blocks.extend(lost.map(|(at, _)| (index, at)));
+            drop_blocks(index, positions(parts, is_lost), losses);
         }
     }
 
@@ -221,6 +182,19 @@ impl View<'_> {
         let assistant = self.transcript.get(index).and_then(|message| message.assistant());
         assistant.is_some_and(|assistant| assistant.call_ids.is_empty())
     }
+}
+
+fn drop_message(index: usize, losses: &mut Mends) {
+    losses.entry(index).or_default().is_dropped = true;
+}
+
+fn drop_blocks(index: usize, blocks: impl IntoIterator<Item = usize>, losses: &mut Mends) {
+    losses.entry(index).or_default().blocks.extend(blocks);
+}
+
+/// Positions of the blocks for which `is` holds.
+fn positions<'a>(parts: &'a [Part<'a>], is: impl Fn(&Part<'_>) -> bool) -> impl Iterator<Item = usize> {
+    parts.iter().enumerate().filter(move |(_, part)| is(part)).map(|(at, _)| at)
 }
 
 /// The stage of a problem, the first ones first; `None` for those that are left alone.
