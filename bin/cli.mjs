@@ -36,7 +36,7 @@ const COMMANDS = {
   },
 };
 
-/** The session of the arguments, its path, and what is told of both in every document. */
+/** The session of the arguments, its path, and the fields that every document has. */
 async function load([given]) {
   const path = await findSession(given);
   const session = await loadSession(path);
@@ -46,7 +46,7 @@ async function load([given]) {
   return { path: name, session, told: { session: name, format, problems, unplayed } };
 }
 
-/** Prints and reports one and the same run. */
+/** Prints a run, and writes the report of the same run. */
 async function runReplay({ positionals, hook, every = 1, html, price: named, json }) {
   const page = html === undefined ? undefined : await openReport(html);
   try {
@@ -124,7 +124,7 @@ async function main([name = "--help", ...args]) {
   else if (shown !== undefined) console.log(shown);
 }
 
-// Who reads our output may have read enough (`| head`): then there is nothing left to do.
+// A reader that stops early (`| head`) is no failure.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

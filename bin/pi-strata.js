@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The start of the command-line tool. An old Node must be able to read this file, so it says in the oldest JavaScript
-// that it is too old; the tool itself is cli.mjs.
+// Starts the command-line tool, cli.mjs. The oldest JavaScript is used, so that an old Node can parse the file and say that it
+// is too old.
 "use strict";
 
 var refusal = require("../lib/native/floor.js").refusal();

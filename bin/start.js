@@ -1,4 +1,4 @@
-// Loads the command-line tool; apart from pi-strata.js because an old Node cannot read `import()`.
+// Loads the command-line tool. It is a file of its own because an old Node cannot parse `import()`.
 "use strict";
 
 import("./cli.mjs").catch((error) => {

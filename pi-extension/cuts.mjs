@@ -1,18 +1,17 @@
 // The edited messages of a request, for `/strata show`: each with the file or command it is about, and the text it had.
 
-import inspected from "../lib/inspector/text.js";
+import { readable } from "../lib/inspector/text.js";
+import { callsIn } from "../lib/shapes/text.js";
 import { ACTIONS } from "./panel.mjs";
 import { clipped } from "./screen.mjs";
 import { PATH_ARGUMENTS } from "./settings.mjs";
-
-const { readable } = inspected;
 
 /** Other arguments that say what a call was about, the most telling first. */
 const SUBJECT_ARGUMENTS = ["command", "cmd", "pattern", "query", "url", "handle"];
 
 /** The edits that `explained` names, oldest first; `seen` returns the sent form of a message. */
 export function cutsOf(messages, { edits }, seen) {
-  const calls = callsIn(messages);
+  const calls = new Map(messages.flatMap(callsIn).map((call) => [call.id, call]));
   return edits
     .map((edit) => ({ ...edit, message: messages[edit.index] }))
     .sort((a, b) => a.index - b.index)
@@ -27,23 +26,9 @@ export function cutsOf(messages, { edits }, seen) {
     }));
 }
 
-/** Calls by id: a result alone does not name its file or command. */
-function callsIn(messages) {
-  const blocks = messages.flatMap(({ role, content }) =>
-    role === "assistant" && Array.isArray(content) ? content : [],
-  );
-  return new Map(blocks.filter(isCall).map((call) => [call.id, call]));
-}
-
-function isCall(block) {
-  return block?.type === "toolCall";
-}
-
 /** One line that says which message it is: a tool and its file or command, else the role and the first words. */
 function subjectOf(message, calls) {
-  const call =
-    calls.get(message.toolCallId) ??
-    (Array.isArray(message.content) ? message.content.find(isCall) : undefined);
+  const call = calls.get(message.toolCallId) ?? callsIn(message)[0];
   if (call !== undefined) return `${call.name} ${argumentOf(call.arguments)}`.trimEnd();
   return `${message.toolName ?? message.role}: ${readable(message).trim() || emptyNote(message)}`;
 }

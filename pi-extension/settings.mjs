@@ -6,22 +6,23 @@ import { homedir } from "node:os";
 import { isAbsolute, join, relative, sep } from "node:path";
 import contract from "../lib/contract.js";
 import { checkHookOptions } from "../lib/hook/options.js";
-import { nearest, show } from "../lib/options.js";
+import { checkOptions, flag, nearest, show } from "../lib/options.js";
+import { callsIn } from "../lib/shapes/text.js";
 
-/** Settings of the extension itself; all others are options of the hook. The schema has the same. */
+const paths = {
+  allowed: 'an array of path patterns, such as ["PLAN.md", "docs/**"]',
+  accepts: (value) => Array.isArray(value) && value.every((path) => typeof path === "string" && path !== ""),
+};
+const modelName = {
+  allowed: 'a model as "provider/id"',
+  accepts: (value) => typeof value === "string" && /^[^/]+\/.+/.test(value),
+};
+/** Settings of the extension itself, each with its default and its rule; all others are options of the hook. */
 export const OWN_SETTINGS = {
-  enabled: { default: true, allowed: "true or false", accepts: (value) => typeof value === "boolean" },
-  protectPaths: {
-    default: [],
-    allowed: 'an array of path patterns, such as ["PLAN.md", "docs/**"]',
-    accepts: (value) =>
-      Array.isArray(value) && value.every((path) => typeof path === "string" && path !== ""),
-  },
-  compactionModel: {
-    allowed: 'a model as "provider/id"',
-    accepts: (value) => typeof value === "string" && /^[^/]+\/.+/.test(value),
-  },
-  persistEdits: { default: false, allowed: "true or false", accepts: (value) => typeof value === "boolean" },
+  enabled: [true, flag],
+  protectPaths: [[], paths],
+  compactionModel: [undefined, modelName],
+  persistEdits: [false, flag],
 };
 /** Defaults of hook options that differ in pi: the model has the tool that reads a marker's handle. */
 const OTHER_DEFAULTS = { marker: "auto", recall: true };
@@ -34,8 +35,7 @@ const OFF_FILE = "pi-strata.json";
 
 /** The default of a setting; undefined where the host, the transcript or nothing decides. */
 export function defaultOf(name) {
-  const option = OWN_SETTINGS[name] ?? contract.hookOptions[name];
-  return OTHER_DEFAULTS[name] ?? option?.default;
+  return OTHER_DEFAULTS[name] ?? OWN_SETTINGS[name]?.[0] ?? contract.hookOptions[name]?.default;
 }
 
 /**
@@ -90,12 +90,9 @@ function faultOf(name, value) {
     const near = nearest(name, known);
     return { name: near, text: `there is no setting ${show(name)}; the nearest is ${near}.` };
   }
-  if (Object.hasOwn(OWN_SETTINGS, name)) {
-    const { accepts, allowed } = OWN_SETTINGS[name];
-    return accepts(value) ? undefined : { name, text: `${name} is ${show(value)}; it must be ${allowed}.` };
-  }
   try {
-    checkHookOptions("", { [name]: value });
+    if (Object.hasOwn(OWN_SETTINGS, name)) checkOptions("", { [name]: value }, OWN_SETTINGS);
+    else checkHookOptions("", { [name]: value });
     return undefined;
   } catch (error) {
     const words = wordsOf(name);
@@ -107,7 +104,7 @@ function faultOf(name, value) {
 
 /** Words that an option accepts. */
 function wordsOf(name) {
-  const { is } = contract.hookOptions[name];
+  const { is } = contract.hookOptions[name] ?? {};
   if (is === "economy") return Object.keys(contract.economies);
   return Array.isArray(is) ? is : [];
 }
@@ -192,10 +189,8 @@ export class ProtectedPaths {
   /** Takes in the calls of a list: a result alone does not name its file. */
   learn(messages) {
     if (this.#patterns.length === 0) return;
-    const blocks = messages.flatMap(({ role, content }) => (role === "assistant" && content) || []);
-    for (const { type, id, arguments: given } of blocks) {
-      if (type === "toolCall" && !this.#calls.has(id)) this.#calls.set(id, this.#isNamed(given));
-    }
+    for (const { id, arguments: given } of messages.flatMap(callsIn))
+      if (!this.#calls.has(id)) this.#calls.set(id, this.#isNamed(given));
   }
 
   has({ role, toolCallId }) {

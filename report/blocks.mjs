@@ -1,7 +1,8 @@
 // The messages of one call as blocks on a canvas: as wide as they are long, coloured by kind, hatched where something was
-// taken out. The mouse and the arrow keys pick one; a click or Enter asks for its text.
+// taken out. A click or Enter asks for the text of one.
 
-import { color, el, fitCanvas, whole } from "./dom.mjs";
+import { messageCanvas } from "./canvas.mjs";
+import { color, el, whole } from "./dom.mjs";
 import { fateOf, legendItem, statesAt } from "./map.mjs";
 
 const KIND_COLORS = {
@@ -27,111 +28,59 @@ const GAP = 2;
 const LEAST_WIDTH = 3;
 const MOST_ROWS = 12;
 
-/** The drawing of each role. */
+/** The kind that a role is drawn as. */
 export function kindOf(role) {
   return KIND_OF_ROLE[role] ?? "other";
 }
 
-/** `onOpen(number)` is told which message shall be read. */
+/** The blocks of the call that `show(data, call)` sets. `onOpen(number)` gets the message to read. */
 export function blockMap(words, onOpen) {
-  const view = { data: undefined, call: 0, blocks: [], picked: -1, drawn: [] };
-  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": words.blocksTitle });
-  const frame = el("div", { class: "frame", hidden: true });
-  const tip = el("p", { class: "tip", "aria-live": "polite" }, " ");
-  const legend = el("p", { class: "legend" });
-  const holder = el("div", { class: "map" }, el("div", { class: "cells" }, canvas, frame), tip, legend);
-  const context = canvas.getContext("2d");
-
-  /** Shows a call. The block that is picked stays so while its message is there. */
-  function show(data, call) {
-    const picked = view.blocks[view.picked]?.number;
-    Object.assign(view, { data, call, blocks: blocksOf(data, call) });
-    view.picked = view.blocks.findIndex(({ number }) => number === picked);
-    legend.replaceChildren(...legendOf(view.blocks, words));
-    layOut(holder.clientWidth);
-    describe();
-  }
-
-  function layOut(width) {
-    if (width === 0 || view.data === undefined) return;
-    const { placed, rows } = placesOf(view.blocks, width);
-    view.drawn = placed;
-    const height = Math.max(1, rows) * (ROW_HEIGHT + GAP);
-    fitCanvas(canvas, width, height);
-    draw();
-    moveFrame();
-  }
-
-  function draw() {
-    const scale = window.devicePixelRatio || 1;
-    context.setTransform(scale, 0, 0, scale, 0, 0);
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    const colors = Object.fromEntries(Object.entries(KIND_COLORS).map(([kind, name]) => [kind, color(name)]));
-    for (const { block, x, y, width } of view.drawn) {
-      const kept = width * block.share;
-      context.fillStyle = colors[block.kind];
-      context.fillRect(x, y, kept, ROW_HEIGHT);
-      if (kept < width) hatch(context, { x: x + kept, y, width: width - kept }, colors[block.kind]);
-    }
-  }
-
-  function moveFrame() {
-    const place = view.drawn[view.picked];
-    frame.hidden = place === undefined;
-    if (place === undefined) return;
-    frame.style.left = `${place.x}px`;
-    frame.style.top = `${place.y}px`;
-    frame.style.width = `${place.width}px`;
-    frame.style.height = `${ROW_HEIGHT}px`;
-  }
-
-  function describe() {
-    const block = view.blocks[view.picked];
-    if (block === undefined) {
-      tip.textContent = " ";
-      return;
-    }
-    const name = block.tool === "" ? words.kinds[block.kind] : `${words.kinds[block.kind]} ${block.tool}`;
-    const parts = [words.cell(whole(block.number + 1), name, whole(block.tokens))];
-    if (block.change !== undefined) parts.push(fateOf(block.change, words));
-    tip.textContent = parts.join(" · ");
-  }
-
-  function pick(index) {
-    view.picked = index >= 0 && index < view.blocks.length ? index : -1;
-    moveFrame();
-    describe();
-  }
-
-  function at({ offsetX, offsetY }) {
-    const isIn = ({ x, y, width }) =>
-      offsetX >= x && offsetX < x + width + GAP && offsetY >= y && offsetY < y + ROW_HEIGHT + GAP;
-    return view.drawn.findIndex(isIn);
-  }
-
-  const open = () => view.blocks[view.picked] && onOpen(view.blocks[view.picked].number);
-  canvas.addEventListener("mousemove", (event) => pick(at(event)));
-  canvas.addEventListener("click", (event) => {
-    pick(at(event));
-    open();
-  });
-  canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined && event.key !== "Enter") return;
-    event.preventDefault();
-    if (step === undefined) open();
-    else pick(Math.max(0, Math.min(view.blocks.length - 1, view.picked + step)));
-  });
-  const observer = new ResizeObserver(() => layOut(holder.clientWidth));
-  observer.observe(holder);
-  return {
-    holder,
-    show,
-    redraw: draw,
-    setWidth: (width) => layOut(width ?? holder.clientWidth),
-    focus: () => canvas.focus(),
-    destroy: () => observer.disconnect(),
+  let blocks = [];
+  let placed = [];
+  const drawing = {
+    layOut(width) {
+      const laid = placesOf(blocks, width);
+      placed = laid.placed;
+      return Math.max(1, laid.rows) * (ROW_HEIGHT + GAP);
+    },
+    draw(context) {
+      const colors = Object.fromEntries(
+        Object.entries(KIND_COLORS).map(([kind, name]) => [kind, color(name)]),
+      );
+      for (const { block, x, y, width } of placed) {
+        const kept = width * block.share;
+        context.fillStyle = colors[block.kind];
+        context.fillRect(x, y, kept, ROW_HEIGHT);
+        if (kept < width) hatch(context, { x: x + kept, y, width: width - kept }, colors[block.kind]);
+      }
+    },
+    placeOf: (index) => placed[index],
+    at: (left, top) =>
+      placed.findIndex(
+        ({ x, y, width }) => left >= x && left < x + width + GAP && top >= y && top < y + ROW_HEIGHT + GAP,
+      ),
+    steps: () => ({ ArrowLeft: -1, ArrowRight: 1 }),
+    count: () => blocks.length,
+    describe: (index) => describe(blocks[index], words),
+    open: (index) => onOpen(blocks[index].number),
   };
+  const canvas = messageCanvas(words.blocksTitle, drawing);
+
+  /** Keeps the picked block as long as its message is there. */
+  function show(data, call) {
+    const number = blocks[canvas.picked()]?.number;
+    blocks = blocksOf(data, call);
+    canvas.legend.replaceChildren(...legendOf(blocks, words));
+    canvas.setWidth();
+    canvas.pick(blocks.findIndex((block) => block.number === number));
+  }
+  return { ...canvas, show };
+}
+
+function describe({ tool, kind, number, tokens, change }, words) {
+  const name = tool === "" ? words.kinds[kind] : `${words.kinds[kind]} ${tool}`;
+  const said = words.cell(whole(number + 1), name, whole(tokens));
+  return change === undefined ? said : `${said} · ${fateOf(change, words)}`;
 }
 
 /** The messages a call had before it, in the provider's tokens, each with the share of it that was sent. */
@@ -171,7 +120,7 @@ function placesOf(blocks, width) {
   for (const block of blocks) {
     const wide = Math.min(width, LEAST_WIDTH + block.tokens * perToken);
     if (x > 0 && x + wide > width) [x, y] = [0, y + ROW_HEIGHT + GAP];
-    placed.push({ block, x, y, width: wide });
+    placed.push({ block, x, y, width: wide, height: ROW_HEIGHT });
     x += wide + GAP;
   }
   return { placed, rows: placed.length === 0 ? 0 : y / (ROW_HEIGHT + GAP) + 1 };

@@ -92,8 +92,6 @@ function chart({ label, data, series, words, format, marks }) {
   return {
     holder,
     redraw: () => plot.redraw(),
-    /** Takes the place of a chart that had other lines or other data. */
-    setData: (columns) => plot.setData(columns),
     setWidth: (width) => setWidth(width ?? holder.clientWidth),
     destroy() {
       observer.disconnect();

@@ -17,7 +17,7 @@ import { whole } from "../lib/cli/numbers.mjs";
 export { apart, change, percent } from "../lib/cli/numbers.mjs";
 export { whole };
 
-/** True where no price is known: costs are in tokens of input then. */
+/** True if no price is known: then costs are in tokens of input. */
 let isWeighed = false;
 
 export function setUnit(unit) {
@@ -35,7 +35,7 @@ export function costTicks(ticks) {
   return ticks.map((tick) => `$${tick.toFixed(decimals)}`);
 }
 
-/** The value of a CSS variable of the theme at hand. */
+/** The value of a CSS variable in the current theme. */
 export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -56,13 +56,4 @@ export function table(heads, rows, kind = "numbers") {
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells(row)))),
     ),
   );
-}
-
-/** Sizes a canvas in CSS pixels, with as many dots as the screen has there. */
-export function fitCanvas(canvas, width, height) {
-  const scale = window.devicePixelRatio || 1;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
 }

@@ -2,9 +2,9 @@
 
 import { el, whole } from "./dom.mjs";
 
-/** As many are marked on the chart; the largest ones. */
+/** Most drops that the chart marks; the largest ones. */
 const MOST_DROPS = 5;
-/** Less than this share of the window is no drop. */
+/** Smallest share of the window that counts as a drop. */
 const LEAST_SHARE = 0.02;
 
 /** `{ call, tokens, why }` of the largest drops, in order of the calls. */
@@ -20,7 +20,7 @@ export function dropsIn({ calls, stretches, changes, contextWindow }, words) {
     .map((drop) => ({ ...drop, why: whyAt({ calls, stretches, changes }, drop.call, words) }));
 }
 
-/** The host's own doing, or why the schedule moved, or why the largest edit of that call was made. */
+/** The cause of a drop: the host, the schedule's reason, or the reason of the call's largest edit. */
 function whyAt({ calls, stretches, changes }, call, words) {
   const i = call - 1;
   if (calls.stretch[i] !== calls.stretch[i - 1]) return words.causes[stretches[calls.stretch[i]].cause];

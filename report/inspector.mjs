@@ -1,5 +1,5 @@
-// The inspector's page: what the model sees, call by call and as it happens, asked of the host that runs it. Text comes
-// only for the message that is clicked, and is only ever set as text.
+// The inspector's page: what the model sees, call by call, as the host reports it. Text comes only for the message that is
+// clicked, and is only ever set as text.
 
 import plotStyle from "uplot/dist/uPlot.min.css";
 import { blockMap } from "./blocks.mjs";
@@ -82,7 +82,7 @@ function update() {
   parts.calls.replaceChildren(callTable(words));
 }
 
-/** The calls as the charts of the report read them. */
+/** The calls in the form that the report's charts read. */
 function columns() {
   const column = (name) => live.calls.map((call) => call[name]);
   const still = live.calls.length;

@@ -1,4 +1,4 @@
-// Keeps what the host told so far in step with the host: asks it now and then for what is new.
+// A copy of the host's log, kept up to date by asking for news.
 
 const PAUSE_MS = 200;
 
@@ -9,7 +9,7 @@ export class Live {
   stretches = [];
   changes = [];
   #generation = 0;
-  /** Number of the newest change that the host told; it tells nothing else until there is another one. */
+  /** Number of the newest change known; the host answers null until there is a newer one. */
   #revision = -1;
   #onChange;
 
@@ -18,7 +18,7 @@ export class Live {
     this.#ask();
   }
 
-  /** `{ role, name, text, sent }` of a message; null where the host holds it no more. */
+  /** `{ role, name, text, sent }` of a message; null if the host no longer holds it. */
   async text(number) {
     const response = await fetch(`message?number=${number}`);
     return response.json();

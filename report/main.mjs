@@ -1,5 +1,4 @@
-// The report's page: reads the data that stands in it and shows it; switches language, theme and the dollar chart.
-// Nothing is fetched and nothing is kept.
+// The report's page: shows the data that it holds; switches language, theme and the dollar chart. It fetches and keeps nothing.
 
 import plotStyle from "uplot/dist/uPlot.min.css";
 import { dollarsChart, tokensChart } from "./charts.mjs";
@@ -21,7 +20,7 @@ const view = {
   lines: new Set(data.policies.map(({ name }) => name)),
   open: new Set(),
 };
-/** Of the settings that the page is not about. */
+/** Colours of the settings that the page only compares with. */
 const OTHER_STROKES = ["pink", "yellow", "text"];
 let drawn = [];
 
@@ -64,7 +63,7 @@ function section(title, help, ...parts) {
   return el("section", {}, el("h2", {}, title), el("p", { class: "help" }, help), ...parts);
 }
 
-/** A part that is shown on demand, under a line that says what it is; nothing where there is nothing. */
+/** A part that opens on demand, under its title; nothing if it is empty. */
 function folded(key, title, ...parts) {
   const shown = parts.filter((part) => part !== undefined);
   if (shown.length === 0) return [];
@@ -72,11 +71,11 @@ function folded(key, title, ...parts) {
   return [el("details", { id: key, ontoggle, open: view.open.has(key) }, el("summary", {}, title), ...shown)];
 }
 
-/** The savings, as large as anything on the page, and what they are reckoned by. */
+/** The saving, the largest text of the page, and the prices behind it. */
 function hero(words) {
   const [dear, cheap] = [none.dollars[view.model], ours.dollars[view.model]];
   const known = { before: dollars(dear), after: dollars(cheap), dollars: dollars(apart(dear, cheap)) };
-  // A request that no provider would have taken was never to be paid.
+  // Requests over the window have no price, so there is no saving to state.
   const [figure, said] =
     none.overflows > 0
       ? [dollars(cheap), words.notToBeHad(whole(none.overflows))]
@@ -89,7 +88,7 @@ function hero(words) {
   );
 }
 
-/** What the costs are reckoned by. */
+/** The prices and the cache behind the costs. */
 function terms(words) {
   const { unit, input, read, write, ttlSeconds } = data.prices;
   const cache = words[view.model];
@@ -97,7 +96,7 @@ function terms(words) {
   return words.terms(cache, ...[input, read, write].map(dollars), ttlSeconds);
 }
 
-/** The figures at a glance: what was sent against what it would have been without us. */
+/** The figures at a glance, with and without the hook. */
 function tiles(words) {
   const tile = (name, after, before, note) =>
     el(

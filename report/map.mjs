@@ -1,9 +1,10 @@
-// The map of the messages: a canvas with one cell per message, coloured by what became of it at the chosen call. The
-// mouse and the arrow keys pick a cell; the line below says what happened to it and why.
+// The map of the messages: a canvas with one cell per message, coloured by what became of it at the chosen call; the
+// line below says what happened to the picked one and why.
 
-import { color, el, fitCanvas, whole } from "./dom.mjs";
+import { messageCanvas } from "./canvas.mjs";
+import { color, el, whole } from "./dom.mjs";
 
-/** Kinds of edits and of messages that nothing was done to, each in a colour that means nothing else on the page. */
+/** Colours of edits and of unedited messages; no other thing on the page has them. */
 const COLORS = {
   user: "sky",
   kept: "kept",
@@ -23,11 +24,45 @@ const MAX_HEIGHT = 480;
 export function messageMap(data, words) {
   const { role, tool, tokens } = data.messages;
   const callCount = data.calls.before.length;
-  const view = { call: callCount, picked: -1, cell: MAX_CELL, columns: 1, states: [] };
-  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": words.mapTitle });
-  const frame = el("div", { class: "frame", hidden: true });
-  const tip = el("p", { class: "tip", "aria-live": "polite" }, " ");
-  const legend = el("p", { class: "legend" });
+  const view = { cell: MAX_CELL, columns: 1, states: statesAt(data, callCount) };
+  const placeOf = (index) => ({
+    x: (index % view.columns) * view.cell,
+    y: Math.floor(index / view.columns) * view.cell,
+    width: view.cell - 1,
+    height: view.cell - 1,
+  });
+  const drawing = {
+    layOut(width) {
+      view.cell = cellSize(width, role.length);
+      view.columns = Math.max(1, Math.floor(width / view.cell));
+      return Math.ceil(role.length / view.columns) * view.cell;
+    },
+    draw(context) {
+      for (const [kind, name] of Object.entries(COLORS)) {
+        context.fillStyle = color(name);
+        for (const [index, { state }] of view.states.entries()) {
+          if (kindOf(state) !== kind) continue;
+          const { x, y, width, height } = placeOf(index);
+          context.fillRect(x, y, width, height);
+        }
+      }
+    },
+    placeOf,
+    at(x, y) {
+      const column = Math.floor(x / view.cell);
+      return column < view.columns ? Math.floor(y / view.cell) * view.columns + column : -1;
+    },
+    steps: () => ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -view.columns, ArrowDown: view.columns }),
+    count: () => role.length,
+    describe(index) {
+      const { state, change } = view.states[index];
+      const what = tool[index] === "" ? role[index] : `${role[index]} ${tool[index]}`;
+      const said = words.cell(whole(index + 1), what, whole(tokens[index]));
+      if (change === undefined) return `${said} · ${words[state]}`;
+      return [said, fateOf(change, words), words.schedule(scheduleAt(data, change, words))].join(" · ");
+    },
+  };
+  const canvas = messageCanvas(words.mapTitle, drawing);
   const shown = el("output", {}, whole(callCount));
   const slider = el("input", {
     type: "range",
@@ -35,102 +70,22 @@ export function messageMap(data, words) {
     max: String(Math.max(1, callCount)),
     value: String(callCount),
     oninput: () => {
-      view.call = Number(slider.value);
-      shown.textContent = whole(view.call);
-      update();
+      const call = Number(slider.value);
+      shown.textContent = whole(call);
+      show(call);
     },
   });
-  const holder = el(
-    "div",
-    { class: "map" },
-    el("label", {}, `${words.atCall} `, slider, " ", shown),
-    el("div", { class: "cells" }, canvas, frame),
-    tip,
-    legend,
-  );
 
-  function update() {
-    view.states = statesAt(data, view.call);
-    legend.replaceChildren(...legendOf(view.states, words));
-    draw();
-    describe();
+  function show(call) {
+    view.states = statesAt(data, call);
+    canvas.legend.replaceChildren(...legendOf(view.states, words));
+    canvas.redraw();
+    canvas.pick(canvas.picked());
   }
 
-  function layOut(width) {
-    if (width === 0) return;
-    view.cell = cellSize(width, role.length);
-    view.columns = Math.max(1, Math.floor(width / view.cell));
-    const height = Math.ceil(role.length / view.columns) * view.cell;
-    fitCanvas(canvas, width, height);
-    draw();
-    moveFrame();
-  }
-
-  function draw() {
-    const context = canvas.getContext("2d");
-    const scale = window.devicePixelRatio || 1;
-    context.setTransform(scale, 0, 0, scale, 0, 0);
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    const { cell, columns } = view;
-    const size = cell - 1;
-    for (const [state, name] of Object.entries(COLORS)) {
-      context.fillStyle = color(name);
-      for (const [index, found] of view.states.entries()) {
-        if (kindOf(found.state) !== state) continue;
-        context.fillRect((index % columns) * cell, Math.floor(index / columns) * cell, size, size);
-      }
-    }
-  }
-
-  /** The frame around the picked cell, an element of its own: moving it redraws nothing. */
-  function moveFrame() {
-    const { picked, cell, columns } = view;
-    frame.hidden = picked < 0;
-    frame.style.width = frame.style.height = `${cell - 1}px`;
-    frame.style.left = `${(picked % columns) * cell}px`;
-    frame.style.top = `${Math.floor(picked / columns) * cell}px`;
-  }
-
-  function describe() {
-    const index = view.picked;
-    const found = view.states[index];
-    if (found === undefined) {
-      tip.textContent = " ";
-      return;
-    }
-    const what = tool[index] === "" ? role[index] : `${role[index]} ${tool[index]}`;
-    const parts = [words.cell(whole(index + 1), what, whole(tokens[index]))];
-    if (found.change === undefined) parts.push(words[found.state]);
-    else parts.push(fateOf(found.change, words), words.schedule(scheduleAt(data, found.change, words)));
-    tip.textContent = parts.join(" · ");
-  }
-
-  function pick(index) {
-    view.picked = index >= 0 && index < role.length ? index : -1;
-    moveFrame();
-    describe();
-  }
-
-  canvas.addEventListener("mousemove", ({ offsetX, offsetY }) => {
-    const column = Math.floor(offsetX / view.cell);
-    pick(column < view.columns ? Math.floor(offsetY / view.cell) * view.columns + column : -1);
-  });
-  canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -view.columns, ArrowDown: view.columns }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    pick(Math.max(0, Math.min(role.length - 1, view.picked + step)));
-  });
-  const fit = () => layOut(holder.clientWidth);
-  const observer = new ResizeObserver(fit);
-  observer.observe(holder);
-  update();
-  return {
-    holder,
-    redraw: draw,
-    setWidth: (width) => layOut(width ?? holder.clientWidth),
-    destroy: () => observer.disconnect(),
-  };
+  canvas.holder.prepend(el("label", {}, `${words.atCall} `, slider, " ", shown));
+  show(callCount);
+  return canvas;
 }
 
 /** A change in words: its action, since when, and why. */
@@ -142,7 +97,7 @@ export function fateOf([, action, from, , tokensSaved, reason, kept = []], words
   );
 }
 
-/** Why the schedule moved, or waited, at the call that made the change. */
+/** The schedule's reason at the call that made the change. */
 function scheduleAt({ calls }, [, , from], words) {
   const reason = calls.reason[from - 1];
   return words.reasons[reason] ?? reason;

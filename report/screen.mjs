@@ -1,5 +1,5 @@
-// Language and theme of a page, the switches for both, and what changes when it is printed. What the reader chose
-// stands in the page's address, so that it is still there after a reload.
+// Language and theme of a page, the switches for both, and the changes for printing. The page's address keeps the reader's
+// choice over a reload.
 
 import { el } from "./dom.mjs";
 import { firstLanguage, WORDS } from "./words.mjs";

@@ -34,7 +34,7 @@ export function nameOf(policy, words) {
   return words.policies[policy] ?? policy;
 }
 
-/** The messages that an edit took most out of: a table of the first ones, and one of more if there are more. */
+/** The messages that lost most to an edit: a table of the first ones, and one of the others. */
 export function editTables(data, words) {
   const { role, tool, tokens } = data.messages;
   const largest = new Map();

@@ -1,30 +1,30 @@
-// The bill of a conversation, call by call: what was paid, what the provider's cache missed and why, what each move of the
-// hook cost and saved. Goes by what the calls report, and by what a row says was sent.
+// The bill of a conversation, call by call: dollars paid, cache misses with their causes, and what each move of the hook cost
+// and saved. It is computed from the usage that the calls report and from the rows that say what was sent.
 "use strict";
 
 const { constants, verdicts } = require("../contract.js");
 const { KINDS, Prices, billedOf, countsOf, familyOf, sumOf } = require("./prices.js");
 
-/** Fewer tokens than this that were not read are no miss: caches work in blocks, and providers have a least size. */
+/** Smallest number of unread tokens that counts as a miss: caches work in blocks, and providers have a least size. */
 const MIN_MISSED_TOKENS = 1024;
-/** Nor is less than this share of what could have been read. */
+/** Smallest share of the readable tokens that counts as a miss. */
 const MIN_MISSED_SHARE = 0.05;
-/** Seconds. An entry unused for this long may have expired, whatever its provider promises. */
+/** Seconds after which an unused entry may have expired, whatever its provider promises. */
 const LEAST_LIFE = constants.cacheTtlSeconds.default;
 const HOUR = 3600;
 /** A call that read at least this share of the last prompt proves that the entry lived until then. */
 const READ_SHARE = 0.5;
-/** A prompt this far off its estimate, in tokens and as a share, held something else than the messages tell. */
+/** Error of an estimate, in tokens and as a share, above which the prompt held something else than the messages. */
 const UNEXPLAINED_TOKENS = 600;
 const UNEXPLAINED_SHARE = 0.02;
-/** Reports of a list before its estimates count as predictions. */
+/** Number of reports of a list after which its estimates count as predictions. */
 const REPORTS_TO_TEACH = 2;
-/** Reasons of the schedule for a call at which it changed nothing. */
+/** Reasons that the schedule gives for a call at which it changed nothing. */
 const WAITS = new Set(["wait", "unpaid", "turnOpen"].map((name) => verdicts[name].en));
 /** Kinds of tokens in a prompt. */
 const PROMPT = KINDS.filter((kind) => kind !== "output");
 
-/** The row of a call that the hook's `transformed` event told of, answered by `answer` at `at` ms. */
+/** The row of a call: its `transformed` event, the assistant message that answered it, and when it was made (ms). */
 function rowOf({ tokensBefore, tokensAfter, firstChanged, reason }, answer, at) {
   const { usage, provider, model } = answer ?? {};
   const named = [provider, model].filter((name) => typeof name === "string").join("/");
@@ -39,7 +39,7 @@ class Bill {
   /** The cache of each model: the size and time of its last prompt, what changed since, how long entries lived. */
   #caches = new Map();
   #latest;
-  /** Moves of the list at hand, the tokens they took out, and dollars saved per such token so far. */
+  /** Moves of the current list, the tokens they removed, and the dollars saved per removed token so far. */
   #list = { moves: [], tokens: 0, taken: 0, savedPerToken: 0, reports: 0 };
   #hasMoved = false;
   #isPriced = false;
@@ -59,8 +59,8 @@ class Bill {
   };
 
   /**
-   * `prices` are dollars per million tokens, or a function of the model, for what no bill tells. `ttlSeconds` is the life of a
-   * cache entry where the host sets it. `warmedAt`, an array or a function, has the times (ms) at which the host kept the cache
+   * `prices` are dollars per million tokens, or a function of the model, for calls without a cost. `ttlSeconds` is the life of a
+   * cache entry if the host sets it. `warmedAt`, an array or a function, holds the times (ms) at which the host kept the cache
    * warm.
    */
   constructor({ prices, contextWindow = Infinity, ttlSeconds, warmedAt = [] } = {}) {
@@ -70,7 +70,7 @@ class Bill {
     this.#warmedAt = typeof warmedAt === "function" ? warmedAt : () => warmedAt;
   }
 
-  /** Takes in the next call. Returns what it cost: `{ call, prompt, cacheRead, dollars, input, saved, miss }`. */
+  /** Adds the next call. Returns its cost: `{ call, prompt, cacheRead, dollars, input, saved, miss }`. */
   enter(row) {
     const { usage, model = "", firstChanged, reason } = row;
     const sums = this.#sums;
@@ -94,19 +94,19 @@ class Bill {
     return { call: sums.calls, ...this.#paid(usage, counts, prices), saved, miss };
   }
 
-  /** Notes that this request departs from the last one: by an edit of the hook, or by the host. */
+  /** Notes that the hook or the host changed earlier messages of this request. */
   #change(isHooks) {
     for (const cache of this.#caches.values())
       cache.changedBy = isHooks ? (cache.changedBy ?? "hook") : "host";
     this.#hasMoved ||= isHooks;
     if (isHooks) return;
-    // What was taken out of the list before is no longer there to be sent.
+    // The host's new list no longer holds what the hook removed from the old one.
     this.#sums.moves.push(...this.#openMoves());
     this.#list = { moves: [], tokens: 0, taken: 0, savedPerToken: 0, reports: 0 };
     for (const cache of this.#caches.values()) cache.taken = 0;
   }
 
-  /** The tokens that could have been read from the cache and were not, if they are enough for a miss. */
+  /** The cache miss of a call: tokens that could have been read and were not. Undefined if they are too few. */
   #missOf(row, counts, cache, prices) {
     const last = cache ?? this.#latest;
     const isCached = counts.cacheRead > 0 || counts.cacheWrite > 0;
@@ -126,13 +126,13 @@ class Bill {
     return off > UNEXPLAINED_TOKENS && off > UNEXPLAINED_SHARE * prompt ? "host" : "provider";
   }
 
-  /** Seconds that the entry of a model is unread at `at`. Who keeps a cache warm keeps that of the latest model. */
+  /** Seconds since the entry of a model was last read. The host warms the cache of the latest model only. */
   #gapSeconds(cache, at) {
     const warmed = cache === this.#latest ? this.#warmedAt().findLast((time) => time <= at) : undefined;
     return (at - Math.max(cache.at, warmed ?? -Infinity)) / 1000;
   }
 
-  /** Dollars that the hook saved at this call beyond what it cost there; undefined without a price. */
+  /** Dollars that the hook saved at this call less what it cost; undefined without a price. */
   #saved({ reason }, counts, { taken, cache, miss, prices }) {
     const list = this.#list;
     if (this.#hasMoved || (taken >= 1 && list.tokens < 1)) this.#beginMove(reason, taken);
@@ -153,7 +153,7 @@ class Bill {
     return gross - cost;
   }
 
-  /** The hook took out more than at the last call of the list. */
+  /** Begins a move: the hook removed more than at the last call of the list. */
   #beginMove(reason, taken) {
     const list = this.#list;
     const tokens = taken - list.taken;
@@ -199,13 +199,13 @@ class Bill {
     return { prompt, cacheRead, dollars, input };
   }
 
-  /** The moves of the list at hand: what each took out has saved what such a token has since. */
+  /** The moves of the current list. Each has saved its tokens times the dollars saved per token since. */
   #openMoves() {
     const { moves, savedPerToken } = this.#list;
     return moves.map(({ from, ...move }) => ({ ...move, saved: move.tokens * (savedPerToken - from) }));
   }
 
-  /** The bill so far, as `Ledger` in index.d.ts has it. Dollars that nothing tells are undefined, never 0. */
+  /** The bill so far, as `Ledger` in ledger.d.ts. Unknown dollars are undefined, never 0. */
   report() {
     const { billed, estimated, saved, misses, moves, tokens, ...counts } = this.#sums;
     const all = moves.concat(this.#openMoves());
@@ -228,7 +228,7 @@ class Bill {
   }
 }
 
-/** What a token costs more that was not read from the cache. */
+/** Extra dollars for a token that was not read from the cache. */
 function extraOf(prices, { cacheWrite }) {
   return Math.max(0, (cacheWrite > 0 ? prices.cacheWrite : prices.input) - prices.cacheRead);
 }

@@ -1,20 +1,20 @@
-// What a token costs: as its call was billed, as its model was billed before, or as the host says. Without any of these a
-// token has no dollars, only a weight relative to input, by the family of its model.
+// Prices of tokens: as the call was billed, as its model was billed before, or as the host sets them. Without any of these a
+// token has no price, only a weight relative to input, by the family of its model.
 "use strict";
 
 const { cacheFamilies, cacheOptions, constants } = require("../contract.js");
 const { amount, checkOptions, positive, show } = require("../options.js");
 
 const PER_MILLION = 1e-6;
-/** Dollars. No provider charges this much for a token: a bill above it is a mistake. */
+/** Highest believable price of a token in dollars. A bill above it is a mistake. */
 const MAX_PRICE = 1e-3;
-/** The price of an answer's token relative to input where nobody tells it: what most providers charge. */
+/** Default price of an answer's token relative to input: what most providers charge. */
 const OUTPUT_SHARE = 5;
-/** Cache prices relative to input outside of these ranges are mistakes of whoever priced the call. */
+/** Believable ranges of cache prices relative to input. */
 const RANGES = { cacheRead: [0.001, 1], cacheWrite: [0.5, 3] };
 /** Kinds of tokens, as `usage` and `usage.cost` name them. */
 const KINDS = ["input", "cacheRead", "cacheWrite", "output"];
-/** Tokens. No model takes a longer prompt. */
+/** Longest believable prompt in tokens. */
 const MAX_TOKENS = 1e9;
 
 const PRICE_OPTIONS = {
@@ -55,7 +55,7 @@ function checkPrices(owner, given) {
   return prices;
 }
 
-/** Token counts of a usage report and `prompt`, their sum without the answer; undefined where the report is unusable. */
+/** Token counts of a usage report and `prompt`, their sum without the answer. Undefined if the report is unusable. */
 function countsOf(usage) {
   const count = (value) => (Number.isFinite(value) && value > 0 ? value : 0);
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, count(usage?.[kind])]));
@@ -72,7 +72,7 @@ class Prices {
     this.#given = given;
   }
 
-  /** Dollars of one token of each kind in a call of `model`; undefined where neither a bill nor the host tells. */
+  /** Dollars of one token of each kind in a call of `model`. Undefined if neither a bill nor the host has a price. */
   of(model, { cost }, counts) {
     const family = familyOf(model);
     const own = this.#billed.get(model) ?? {};
@@ -101,7 +101,7 @@ class Prices {
   }
 }
 
-/** Prices of every kind from those that were billed; undefined where none was. */
+/** Prices of every kind, worked out from those that were billed. Undefined if none was. */
 function completed(own, family) {
   const input = own.input ?? own.cacheWrite / family.cacheWrite;
   const base = input > 0 ? input : own.cacheRead / family.cacheRead;
@@ -114,12 +114,12 @@ function completed(own, family) {
   return Object.fromEntries(KINDS.map((kind) => [kind, kind === "input" ? base : price(kind)]));
 }
 
-/** What tokens cost at these prices, answer included. */
+/** Cost of tokens at these prices, answer included. */
 function sumOf(counts, prices, kinds = KINDS) {
   return kinds.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
 }
 
-/** Dollars of a call as its bill tells them; undefined where it tells nothing, or an absurd sum. */
+/** Dollars of a call by its own bill. Undefined if the bill is missing or absurd. */
 function billedOf(cost, counts) {
   const most = MAX_PRICE * (counts.prompt + counts.output);
   const isBelieved = (dollars) => dollars > 0 && dollars <= most;

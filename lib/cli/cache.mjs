@@ -1,10 +1,10 @@
-// `pi-strata cache`: what a recorded session cost by its own usage, what the provider's cache missed and why, and what
-// each move of the hook cost and has brought.
+// `pi-strata cache`: the dollars of a recorded session by its own usage, the cache misses with their causes, and what each move
+// of the hook cost and saved.
 
 import { Book } from "../tools/ledger_book.js";
 import { figureList, percent, printable, textTable, whole } from "./table.mjs";
 
-/** Rows of a table that are printed; `--json` has them all. */
+/** Most rows of a table that are printed; `--json` has them all. */
 const MOST_ROWS = 20;
 
 const CAUSES = {
@@ -15,14 +15,14 @@ const CAUSES = {
   provider: "the provider's own, as far as the transcript tells",
 };
 
-/** The ledger of a recording, over all lists it had. */
+/** The ledger of a recording, over all its stretches. */
 export async function ledgerOf(recording, options) {
   const book = new Book("cache", { ...recording.times, ...options });
   for (const [stretch, { opening }] of recording.stretches.entries()) {
     await book.enter(recording.messagesIn(stretch), opening.length);
   }
   const { misses, moves, ...ledger } = await book.report();
-  // Positions are those of one list each; the number of the call tells which it is.
+  // An index counts within one stretch; the number of the call is unique.
   const withoutIndex = ({ index, ...row }) => row;
   return { ...ledger, misses: misses.map(withoutIndex), moves: moves.map(withoutIndex) };
 }
@@ -58,7 +58,7 @@ function figures(path, session, ledger) {
   return figureList(lines);
 }
 
-/** Against the same conversation without the hook, where it could have been had. */
+/** Compares with the same conversation without the hook, if that would have fitted the window. */
 function comparison({ callsOverWindow, dollars: { withoutHook, saved } }) {
   if (callsOverWindow > 0) {
     const calls = whole(callsOverWindow);

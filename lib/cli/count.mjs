@@ -9,8 +9,8 @@ import { readAll, UsageError } from "./session.mjs";
 import { printable, textTable, whole } from "./table.mjs";
 
 /**
- * Counts `paths` ("-" is standard input) by an encoding, a model's, or that of the file `tokenizer`. A file that cannot be read is told in `problems`;
- * the others are counted.
+ * Counts `paths` ("-" is standard input) by the encoding of that name, of a model or of the file `tokenizer`. Files that cannot
+ * be read are named in `problems`; the others are counted.
  */
 export async function countFiles(paths, { encoding, model, tokenizer, pattern } = {}) {
   const choose = async () => {
@@ -31,7 +31,7 @@ export async function countFiles(paths, { encoding, model, tokenizer, pattern } 
   return { files, total: files.reduce((sum, { tokens }) => sum + tokens, 0), problems };
 }
 
-/** Files that patterns stand for: shells hand on what they do not expand, and Windows has none that does. */
+/** Expands patterns that the shell passed on. */
 export function expand(names) {
   return names.flatMap((name) => {
     if (!/[*?[{]/.test(name) || fs.existsSync(name)) return [name];
@@ -45,7 +45,7 @@ export function expand(names) {
   });
 }
 
-/** A wrong name or file is the user's to mend. */
+/** The user can fix a wrong name or file, so it is a UsageError. */
 function refuse(error) {
   throw new UsageError(error.message.replace("Name the encoding itself:", "--encoding names it itself:"));
 }
@@ -61,7 +61,7 @@ async function countFile(file, options) {
   return { file, bytes: bytes.length, tokens: counting.countTokens(text, options) };
 }
 
-/** The counts as a table; a total where there are several. */
+/** The counts as a table, with a total if there are several. */
 export function countTable({ files, total }) {
   const rows = files.map(({ file, bytes, tokens }) => [printable(file), whole(tokens), whole(bytes)]);
   if (files.length > 1) {

@@ -1,12 +1,12 @@
-// `pi-strata explain`: what the hook would do before one call of a recorded session, and why, as text. Messages are
-// numbered from 1, as they stand in the recording.
+// `pi-strata explain`: the edits that the hook would make before one call of a recorded session, and why, as text. Messages are
+// numbered from 1, in the order of the recording.
 
 import { explain } from "../tools/explain.js";
 import { change, shared } from "./numbers.mjs";
 import { UsageError } from "./session.mjs";
 import { figureList, printable, textTable, whole } from "./table.mjs";
 
-/** `{ call, messages, names, explanation }` of a recording's `call`-th call (from 1; the last one if undefined). */
+/** `{ call, messages, explanation }` of a recording's `call`-th call (from 1; the last one if undefined). */
 export async function explainCall(recording, call, options) {
   const { calls } = recording;
   const number = call ?? calls.length;

@@ -6,14 +6,14 @@ export const whole = (number) => (Math.round(number) + 0).toLocaleString("en-US"
 /** A share of 1 in percent, with one decimal. */
 export const percent = (share) => `${unsigned(100 * share)} %`;
 
-/** The change from `before` to `after`, with the sign of the change; none where there is none to see. */
+/** The change from `before` to `after` in percent, signed. A change that rounds to 0 has no sign. */
 export function change(before, after) {
   const percents = unsigned(before > 0 ? (100 * Math.abs(before - after)) / before : 0);
   const sign = after < before ? "−" : "+";
   return percents === "0.0" ? "0.0 %" : `${sign}${percents} %`;
 }
 
-/** The distance of two sums of dollars, to the cent: of the two as they are written, so that all three agree. */
+/** Difference of two sums as they are written, to the cent, so that all three agree. */
 export const apart = (one, other) => Math.abs(Number(one.toFixed(2)) - Number(other.toFixed(2)));
 
 /** One decimal, and no minus before a zero. */
@@ -23,7 +23,7 @@ function unsigned(number) {
 }
 
 /**
- * `total` in whole parts that are to each other as `weights` are and add up to it.
+ * Splits `total` into whole parts in proportion to `weights`; the parts add up to it.
  * @example shared(10, [1, 1, 1]) // [4, 3, 3]
  */
 export function shared(total, weights) {

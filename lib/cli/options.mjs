@@ -54,7 +54,7 @@ function parsed(args, options) {
   }
 }
 
-/** The value of a hook's option: JSON where it is JSON, else the text; names are divided by commas. */
+/** The value of a hook option: JSON if it is valid JSON, else the text. Commas separate names. */
 function hookValue(text, { is }) {
   if (is === "names") return text.split(",").map((name) => name.trim());
   try {

@@ -8,7 +8,7 @@ import { figureList, printable, screenColumns } from "./table.mjs";
 const ms = (number) => `${number.toFixed(2)} ms`;
 const spread = ({ median, p95, max }) => `median ${ms(median)}, p95 ${ms(p95)}, max ${ms(max)}`;
 
-/** Heads of the columns and their widths; those of the layers are shown where the terminal has room for all. */
+/** Heads of the columns and their widths. The layers' columns are shown if the terminal has room for all. */
 const COLUMNS = [
   ["call", 6],
   ["messages", 15],
@@ -55,7 +55,7 @@ export function unplayedRows({ unplayed, stretches }) {
   ];
 }
 
-/** What a replay goes by, told before its rows: the session, the prices, the cache, and where list and usage disagree. */
+/** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
 export function openingTable(path, session, { prices, cache, contextWindow, oddCalls }) {
   const lines = [
     ["session", printable(path)],
@@ -76,7 +76,7 @@ const CACHES = {
   breakpoint: "whole earlier requests are read (breakpoint cache)",
 };
 
-/** Where the reported sizes are not those of the messages. */
+/** Says that some calls report less than their messages hold. */
 function oddText(oddCalls) {
   const { call, reported, counted } = oddCalls.at(-1);
   return (
@@ -85,7 +85,7 @@ function oddText(oddCalls) {
   );
 }
 
-/** The closing table. Rows of one kind add up: what was saved is what is sent less. */
+/** The closing table. The layers' savings add up to the difference in tokens sent. */
 export function closingTable(session, summary) {
   const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
   const pair = ({ before, after }) => `${whole(before)} → ${whole(after)}`;
@@ -110,7 +110,7 @@ export function closingTable(session, summary) {
   return figureList(lines);
 }
 
-/** The cost with and without the hook. What no provider takes has no price. */
+/** The cost with and without the hook. A request over the window has no price. */
 function moneyText({ cost, callsOverWindow }) {
   const { cache, prices, before, after } = cost;
   const over = callsOverWindow.before;

@@ -1,5 +1,4 @@
-// A line on standard error that says how far long work is, where that is a terminal. It never stands beside printed rows: it is
-// shown while nothing else is printed, and erased before.
+// A progress line on standard error, if that is a terminal. It is shown only while nothing else is printed, and erased before.
 
 /** `total` steps of `what`, nothing if there are none; `advance` counts one, `stop` erases the line. */
 export function progressLine(what, total) {

@@ -1,4 +1,4 @@
-// Finds and opens recorded sessions for the command-line tool, and reads what is given on standard input.
+// Finds and opens recorded sessions for the command line, and reads standard input.
 
 import { createReadStream } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { readLines } from "./recording/lines.mjs";
 import { Recording } from "./recording/recording.mjs";
 import { printable } from "./table.mjs";
 
-/** A mistake of the user's, told in one sentence; the process ends with exit code 2. */
+/** A mistake that the user can fix, in one sentence; the process ends with exit code 2. */
 export class UsageError extends Error {}
 
 export const REASONS = {
@@ -24,7 +24,7 @@ const HOMES = () => [
   join(process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), ".claude"), "projects"),
 ];
 const SESSION = /\.jsonl$/;
-/** Folders below the one that is named: pi and Claude Code keep a folder a project, and sub-agents' sessions below that. */
+/** Depth of the search below a folder: pi and Claude Code keep one folder per project, and sub-agents' sessions below it. */
 const MAX_DEPTH = 2;
 
 /** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
@@ -68,7 +68,7 @@ export async function loadSession(path) {
   throw new UsageError(`${name} holds no messages: a pi session or a Claude Code transcript was expected.`);
 }
 
-/** The bytes of a file, or of standard input for "-"; a UsageError says why not. */
+/** The bytes of a file, or of standard input for "-". Rejects with a UsageError. */
 export async function readAll(path) {
   if (path === "-") return buffer(process.stdin);
   return told(path, () => readFile(path));

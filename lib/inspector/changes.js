@@ -1,4 +1,4 @@
-// The fate of each message over the calls: the edits of every call's plan, gathered into stretches of calls. Never any
+// What happened to each message over the calls: the edits of every call's plan, gathered into stretches of calls. Never any
 // text.
 "use strict";
 
@@ -19,7 +19,7 @@ class ChangeLog {
   changes = [];
   #newest = new Map();
 
-  /** Takes in the edits of a call. */
+  /** Adds the edits of a call. */
   watch(call, edits) {
     for (const edit of edits) {
       const change = this.#newest.get(edit.message);
@@ -47,7 +47,7 @@ function isSame(change, edit) {
   return change.action === edit.action && String(change.ranges) === String(edit.ranges);
 }
 
-/** A change as the pages read it; `scale` makes tokens of the provider's of what it saves. */
+/** A change as the pages read it; `scale` converts its saving to the provider's tokens. */
 function rowOf({ message, action, from, to, tokensSaved, reason, kept = [] }, scale = 1) {
   return [
     message,

@@ -1,5 +1,5 @@
-// A live look at what the model sees: watches a hook call by call, and shows it on a page of this machine's own. Off
-// unless a host makes one; it keeps numbers, and of the messages nothing but weak references.
+// Shows live what the model sees: watches a hook call by call and serves a page on this machine. It is off unless a host makes
+// one. It keeps numbers, and weak references to the messages.
 "use strict";
 
 const { Hook, Layers } = require("../hook/hook.js");
@@ -30,7 +30,7 @@ class Inspector {
   constructor({ title, prices, maxCalls }) {
     this.#title = title;
     this.#log = new CallLog({ prices, maxCalls });
-    // Handed on by themselves: `createTransformContext` is what a host exchanges for the package's own.
+    // Hosts pass them on without the object: `createTransformContext` takes the place of the package's own.
     this.createTransformContext = this.createTransformContext.bind(this);
     this.answered = this.answered.bind(this);
   }
@@ -43,11 +43,11 @@ class Inspector {
     };
     const watched = checkHookOptions("createTransformContext", { ...options, onEvent });
     const hook = new Hook(new WatchedLayers(watched, this.#log));
-    // Message by message each has a reason of its own.
+    // True asks for a reason per message.
     return (messages, signal) => hook.transform(messages, signal, true);
   }
 
-  /** Takes any of pi's agent events, or an assistant message, to show at once what the provider reported. */
+  /** Shows at once what the provider reported. Takes any of pi's agent events, or an assistant message. */
   answered(event) {
     this.#log.answered(event?.type === "message_end" ? event.message : event);
   }
@@ -64,7 +64,7 @@ class Inspector {
   }
 }
 
-/** The hook's own policy, with an eye on what was done. */
+/** The hook's layers, which also log each outcome. */
 class WatchedLayers extends Layers {
   #log;
 
@@ -78,7 +78,7 @@ class WatchedLayers extends Layers {
     try {
       this.#log.called(outcome);
     } catch {
-      // A look must never cost the call: what could not be noted is not shown.
+      // A failure of the log must not cost the call.
     }
   }
 }

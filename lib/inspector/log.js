@@ -1,5 +1,5 @@
-// The calls so far as the inspector knows them: columns of numbers as the report's page reads them, and weak references
-// to messages. Bounded, however long it runs.
+// The inspector's record of the calls: columns of numbers as the report's page reads them, and weak references to messages.
+// Its size is bounded.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
@@ -9,9 +9,9 @@ const { scheduleOf } = require("../hook/events.js");
 const { Past } = require("./past.js");
 const { textOf } = require("./text.js");
 
-/** When there are more calls than are kept, the oldest go by this share. */
+/** Share of the calls that is dropped, oldest first, when there are more than are kept. */
 const TRIM_SHARE = 0.2;
-/** Messages and changes that are known at once; beyond them the log begins anew. */
+/** Most messages and changes in the log; above that it begins anew. */
 const MAX_MESSAGES = 50_000;
 const MAX_CHANGES = 200_000;
 
@@ -25,11 +25,11 @@ class CallLog {
   #past;
   #log;
   #calls;
-  /** Copies the last call sent instead of messages, by message. */
+  /** The edited copies that the last call sent, by message number. */
   #sent;
-  /** A new one tells pages that what they have seen is no longer so. */
+  /** Changes when pages have to forget what they have seen. */
   #generation = 0;
-  /** Counts the changes of anything that pages show. */
+  /** Counts the changes that pages show. */
   #revision = 0;
 
   constructor({ prices, maxCalls }) {
@@ -47,12 +47,12 @@ class CallLog {
     this.#sent = new Map();
   }
 
-  /** A call of the hook. */
+  /** Adds a call of the hook. */
   called({ list, edited, plan, contextWindow, conversation, firstChanged }) {
     if (this.#past.length > MAX_MESSAGES || this.#log.changes.length > MAX_CHANGES) this.#beginAnew();
     const firstNew = this.#past.length;
     const numbers = this.#past.enter(conversation.known, conversation.tokens());
-    // Without a host that tells of answers, the next call's transcript holds them.
+    // A host that does not report answers hands them in with the next call.
     const answer = list.find((message, i) => numbers[i] >= firstNew && isReported(message));
     if (answer !== undefined) this.answered(answer);
     this.#add({
@@ -77,7 +77,7 @@ class CallLog {
     }
   }
 
-  /** A call that failed: what it was given went as it came. */
+  /** Adds a call that failed: its messages were sent as they came. */
   failed(reason, window) {
     const { at, stretch, before, line, messagesBefore } = this.#calls.at(-1) ?? NO_CALL;
     const sent = { after: before, messagesAfter: messagesBefore };
@@ -95,7 +95,7 @@ class CallLog {
     this.#revision += 1;
   }
 
-  /** The answer to the last call, with what the provider counted; anything else says nothing. */
+  /** Adds the usage of the answer to the last call. Ignores anything else. */
   answered(message) {
     const call = this.#calls.at(-1);
     if (!isReported(message) || call === undefined || call.reported !== null) return;
@@ -108,7 +108,7 @@ class CallLog {
     this.#revision += 1;
   }
 
-  /** The text of a message, while its host holds it, and of what was sent in its place at the last call. */
+  /** The text of a message that its host still holds, and of the copy that the last call sent instead. */
   text(number) {
     return textOf(this.#past.message(number), this.#sent.get(number));
   }
@@ -120,12 +120,12 @@ class CallLog {
     const past = this.#past;
     const { changes } = this.#log;
     const now = this.#calls.length;
-    // Of a change that still holds nobody knows yet when it ends.
+    // The end of a change that still holds is not known yet.
     const row = (change) => rowOf(change.to === now ? { ...change, to: null } : change);
     const known = from.calls < now ? changes.slice(0, from.changes) : [];
     const hasEnded = ({ to }) => to >= from.calls && to < now;
     const updated = known.flatMap((change, position) => (hasEnded(change) ? [[position, row(change)]] : []));
-    // The last call may have been answered since.
+    // The last call may have got its answer since.
     const firstCall = Math.max(0, from.calls - 1);
     return {
       generation: this.#generation,

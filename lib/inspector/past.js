@@ -1,5 +1,5 @@
-// Numbers the messages of a conversation in the order they came, and notes where its past was rewritten. Holds sizes and
-// weak references, no message.
+// Numbers the messages of a conversation in the order they came, and notes where the host rewrote it. Holds sizes and weak
+// references, no message.
 "use strict";
 
 class Past {
@@ -17,7 +17,7 @@ class Past {
     return this.role.length;
   }
 
-  /** The message of a number, while its host holds it. */
+  /** The message of a number, if its host still holds it. */
   message(number) {
     return this.#references[number]?.deref();
   }
@@ -27,7 +27,7 @@ class Past {
     return { role: this.role.slice(from), tool: this.tool.slice(from), tokens: this.tokens.slice(from) };
   }
 
-  /** The numbers of a transcript whose messages have so many tokens each. It stands in the newest stretch then. */
+  /** Numbers the messages of a transcript; `tokens` are theirs. A rewritten past begins a new stretch. */
   enter(list, tokens) {
     const firstNew = this.length;
     const last = this.#last;
@@ -50,7 +50,7 @@ class Past {
     return number;
   }
 
-  /** A stretch opens with what is known and what came between. */
+  /** Begins a stretch with the messages that were known, and those between them. */
   #begin(numbers, firstNew) {
     const rest = numbers.findLastIndex((number) => number < firstNew) + 1;
     const hasSummary = numbers.slice(0, rest + 1).some((n) => this.role[n] === "compactionSummary");
@@ -62,14 +62,14 @@ class Past {
   }
 }
 
-/** Longer names of roles and tools are cut. */
+/** Longest name of a role or a tool, in UTF-16 units. */
 const MAX_NAME = 80;
 
 function named(value) {
   return typeof value === "string" ? value.slice(0, MAX_NAME) : "?";
 }
 
-/** Ascending numbers as pairs, the first of a run and one more than its last. */
+/** Ascending numbers as pairs: the first of a run, and one more than its last. */
 function runs(numbers) {
   const found = [];
   for (const number of numbers) {

@@ -1,5 +1,5 @@
-// Serves the inspector's page on this machine alone: 127.0.0.1, a port of its own, an address nobody can guess. Answers
-// questions, takes none of anything else, and does not keep the process alive.
+// Serves the inspector's page on 127.0.0.1 only, at a port of its own and an address that nobody can guess. It answers GET
+// requests only, and does not keep the process alive.
 "use strict";
 
 const { randomBytes, timingSafeEqual } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
@@ -30,7 +30,7 @@ class PageServer {
     this.#log = log;
   }
 
-  /** The page's address. Rejects where the port is taken; port 0 is any free one. */
+  /** Opens the page; returns its address. Rejects if the port is taken; port 0 is any free one. */
   open(port) {
     this.#opening ??= this.#listen(port).catch((error) => {
       this.#opening = undefined;
@@ -44,7 +44,7 @@ class PageServer {
       try {
         this.#answer(request, response);
       } catch {
-        // Whoever asks must not be able to end the host.
+        // A request must not be able to end the host.
         if (response.headersSent) response.destroy();
         else refuse(response, 500);
       }
@@ -52,7 +52,7 @@ class PageServer {
     this.#server = server;
     server.on("connection", (socket) => socket.unref());
     return new Promise((resolve, reject) => {
-      // Later ones, such as too many open files, end no host either.
+      // Later errors, such as too many open files, must not end the host either.
       server.on("error", (error) => reject(inWords(error, port)));
       server.listen({ host: HOST, port }, () => {
         server.unref();
@@ -72,9 +72,9 @@ class PageServer {
   #answer(request, response) {
     const { port } = this.#server.address() ?? {};
     const known = [`${HOST}:${port}`, `localhost:${port}`];
-    // A foreign name that leads here is how a page of the net would ask in the reader's name.
+    // A web page could ask in the reader's name by a foreign host name that leads here.
     if (request.method !== "GET" || !known.includes(request.headers.host)) return refuse(response, 403);
-    // The request line is anybody's text: nothing parses it before the token was found in it.
+    // Anybody can send a request line, so nothing parses it before the token was found in it.
     const { url } = request;
     const pathStart = this.#token.length + 2;
     if (!this.#isOpening(url.slice(0, pathStart))) return refuse(response, 404);
@@ -117,7 +117,7 @@ class PageServer {
   }
 }
 
-/** The numbers of a query: so much a page has seen. One that is none counts as nothing seen. */
+/** The numbers in a query: how much a page has seen. Anything else counts as nothing seen. */
 function seenOf(searchParams) {
   return Object.fromEntries(Array.from(searchParams, ([name, value]) => [name, Number(value)]));
 }

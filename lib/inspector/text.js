@@ -1,10 +1,10 @@
-// The text of one message, as the page shows it on a click. Nothing of it is kept.
+// The text of one message, which the page shows on a click. It is not kept.
 "use strict";
 
-/** More of one message is not sent to the page. UTF-16 code units. */
+/** Most of one message that is sent to the page, in UTF-16 code units. */
 const MAX_CHARS = 200_000;
 
-/** `{ role, name, text, sent }` of a message and of what was sent in its place; undefined where it is gone. */
+/** `{ role, name, text, sent }` of a message and of the copy that was sent instead; undefined if it is gone. */
 function textOf(message, sent) {
   if (message === undefined) return undefined;
   const named = typeof message.toolName === "string" ? message.toolName : "";
@@ -16,7 +16,7 @@ function textOf(message, sent) {
   };
 }
 
-/** All that a message says, calls and thinking included. */
+/** The whole text of a message, with its calls and thinking. */
 function readable(message) {
   const { content, summary, command, output } = message;
   const parts = [summary, command, output].filter((part) => typeof part === "string");

@@ -20,7 +20,7 @@ async function explain(messages, options) {
     kept: plan.kept.map(({ index, name }) => ({ index, why: `keep: ${name}` })),
     edits: plan.edits.map((edit) => ({
       index: edit.index,
-      // A repair is a drop that no layer asked for, told with the window's.
+      // A repair drops what no layer asked for; it is listed with the window's drops.
       layer: edit.layer === LAYERS.repair ? LAYERS.window : edit.layer,
       action: edit.action,
       ...(edit.ranges && { ranges: edit.ranges, kept: keptOf(edit) }),
@@ -33,7 +33,7 @@ async function explain(messages, options) {
   };
 }
 
-/** Recomputing at every call weighs nothing. */
+/** Stands for the schedule's arithmetic, which `everyCall` has none of. */
 const NO_ARITHMETIC = {
   ...Object.fromEntries(contract.arithmetic.map((name) => [name, 0])),
   cacheCold: false,

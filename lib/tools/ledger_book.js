@@ -1,5 +1,5 @@
-// The bill of a transcript: the hook is run over the list before each call, and tells what was sent there; the usage tells
-// what that cost. Edits nothing.
+// The bill of a transcript. The hook runs over the list before each call and says what was sent; the usage says what that cost.
+// Edits nothing.
 "use strict";
 
 const { Bill, rowOf } = require("../bill/bill.js");
@@ -9,11 +9,11 @@ const { checkHookOptions } = require("../hook/options.js");
 const { record } = require("../options.js");
 const { countTokens } = require("./count.js");
 
-/** A difference of fewer tokens, or of less than this share of a prompt, does not tell whether the hook was at work. */
+/** Smallest difference, in tokens and as a share of a prompt, that shows if the hook was at work. */
 const TELLING_TOKENS = 100;
 const TELLING_SHARE = 0.005;
 
-/** The bill of a recorded conversation, list after list where its host compacted it. */
+/** The bill of a recorded conversation; a host that compacts it makes several lists. */
 class Book {
   #hook;
   #bill;
@@ -29,7 +29,7 @@ class Book {
     this.#bill = new Bill({ prices: checkPrices(owner, prices), contextWindow, ttlSeconds, warmedAt });
   }
 
-  /** Takes in a list; the calls answered before position `from` are in the book already. */
+  /** Adds the calls of a list that were answered from position `from` on. */
   async enter(list, from = 0) {
     const first = this.#entries.length;
     let counted = 0;
@@ -46,7 +46,7 @@ class Book {
       tokens += countTokens(list.slice(counted, index).filter(isObject));
       counted = index;
       const at = before.findLast(({ timestamp } = {}) => timestamp !== undefined)?.timestamp;
-      // The report of an answer that is older than what stands before it is of another list.
+      // An answer that is older than a message before it answered another list.
       if (message.timestamp < newestInput) {
         this.#entries.push({ index, row: rowOf({}, message, at), isStale: true });
         continue;
@@ -56,7 +56,7 @@ class Book {
     }
     const fresh = this.#entries.slice(first).filter(({ isStale }) => isStale !== true);
     markAbsent(fresh);
-    // Calls before were to another list, so the host changed what stood there.
+    // Earlier calls had another list, so the host changed what stood there.
     const isRewritten = first > 0 || this.#entries[first]?.isStale === true;
     if (isRewritten && fresh.length > 0) Object.assign(fresh[0].row, { firstChanged: 0, reason: undefined });
     for (const { row } of this.#entries.slice(first)) this.#bill.enter(row);
@@ -72,9 +72,9 @@ class Book {
 const isObject = (message) => typeof message === "object" && message !== null;
 
 /**
- * Finds the calls at which the hook was not at work, and says in their rows that all was sent. A transcript does not say so,
- * but the sizes that were reported do: from one report to the next the prompt grew by what came, or by that less what the
- * hook would have taken out. Calls that tell nothing go by the next that tells, then by the last.
+ * Finds the calls at which the hook was not at work, and notes in their rows that everything was sent. The reported sizes show
+ * it: from one report to the next the prompt grew by the new messages, or by that less what the hook would have removed. A call
+ * that shows nothing is taken as the next one that does, else as the last.
  */
 function markAbsent(entries) {
   let last;
@@ -100,7 +100,7 @@ function markAbsent(entries) {
   }
 }
 
-/** Whether the step from one report to the next is that of a hook at work; undefined where it does not tell. */
+/** True if the hook was at work from one report to the next; undefined if the sizes do not show it. */
 function presence(last, { tokens, scale }, { prompt, taken }) {
   const telling = Math.max(TELLING_TOKENS, TELLING_SHARE * prompt);
   if (Math.abs(taken) < telling) return undefined;

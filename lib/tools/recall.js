@@ -1,6 +1,6 @@
-// The tool by which the model reads back what was shortened. It finds the tool result of a handle among the messages that the
-// agent still holds, and answers with a page of its text or with the places where a pattern stands. Handles are hashes,
-// which a worker computes, newest messages first.
+// The tool by which the model reads back shortened tool results. It finds the result of a handle among the messages that the
+// agent holds, and returns a page of its text or the places of a pattern. Handles are hashes, which a worker computes, newest
+// messages first.
 "use strict";
 
 const { hookOptions, recallOptions } = require("../contract.js");
@@ -9,19 +9,19 @@ const { native } = require("../native/native.js");
 const { Shapes } = require("../shapes/index.js");
 
 const NAME = "recall";
-/** UTF-16 units of a page where the model asks for no other size, and of the largest. */
+/** Default and largest size of a page, in UTF-16 units. */
 const PAGE_CHARS = recallOptions.recallPageChars.default;
 const MAX_PAGE_CHARS = recallOptions.recallMaxPageChars.default;
-/** Text that crosses to a worker in one go, in UTF-16 units. */
+/** Size of the text handed to a worker at a time, in UTF-16 units. */
 const BATCH_UNITS = 1024 * 1024;
-/** Longest pattern that is looked for, in UTF-16 units: more is no pattern that a model writes. */
+/** Longest pattern, in UTF-16 units; the rest is ignored. */
 const MAX_PATTERN_CHARS = 1_000;
-/** Most matches in one answer, and UTF-16 units shown on each side of one. */
+/** Most matches in one answer, and the UTF-16 units shown on each side of one. */
 const MAX_MATCHES = 50;
 const AROUND_CHARS = 200;
-/** Handles named when the model asks for one that does not exist. */
+/** Number of handles that the answer to an unknown handle names. */
 const NAMED_HANDLES = 10;
-/** Shorter results are never summarised by default, so nobody asks for them. UTF-16 units. */
+/** UTF-16 units. Shorter results are not summarised by default, so they are not named. */
 const MIN_NAMED_CHARS = hookOptions.minSummaryChars.default;
 
 const DESCRIPTION =
@@ -64,19 +64,17 @@ function createRecallTool(messages) {
       const results = all.filter((message) => message?.role === "toolResult").reverse();
       const others = results.filter(({ toolName }) => toolName !== NAME);
       const pages = results.filter(({ toolName }) => toolName === NAME);
-      const { found, handles } = await lookUp(others, query.handle, signal);
-      if (found !== undefined) return answer(found, query);
-      const { found: page } = await lookUp(pages, query.handle, signal);
-      if (page === undefined) return notFound(query.handle, others, handles, all);
-      // A page that was itself shortened: what it was a page of says more.
-      const source = sourceOf(page, query);
-      const { found: original } = source === undefined ? {} : await lookUp(others, source.handle, signal);
-      return original === undefined ? answer(page, query) : answer(original, source);
+      const { found, handles } = await lookUp(others.concat(pages), query.handle, signal);
+      if (found === undefined) return notFound(query.handle, others, handles, all);
+      // The result is a page that this tool returned and the hook then shortened: read on in its original.
+      const source = pages.includes(found) ? sourceOf(found, query) : undefined;
+      const original = source && (await lookUp(others, source.handle, signal)).found;
+      return original === undefined ? answer(found, query) : answer(original, source);
     },
   };
 }
 
-/** The question of the model, made sound: a model writes numbers as text and handles with what stood around them. */
+/** The model's question with sound values: models write numbers as text, and handles with the words around them. */
 function queryOf(params) {
   const { handle, offset, limit, pattern } = params ?? {};
   const text = String(handle ?? "").trim();
@@ -98,14 +96,14 @@ function partsOf(pattern) {
   return pattern.split("*").filter((part) => part !== "");
 }
 
-/** The query for what a page was read of; undefined where it does not say. */
+/** The query for the original of a page; undefined if the page does not name it. */
 function sourceOf({ content, details }, query) {
   const [, start] = /^\[characters (\d+) to /.exec(joinedText(content)) ?? [];
   if (details?.found !== true || typeof details.handle !== "string" || start === undefined) return undefined;
   return { ...query, handle: details.handle, offset: Number(start) + query.offset };
 }
 
-/** The result with this handle, or of the call with this id; else the handles of all. */
+/** Finds the result with this handle, or of the call with this id; returns the handles of all if there is none. */
 async function lookUp(results, wanted, signal) {
   const handles = [];
   while (handles.length < results.length) {
@@ -129,7 +127,7 @@ function answer({ content, toolName }, { handle, offset, limit, parts }) {
   return { content: [{ type: "text", text }], details };
 }
 
-/** Up to `limit` units from `start` on, ending after a line where the second half of the page has one's end. */
+/** Up to `limit` units from `start` on. The page ends after a line if its second half holds the end of one. */
 function page(whole, start, limit) {
   let end = beforePair(whole, Math.min(start + limit, whole.length));
   const line = whole.lastIndexOf("\n", end - 1) + 1;
@@ -140,7 +138,7 @@ function page(whole, start, limit) {
   return { text, next: left > 0 ? end : null };
 }
 
-/** The lines around the places from `start` on where the parts stand one behind the other in a line. */
+/** Finds the places from `start` on where the parts follow each other in one line, and shows their surroundings. */
 function search(whole, start, [first, ...others]) {
   const shown = [];
   let chars = 0;
@@ -171,7 +169,7 @@ function search(whole, start, [first, ...others]) {
   return { text, next, matches: shown.length };
 }
 
-/** The end of `part`, which begins between `at` and `lineEnd`; -1 where it does not, or `at` is -1. */
+/** The end of the first `part` between `at` and `lineEnd`; -1 if there is none or `at` is -1. */
 function endOfPart(whole, part, at, lineEnd) {
   const found = at === -1 ? -1 : whole.slice(at, lineEnd).indexOf(part);
   return found === -1 ? -1 : at + found + part.length;
@@ -182,7 +180,7 @@ function endOfLine(whole, at) {
   return end === -1 ? whole.length : end;
 }
 
-/** `at`, or one unit later or earlier where it parts a surrogate pair. */
+/** `at`, or one unit later or earlier if it splits a surrogate pair. */
 const afterPair = (text, at) => (isInPair(text, at) ? at + 1 : at);
 const beforePair = (text, at) => (isInPair(text, at) ? at - 1 : at);
 

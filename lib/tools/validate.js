@@ -1,6 +1,6 @@
-// The providers' rules for a host that checks before it sends: `validate` finds what a provider would refuse, `repair`
-// mends it with the fewest losses. Neither changes what it is given. A list of another agent's shape has no problems and
-// comes back as it came; the process warns of it once.
+// The providers' rules for a host that checks before it sends: `validate` finds what a provider would refuse, `repair` fixes it
+// with the fewest losses. Neither changes its input. A list of another agent's shape has no problems and is returned as it is;
+// the process warns once.
 "use strict";
 
 const { native } = require("../native/native.js");

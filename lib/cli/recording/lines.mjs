@@ -1,4 +1,4 @@
-// Reads a recorded file line by line, and tells by its content who wrote it. A line that cannot be read is reported with its
+// Reads a recorded file line by line, and recognises its recorder by the content. A line that cannot be read is reported with its
 // number and left out; its text is never quoted.
 
 import { ClaudeReader } from "./claude.mjs";

@@ -1,10 +1,10 @@
-// A recorded session as the command-line tool plays it: every recorded call with the messages the model had before it.
+// A recorded session as the command line plays it: every recorded call with the messages that the model had before it.
 
 import { countsOf } from "../../bill/prices.js";
 import counting from "../../tools/count.js";
 
 export class Recording {
-  /** Every recorded call, in order: `{ number, at, stretch }`, its number from 1, its answer's, and where it stands. */
+  /** Every recorded call, in order: `{ number, at, stretch }`, its number from 1, its answer's number, and its stretch. */
   calls;
   #messages;
   #tokens = [];
@@ -41,17 +41,17 @@ export class Recording {
     return this.#tokens[number];
   }
 
-  /** Prompt tokens that the provider reported for a call; undefined where it did not. */
+  /** Prompt tokens that the provider reported for a call; undefined if it did not. */
   reported({ at }) {
     return countsOf(this.message(at).usage)?.prompt;
   }
 
-  /** The messages that the model would have before it next. */
+  /** The messages that the next call would have. */
   get messages() {
     return this.messagesIn(this.stretches.length - 1);
   }
 
-  /** The messages of a whole stretch, those it opens with first. */
+  /** The messages of a whole stretch, its opening first. */
   messagesIn(stretch) {
     return this.#upTo(stretch, this.stretches[stretch].to).map((number) => this.message(number));
   }
@@ -72,7 +72,7 @@ export class Recording {
   }
 }
 
-/** Each answer, where something stands before it. */
+/** One call per answer that has a message before it. */
 function callsIn(answers, stretches) {
   const calls = [];
   let stretch = 0;

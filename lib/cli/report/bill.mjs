@@ -8,11 +8,11 @@ import { Versions } from "./versions.mjs";
 const { PER_MILLION } = prices;
 
 /**
- * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with all that stands
- * before it) and adds everything up; `series` has what each call cost. The loop is closed: a policy reads as usage what
- * its own requests cost, not what was recorded. Sizes are the provider's tokens, by `estimates` (of `estimatesOf`).
- * `onCall` is told of each call: `{ call, at, stretch, numbers, before, request, tokensBefore, tokens, dollars }`, its
- * number, its answer's, the messages before it, and the versions that were sent.
+ * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
+ * and adds up the costs; `series` has the cost of each call. The loop is closed: the usage that a policy reads is that of its own
+ * requests, not the recorded one. Sizes are the provider's tokens, by `estimates` (of `estimatesOf`). `onCall` gets each call:
+ * `{ call, at, stretch, numbers, before, request, tokensBefore, tokens, dollars }`, its number, its answer's number, the messages
+ * before it, and the versions that were sent.
  */
 export async function billOf(
   recording,
@@ -69,12 +69,12 @@ export function emptyBill() {
   };
 }
 
-/** Share of the input that came from the cache, where any unchanged beginning is kept. */
+/** Share of the input that a prefix cache served. */
 export function hitRate({ readTokens, tokens }) {
   return tokens > 0 ? readTokens.prefix / tokens : 1;
 }
 
-/** `message` as if the provider had counted and charged the request that was really made. */
+/** `message` with the usage and the cost of the request that was really made. */
 function withUsage(message, tokens, read, { unit = "dollars", ...by }) {
   const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
   const cost = {

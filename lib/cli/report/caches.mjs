@@ -1,9 +1,9 @@
 // The two ways providers cache prompts: an unchanged prefix, or only whole earlier requests. A request is an array of versions.
 
-/** Of these providers and models a cache serves whole earlier requests only. */
+/** Providers and models whose cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
 
-/** The kind of cache that the provider of most recorded answers has: "prefix" where nothing speaks for the other. */
+/** The kind of cache of most recorded answers' provider; "prefix" if that is unknown. */
 export function cacheModelOf(recording) {
   const said = recording.calls
     .map(({ at }) => recording.message(at))
@@ -13,7 +13,7 @@ export function cacheModelOf(recording) {
   return said.filter(Boolean).length * 2 > said.length ? "breakpoint" : "prefix";
 }
 
-/** The longest common run of unchanged messages with the previous request is read. */
+/** Reads the longest unchanged beginning that a request shares with the one before it. */
 export class PrefixCache {
   #last = { request: [], timeMs: -Infinity };
 
@@ -25,7 +25,7 @@ export class PrefixCache {
   }
 }
 
-/** Only a whole earlier request can be read; reading it keeps it alive. */
+/** Reads the longest whole earlier request; reading keeps an entry alive. */
 export class BreakpointCache {
   #entries = [];
 

@@ -1,6 +1,5 @@
-// Everything the report shows of a recorded session, as one plain object of columns, and of one run: what the page says
-// of our own policy is what its row in the table says. It holds sizes, names of roles and tools, and dollars; never text
-// of the conversation.
+// Everything the report shows of a recorded session, as one plain object of columns. It holds sizes, names of roles and tools,
+// and dollars; never text of the conversation.
 
 import { rowOf } from "../../inspector/changes.js";
 import { runs } from "../../inspector/past.js";
@@ -21,7 +20,7 @@ export async function reportData({ title, session, cache, ours, run, onPolicy, .
     policies.push({ name, ...shown, hitRate: hitRate(bill) });
     onPolicy?.();
   }
-  // One scale for a message's own tokens and what its edits save, or one of a thousand tokens might save more than that.
+  // Messages and edits share one scale, so that no edit saves more than its message has.
   const scale = estimates.at(-1)?.scale ?? 1;
   return {
     title,
@@ -45,7 +44,7 @@ function callColumns({ reports }, { calls }) {
     stretch: calls.map(({ stretch }) => stretch),
     before: reports.map(({ tokensBefore }) => tokensBefore),
     after: reports.map(({ tokensAfter }) => tokensAfter),
-    /** Tokens that a call may hold before the schedule that decided it drops messages. */
+    /** Tokens above which the schedule drops messages. */
     line: reports.map(({ limit }) => limit),
     reason: reports.map(({ reason }) => reason),
   };

@@ -9,8 +9,8 @@ import { printable } from "../table.mjs";
 const PAGE = new URL("page.html", import.meta.url);
 
 /**
- * Opens a report beside `path` before any long work is done for it: `write(text)` puts it in the place of an earlier one,
- * `discard()` leaves that as it was.
+ * Opens a report beside `path` before the long work for it begins: `write(text)` replaces an earlier report, `discard()` leaves
+ * that as it was.
  */
 export async function openReport(path) {
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
@@ -35,7 +35,7 @@ export async function openReport(path) {
 /** The finished page. */
 export async function reportHtml(data) {
   const page = await readFile(PAGE, "utf8");
-  // So it can stand inside a script element.
+  // A script element ends at the first `</`.
   const json = JSON.stringify(data).replaceAll("<", "\\u003c");
   // A function: `$` in the data must not be read as a pattern of `replace`.
   return page.replace('"{{data}}"', () => json);

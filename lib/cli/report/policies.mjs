@@ -5,7 +5,7 @@ import { cacheOf } from "./prices.mjs";
 
 /** The policy that edits nothing. */
 export const NONE = "no compression";
-/** The one that is reported, where its options are none of those below. */
+/** Name of the policy with other options than those below. */
 export const OWN = "these options";
 
 /** Makers of policies by name; each gets `{ contextWindow, prices }`. */
@@ -17,14 +17,14 @@ export const POLICIES = {
   "sticky, thrifty": ours({ schedule: "sticky", economy: "thrifty" }),
 };
 
-/** The name of the policy that these options of the hook make. */
+/** The name of the policy with these options of the hook. */
 export function policyName({ contextWindow, cache, schedule = "auto", economy = "balanced", ...others }) {
   if (Object.keys(others).length > 0) return OWN;
   if (schedule === "everyCall") return economy === "balanced" ? "everyCall" : OWN;
   return Object.keys(POLICIES).find((name) => name === `sticky, ${economy}`) ?? OWN;
 }
 
-/** Our hook with these options, as a policy; it knows the prices it will be measured by. */
+/** Makes our hook with these options a policy. It gets the prices that its bill uses. */
 export function ours(options) {
   return ({ contextWindow, prices }) =>
     hook.createTransformContext({ contextWindow, cache: cacheOf(prices), ...options });

@@ -1,5 +1,5 @@
-// The prices that a replay reckons by: what the session was billed, else what the user names; without either, tokens are
-// weighed by the ratios of the model's family, and nothing is told in dollars.
+// The prices of a replay: those the user names, else those the session was billed at. Without either, tokens are weighed by the
+// ratios of the model's family, and nothing is in dollars.
 
 import prices from "../../bill/prices.js";
 
@@ -56,7 +56,7 @@ function mostFrequent(names) {
   return found;
 }
 
-/** In words, for the first lines of a replay. */
+/** The prices in words, for the first lines of a replay. */
 export function pricesText({ unit, source, input, read, write }) {
   const ratio = (price) => `× ${Number((price / input).toPrecision(3))}`;
   const cached = `cache reads ${ratio(read)}, writes ${ratio(write)}`;

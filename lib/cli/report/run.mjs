@@ -1,5 +1,5 @@
-// One run of our hook over a recording, which the replay prints and the report shows. The loop is closed: the hook reads
-// as usage what its own requests would have cost. Tokens are the provider's, estimated.
+// One run of our hook over a recording, which the replay prints and the report shows. The loop is closed: the usage that the hook
+// reads is that of its own requests. Tokens are the provider's, estimated.
 
 import contract from "../../contract.js";
 import { scheduleOf } from "../../hook/events.js";
