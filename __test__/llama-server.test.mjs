@@ -104,3 +104,21 @@ test("the size that a refusal names is what the next request fits in", async () 
   assert.ok(transformed.tokensAfter >= 0.85 * CONTEXT, `${transformed.tokensAfter} of ${CONTEXT}`);
   assert.deepEqual(list[0], messages[0], "the user's text stays");
 });
+
+for (const [name, when] of [
+  ["full", "before the answer"],
+  ["fullMidStream", "in the middle of the answer"],
+]) {
+  test(`a refusal without numbers, ${when}, makes the next request smaller`, async () => {
+    const refusal = await answered(RECORDED[name]);
+    assert.equal(refusal.stopReason, "error");
+    assert.match(refusal.errorMessage, /Context size has been exceeded/);
+    const messages = reads(14);
+    const before = await sent(messages);
+    const { list, transformed, events } = await sent([...messages, { ...refusal, timestamp: 1_000 }]);
+    assert.ok(transformed.tokensAfter < 0.95 * before.transformed.tokensAfter, `${transformed.tokensAfter}`);
+    assert.ok(transformed.tokensAfter > 0.5 * before.transformed.tokensAfter, `${transformed.tokensAfter}`);
+    assert.deepEqual(list[0], messages[0], "the user's text stays");
+    assert.ok(!events.some(({ type }) => type === "failed"));
+  });
+}
