@@ -18,6 +18,8 @@ const CALLS = 20;
 const TIMED_ARMS = ["pi", "rounds when full", "balanced"];
 const START_MS = 60_000;
 const CALL_MS = 300_000;
+/** The whole measurement: what is not done by then is left out. */
+const WHOLE_MS = 600_000;
 const SYSTEM = { role: "system", content: "You are a coding agent. Answer briefly." };
 const SUMMARY_SYSTEM = {
   role: "system",
@@ -55,15 +57,17 @@ export async function secondsRun(file, { from, server: url, out = join(CACHE, "s
   const stretch = await stretchOf(file, { from, calls: CALLS });
   const python = url === undefined ? fetched() : undefined;
   const order = [...TIMED_ARMS, ...TIMED_ARMS.toReversed()];
+  const endMs = Date.now() + WHOLE_MS;
   const runs = [];
-  const save = (run) => {
+  const save = (...underWay) => {
     mkdirSync(dirname(out), { recursive: true });
-    writeFileSync(out, `${JSON.stringify([...runs, run], null, 1)}\n`);
+    writeFileSync(out, `${JSON.stringify([...runs, ...underWay], null, 1)}\n`);
   };
   try {
     for (const [n, arm] of order.entries()) {
       const nth = n < TIMED_ARMS.length ? 1 : 2;
-      runs.push(await timed(arm, nth, stretch, { url, python, save }));
+      runs.push(await timed(arm, nth, stretch, { url, python, save, endMs }));
+      save();
     }
   } catch (error) {
     const kept = existsSync(out) ? ` Results so far: ${out}` : "";
@@ -74,12 +78,13 @@ export async function secondsRun(file, { from, server: url, out = join(CACHE, "s
   }
 }
 
-async function timed(arm, nth, stretch, { url, python, save }) {
+async function timed(arm, nth, stretch, { url, python, save, endMs }) {
   const child = python && (await started(python));
   try {
     const server = new HttpServer(url ?? child.url);
     const window = await server.window();
     const onCall = (call) => {
+      if (Date.now() > endMs) throw new Error("Ten minutes are over: this machine is too slow or too busy.");
       process.stderr.write(
         `\r${arm}, run ${nth}: call ${call} of ${stretch.calls}, ${server.seconds.toFixed(1)} s   `,
       );
