@@ -84,39 +84,23 @@ const run = async (file, args, options) =>
 const script = (file, args, env = {}) =>
   run(process.execPath, [file, ...args], { env: { ...process.env, ...env } });
 
-/** The bundle does what the app does, in a folder of its own if `isWhole`. */
-async function assertWorks(bundle, { isWhole, runtime = process.execPath }) {
-  const home = isWhole ? join(folder, `alone-${bundle.split("/")[0]}`) : app;
-  if (isWhole) cpSync(join(app, bundle.split("/")[0]), join(home, bundle.split("/")[0]), { recursive: true });
+/** Where a bundle runs: in a folder of its own if `isWhole`, else beside the app's packages. */
+function homeOf(bundle, isWhole) {
+  if (!isWhole) return app;
+  const [name] = bundle.split("/");
+  const home = join(folder, `alone-${name}`);
+  cpSync(join(app, name), join(home, name), { recursive: true });
+  return home;
+}
+
+/** The bundle does what the app does. */
+async function assertWorks(bundle, { isWhole = false, runtime = process.execPath } = {}) {
+  const home = homeOf(bundle, isWhole);
   const args = runtime === null ? [] : [join(home, bundle)];
   const said = JSON.parse(await run(runtime ?? join(home, bundle), args, { cwd: home }));
   assert.equal(said.status.native, true, said.status.error);
   assert.deepEqual([said.edited, said.tokens], [2, 2]);
 }
-
-test("esbuild: the file is copied, with one loader named", async () => {
-  const esbuild = createRequire(import.meta.url).resolve("esbuild/bin/esbuild");
-  const args = [
-    "main.mjs",
-    "--bundle",
-    "--platform=node",
-    "--loader:.node=copy",
-    "--outfile=esbuild/main.cjs",
-  ];
-  await run(esbuild, [...args, "--log-level=warning"]);
-  await assertWorks("esbuild/main.cjs", { isWhole: true });
-});
-
-test("esbuild: an ES module finds the file beside it, and passes everything through without", async () => {
-  const esbuild = createRequire(import.meta.url).resolve("esbuild/bin/esbuild");
-  const args = ["main.mjs", "--bundle", "--platform=node", "--format=esm", "--loader:.node=copy"];
-  await run(esbuild, [...args, "--outfile=esbuild-module/main.mjs", "--log-level=warning"]);
-  await assertWorks("esbuild-module/main.mjs", { isWhole: true });
-  const alone = join(folder, "module-alone");
-  mkdirSync(alone);
-  cpSync(join(app, "esbuild-module/main.mjs"), join(alone, "main.mjs"));
-  await assertPassesThrough(join(alone, "main.mjs"));
-});
 
 /** The app of a bundle without its native file: the hook gives back what it got, and the error says what to do. */
 async function assertPassesThrough(bundle) {
@@ -131,91 +115,103 @@ async function assertPassesThrough(bundle) {
   assert.match(told, /leave pi-strata outside the bundle/);
 }
 
-/** What a bundle prints, in a folder of its own if `isWhole`. */
+/** What a bundle prints ends so, and every path exports something. */
 async function assertPrints(bundle, wanted, isWhole = false) {
-  const home = isWhole ? join(folder, `alone-${bundle.split("/")[0]}`) : app;
-  if (isWhole) cpSync(join(app, bundle.split("/")[0]), join(home, bundle.split("/")[0]), { recursive: true });
+  const home = homeOf(bundle, isWhole);
   const said = JSON.parse(await run(process.execPath, [join(home, bundle)], { cwd: home }));
   assert.deepEqual(said.slice(-wanted.length), wanted);
-  assert.ok(
-    said.every((part) => part !== 0),
-    "every path exports something",
-  );
+  assert.ok(!said.includes(0));
 }
 
-const HELLO = [15339, 1917];
+const load = createRequire(import.meta.url);
+const OURS = [/^pi-strata(\/|$)/];
+const plugin = (name, options) => {
+  const made = load(installed(`@rollup/plugin-${name}`));
+  return (made.default ?? made)(options);
+};
 
-test("every path: esbuild as CommonJS and as an ES module, webpack, Rollup", async () => {
-  const esbuild = createRequire(import.meta.url).resolve("esbuild/bin/esbuild");
-  for (const [format, file] of [
-    ["cjs", "paths-cjs/main.cjs"],
-    ["esm", "paths-esm/main.mjs"],
-  ]) {
-    const args = ["paths.mjs", "--bundle", "--platform=node", `--format=${format}`, "--loader:.node=copy"];
-    await run(esbuild, [...args, `--outfile=${file}`, "--log-level=warning"]);
-    await assertPrints(file, [HELLO], true);
-  }
-  const load = createRequire(import.meta.url);
-  const external = [/^pi-strata(\/|$)/];
+const esbuild = (entry, file, ...more) =>
+  run(load.resolve("esbuild/bin/esbuild"), [
+    `${entry}.mjs`,
+    "--bundle",
+    "--platform=node",
+    "--loader:.node=copy",
+    "--log-level=warning",
+    `--outfile=${file}`,
+    ...more,
+  ]);
+
+async function webpack(entry, folderName, externals) {
   const compiler = load(installed("webpack"))({
     mode: "production",
     target: "node",
     context: app,
-    entry: "./paths.mjs",
-    output: { path: join(app, "paths-webpack"), filename: "main.cjs" },
-    externals: external,
+    entry: `./${entry}.mjs`,
+    output: { path: join(app, folderName), filename: "main.cjs" },
+    externals,
     externalsType: "commonjs",
   });
   const { compilation } = await promisify(compiler.run.bind(compiler))();
   assert.deepEqual([...compilation.errors, ...compilation.warnings], []);
+}
+
+async function rollup(entry, file, options) {
+  const bundle = await load(installed("rollup")).rollup({
+    input: join(app, `${entry}.mjs`),
+    onwarn() {},
+    ...options,
+  });
+  await bundle.write({ file, format: "es", inlineDynamicImports: true });
+}
+
+test("esbuild: the file is copied, with one loader named", async () => {
+  await esbuild("main", "esbuild/main.cjs");
+  await assertWorks("esbuild/main.cjs", { isWhole: true });
+});
+
+test("esbuild: an ES module finds the file beside it, and passes everything through without", async () => {
+  await esbuild("main", "esbuild-module/main.mjs", "--format=esm");
+  await assertWorks("esbuild-module/main.mjs", { isWhole: true });
+  const alone = join(folder, "module-alone");
+  mkdirSync(alone);
+  cpSync(join(app, "esbuild-module/main.mjs"), join(alone, "main.mjs"));
+  await assertPassesThrough(join(alone, "main.mjs"));
+});
+
+const HELLO = [15339, 1917];
+
+test("every path: esbuild as CommonJS and as an ES module, webpack, Rollup", async () => {
+  await esbuild("paths", "paths-cjs/main.cjs", "--format=cjs");
+  await assertPrints("paths-cjs/main.cjs", [HELLO], true);
+  await esbuild("paths", "paths-esm/main.mjs", "--format=esm");
+  await assertPrints("paths-esm/main.mjs", [HELLO], true);
+  await webpack("paths", "paths-webpack", OURS);
   await assertPrints("paths-webpack/main.cjs", [HELLO]);
-  const bundle = await load(installed("rollup")).rollup({ input: join(app, "paths.mjs"), external });
-  await bundle.write({ file: join(app, "paths-rollup/main.mjs"), format: "es" });
+  await rollup("paths", join(app, "paths-rollup/main.mjs"), { external: OURS });
   await assertPrints("paths-rollup/main.mjs", [HELLO]);
 });
 
 test("a dependency's js-tiktoken: npm's folder, esbuild's and Rollup's alias, webpack's externals", async () => {
-  const load = createRequire(import.meta.url);
   const wanted = ["o200k_base", HELLO];
-  await run(load.resolve("esbuild/bin/esbuild"), [
-    "dependency.mjs",
-    "--bundle",
-    "--platform=node",
-    "--loader:.node=copy",
-    "--alias:js-tiktoken=pi-strata/js-tiktoken",
-    "--outfile=dependency-esbuild/main.cjs",
-  ]);
+  await esbuild("dependency", "dependency-esbuild/main.cjs", "--alias:js-tiktoken=pi-strata/js-tiktoken");
   await assertPrints("dependency-esbuild/main.cjs", wanted, true);
-  const compiler = load(installed("webpack"))({
-    mode: "production",
-    target: "node",
-    context: app,
-    entry: "./dependency.mjs",
-    output: { path: join(app, "dependency-webpack"), filename: "main.cjs" },
-    externals: {
-      "js-tiktoken": "commonjs pi-strata/js-tiktoken",
-      "js-tiktoken/lite": "commonjs pi-strata/js-tiktoken/lite",
-    },
+  await webpack("dependency", "dependency-webpack", {
+    "js-tiktoken": "commonjs pi-strata/js-tiktoken",
+    "js-tiktoken/lite": "commonjs pi-strata/js-tiktoken/lite",
   });
-  const { compilation } = await promisify(compiler.run.bind(compiler))();
-  assert.deepEqual([...compilation.errors, ...compilation.warnings], []);
   await assertPrints("dependency-webpack/main.cjs", wanted);
-  const alias = load(installed("@rollup/plugin-alias"));
-  const bundle = await load(installed("rollup")).rollup({
-    input: join(app, "dependency.mjs"),
-    external: [/^pi-strata(\/|$)/],
-    plugins: [(alias.default ?? alias)({ entries: { "js-tiktoken": "pi-strata/js-tiktoken" } })],
+  await rollup("dependency", join(app, "dependency-rollup/main.mjs"), {
+    external: OURS,
+    plugins: [plugin("alias", { entries: { "js-tiktoken": "pi-strata/js-tiktoken" } })],
   });
-  await bundle.write({ file: join(app, "dependency-rollup/main.mjs"), format: "es" });
   await assertPrints("dependency-rollup/main.mjs", wanted);
   const home = join(app, "node_modules/js-tiktoken");
   mkdirSync(home, { recursive: true });
-  const manifest = {
-    name: "js-tiktoken",
-    version: "1.0.21",
-    exports: { ".": "./index.js", "./lite": "./lite.js" },
-  };
-  writeFileSync(join(home, "package.json"), JSON.stringify(manifest));
+  const exports = { ".": "./index.js", "./lite": "./lite.js" };
+  writeFileSync(
+    join(home, "package.json"),
+    JSON.stringify({ name: "js-tiktoken", version: "1.0.21", exports }),
+  );
   writeFileSync(join(home, "index.js"), 'module.exports = require("pi-strata/js-tiktoken");');
   writeFileSync(join(home, "lite.js"), 'module.exports = require("pi-strata/js-tiktoken/lite");');
   await assertPrints("dependency.mjs", wanted);
@@ -241,60 +237,32 @@ test("bun: bundled, compiled into one program, and run as it stands", async (t) 
   await assertWorks("bun/main.js", { isWhole: true });
   await run(binary, ["build", "main.mjs", "--compile", "--outfile=bun-program/app"]);
   await assertWorks("bun-program/app", { isWhole: true, runtime: null });
-  await assertWorks("main.mjs", { isWhole: false, runtime: binary });
+  await assertWorks("main.mjs", { runtime: binary });
 });
 
-test("webpack: the package stays outside", async () => {
-  const webpack = createRequire(import.meta.url)(installed("webpack"));
-  const compiler = webpack({
-    mode: "production",
-    target: "node",
-    context: app,
-    entry: "./main.mjs",
-    output: { path: join(app, "webpack"), filename: "main.cjs" },
-    externals: [/^pi-strata(\/|$)/],
-    externalsType: "commonjs",
-  });
-  const stats = await promisify(compiler.run.bind(compiler))();
-  assert.deepEqual([...stats.compilation.errors, ...stats.compilation.warnings], []);
-  await assertWorks("webpack/main.cjs", { isWhole: false });
+test("webpack and Rollup: the package stays outside", async () => {
+  await webpack("main", "webpack", OURS);
+  await assertWorks("webpack/main.cjs");
+  const plugins = [plugin("node-resolve", { preferBuiltins: true }), plugin("commonjs")];
+  await rollup("main", join(app, "rollup/main.mjs"), { external: OURS, plugins });
+  await assertWorks("rollup/main.mjs");
 });
 
-test("rollup: the package stays outside", async () => {
-  const load = createRequire(import.meta.url);
-  const { rollup } = load(installed("rollup"));
-  const { nodeResolve } = load(installed("@rollup/plugin-node-resolve"));
-  const commonjs = load(installed("@rollup/plugin-commonjs"));
-  const bundle = await rollup({
-    input: join(app, "main.mjs"),
-    external: [/^pi-strata(\/|$)/],
-    plugins: [nodeResolve({ preferBuiltins: true }), (commonjs.default ?? commonjs)()],
-  });
-  await bundle.write({ file: join(app, "rollup/main.mjs"), format: "es" });
-  await assertWorks("rollup/main.mjs", { isWhole: false });
-});
-
-test("rollup: an ES module with all of it passes everything through, and says so", async () => {
-  const load = createRequire(import.meta.url);
-  const { rollup } = load(installed("rollup"));
-  const { nodeResolve } = load(installed("@rollup/plugin-node-resolve"));
-  const commonjs = load(installed("@rollup/plugin-commonjs"));
-  const json = load(installed("@rollup/plugin-json"));
+test("Rollup: an ES module with all of it passes everything through, and says so", async () => {
   const ignore = (id) => id.endsWith(".node") || id.startsWith("pi-strata-");
-  const plugins = [nodeResolve({ preferBuiltins: true }), (commonjs.default ?? commonjs)({ ignore })];
-  const bundle = await rollup({
-    input: join(app, "main.mjs"),
-    plugins: [...plugins, (json.default ?? json)()],
-    onwarn() {},
-  });
-  const home = join(folder, "rollup-alone");
-  await bundle.write({ file: join(home, "main.mjs"), format: "es", inlineDynamicImports: true });
-  await assertPassesThrough(join(home, "main.mjs"));
+  const plugins = [
+    plugin("node-resolve", { preferBuiltins: true }),
+    plugin("commonjs", { ignore }),
+    plugin("json"),
+  ];
+  const file = join(folder, "rollup-alone", "main.mjs");
+  await rollup("main", file, { plugins });
+  await assertPassesThrough(file);
 });
 
 test("vite: a server build needs no line, as it leaves packages outside", async () => {
   await script(installed("vite/bin/vite.js"), ["build", "--ssr", "main.mjs", "--outDir", "vite"]);
-  await assertWorks("vite/main.js", { isWhole: false });
+  await assertWorks("vite/main.js");
 });
 
 test("electron-vite: nor does the main process, whose dependencies stay outside", async () => {
@@ -302,5 +270,5 @@ test("electron-vite: nor does the main process, whose dependencies stay outside"
   writeFileSync(join(app, "electron.vite.config.mjs"), `export default ${JSON.stringify(config)};\n`);
   // It asks Electron for its version; the bundle is the same for every one of today's.
   await script(installed("electron-vite/bin/electron-vite.js"), ["build"], { ELECTRON_MAJOR_VER: "40" });
-  await assertWorks("electron/main.js", { isWhole: false });
+  await assertWorks("electron/main.js");
 });

@@ -1,4 +1,4 @@
-// Measures the other front doors: appending to and reading from a history of a million rows, the guard, recall.
+// Measures the pipeline's door: appending to and reading from a history of a million rows.
 // `node bench/doors.mjs [ROWS]`; times are medians and 99th percentiles of this run.
 
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -6,8 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import Database from "better-sqlite3";
-import { createRecallTool } from "../index.js";
-import { guardContext, truncateToolResult } from "../lib/guard/index.js";
 import { SqliteProvider } from "../lib/pipeline/index.js";
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
@@ -60,45 +58,8 @@ async function history() {
   const reads = await timed(READS, (i) => provider.getHistory((i * 7) % CHATS, NEWEST));
   report(`newest ${NEWEST} of ${ROWS} rows`, reads);
   report("one append, awaited", await timed(500, () => provider.append(1, { role: "user", content })));
-  await db.close();
+  db.close();
   rmSync(folder, { recursive: true });
 }
 
-function transcript(results, chars) {
-  const line = "src/module/file.rs:120: pub fn handle(input: &str) -> Result<(), Error>\n";
-  const text = (i) => `result ${i}\n${line.repeat(Math.ceil(chars / line.length))}`;
-  const steps = Array.from({ length: results }, (_, i) => [
-    { role: "user", content: `question ${i}` },
-    { role: "assistant", content: [{ type: "toolCall", id: `call-${i}`, name: "bash", arguments: {} }] },
-    {
-      role: "toolResult",
-      toolCallId: `call-${i}`,
-      toolName: "bash",
-      content: [{ type: "text", text: text(i) }],
-    },
-  ]);
-  return steps.flat();
-}
-
-async function guardAndRecall() {
-  const messages = transcript(500, 8_000);
-  const window = { contextWindow: 200_000 };
-  for (const counting of ["exact", "chars"]) {
-    report(
-      `guardContext, 1500 messages, 4 MB, ${counting}`,
-      await timed(20, () => guardContext(messages, { ...window, counting })),
-    );
-  }
-  const log = "2026-01-01T00:00:00Z GET /items 200\n".repeat(30_000);
-  report("truncateToolResult, 1 MB", await timed(200, () => truncateToolResult(log)));
-  const tool = createRecallTool(() => messages);
-  report("recall, newest result", await timed(200, () => tool.execute("t", { handle: "call-499" })));
-  report("recall, oldest of 500 results", await timed(50, () => tool.execute("t", { handle: "call-0" })));
-  report(
-    "recall, pattern",
-    await timed(200, () => tool.execute("t", { handle: "call-499", pattern: "E\\d+" })),
-  );
-}
-
 await history();
-await guardAndRecall();

@@ -7,15 +7,15 @@ const MARGIN = { left: 70, right: 270, top: 50, bottom: 56 };
 const LEGEND_LINE = 22;
 const TICKS = 5;
 const STYLE = `text{font:13px system-ui,sans-serif;fill:#57606a}.title{font-size:16px;font-weight:600}
-.grid{stroke:#8c959f;stroke-opacity:.35}.policy{fill:#0072b2}.setting{fill:none;stroke:#d55e00;stroke-width:2}.older{fill:none;stroke:#0072b2;stroke-width:2}
+.grid{stroke:#8c959f;stroke-opacity:.35}.policy{fill:#0072b2}.setting{fill:none;stroke:#d55e00;stroke-width:2}
 .number{fill:#fff;font-size:11px;text-anchor:middle}
-@media (prefers-color-scheme:dark){text{fill:#b1bac4}.policy{fill:#1f7fb8}.older{stroke:#1f7fb8}}`;
+@media (prefers-color-scheme:dark){text{fill:#b1bac4}.policy{fill:#1f7fb8}}`;
 
 /**
- * `points` are `{ label, x, y, kind }`; `kind` is "policy" (a numbered dot, named in the legend), "setting" (a ring) or
- * "older" (a ring of the policies' colour). `rings` and `older` are the legend's words for the latter two.
+ * `points` are `{ label, x, y, kind }`; `kind` is "policy" (a numbered dot, named in the legend) or "setting" (a ring). `rings` is
+ * the legend's word for the latter.
  */
-export function scatterPlot({ title, xLabel, yLabel, points, rings, older }) {
+export function scatterPlot({ title, xLabel, yLabel, points, rings }) {
   const x = scale(
     points.map((point) => point.x),
     MARGIN.left,
@@ -38,7 +38,7 @@ export function scatterPlot({ title, xLabel, yLabel, points, rings, older }) {
     text(middle, HEIGHT - 12, xLabel, 'text-anchor="middle"'),
     text(0, 0, yLabel, `text-anchor="middle" transform="translate(18 ${HEIGHT / 2}) rotate(-90)"`),
     ...points.map((point, i) => mark(point, i + 1, x.at(point.x), y.at(point.y))),
-    ...legend(points, { setting: rings, older }),
+    ...legend(points, rings),
     "</svg>",
   ].join("\n")}\n`;
 }
@@ -47,23 +47,23 @@ function mark({ label, kind }, number, x, y) {
   const title = `<title>${escaped(label)}</title>`;
   const at = `cx="${round(x)}" cy="${round(y)}"`;
   if (kind === "setting") return `<circle class="setting" ${at} r="5">${title}</circle>`;
-  if (kind === "older") return `<circle class="older" ${at} r="8">${title}</circle>`;
   return `<circle class="policy" ${at} r="10">${title}</circle>${text(x, y + 4, number, 'class="number"')}`;
 }
 
-function legend(points, names) {
+function legend(points, ringName) {
   const left = WIDTH - MARGIN.right + 34;
   const policies = points.filter(({ kind }) => kind === "policy");
   const lines = policies.flatMap((point, i) => {
     const y = MARGIN.top + 10 + i * LEGEND_LINE;
     return [mark(point, i + 1, left, y), text(left + 18, y + 4, point.label, "")];
   });
-  const kinds = Object.entries(names).filter(([kind]) => points.some((point) => point.kind === kind));
-  const rings = kinds.flatMap(([kind, name], i) => {
-    const y = MARGIN.top + 10 + (policies.length + i) * LEGEND_LINE;
-    return [mark({ label: name, kind }, 0, left, y), text(left + 18, y + 4, name, "")];
-  });
-  return [...lines, ...rings];
+  if (policies.length === points.length) return lines;
+  const y = MARGIN.top + 10 + policies.length * LEGEND_LINE;
+  return [
+    ...lines,
+    mark({ label: ringName, kind: "setting" }, 0, left, y),
+    text(left + 18, y + 4, ringName, ""),
+  ];
 }
 
 /** Maps round numbers around `values` to pixels. */
