@@ -7,6 +7,18 @@ const RESULTS = new URL("../../bench/results/", import.meta.url);
 /** Pages with figures, from the root. */
 export const PAGES = ["README.md", "README.zh-CN.md", "docs/how-it-works.md", "docs/tokens.md"];
 
+/** Ways to keep a context small on a local server, as the page names them. */
+const LOCAL_WAYS = {
+  pi: "pi's own compaction",
+  "rounds 0.75 → 0.5": "whole rounds 0.75 → 0.5",
+  "rounds when full": "whole rounds only when full",
+  mask: "old results masked",
+  everyCall: "everyCall",
+  faithful: "faithful",
+  balanced: "balanced",
+  thrifty: "thrifty",
+};
+
 /** The session of the READMEs' one table, and from how many calls on a session is a long one. */
 const SHOWN_SESSION = "large-session.jsonl";
 const LONG_CALLS = 300;
@@ -82,6 +94,24 @@ const MARKED = {
       return `| ${cells.join(" | ")} |\n`;
     });
     return table(header, lines);
+  },
+  /** A table under this header, a row per window and way to keep a context small on a local server. */
+  local(header) {
+    const thousands = (tokens) => (tokens === 0 ? "" : `${(tokens / 1000).toFixed(1)}k`);
+    const share = (value) => `${Math.round(100 * value)} %`;
+    const lines = results("local.json").map(
+      ({ window, arm, evaluated, summaries, refused, ...seen }, i, rows) => {
+        const first = rows[i - 1]?.window === window ? "" : window.toLocaleString("en-US");
+        const tokens = [thousands(evaluated), thousands(summaries), refused === 0 ? "" : refused];
+        return `| ${[first, LOCAL_WAYS[arm], ...tokens, share(seen.userText), share(seen.toolNames)].join(" | ")} |\n`;
+      },
+    );
+    return table(header, lines);
+  },
+  /** Tokens that balanced evaluates in this window, as a share of those under pi's own compaction. */
+  localshare(window) {
+    const of = (arm) => results("local.json").find((row) => row.window === Number(window) && row.arm === arm);
+    return `${Math.round((100 * of("balanced").evaluated) / of("pi").evaluated)} %`;
   },
   /** A table under this header, a row per vocabulary from a file. */
   vocabularies(header) {
