@@ -336,6 +336,24 @@ for (const [what, args, input, message] of [
   ["an empty file", ["replay", "-"], "", /^standard input is empty: .+\.\n$/],
   ["a file without messages", ["replay", "-"], '{"type":"session"}\n', /holds no messages: .+\.\n$/],
   [
+    "an array that breaks off",
+    ["cache", "-"],
+    '\n[{"role":"user"},\n{"role":"us',
+    /holds no messages: .+ Its first problem, in line 2: The array breaks off in a JSON value\.\n$/,
+  ],
+  [
+    "a report in place of a folder",
+    ["replay", "--json", "--html", folder, "-"],
+    asPiFile(piSession(1)),
+    /^Cannot write .+: that is a folder; name a file in it\.\n$/,
+  ],
+  [
+    "a window that is no number",
+    ["replay", "--context-window", "abc", "-"],
+    "",
+    /^option contextWindow is "abc"; it must be a finite number above 0\n$/,
+  ],
+  [
     "a report that cannot be written",
     ["replay", "--json", "--html", "/no/such/folder/r.html", "-"],
     asPiFile(piSession(1)),

@@ -34,7 +34,7 @@ export function readArguments(command, args, own, { takesHook, most }) {
   try {
     hookOptions.checkHookOptions("pi-strata", hook);
   } catch (error) {
-    throw new UsageError(error.message.replace("pi-strata: ", ""));
+    throw new UsageError(error.message.replace("pi-strata: ", "").replace(", or a function", ""));
   }
   const ownValues = given(own).map(([name, parse]) => [name, parse(values[name], `--${name}`)]);
   return { help, json, hook, positionals, ...Object.fromEntries(ownValues) };

@@ -65,7 +65,11 @@ export async function loadSession(path) {
   const recording = new Recording(await told(path, () => readLines(counted(chunks))));
   if (bytes === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
   if (recording.length > 0) return recording;
-  throw new UsageError(`${name} holds no messages: a pi session or a Claude Code transcript was expected.`);
+  const [problem] = recording.problems;
+  const first =
+    problem === undefined ? "" : ` Its first problem, in line ${problem.line}: ${problem.message}`;
+  const expected = "a session of pi's or Claude Code's, or a JSON array of messages, was expected";
+  throw new UsageError(`${name} holds no messages: ${expected}.${first}`);
 }
 
 /** The bytes of a file, or of standard input for "-". Rejects with a UsageError. */

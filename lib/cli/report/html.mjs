@@ -1,7 +1,7 @@
 // Puts a report's data into the page that shows it. The page is one file with everything in it, made by
 // `npm run build:report` from report/ and shipped with the package.
 
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { REASONS, UsageError } from "../session.mjs";
 import { printable } from "../table.mjs";
@@ -18,6 +18,8 @@ export async function openReport(path) {
     const reason = error.code === "ENOENT" ? "its folder is not there; make it first" : REASONS[error.code];
     return new UsageError(`Cannot write ${printable(path)}: ${reason ?? error.message}.`);
   };
+  const earlier = await stat(path).catch(() => undefined);
+  if (earlier?.isDirectory()) throw refused({ code: "EISDIR" });
   const file = await open(beside, "w").catch((error) => Promise.reject(refused(error)));
   return {
     async write(text) {
