@@ -1,15 +1,14 @@
 // Recordings of lists that no host recorded or compacted, and what a provider would count of them.
 
 import { Recording } from "../../lib/cli/recording/recording.mjs";
-import { Timeline } from "../../lib/cli/recording/timeline.mjs";
 import { estimatesOf } from "../../lib/cli/report/estimates.mjs";
 
 /** `messages` as a recording; one that is a recording already stays what it is. */
 export function recordingOf(messages) {
   if (messages instanceof Recording) return messages;
-  const timeline = new Timeline();
-  for (const message of messages) timeline.push(message);
-  return new Recording({ timeline, format: "messages", problems: [], unplayed: {}, times: {} });
+  const recording = new Recording("messages");
+  for (const message of messages) recording.push(message);
+  return recording;
 }
 
 /** As `estimatesOf`; with `scale` given, of a provider that counts so many tokens for one of cl100k_base and nothing else. */

@@ -6,7 +6,6 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { readLines } from "./recording/lines.mjs";
-import { Recording } from "./recording/recording.mjs";
 import { printable } from "./table.mjs";
 
 /** A mistake that the user can fix, in one sentence; the process ends with exit code 2. */
@@ -62,7 +61,7 @@ export async function loadSession(path) {
     }
   };
   const chunks = path === "-" ? process.stdin : createReadStream(path);
-  const recording = new Recording(await told(path, () => readLines(counted(chunks))));
+  const recording = await told(path, () => readLines(counted(chunks)));
   if (bytes === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
   if (recording.length > 0) return recording;
   const [problem] = recording.problems;

@@ -4,7 +4,8 @@
 // Sub-agents' lines (sidechains) are left out.
 
 import { blocksOf, contentOf, responseOf } from "./claude_messages.mjs";
-import { parentOf, pathTo, placeOf, Timeline, timeOf } from "./timeline.mjs";
+import { Recording } from "./recording.mjs";
+import { parentOf, pathTo, placeOf, timeOf } from "./tree.mjs";
 
 export class ClaudeReader {
   #lines = [];
@@ -38,12 +39,10 @@ export class ClaudeReader {
     const side = isOwnFile ? [] : this.#lines.filter(({ isSidechain }) => isSidechain);
     const selected = completed(pathIn(lines), lines);
     const left = lines.filter((line) => !selected.has(line));
-    return {
-      format: "Claude Code transcript",
-      timeline: timelineOf(lines, selected),
-      unplayed: { abandoned: responsesIn(left), subAgents: responsesIn(side) },
-      times: {},
-    };
+    const unplayed = { abandoned: responsesIn(left), subAgents: responsesIn(side) };
+    const recording = new Recording("Claude Code transcript", unplayed);
+    record(lines, selected, recording);
+    return recording;
   }
 }
 
@@ -80,9 +79,8 @@ function completed(path, lines) {
   return selected;
 }
 
-/** The messages of the selected lines. A compaction begins a stretch with its summary and the lines it preserved. */
-function timelineOf(lines, selected) {
-  const timeline = new Timeline();
+/** Adds the messages of the selected lines. A compaction begins a stretch with its summary and the lines it preserved. */
+function record(lines, selected, recording) {
   const isOn = (line) => selected.has(line);
   const cuts = lines.flatMap((_, at) => (isCut(lines, at, isOn) ? [at] : []));
   for (const [nth, start] of [0, ...cuts].entries()) {
@@ -92,15 +90,14 @@ function timelineOf(lines, selected) {
       const { tokensBefore = 0, preserved } = lines[start].compaction ?? {};
       const kept = lines.slice(0, start).filter(({ uuid }) => preserved?.has(uuid));
       const opening = (summary?.messages ?? []).map((message) =>
-        timeline.pushAside({ ...message, tokensBefore }),
+        recording.pushAside({ ...message, tokensBefore }),
       );
-      const numbers = messagesOf(kept).map((message) => numberOf(message, timeline));
-      timeline.cut("compaction", opening.concat(numbers));
+      const numbers = messagesOf(kept).map((message) => numberOf(message, recording));
+      recording.cut("compaction", opening.concat(numbers));
     }
     for (const message of messagesOf(stretch.filter((line) => isOn(line) && line !== summary)))
-      timeline.push(message);
+      recording.push(message);
   }
-  return timeline;
 }
 
 /** True if a compaction of this conversation took place at the position. */
@@ -113,11 +110,13 @@ function isCut(lines, at, isOn) {
 }
 
 /** The number of the very message that a compaction preserved; a new one if its response went on later. */
-function numberOf(message, timeline) {
+function numberOf(message, recording) {
   const text = JSON.stringify(message);
-  const isSame = (known) => known.timestamp === message.timestamp && JSON.stringify(known) === text;
-  const known = timeline.messages.findIndex(isSame);
-  return known === -1 ? timeline.pushAside(message) : known;
+  for (let number = 0; number < recording.length; number += 1) {
+    const known = recording.message(number);
+    if (known.timestamp === message.timestamp && JSON.stringify(known) === text) return number;
+  }
+  return recording.pushAside(message);
 }
 
 /** The messages of some lines, each response as one. */

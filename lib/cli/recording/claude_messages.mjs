@@ -1,6 +1,6 @@
 // The lines of a Claude Code transcript as pi's messages.
 
-import { present, timeOf } from "./timeline.mjs";
+import { present, timeOf } from "./tree.mjs";
 
 /** The text that pi shows in place of reasoning that the provider sent encrypted. */
 const REDACTED = "[Reasoning redacted]";

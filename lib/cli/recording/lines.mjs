@@ -3,14 +3,14 @@
 
 import { ClaudeReader } from "./claude.mjs";
 import { PiReader } from "./pi.mjs";
-import { Timeline } from "./timeline.mjs";
+import { Recording } from "./recording.mjs";
 
 /** UTF-16 units. A longer line is no message: the longest string of JavaScript is not much longer. */
 const LONGEST_LINE = 256 * 1024 * 1024;
 
 /**
- * The content of a file that comes as chunks of bytes: `{ format, timeline, problems, unplayed, times }`. It is a session of
- * pi's, any version, a transcript of Claude Code's, one message a line, or a JSON array of messages.
+ * The recording in a file that comes as chunks of bytes: a session of pi's, any version, a transcript of Claude Code's, one
+ * message a line, or a JSON array of messages.
  */
 export async function readLines(chunks) {
   const reading = new Reading();
@@ -70,22 +70,24 @@ class Reading {
     if (this.#array !== undefined) this.#read("array", this.#array.lines.join("\n"), this.#array.number);
     this.#reader ??= new BareReader();
     this.#flush();
-    return { ...this.#reader.finish(), problems: this.#problems.sort((a, b) => a.line - b.line) };
+    const recording = this.#reader.finish();
+    recording.problems = this.#problems.sort((a, b) => a.line - b.line);
+    return recording;
   }
 }
 
 /** Bare messages are taken as they are. */
 class BareReader {
-  #timeline = new Timeline();
+  #recording = new Recording("messages");
 
   add(message) {
     if (typeof message.role !== "string") return "This is not a message: it has no role.";
-    this.#timeline.push(message);
+    this.#recording.push(message);
     return undefined;
   }
 
   finish() {
-    return { format: "messages", timeline: this.#timeline, unplayed: {}, times: {} };
+    return this.#recording;
   }
 }
 

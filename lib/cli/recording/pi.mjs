@@ -2,7 +2,8 @@
 // conversation is the path from the root to the leaf; each compaction and each edit on it begins a stretch with the context
 // that pi itself builds there.
 
-import { parentOf, pathTo, placeOf, present, Timeline, timeOf } from "./timeline.mjs";
+import { Recording } from "./recording.mjs";
+import { parentOf, pathTo, placeOf, present, timeOf } from "./tree.mjs";
 
 /** The last version without `id` and `parentId`; its entries form one list. */
 const LINEAR_VERSION = 1;
@@ -41,9 +42,12 @@ export class PiReader {
     const version = this.#version ?? LINEAR_VERSION;
     const path = this.#path(version);
     const answers = (nodes) => nodes.filter(({ message }) => message?.role === "assistant").length;
-    const unplayed = { abandoned: answers(this.#nodes) - answers(path) };
-    const [format, timeline] = [`pi session, version ${version}`, timelineOf(path)];
-    return { format, timeline, unplayed, times: cacheTimesOf(path.map(({ line }) => line)) };
+    const recording = new Recording(`pi session, version ${version}`, {
+      abandoned: answers(this.#nodes) - answers(path),
+      times: cacheTimesOf(path.map(({ line }) => line)),
+    });
+    record(path, recording);
+    return recording;
   }
 
   /** The entries from the root to the leaf. */
@@ -123,34 +127,32 @@ function edited(message, replacement) {
   return { ...message, content: isText ? [{ type: "text", text: content }] : content };
 }
 
-/** The messages along the path. Each compaction and each edit begins a stretch with the context that pi builds there. */
-function timelineOf(path) {
-  const timeline = new Timeline();
+/** Adds the messages along the path. Each compaction and each edit begins a stretch with the context that pi builds there. */
+function record(path, recording) {
   /** Numbers of what the newest compaction put first. */
   let head = [];
   /** The message entries since then: each with its step, and the number of its message as it now reads. */
   let entries = [];
   const cut = (cause) => {
     const numbers = entries.flatMap(({ number }) => number ?? []);
-    timeline.cut(cause, [...head, ...numbers]);
+    recording.cut(cause, [...head, ...numbers]);
   };
   for (const [step, { id, message, edit, compaction }] of path.entries()) {
-    if (message !== undefined) entries.push({ step, id, message, number: timeline.push(message) });
+    if (message !== undefined) entries.push({ step, id, message, number: recording.push(message) });
     const target = edit && entries.find((entry) => entry.id === edit.target);
     if (target !== undefined) {
       const text = edited(target.message, edit.replacement);
-      target.number = text && timeline.pushAside(text);
+      target.number = text && recording.pushAside(text);
       cut("edit");
     }
     if (compaction !== undefined) {
       const first = firstKept(path.slice(0, step), compaction);
-      head = compaction.head.map((each) => timeline.pushAside(each));
+      head = compaction.head.map((each) => recording.pushAside(each));
       // The checkpoint in the compaction has folded the system messages in.
       entries = entries.filter((entry) => entry.step >= first && entry.message.role !== "system");
       cut("compaction");
     }
   }
-  return timeline;
 }
 
 /** The step of the first entry that a compaction kept. */

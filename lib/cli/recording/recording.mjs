@@ -1,32 +1,52 @@
-// A recorded session as the command line plays it: every recorded call with the messages that the model had before it.
+// A recorded session as the command line plays it: every recorded call with the messages that the model had before it. Messages
+// are numbered from 0 in the order they came. The host rewrote the past between two stretches.
 
 import { countsOf } from "../../bill/prices.js";
 import counting from "../../tools/count.js";
 
 export class Recording {
   /** Every recorded call, in order: `{ number, at, stretch }`, its number from 1, its answer's number, and its stretch. */
-  calls;
-  #messages;
+  calls = [];
+  /** At least one. `opening` has the numbers of the messages it begins with; `from` to `to` came in it. */
+  stretches = [{ cause: "start", opening: [], from: 0, to: 0 }];
+  /** `{ line, message }` of each line that could not be read. */
+  problems = [];
+  #messages = [];
   #tokens = [];
 
-  /** What `readLines` returns. */
-  constructor({ timeline, format, problems, unplayed, times }) {
-    this.#messages = timeline.messages;
+  /** `abandoned` and `subAgents` are the numbers of recorded calls that are not played. */
+  constructor(format, { abandoned = 0, subAgents = 0, times = { warmedAt: [], coldAt: [] } } = {}) {
     this.format = format;
-    /** `{ line, message }` of each line that could not be read. */
-    this.problems = problems;
-    this.stretches = timeline.stretches;
-    /** Recorded calls that are not played, in words, with how many there are. */
-    this.unplayed = {
-      "on branches that were left": unplayed.abandoned ?? 0,
-      "made by sub-agents": unplayed.subAgents ?? 0,
-    };
+    this.unplayed = { "on branches that were left": abandoned, "made by sub-agents": subAgents };
     /** `warmedAt` and `coldAt`, in ms, as the hook takes them. */
-    this.times = { warmedAt: times.warmedAt ?? [], coldAt: times.coldAt ?? [] };
-    this.calls = callsIn(timeline.answers, timeline.stretches);
+    this.times = times;
   }
 
-  /** Number of messages; theirs begin at 0. */
+  /** Appends a message to the current stretch; returns its number. An answer with a message before it is a call. */
+  push(message) {
+    const stretch = this.stretches.length - 1;
+    const at = this.pushAside(message);
+    const { opening, from } = this.stretches[stretch];
+    if (message.role === "assistant" && opening.length + at - from > 0)
+      this.calls.push({ number: this.calls.length + 1, at, stretch });
+    this.stretches[stretch].to = at + 1;
+    return at;
+  }
+
+  /** Adds a message for the opening of the stretch that `cut` begins; returns its number. */
+  pushAside(message) {
+    return this.#messages.push(message) - 1;
+  }
+
+  /** Begins a stretch. An empty one before it is dropped. */
+  cut(cause, opening) {
+    const from = this.length;
+    const last = this.stretches.at(-1);
+    if (last.from === last.to) this.stretches.pop();
+    this.stretches.push({ cause, opening, from, to: from });
+  }
+
+  /** Number of messages. */
   get length() {
     return this.#messages.length;
   }
@@ -53,12 +73,7 @@ export class Recording {
 
   /** The messages of a whole stretch, its opening first. */
   messagesIn(stretch) {
-    return this.#upTo(stretch, this.stretches[stretch].to).map((number) => this.message(number));
-  }
-
-  /** Numbers of the messages before a call. */
-  numbersBefore({ at, stretch }) {
-    return this.#upTo(stretch, at);
+    return this.messagesBefore({ stretch, at: this.stretches[stretch].to });
   }
 
   /** The messages before a call. */
@@ -66,20 +81,9 @@ export class Recording {
     return this.numbersBefore(call).map((number) => this.message(number));
   }
 
-  #upTo(stretch, end) {
+  /** Numbers of the messages before a call. */
+  numbersBefore({ at, stretch }) {
     const { opening, from } = this.stretches[stretch];
-    return [...opening, ...Array.from({ length: end - from }, (_, i) => from + i)];
+    return [...opening, ...Array.from({ length: at - from }, (_, i) => from + i)];
   }
-}
-
-/** One call per answer that has a message before it. */
-function callsIn(answers, stretches) {
-  const calls = [];
-  let stretch = 0;
-  for (const at of answers) {
-    while (at >= stretches[stretch].to) stretch += 1;
-    const { opening, from } = stretches[stretch];
-    if (opening.length + at - from > 0) calls.push({ number: calls.length + 1, at, stretch });
-  }
-  return calls;
 }
