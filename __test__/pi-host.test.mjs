@@ -34,7 +34,7 @@ async function play(pi, count, lines) {
   pi.add({ role: "user", content: "Look at everything, one after the other.", timestamp: time });
   for (let i = 0; i < count; i += 1) {
     time += 8_000;
-    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `show ${i}` } };
+    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `\nshow ${i}` } };
     await pi.call({ role: "assistant", content: [call], timestamp: time });
     time += 1_000;
     const content = [{ type: "text", text: output(i, lines) }];
@@ -70,7 +70,8 @@ test("/strata show names every row, also answers without a word", async () => {
   assert.match(rows.join("\n"), /^1 +assistant: \(empty, aborted\) +left out/m);
   assert.match(rows.join("\n"), /assistant: 529 overloaded +left out/);
   assert.match(rows.join("\n"), /bashExecution: make… +left out/);
-  for (const row of rows) assert.match(row, /^\d+ +\S+ \S.* {2,}(left out|shortened|cut to its ends)/, row);
+  for (const row of rows)
+    assert.match(row, /^\d+ +\S+ [^\s…].* {2,}(left out|shortened|cut to its ends)/, row);
 });
 
 test("the catalogue's prices, window and steps are the hook's", () => {

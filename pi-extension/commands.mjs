@@ -10,14 +10,18 @@ const PAGE_ROWS = 40;
 /** UTF-16 units of an original that are shown where there is no screen to read it on. */
 const MAX_SHOWN_UNITS = 20_000;
 
-const WORDS = {
-  show: "lists what was cut; /strata show 3 opens the third",
-  now: "cuts before the next request, as on a cold cache: for the end of a task",
-  status: "lists every option in force and where it comes from",
-  pause: "sends requests whole, until /strata resume",
-  resume: "edits requests again",
-  off: "the same for every session to come, until /strata on",
-  on: "edits requests again, in every session",
+/** Each word after `/strata` with its description. `run` returns what the user is told, as `[kind, text]`. */
+const COMMANDS = {
+  show: { says: "lists what was cut; /strata show 3 opens the third", run: show },
+  now: { says: "cuts before the next request, as on a cold cache: for the end of a task", run: now },
+  status: {
+    says: "lists every option in force and where it comes from",
+    run: ({ session }) => ["info", session.status()],
+  },
+  pause: { says: "sends requests whole, until /strata resume", run: pause },
+  resume: { says: "edits requests again", run: resume },
+  off: { says: "the same for every session to come, until /strata on", run: pause },
+  on: { says: "edits requests again, in every session", run: resume },
 };
 /** Confirmation of each switch. */
 const SWITCHED = {
@@ -26,57 +30,46 @@ const SWITCHED = {
   off: "pi-strata is off, in later sessions too, until /strata on.",
   on: "pi-strata is on.",
 };
-export const DESCRIPTION =
-  "what the context holds, what was cut and why; show, now, status, pause, resume, off, on";
+export const DESCRIPTION = `what the context holds, what was cut and why; ${Object.keys(COMMANDS).join(", ")}`;
 
 /** A complete word gets no completion: else Enter takes it, and only a second Enter runs the command. */
 export function completions(prefix) {
-  return Object.entries(WORDS)
+  return Object.entries(COMMANDS)
     .filter(([name]) => name.startsWith(prefix) && name !== prefix)
-    .map(([name, description]) => ({ value: name, label: name, description }));
+    .map(([name, { says }]) => ({ value: name, label: name, description: says }));
 }
 
 /** Runs one command of `session`; returns what the user is told, as `[kind, text]`. */
 export async function answer(argument, session, ctx, pi) {
   const [word, what] = argument.split(/\s+/);
-  switch (word) {
-    case "":
-      return ["info", await session.panel()];
-    case "show":
-      return show(what, session, ctx);
-    case "now":
-      return ["info", await now(session, pi)];
-    case "status":
-      return ["info", session.status()];
-    case "pause":
-    case "resume":
-    case "off":
-    case "on":
-      return switched(word, session);
-    default: {
-      const names = Object.keys(WORDS).map((name) => `, /strata ${name}`);
-      return ["warning", `There is /strata${names.join("")}.`];
-    }
-  }
+  if (word === "") return ["info", await session.panel()];
+  if (Object.hasOwn(COMMANDS, word)) return COMMANDS[word].run({ word, what, session, ctx, pi });
+  const names = Object.keys(COMMANDS).map((name) => `, /strata ${name}`);
+  return ["warning", `There is /strata${names.join("")}.`];
 }
 
-async function switched(word, session) {
-  const isPaused = word === "off" || word === "pause";
-  if (word === "off" || word === "on") switchOff(word === "off");
-  session.pause(isPaused);
-  const warning = isPaused ? await session.wholeWarning() : undefined;
+async function pause({ word, session }) {
+  if (word === "off") switchOff(true);
+  session.pause(true);
+  const warning = await session.wholeWarning();
   return warning === undefined ? ["info", SWITCHED[word]] : ["warning", `${SWITCHED[word]} ${warning}`];
 }
 
+function resume({ word, session }) {
+  if (word === "on") switchOff(false);
+  session.pause(false);
+  return ["info", SWITCHED[word]];
+}
+
 /** The session file keeps the time, so that a restarted process decides the same. */
-async function now(session, pi) {
+async function now({ session, pi }) {
   const cutAt = Date.now();
   const told = await session.cut(cutAt);
   pi.appendEntry?.(OWN_TYPE, { cutAt });
-  return told;
+  return ["info", told];
 }
 
-async function show(what, session, ctx) {
+async function show({ what, session, ctx }) {
   const cuts = await session.cuts();
   if (cuts === undefined) return ["info", "pi-strata has seen no request of this session yet."];
   if (cuts.length === 0) return ["info", "Nothing is cut."];
@@ -97,12 +90,12 @@ function page(cuts, range) {
   if (rows.length === 0) return `There are ${cuts.length} cuts; /strata show lists the newest.`;
   const [first, last] = [rows[0].nth, rows.at(-1).nth];
   const others = pagesBeside(first, last, cuts.length).map((name) => `/strata show ${name}`);
-  const cells = rows.map(({ nth, subject, done, tokensSaved, handle }) => [
+  const cells = rows.map(({ nth, subject, done, tokensSaved, handle = "" }) => [
     String(nth),
     subject,
     done,
     whole(tokensSaved),
-    handle ?? "",
+    handle,
   ]);
   return [
     ...table(["cut", " file or command", " what was done", "saved", "handle"], cells),

@@ -29,7 +29,7 @@ export function cutsOf(messages, { edits }, seen) {
 /** One line that says which message it is: a tool and its file or command, else the role and the first words. */
 function subjectOf(message, calls) {
   const call = calls.get(message.toolCallId) ?? callsIn(message)[0];
-  if (call !== undefined) return `${call.name} ${argumentOf(call.arguments)}`.trimEnd();
+  if (call !== undefined) return `${call.name} ${argumentOf(call.arguments).trim()}`.trimEnd();
   return `${message.toolName ?? message.role}: ${readable(message).trim() || emptyNote(message)}`;
 }
 

@@ -12,7 +12,7 @@ const PAGE_LETTERS = { pageDown: " ", pageUp: "b" };
 const GAP = "  ";
 
 /** Columns that a notice has. */
-export function noticeColumns() {
+function noticeColumns() {
   return (process.stdout.columns || USUAL_COLUMNS) - MARGIN;
 }
 

@@ -47,7 +47,7 @@ function row(cells) {
 }
 
 /** Rows that say which recorded calls are not played, and how often the recorded conversation was compacted. */
-export function unplayedRows({ unplayed, stretches }) {
+function unplayedRows({ unplayed, stretches }) {
   const rows = Object.entries(unplayed).filter(([, calls]) => calls > 0);
   return [
     ...rows.map(([which, calls]) => ["not played", `${whole(calls)} calls ${which}`]),

@@ -11,42 +11,41 @@ const WORDS = {
 };
 
 /**
- * `{ unit, source, family, ttlSeconds, input, read, write, output }` for a recording: dollars per million tokens, or tokens of
- * input per token where `unit` is "tokens". `named` is what the user names, `cache` the hook's option.
+ * `{ unit, source, model, ttlSeconds, input, read, write, output }` for a recording: dollars per million tokens, or tokens of
+ * input per token if `unit` is "tokens". `named` are the user's prices, `cache` is the hook's option.
  */
 export function pricesOf(recording, named, cache) {
   const answers = recording.calls.map(({ at }) => recording.message(at));
-  const model = mostFrequent(
-    answers.map(({ provider, model }) => [provider, model].filter(Boolean).join("/")),
-  );
+  const model = mostFrequent(answers.map(modelOf));
   const family = familyOf(model);
   const billed = named === undefined ? billedIn(answers, model) : undefined;
+  const base = named?.input ?? 1;
+  const prices = billed ?? Object.fromEntries(KINDS.map((kind) => [kind, base * family[kind]]));
   const given = typeof cache === "object" ? cache : {};
-  const ttlSeconds = given.ttlSeconds ?? family.ttlSeconds;
-  const input = billed?.input ?? named?.input;
-  const unit = input === undefined ? "tokens" : "dollars";
-  const base = input ?? 1;
+  const { input } = prices;
   return {
-    unit,
+    unit: (billed ?? named) ? "dollars" : "tokens",
     source: billed ? "billed" : named ? "named" : "family",
     model,
-    ttlSeconds,
-    input: base,
-    read: given.read !== undefined ? given.read * base : (billed?.cacheRead ?? base * family.cacheRead),
-    write: given.write !== undefined ? given.write * base : (billed?.cacheWrite ?? base * family.cacheWrite),
-    output: billed?.output ?? named?.output ?? base * family.output,
+    ttlSeconds: given.ttlSeconds ?? family.ttlSeconds,
+    input,
+    read: given.read === undefined ? prices.cacheRead : given.read * input,
+    write: given.write === undefined ? prices.cacheWrite : given.write * input,
+    output: named?.output ?? prices.output,
   };
 }
 
+/** The prices that the newest calls of a model were billed at; undefined if none was. */
 function billedIn(answers, model) {
   const learned = new Prices();
-  let last;
-  for (const { provider, model: own, usage } of answers) {
-    const counts = countsOf(usage);
-    if (counts !== undefined && [provider, own].filter(Boolean).join("/") === model)
-      last = learned.of(model, usage, counts) ?? last;
-  }
+  const reported = answers.filter((answer) => modelOf(answer) === model && countsOf(answer.usage));
+  const prices = reported.map(({ usage }) => learned.of(model, usage, countsOf(usage))).filter(Boolean);
+  const last = prices.at(-1);
   return last && Object.fromEntries(KINDS.map((kind) => [kind, last[kind] / PER_MILLION]));
+}
+
+function modelOf({ provider, model }) {
+  return [provider, model].filter(Boolean).join("/");
 }
 
 function mostFrequent(names) {
