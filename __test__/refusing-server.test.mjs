@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createTransformContext } from "../index.js";
 import { piAis, piVersions } from "./pi/versions.mjs";
-import { forEachPi } from "./support/on-node22.mjs";
+import { forEachPi } from "./support/each-pi.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
 import { dice } from "./support/transcripts.mjs";
 
@@ -223,8 +223,4 @@ function suite(version) {
   });
 }
 
-await forEachPi(suite, {
-  file: import.meta.url,
-  minPassed: MODELS.length * Object.keys(PLAYS).length,
-  versions: Object.keys(LOADERS),
-});
+await forEachPi(suite, Object.keys(LOADERS));
