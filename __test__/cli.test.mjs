@@ -251,7 +251,7 @@ test("what no provider would have taken is not compared with", () => {
   const args = ["replay", "--context-window", "40000", EXAMPLE];
   assert.match(
     run(args).stdout.replace(/\s+/g, " "),
-    /not to be had without the hook, as \d+ calls are over the window/,
+    /impossible without the hook: \d+ calls are over the window/,
   );
 });
 

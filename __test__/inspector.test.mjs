@@ -80,7 +80,7 @@ pageTest("a page shows a running agent call by call, and text only as text", LOC
   assert.match(tiles, /median over 15 reported calls/);
   assert.match(tiles, /saved \$|more than without the hook/);
   assert.match(await page.textContent("#calls"), /missed: an edit by the hook/);
-  assert.match(await page.locator(".legend").textContent(), /tool result [\d,]+.*taken out [\d,]+/);
+  assert.match(await page.locator(".legend").textContent(), /tool result [\d,]+.*removed [\d,]+/);
   assert.ok(!answers.slice(1).join("").includes("onerror"), "no text before a click");
 
   const blocks = page.locator(".map canvas");

@@ -63,7 +63,7 @@ test("a tree is followed from the last entry to its root; what was left is count
     entry("label", "g", "f", { targetId: "a", label: "l" }),
   );
   assert.deepEqual(outline(tree), ["user:1", "branchSummary:B", "custom:N"]);
-  assert.equal(tree.unplayed["on branches that were left"], 1);
+  assert.equal(tree.unplayed["on abandoned branches"], 1);
   const renamed = await read({ type: "session", version: 2 }, said("a", null, "h", "hookMessage"));
   assert.deepEqual([renamed.format, outline(renamed)], ["pi session, version 2", ["custom:h"]]);
 });

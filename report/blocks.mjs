@@ -1,5 +1,5 @@
 // The messages of one call as blocks on a canvas: as wide as they are long, coloured by kind, hatched where something was
-// taken out. A click or Enter asks for the text of one.
+// removed. A click or Enter asks for the text of one.
 
 import { messageCanvas } from "./canvas.mjs";
 import { color, el, whole } from "./dom.mjs";
@@ -145,7 +145,7 @@ function hatch(context, { x, y, width }, stroke) {
   context.restore();
 }
 
-/** Kinds with the tokens of them that were sent, and what was taken out. */
+/** Kinds with the tokens of them that were sent, and the tokens that were removed. */
 function legendOf(blocks, words) {
   const sent = new Map();
   let taken = 0;

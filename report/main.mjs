@@ -78,7 +78,7 @@ function hero(words) {
   // Requests over the window have no price, so there is no saving to state.
   const [figure, said] =
     none.overflows > 0
-      ? [dollars(cheap), words.notToBeHad(whole(none.overflows))]
+      ? [dollars(cheap), words.impossible(whole(none.overflows))]
       : [change(dear, cheap), cheap <= dear ? words.saved(known) : words.dearer(known)];
   return el(
     "div",

@@ -8,25 +8,26 @@ const en = {
   print: "Print",
   subtitle: (format, messages, calls) =>
     `${format}: ${messages} messages, ${calls} model calls. Tokens are the provider’s, estimated.`,
-  saved: ({ before, after, dollars }) => `${dollars} of input saved: ${after} instead of ${before}.`,
-  dearer: ({ before, after, dollars }) => `${dollars} of input more: ${after} instead of ${before}.`,
-  notToBeHad: (calls) =>
-    `is what the input costs. Without the hook it is not to be had: ${calls} calls would not fit the window.`,
+  saved: ({ before, after, dollars }) => `The hook saves ${dollars} of input: ${after} instead of ${before}.`,
+  dearer: ({ before, after, dollars }) =>
+    `The hook costs ${dollars} more of input: ${after} instead of ${before}.`,
+  impossible: (calls) =>
+    `is the cost of the input. Without the hook ${calls} calls would not fit the window, so there is nothing to compare.`,
   terms: (cache, input, read, write, seconds) =>
-    `Reckoned for a ${cache}, at ${input} per million tokens of input, ${read} read from the cache and ${write} written to it for ${seconds} s. Answers are not included.`,
+    `Computed for a ${cache}: ${input} per million tokens of input, ${read} to read them from the cache, ${write} to write them to it for ${seconds} s. Answers are not included.`,
   weighed: (cache, read, write, seconds) =>
-    `Reckoned for a ${cache} in tokens of input, as no price is known: a token read from the cache weighs ${read}, one written to it ${write}, for ${seconds} s. Answers are not included.`,
+    `Computed for a ${cache} in tokens of input, because no price is known: a token read from the cache counts ${read}, one written to it for ${seconds} s ${write}. Answers are not included.`,
   tokensSent: "Tokens sent, all calls",
   tokensSentShort: "Tokens sent",
   largestCall: "Largest call",
   ofWindow: (tokens) => `window: ${tokens} tokens`,
   unplayed: {
-    "on branches that were left": (calls) => `${calls} calls on branches that were left are not played.`,
+    "on abandoned branches": (calls) => `${calls} calls on abandoned branches are not played.`,
     "made by sub-agents": (calls) => `${calls} calls made by sub-agents are not played.`,
   },
   tokensTitle: "Tokens per call",
   tokensHelp:
-    "What each request would have held without the hook, and what was sent. Above the limit messages are left out; over the window no provider takes it. The numbers mark the largest drops. Arrow keys move the cursor.",
+    "Size of each request without the hook, and as it was sent. Above the limit the hook drops messages; a provider refuses requests over the window. The numbers mark the largest drops. Arrow keys move the cursor.",
   dropAt: (call, tokens, why) => `Call ${call}: ${tokens} tokens less (${why})`,
   smaller: "the transcript itself became smaller",
   causes: {
@@ -45,9 +46,9 @@ const en = {
   compare: "Compare with other settings",
   more: "More edits",
   policiesHelp:
-    "sticky edits in batches and leaves alone what was edited; faithful, balanced and thrifty are its settings, from the longest memory to the smallest bill. everyCall works out every edit anew at each call.",
+    "sticky edits in batches and never changes an edit; faithful, balanced and thrifty are its settings, from the longest memory to the smallest bill. everyCall computes every edit anew at each call.",
   cachesHelp:
-    "A prefix cache (OpenAI, Gemini, DeepSeek) serves whatever beginning two requests share, a breakpoint cache (Anthropic) only whole earlier requests. Drag to zoom, double-click to reset.",
+    "A prefix cache (OpenAI, Gemini, DeepSeek) serves any beginning that two requests share, a breakpoint cache (Anthropic) only whole earlier requests. Drag to zoom, double-click to reset.",
   total: "in total",
   perCall: "per call",
   prefix: "prefix cache",
@@ -58,7 +59,7 @@ const en = {
   hitRate: "Cache hits",
   overflows: "Calls over the window",
   policies: {},
-  mapTitle: "What became of each message",
+  mapTitle: "What happened to each message",
   mapHelp:
     "One cell per message, in order, as the chosen call saw it. Hover, or focus it and use the arrow keys, to read why.",
   atCall: "At call",
@@ -91,10 +92,10 @@ const en = {
   schedule: (reason) => `schedule: ${reason}`,
   editsTitle: "The largest edits",
   editsHelp:
-    "What was taken out of single messages, from which call on, and why. Your own list keeps them whole.",
+    "The tokens removed from single messages, since which call, and why. Your own list keeps the messages whole.",
   message: "Message",
   tokens: "Tokens",
-  fate: "What became of it",
+  fate: "What happened",
   none: "—",
   live: "live",
   lost: "the host has gone",
@@ -115,7 +116,7 @@ const en = {
   unpriced: "no price is known",
   blocksTitle: "What the model sees",
   blocksHelp:
-    "One block per message, as wide as it is long; hatched is what was taken out. Click one, or focus the blocks and use the arrow keys and Enter, to read it.",
+    "One block per message, as wide as the message is long; the hatched part was removed. Click one, or focus the blocks and use the arrow keys and Enter, to read it.",
   follow: "follow the newest call",
   kinds: {
     system: "system",
@@ -125,7 +126,7 @@ const en = {
     summary: "summary",
     other: "other",
   },
-  takenOut: "taken out",
+  takenOut: "removed",
   callsTitle: "The newest calls",
   callHeads: ["Call", "Messages", "Estimated", "Reported", "From the cache", "Paid", "Schedule"],
   missed: (cause) => `missed: ${cause}`,
@@ -134,7 +135,7 @@ const en = {
     expired: "the entry had expired",
     model: "another model",
     host: "the host changed the past",
-    provider: "the provider’s own",
+    provider: "the provider itself",
   },
   read: "Read",
   asRecorded: "As it stands in the transcript",
@@ -151,7 +152,7 @@ const zh = {
     `${format}：${messages} 条消息，${calls} 次模型调用。token 数按服务商口径估算。`,
   saved: ({ before, after, dollars }) => `输入费用节省 ${dollars}：${after}（不用钩子为 ${before}）。`,
   dearer: ({ before, after, dollars }) => `输入费用多花 ${dollars}：${after}（不用钩子为 ${before}）。`,
-  notToBeHad: (calls) => `为输入费用。不用钩子则无法完成：${calls} 次调用放不进窗口。`,
+  impossible: (calls) => `为输入费用。不用钩子则无法完成：${calls} 次调用放不进窗口。`,
   terms: (cache, input, read, write, seconds) =>
     `按${cache}计：每百万 token 输入 ${input}，读缓存 ${read}，写缓存 ${write}，有效期 ${seconds} 秒。不含回答。`,
   weighed: (cache, read, write, seconds) =>
@@ -161,7 +162,7 @@ const zh = {
   largestCall: "最大的一次调用",
   ofWindow: (tokens) => `窗口：${tokens} token`,
   unplayed: {
-    "on branches that were left": (calls) => `已放弃分支上的 ${calls} 次调用未回放。`,
+    "on abandoned branches": (calls) => `已放弃分支上的 ${calls} 次调用未回放。`,
     "made by sub-agents": (calls) => `子代理的 ${calls} 次调用未回放。`,
   },
   tokensTitle: "每次调用的 token",

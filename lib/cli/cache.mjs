@@ -12,7 +12,7 @@ const CAUSES = {
   expired: "the entry had expired",
   model: "another model or provider",
   host: "the host changed the prefix",
-  provider: "the provider's own, as far as the transcript tells",
+  provider: "the provider itself, as far as the transcript shows",
 };
 
 /** The ledger of a recording, over all its stretches. */
@@ -62,7 +62,7 @@ function figures(path, session, ledger) {
 function comparison({ callsOverWindow, dollars: { withoutHook, saved } }) {
   if (callsOverWindow > 0) {
     const calls = whole(callsOverWindow);
-    return [["without the hook", `not to be had: ${calls} calls would have been over the window`]];
+    return [["without the hook", `impossible: ${calls} calls would be over the window`]];
   }
   if (saved === undefined) return [["without the hook", usd(undefined)]];
   return [

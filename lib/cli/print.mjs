@@ -115,7 +115,7 @@ function moneyText({ cost, callsOverWindow }) {
   const { cache, prices, before, after } = cost;
   const over = callsOverWindow.before;
   if (over > 0)
-    return `${costText(after, prices)}, ${cache} cache; not to be had without the hook, as ${whole(over)} calls are over the window`;
+    return `${costText(after, prices)}, ${cache} cache; impossible without the hook: ${whole(over)} calls are over the window`;
   const [from, to] = [before, after].map((sum) => costText(sum, prices));
   return `${from} → ${to} (${change(before, after)}), ${cache} cache`;
 }

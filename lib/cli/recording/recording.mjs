@@ -17,7 +17,7 @@ export class Recording {
   /** `abandoned` and `subAgents` are the numbers of recorded calls that are not played. */
   constructor(format, { abandoned = 0, subAgents = 0, times = { warmedAt: [], coldAt: [] } } = {}) {
     this.format = format;
-    this.unplayed = { "on branches that were left": abandoned, "made by sub-agents": subAgents };
+    this.unplayed = { "on abandoned branches": abandoned, "made by sub-agents": subAgents };
     /** `warmedAt` and `coldAt`, in ms, as the hook takes them. */
     this.times = times;
   }
