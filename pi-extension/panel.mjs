@@ -2,7 +2,7 @@
 // which options are in force. Numbers and names only, never text of the conversation.
 
 import strata from "../index.js";
-import { whole } from "../lib/cli/numbers.mjs";
+import { times, whole } from "../lib/cli/numbers.mjs";
 import contract from "../lib/contract.js";
 import { table } from "./screen.mjs";
 import { defaultOf, OWN_SETTINGS, shown } from "./settings.mjs";
@@ -145,10 +145,6 @@ export function problemText(problem) {
 
 function cells([name, tokens, count]) {
   return [name, whole(tokens), String(count)];
-}
-
-function times(count) {
-  return count === 1 ? "once" : `${count} times`;
 }
 
 function clock(ms) {

@@ -1,6 +1,6 @@
 // Fits text to a terminal: tables, wrapped sentences, and a reader that opens a text at its top.
 
-import { columnsOf, padded, printable, USUAL_COLUMNS, wrapped as wrappedLine } from "../lib/cli/table.mjs";
+import { columnsOf, padded, printable, USUAL_COLUMNS, wrapped as wrappedLine } from "../lib/cli/text.mjs";
 
 /** Columns that pi's margins take from a notice. */
 const MARGIN = 2;

@@ -1,7 +1,7 @@
 // One session of pi: its hook, and the state behind the status line, the command and pi's own summaries.
 
 import strata from "../index.js";
-import { whole } from "../lib/cli/numbers.mjs";
+import { times, whole } from "../lib/cli/numbers.mjs";
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 import { ledger } from "../lib/tools/ledger.js";
 import { compactBy, contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
@@ -302,9 +302,8 @@ export class Session {
     const { compactsAbove, declines } = this.#terms;
     if (!declines && this.#declined === 0) return [];
     const why = declines ? ", less than half of the window" : "";
-    const count = this.#declined === 1 ? "once" : `${this.#declined} times`;
     return [
-      `pi would compact above ${whole(Math.max(0, compactsAbove))} tokens${why}. pi-strata declines that while requests fit: ${count} so far.`,
+      `pi would compact above ${whole(Math.max(0, compactsAbove))} tokens${why}. pi-strata declines that while requests fit: ${times(this.#declined)} so far.`,
     ];
   }
 

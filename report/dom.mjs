@@ -14,7 +14,7 @@ export function el(tag, properties = {}, ...children) {
 
 import { whole } from "../lib/cli/numbers.mjs";
 
-export { apart, change, percent } from "../lib/cli/numbers.mjs";
+export { apart, change, percent, quantile } from "../lib/cli/numbers.mjs";
 export { whole };
 
 /** True if no price is known: then costs are in tokens of input. */

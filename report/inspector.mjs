@@ -4,7 +4,7 @@
 import plotStyle from "uplot/dist/uPlot.min.css";
 import { blockMap } from "./blocks.mjs";
 import { tokensChart } from "./charts.mjs";
-import { change, dollars, el, percent, table, whole } from "./dom.mjs";
+import { change, dollars, el, percent, quantile, table, whole } from "./dom.mjs";
 import { dropList, dropsIn } from "./drops.mjs";
 import { Live } from "./live.mjs";
 import ownStyle from "./page.css";
@@ -143,7 +143,7 @@ function tiles({ contextWindow }, words) {
   const errors = answered.map(({ after, reported }) => Math.abs(after - reported) / reported);
   return [
     context,
-    tile(words.predicted, percent(median(errors)), words.predictedNote(whole(answered.length))),
+    tile(words.predicted, percent(quantile(errors, 0.5)), words.predictedNote(whole(answered.length))),
     tile(
       words.cacheHits,
       percent(sum("cacheRead") / sum("reported")),
@@ -162,10 +162,6 @@ function paidTile(answered, tile, words) {
   const saved = priced.reduce((sum, call) => sum + call.without - call.paid, 0);
   const note = saved >= 0 ? words.savedSoFar(dollars(saved)) : words.spent(dollars(-saved));
   return tile(words.paid, dollars(paid), note);
-}
-
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }
 
 /** The slider over the calls; moving it stops following the newest one. */

@@ -2,6 +2,7 @@
 // of the hook cost and saved.
 
 import { Book } from "../tools/ledger_book.js";
+import { times } from "./numbers.mjs";
 import { figureList, percent, printable, textTable, whole } from "./table.mjs";
 
 /** Most rows of a table that are printed; `--json` has them all. */
@@ -49,8 +50,8 @@ function figures(path, session, ledger) {
     ["tokens answered", whole(tokens.output)],
     calls > unreportedCalls && ["billed", `${usd(billed)}${howKnown(billed, estimated)}`],
     unpricedCalls > 0 && ["  without a price", `${whole(unpricedCalls)} calls; --price gives one`],
-    warmedAt.length > 0 && ["kept warm by pi", times(warmedAt)],
-    coldAt.length > 0 && ["cut on demand", times(coldAt)],
+    warmedAt.length > 0 && ["kept warm by pi", times(warmedAt.length)],
+    coldAt.length > 0 && ["cut on demand", times(coldAt.length)],
     ...(isEdited ? comparison(ledger) : []),
     ["calls edited by the hook", isEdited ? whole(editedCalls) : "none: it was not at work, or had no need"],
     ...predictions(ledger.predicted),
@@ -70,8 +71,6 @@ function comparison({ callsOverWindow, dollars: { withoutHook, saved } }) {
     [saved >= 0 ? "saved" : "cost more", usd(Math.abs(saved))],
   ];
 }
-
-const times = (list) => (list.length === 1 ? "once" : `${whole(list.length)} times`);
 
 function howKnown(billed, estimated) {
   if (!(estimated > 0)) return "";

@@ -16,6 +16,15 @@ export function change(before, after) {
 /** Difference of two sums as they are written, to the cent, so that all three agree. */
 export const apart = (one, other) => Math.abs(Number(one.toFixed(2)) - Number(other.toFixed(2)));
 
+/** "once", "2 times". */
+export const times = (count) => (count === 1 ? "once" : `${whole(count)} times`);
+
+/** The value that this share of `values` is below; undefined if there are none. */
+export function quantile(values, share) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+}
+
 /** One decimal, and no minus before a zero. */
 function unsigned(number) {
   const text = number.toFixed(1);

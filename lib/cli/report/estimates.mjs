@@ -1,6 +1,8 @@
 // Estimates the tokens of any request at a recorded call as its provider would have counted them: by a line through the size that
 // was reported for that call.
 
+import { quantile } from "../numbers.mjs";
+
 /** Smallest number of cl100k tokens between two calls that shows how the provider counts. */
 const MIN_STEP_TOKENS = 200;
 /** Range of provider tokens per cl100k token. A value outside of it has another cause than counting. */
@@ -22,7 +24,7 @@ export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
     scale * counted - reported > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * reported);
   const beside = ({ counted, reported }) => reported - scale * counted;
   const sound = calls.filter((call) => call.reported !== undefined && !isOdd(call));
-  const usual = median(sound.map(beside)) ?? overheadTokens;
+  const usual = quantile(sound.map(beside), 0.5) ?? overheadTokens;
   let base = usual;
   return calls.map((call) => {
     const { counted, reported } = call;
@@ -63,9 +65,5 @@ function scaleOf(calls) {
     return tokens >= MIN_STEP_TOKENS && scale >= SCALES[0] && scale <= SCALES[1] ? [scale] : [];
   });
   const whole = told.map(({ counted, reported }) => reported / counted).filter((scale) => scale <= SCALES[1]);
-  return median(steps) ?? Math.max(1, Math.min(...whole, whole.length === 0 ? 1 : Infinity));
-}
-
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+  return quantile(steps, 0.5) ?? Math.max(1, Math.min(...whole, whole.length === 0 ? 1 : Infinity));
 }

@@ -6,7 +6,7 @@ import { scheduleOf } from "../../hook/events.js";
 import { Call, Hook, Layers } from "../../hook/hook.js";
 import options from "../../hook/options.js";
 import { ChangeLog, editsIn } from "../../inspector/changes.js";
-import { shared } from "../numbers.mjs";
+import { quantile, shared } from "../numbers.mjs";
 import { billOf } from "./bill.mjs";
 import { cacheOf } from "./prices.mjs";
 
@@ -75,7 +75,6 @@ export function summaryOf({ none, ours, reports }) {
 }
 
 function quantiles(values) {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  const at = (share) => quantile(values, share) ?? 0;
   return { median: at(0.5), p95: at(0.95), max: at(1) };
 }
