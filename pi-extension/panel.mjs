@@ -89,7 +89,7 @@ export async function panelText({ messages, sent, isPlanned }, explained, sessio
     ...(warmed.length === 0
       ? []
       : [`pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`]),
-    `This session: pi has counted $${dollars.toFixed(3)}.`,
+    `This session: ${dollars > 0 ? `pi has counted $${dollars.toFixed(3)}` : "–, as pi has counted no dollars"}.`,
     ...billTexts(bill),
     ...(calls.count === 0
       ? []

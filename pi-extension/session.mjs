@@ -55,6 +55,7 @@ export class Session {
     this.#last = undefined;
     this.#calls = { count: 0, tokensSaved: 0 };
     this.#declined = 0;
+    this.#cutAskedAt = undefined;
     this.#protected = new ProtectedPaths(own.protectPaths ?? [], ctx.cwd);
     this.take(ctx);
     this.#makeHook({ ...options, ...this.#given });
@@ -131,7 +132,11 @@ export class Session {
     if (type === "transformed") {
       this.#calls.count += 1;
       this.#calls.tokensSaved += Math.max(0, tokensBefore - tokensAfter);
-      if (this.#cutAskedAt !== undefined) await this.#tellCut(ctx, tokensAfter);
+      if (this.#cutAskedAt !== undefined) {
+        const text = await this.#cutText(this.#last.messages, this.#cutAskedAt);
+        this.#cutAskedAt = undefined;
+        this.tell(ctx, `pi-strata: ${text}`, "info");
+      }
     } else if (code === "ERR_NATIVE_UNAVAILABLE" && !this.#saidDead) {
       this.#saidDead = true;
       const { error, hint } = strata.status();
@@ -139,25 +144,22 @@ export class Session {
     }
   }
 
-  /** Reports what `/strata now` changed: the request beside the one that the schedule alone would have sent. */
-  async #tellCut(ctx, tokensAfter) {
-    const cold = this.#times.coldAt.filter((time) => time !== this.#cutAskedAt);
-    this.#cutAskedAt = undefined;
-    const { tokensAfter: uncut } = await this.#explain(this.#last.messages, { coldAt: () => cold });
+  /** The sentence behind `/strata now`: the request of these messages with the cut at `time` and without it. */
+  async #cutText(messages, time) {
+    const others = this.#times.coldAt.filter((other) => other !== time);
+    const { tokensAfter: uncut } = await this.#explain(messages, { coldAt: () => others });
+    const { tokensAfter } = await this.#explain(messages, { coldAt: () => [...others, time] });
     const saved = Math.round(uncut - tokensAfter);
-    const text =
-      saved > 0
-        ? `Cut ${whole(saved)} tokens: the request holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`
-        : `Nothing was cut: the request needs all of its ${whole(tokensAfter)} tokens.`;
-    this.tell(ctx, `pi-strata: ${text}`, "info");
+    if (saved <= 0)
+      return `There is nothing to cut: the request needs all of its ${whole(tokensAfter)} tokens.`;
+    return `${whole(saved)} tokens are cut: the request holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`;
   }
 
-  /** Dry run over the conversation as it stands, with a question at its end; undefined where this pi does not hand it over. */
-  async #explainNext(changed) {
+  /** The list of the next request, with a question at its end; undefined if this pi does not hand it over. */
+  #nextMessages() {
     const messages = this.#record.context();
-    if (messages === undefined) return undefined;
-    this.#protected.learn(messages);
-    return this.#explain([...messages, { role: "user", content: ".", timestamp: Date.now() }], changed);
+    this.#protected.learn(messages ?? []);
+    return messages && [...messages, { role: "user", content: ".", timestamp: Date.now() }];
   }
 
   #explain(messages, changed) {
@@ -208,8 +210,8 @@ export class Session {
   /** True if the next request has room where pi, which measures the uncut list, sees none. */
   async #fits() {
     if (this.#options.overflow === "keep" || !strata.status().native) return false;
-    const explained = await this.#explainNext();
-    return explained !== undefined && explained.tokensAfter <= this.#room();
+    const next = this.#nextMessages();
+    return next !== undefined && (await this.#explain(next)).tokensAfter <= this.#room();
   }
 
   /** Most tokens that a request may have: up to pi's trigger, or up to the window where that trigger is declined. */
@@ -255,7 +257,8 @@ export class Session {
 
   /** Warns where the whole list has no room; undefined where it has, or where there is no list. */
   async wholeWarning() {
-    const tokens = (await this.#explainNext())?.tokensBefore;
+    const next = this.#nextMessages();
+    const tokens = next && (await this.#explain(next)).tokensBefore;
     const room = this.#room();
     if (!(tokens > room)) return undefined;
     return `Whole, the conversation is about ${whole(tokens)} tokens, more than the ${whole(room)} there is room for: pi compacts it, or the provider refuses it.`;
@@ -263,16 +266,11 @@ export class Session {
 
   /** Has the next request cut as on a cold cache; returns the sentence that says what that changes. */
   async cut(time) {
-    const before = await this.#explainNext();
     this.#times.coldAt.push(time);
     this.#cutAskedAt = time;
-    const cold = [...this.#times.coldAt];
-    const after = await this.#explainNext({ coldAt: () => cold });
-    if (after === undefined) return "The next request is cut as on a cold cache.";
-    const saved = Math.round(before.tokensAfter - after.tokensAfter);
-    return saved > 0
-      ? `The next request is cut as on a cold cache, by about ${whole(saved)} tokens to ${whole(after.tokensAfter)}.`
-      : `There is nothing to cut: the next request needs all of its ${whole(after.tokensAfter)} tokens.`;
+    const next = this.#nextMessages();
+    const told = "The next request is cut as on a cold cache.";
+    return next === undefined ? told : `${told} ${await this.#cutText(next, time)}`;
   }
 
   /** The edits of the latest request; undefined before there is a conversation. */

@@ -15,13 +15,14 @@ export function cacheModelOf(recording) {
 
 /** Reads the longest unchanged beginning that a request shares with the one before it. */
 export class PrefixCache {
-  #last = { request: [], timeMs: -Infinity };
+  #last;
 
   /** The part of `request` that is read from the cache at `timeMs`; undefined if nothing is, not even the system prompt. */
   read(request, timeMs, ttlMs) {
     const last = this.#last;
     this.#last = { request, timeMs };
-    return timeMs - last.timeMs > ttlMs ? undefined : request.slice(0, commonRun(request, last.request));
+    if (last === undefined || timeMs - last.timeMs > ttlMs) return undefined;
+    return request.slice(0, commonRun(request, last.request));
   }
 }
 
