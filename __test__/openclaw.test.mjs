@@ -1,8 +1,10 @@
 // The context engine plugin: through the life cycle of a host that is written from OpenClaw's published types, and in OpenClaw
 // itself, with a scripted model.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -89,6 +91,7 @@ class Host {
       messages: history,
       tokenBudget,
       model: "claude-test",
+      prompt: typeof content === "string" ? content : content[0].text,
     });
     assert.ok(Number.isFinite(assembled.estimatedTokens));
     const pending = [this.#message({ role: "user", content })];
@@ -245,43 +248,45 @@ test("the manifest's schema has every option that JSON can say, and no other", (
   assert.deepEqual([plugin.id, plugin.kind], [manifest.id, manifest.kind]);
 });
 
-test("OpenClaw loads the plugin and sends what it assembles", { timeout: 600_000 }, async (t) => {
+test("OpenClaw loads the plugin, sends what it assembles, and compacts when it is told to", {
+  timeout: 600_000,
+}, async (t) => {
   const openclaw = fileURLToPath(new URL("./openclaw/node_modules/openclaw/openclaw.mjs", import.meta.url));
   if (!existsSync(openclaw)) return t.skip("npm run install:nested brings OpenClaw");
   const folder = mkdtempSync(join(tmpdir(), "strata-openclaw-"));
   const server = await scriptedServer("openai", {
     steps: 5,
     tool: (n) => ({ name: "read", arguments: { path: join(folder, `work/${n % 9}.txt`) } }),
+    say: answerOf,
   });
-  t.after(() => {
-    server.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  stage(folder, server.url);
+  stage(folder, server.url, await freePort());
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
     OPENCLAW_STATE_DIR: join(folder, "state"),
     OPENCLAW_CONFIG_PATH: join(folder, "openclaw.json"),
+    OPENCLAW_GATEWAY_TOKEN: TOKEN,
   };
-  for (const turn of [1, 2, 3]) {
+  const gateway = spawn(nodeBinary("node24"), [openclaw, "gateway", "run"], { env, cwd: folder });
+  t.after(async () => {
+    gateway.kill("SIGKILL");
+    if (gateway.exitCode === null && gateway.signalCode === null) await once(gateway, "exit");
+    server.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+  await readiness(gateway);
+  const run = async (...args) => {
+    const options = { env, cwd: folder, timeout: 180_000 };
+    return (await promisify(execFile)(nodeBinary("node24"), [openclaw, ...args], options)).stdout;
+  };
+  const ask = async (turn) => {
     server.begin();
-    const args = [
-      openclaw,
-      "agent",
-      "--local",
-      "--session-id",
-      "s1",
-      "--message",
-      `turn ${turn}: read the files`,
-    ];
-    const { stdout } = await promisify(execFile)(nodeBinary("node24"), args, {
-      env,
-      cwd: folder,
-      timeout: 180_000,
-    });
-    assert.match(stdout, /done/);
-  }
+    assert.match(
+      await run("agent", "--session-id", "s1", "--message", `turn ${turn}: read the files`),
+      /done/,
+    );
+  };
+  for (const turn of [1, 2, 3]) await ask(turn);
   assert.deepEqual(server.problems, []);
   const results = ({ body }) =>
     body.messages.filter(({ role }) => role === "tool").map(({ content }) => JSON.stringify(content).length);
@@ -290,10 +295,53 @@ test("OpenClaw loads the plugin and sends what it assembles", { timeout: 600_000
   const size = last.reduce((sum, length) => sum + length, 0);
   assert.ok(size < whole * 0.8, `old results were cut: ${last}`);
   assert.ok(Math.max(...server.requests.map(({ tokens }) => tokens)) < 64_000);
+
+  const { compacted } = JSON.parse(await run("sessions", "compact", "agent:main:explicit:s1", "--json"));
+  assert.equal(compacted, true);
+  await ask(4);
+  const first = server.requests.at(-6);
+  const [, summary] = first.body.messages;
+  assert.match(JSON.stringify(summary), /<summary>.*## Decisions/);
+  assert.match(JSON.stringify(first.body.messages), /turn 4/);
+  assert.ok(results(first).length < 15, "the host's own compaction took the oldest");
+  assert.deepEqual(server.problems, []);
 });
 
+const TOKEN = "token";
+
+/** The answer of the scripted model: to OpenClaw's summariser each section that it asks for. */
+function answerOf({ messages }) {
+  const asked = JSON.stringify(messages);
+  if (!asked.includes("context summarization assistant")) return "done";
+  const sections = [...new Set(asked.match(/##+ [^\\"]+/g))];
+  return sections.map((section) => `${section}\nnone`).join("\n\n");
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
+/** Resolves when a gateway takes calls. */
+async function readiness({ stdout, stderr }) {
+  let log = "";
+  await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no gateway: ${log}`)), 240_000);
+    for (const stream of [stdout, stderr])
+      stream.on("data", (data) => {
+        log += data;
+        if (!/\[gateway\] ready/.test(log)) return;
+        clearTimeout(timer);
+        resolve();
+      });
+  });
+}
+
 /** The package as it is published, a workspace and a configuration with a scripted model. */
-function stage(folder, baseUrl) {
+function stage(folder, baseUrl, port) {
   const own = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const target = join(folder, "pi-strata");
   mkdirSync(join(folder, "work"), { recursive: true });
@@ -321,6 +369,7 @@ function stage(folder, baseUrl) {
     maxTokens: 1_024,
   };
   const config = {
+    gateway: { mode: "local", port, bind: "loopback", auth: { mode: "token", token: TOKEN } },
     models: {
       mode: "merge",
       providers: { scripted: { baseUrl, apiKey: "none", api: "openai-completions", models: [model] } },

@@ -20,17 +20,18 @@ const PROTOCOLS = {
 
 /**
  * `answer(n)` is what answers request `n`: `{ thinking, text, calls: [{ id, name, arguments }] }`. Without it the server calls
- * `tool(n)` for some steps, then ends. After `begin()` requests are counted anew. A server that `refuses` answers a request
- * with a problem by an error 400.
+ * `tool(n)` for some steps, then ends with `say(body)`. After `begin()` requests are counted anew. A server that `refuses` answers
+ * a request with a problem by an error 400.
  */
 export async function scriptedServer(kind, options) {
   const { steps, tool = (n) => ({ name: "read", arguments: { n } }), refuses = false } = options;
+  const { say = () => "done" } = options;
   const requests = [];
   const problems = [];
   let begun = 0;
-  const step = (n) => {
+  const step = (n, body) => {
     const id = `c${requests.length}`;
-    return n <= steps ? { calls: [{ id, ...tool(requests.length) }] } : { text: "done" };
+    return n <= steps ? { calls: [{ id, ...tool(requests.length) }] } : { text: say(body) };
   };
   const { answer = step } = options;
   const { api, eventsOf, refusal } = PROTOCOLS[kind];
@@ -48,7 +49,7 @@ export async function scriptedServer(kind, options) {
       return response.end(JSON.stringify(refusal(found.join("; "))));
     }
     const n = requests.length;
-    const said = { signature: `signature${n}`, calls: [], ...answer(n - begun) };
+    const said = { signature: `signature${n}`, calls: [], ...answer(n - begun, body) };
     memory.note(body, said);
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of eventsOf(said, tokens)) response.write(event);

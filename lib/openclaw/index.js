@@ -25,8 +25,8 @@ const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed
 class Session {
   #transform;
   #origins = new Origins();
-  /** Stands for the question of the turn to come. */
-  #question = { role: "user", content: "?" };
+  /** The question of the turn to come. The host puts it behind the messages. */
+  #question = { role: "user", content: "" };
   /** Answers to calls that the host made without asking, without their usage, and the answers that those stand for. */
   #quiet = new WeakMap();
   #unasked = new WeakMap();
@@ -51,8 +51,9 @@ class Session {
     });
   }
 
-  async assemble(messages, budget) {
+  async assemble(messages, budget, prompt = "") {
     this.#budget = budget;
+    if (prompt !== this.#question.content) this.#question = { role: "user", content: prompt };
     const whole = this.#origins.of(messages);
     this.#last = whole;
     const asked = this.#asAsked(whole);
@@ -131,7 +132,8 @@ function register(api) {
       answered(params);
       return { status: "committed" };
     },
-    assemble: ({ messages, tokenBudget, ...params }) => sessionOf(params).assemble(messages, tokenBudget),
+    assemble: ({ messages, tokenBudget, prompt, ...params }) =>
+      sessionOf(params).assemble(messages, tokenBudget, prompt),
     async compact(params) {
       const result = SHRUNK_FOR.has(params.runtimeContext?.trigger)
         ? await sessionOf(params).shrink(params)
