@@ -39,7 +39,7 @@ const logs = Array.from({ length: 40 }, (_, i) => log(i));
 
 test("an old result that nothing refers to becomes one marker line, and its call stays word for word", async () => {
   const messages = session(logs);
-  const sent = await sentOf(messages, { economy: 100 });
+  const sent = await sentOf(messages, { economy: 90 });
   const bare = sent.filter(
     (message) => message.role === "toolResult" && /^\[\.\.\. 120 lines omitted.*\]$/.test(textOf(message)),
   );

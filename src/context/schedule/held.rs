@@ -1,8 +1,7 @@
 //! The sticky schedule's notes on a message beside its place in the account: what it shows, and what became of that.
 
-use super::shown::Numbers;
+use super::index::Numbers;
 use crate::context::account::{Form, Row};
-use crate::context::plan::Reason;
 
 /// The standing of one message.
 #[derive(Clone, Debug, Default)]
@@ -11,8 +10,8 @@ pub struct Held {
     pub numbers: Numbers,
     /// Of what its edited form shows.
     pub kept: Option<Numbers>,
-    /// True if the model took up anything it brought.
-    pub is_taken_up: bool,
+    /// The call after which it came.
+    pub call: u32,
 }
 
 impl Held {
@@ -27,11 +26,5 @@ impl Held {
             Form::Edited | Form::Cut(_) => self.kept.as_deref().unwrap_or_default(),
             Form::Gone => &[],
         }
-    }
-
-    /// The rule by which it goes.
-    #[must_use]
-    pub fn why(&self) -> Reason {
-        if self.is_taken_up { Reason::LeastUseful } else { Reason::NeverUsed }
     }
 }

@@ -1,14 +1,12 @@
 //! Chooses the lines of an old tool result that are worth their tokens: the rest is cut, word for word and in order.
 //!
-//! An edit quotes lines that stand together, so each line is worth what the lines around it are. Lines overlap in the names
-//! they show: the best for their tokens choose first, the others count only names that are new in them. A gap costs a
-//! marker, and gaps of less are not worth one.
+//! Lines overlap in the names they show: each counts only what no kept line before it shows. A gap costs a marker, and gaps
+//! of less are not worth one.
 
 use std::ops::Range;
 
 use super::held::Held;
-use super::shown::Shown;
-use super::weights::NEAR_ROWS;
+use super::index::CoverageIndex;
 use crate::context::account::{Form, Row as Sent};
 use crate::context::plan::{Keep, KeptLines};
 use crate::context::traits::lines::Layout;
@@ -22,7 +20,7 @@ struct RowState {
 
 /// Chooses what stays of a result where a token is worth `price`; `None` if nothing goes.
 #[must_use]
-pub fn choose(sent: &Sent, held: &Held, shown: &Shown, price: f64) -> Option<KeptLines> {
+pub fn choose(sent: &Sent, held: &Held, index: &CoverageIndex, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
     let standing = match (sent.form(), &sent.kept_lines) {
         (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
@@ -35,7 +33,7 @@ pub fn choose(sent: &Sent, held: &Held, shown: &Shown, price: f64) -> Option<Kep
             is_kept: false,
         })
         .collect();
-    let worth: Vec<f64> = held.numbers.iter().map(|&number| shown.loss(number, 1)).collect();
+    let worth: Vec<f64> = held.numbers.iter().map(|&number| index.loss(number, 1)).collect();
     let text = Text { layout, names: sent.message.traits.identifiers.len(), worth: &worth };
     text.keep(&mut rows, price);
     mend(&mut rows, layout);
@@ -45,7 +43,7 @@ pub fn choose(sent: &Sent, held: &Held, shown: &Shown, price: f64) -> Option<Kep
     if rows.iter().all(|row| !row.is_kept) {
         return marker_alone(sent);
     }
-    Some(finish(sent, held, shown, text, &rows))
+    Some(finish(sent, held, index, text, &rows))
 }
 
 /// The cut that leaves nothing of a result but its marker line; `None` where it cannot be cut by line.
@@ -81,50 +79,19 @@ impl<'a> Text<'a> {
         Some(self.names + self.layout.rows().get(at)?.line? as usize)
     }
 
-    fn worth_of(self, places: impl IntoIterator<Item = usize>) -> f64 {
-        places.into_iter().filter_map(|place| self.worth.get(place)).sum()
-    }
-
-    /// Keeps the rows whose lines and new names are worth their tokens.
+    /// Keeps the rows whose line and names, as far as no kept row before shows them, are worth their tokens.
     fn keep(self, rows: &mut [RowState], price: f64) {
-        let lines = self.lines_around(rows);
-        let density =
-            |row: &RowState, lines: f64| (lines + self.worth_of(self.names_of(row.at))) / row.tokens.max(1.0);
-        let mut order: Vec<(f64, usize)> =
-            rows.iter().zip(&lines).enumerate().map(|(i, (row, lines))| (density(row, *lines), i)).collect();
-        order.retain(|(density, _)| *density >= price);
-        order.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
-        let mut is_covered = vec![false; self.names];
         let (count, sizes) = (self.layout.rows().len(), self.layout.sizes());
         let (head, tail) = (sizes.least_head as usize, sizes.least_tail as usize);
-        for row in rows.iter_mut().filter(|row| row.at < head || row.at + tail >= count) {
-            row.is_kept = true;
-            for place in self.names_of(row.at) {
-                is_covered.get_mut(place).into_iter().for_each(|of| *of = true);
+        let mut left = self.worth.to_vec();
+        for row in rows {
+            let places = || self.names_of(row.at).chain(self.line_of(row.at));
+            let worth: f64 = places().filter_map(|place| left.get(place)).sum();
+            row.is_kept = row.at < head || row.at + tail >= count || worth >= price * row.tokens.max(1.0);
+            if row.is_kept {
+                places().for_each(|place| left.get_mut(place).into_iter().for_each(|worth| *worth = 0.0));
             }
         }
-        for (_, i) in order {
-            let (Some(row), Some(lines)) = (rows.get_mut(i), lines.get(i)) else { continue };
-            let is_new = |place: &usize| is_covered.get(*place).is_some_and(|is_covered| !is_covered);
-            let value = lines + self.worth_of(self.names_of(row.at).filter(is_new));
-            if value >= price * row.tokens {
-                row.is_kept = true;
-                for place in self.names_of(row.at) {
-                    is_covered.get_mut(place).into_iter().for_each(|of| *of = true);
-                }
-            }
-        }
-    }
-
-    /// The worth of each row as lines: its tokens' share of the rows around it.
-    fn lines_around(self, rows: &[RowState]) -> Vec<f64> {
-        let around = |i: usize| {
-            let near = rows.get(i.saturating_sub(NEAR_ROWS)..(i + NEAR_ROWS + 1).min(rows.len()));
-            let near = near.unwrap_or_default();
-            let worth: f64 = near.iter().map(|row| self.worth_of(self.line_of(row.at))).sum();
-            worth / near.iter().map(|row| row.tokens).sum::<f64>().max(1.0)
-        };
-        rows.iter().enumerate().map(|(i, row)| around(i) * row.tokens).collect()
     }
 }
 
@@ -140,7 +107,7 @@ fn mend(rows: &mut [RowState], layout: &Layout) {
     }
 }
 
-fn finish(sent: &Sent, held: &Held, shown: &Shown, text: Text<'_>, rows: &[RowState]) -> KeptLines {
+fn finish(sent: &Sent, held: &Held, index: &CoverageIndex, text: Text<'_>, rows: &[RowState]) -> KeptLines {
     let layout = text.layout;
     let mut kept: Vec<Range<u32>> = Vec::new();
     let mut numbers: Vec<u32> = Vec::new();
@@ -152,7 +119,7 @@ fn finish(sent: &Sent, held: &Held, shown: &Shown, text: Text<'_>, rows: &[RowSt
         let places = run.iter().flat_map(|row| text.names_of(row.at).chain(text.line_of(row.at)));
         let of_places = places.filter_map(|place| Some((*held.numbers.get(place)?, *text.worth.get(place)?)));
         let worths: Vec<(u32, f64)> = of_places.collect();
-        keeps.push(cause_of(shown, &worths));
+        keeps.push(cause_of(index, &worths));
         numbers.extend(worths.into_iter().map(|(number, _)| number));
         let tokens_of = run.iter().filter_map(|row| layout.rows().get(row.at));
         tokens += tokens_of.map(|row| row.tokens as usize).sum::<usize>();
@@ -169,10 +136,10 @@ fn finish(sent: &Sent, held: &Held, shown: &Shown, text: Text<'_>, rows: &[RowSt
 }
 
 /// The cause of most of the worth of what a run of lines shows, by number.
-fn cause_of(shown: &Shown, worths: &[(u32, f64)]) -> Keep {
+fn cause_of(index: &CoverageIndex, worths: &[(u32, f64)]) -> Keep {
     let mut sums = Keep::ALL.map(|keep| (0.0, keep));
     for (number, worth) in worths {
-        let sum = shown.cause(*number).and_then(|keep| sums.iter_mut().find(|(_, of)| *of == keep));
+        let sum = index.cause(*number).and_then(|keep| sums.iter_mut().find(|(_, of)| *of == keep));
         if let Some((sum, _)) = sum {
             *sum += worth;
         }
@@ -228,17 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_stays_or_goes_with_those_around_it() {
-        let text = paragraph("dear") + &paragraph("cheap");
-        // Some lines of the first are worth less than their tokens, and some of the second more.
-        let value = |row: &str| match (row.contains("dear"), row.contains("_03") || row.contains("_07")) {
-            (true, true) => 0.5,
-            (true, false) | (false, true) => 1.4,
-            (false, false) => 0.2,
-        };
-        let kept = kept(&text, value, 1.0);
-        assert_eq!(kept[..9], [true; 9], "an edit of it would be blind without any");
-        assert_eq!(kept[17..], [false; 9], "two lines alone serve no edit");
+    fn a_line_stays_if_it_is_worth_its_tokens_and_once() {
+        let text = paragraph("dear") + &paragraph("cheap") + &paragraph("dear");
+        let kept = kept(&text, |row| if row.contains("dear") { 1.4 } else { 0.2 }, 1.0);
+        assert_eq!(kept[..12], [true; 12]);
+        assert_eq!(kept[13..], [false; 26], "the cheap ones, and those shown before");
     }
 
     proptest! {

@@ -24,13 +24,13 @@ impl Forgetting {
 // What a loss costs. One use of a name is the unit.
 
 /// A name that only tools have shown: nothing else could bring it back.
-pub const NEW_NAME: Forgetting = Forgetting { worth: 0.36, half_life: 16.0 };
+pub const NEW_NAME: Forgetting = Forgetting { worth: 0.45, half_life: 16.0 };
 /// A name that the model has used once. It rises with the square root of its uses.
 pub const USED_NAME: Forgetting = Forgetting { worth: 0.17, half_life: 30.0 };
 /// A line that the model wrote, if it wrote no other with it. It falls with the fourth root of their number: an exponent of
 /// 0.3 was fitted.
 pub const OWN_LINE: Forgetting = Forgetting { worth: 1.25, half_life: 9.0 };
-/// A line of a file that the model read, by the lines of its file, where all edits are made from memory. Its age runs from
+/// A line of a file that the model read, by the lines shown with it, where all edits are made from memory. Its age runs from
 /// the first edit of anything after it was read: an agent that reads thirty files and then edits them remembers the first
 /// as well as the last.
 pub const READ_LINE: Forgetting = Forgetting { worth: 3.1, half_life: 18.0 };
@@ -51,8 +51,6 @@ pub const USUAL_FROM_MEMORY: f64 = 0.25;
 pub const USUAL_EDITS: f64 = 4.0;
 /// Calls without an edit after which the next one is half as near: what an agent reads that changes nothing grows old, too.
 pub const EDITING_HALF_LIFE: f64 = 30.0;
-/// Rows on each side with which a row is weighed as a line: an edit quotes lines that stand together.
-pub const NEAR_ROWS: usize = 4;
 
 // When to move, and how far.
 

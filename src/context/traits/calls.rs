@@ -10,7 +10,7 @@ use super::lines::{self, Line};
 use super::paths::Path;
 use super::shell::{self, looks_like_file};
 use super::target::{Change, File, Range, Target};
-use super::{edits, patch};
+use super::{edits, patch, script};
 use crate::text::utf16;
 
 /// Values looked at in one call's arguments, and files in them.
@@ -50,17 +50,27 @@ impl Target {
     /// nothing.
     pub fn of(tool: &[u16], arguments: &[u16], shown: &mut Vec<Line>) -> Self {
         let fields = fields_of(&String::from_utf16_lossy(arguments));
-        let texts = texts_in(&fields);
+        Self::read(&String::from_utf16_lossy(tool), &fields, shown)
+    }
+
+    fn read(tool: &str, fields: &Map<String, Value>, shown: &mut Vec<Line>) -> Self {
+        let objects = objects_in(fields);
+        let listed = TABLE.form_of(tool, &objects);
+        let code = listed.and_then(|(_, names)| texts_of(fields, &names.code).next()).unwrap_or_default();
+        let calls = script::tool_calls(code);
+        if let (Some((form, _)), false) = (listed, calls.is_empty()) {
+            let targets = calls.iter().map(|(tool, fields)| Self::read(tool, fields, shown));
+            let files: Vec<File> = targets.flat_map(|target| target.files).take(MAX_FILES).collect();
+            return Self { form: (!files.is_empty()).then_some(form), files: files.into(), state: None };
+        }
+        let texts = texts_in(fields);
         for text in &texts {
             lines::add(&utf16(text), shown);
         }
-        let objects = objects_in(&fields);
-        let Some((form, names)) = TABLE.form_of(&String::from_utf16_lossy(tool), &objects) else {
-            return Self::default();
-        };
+        let Some((form, names)) = listed else { return Self::default() };
         let folder = objects.iter().find_map(|object| texts_of(object, &names.folder).next());
         let mut reader = Reader { names, folder, left: MAX_VALUES, files: Vec::new() };
-        reader.object(&fields, None);
+        reader.object(fields, None);
         let mut files = reader.finish();
         let mut program = None;
         if files.is_empty()
@@ -114,6 +124,7 @@ impl<'a> Reader<'a> {
         let range = range_in(fields, names).or_else(|| range_in(fields, &TABLE.any));
         let first = self.files.len();
         for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
+            let (path, range) = lines_behind(path).map_or((path, range), |(path, lines)| (path, Some(lines)));
             self.files.push(Draft { path, range, ..Draft::default() });
         }
         let current = if self.files.len() > first { Some(first) } else { above };
@@ -242,8 +253,7 @@ fn range_in(fields: &Map<String, Value>, names: &ToolForm) -> Option<Range> {
 /// `[10, 40]`, `[10, -1]`, `"10-40"` and lists of these: from the first to the last.
 fn range_of(value: &Value) -> Option<(u64, Option<u64>)> {
     let Value::Array(values) = value else {
-        let (first, last) = value.as_str()?.trim().split_once('-')?;
-        return Some((first.trim().parse().ok()?, last.trim().parse().ok()));
+        return span_of(value.as_str()?);
     };
     match values.as_slice() {
         [Value::Number(first), Value::Number(last)] => Some((first.as_u64()?, last.as_u64())),
@@ -254,6 +264,19 @@ fn range_of(value: &Value) -> Option<(u64, Option<u64>)> {
             ranges.reduce(|all, next| (all.0.min(next.0), all.1.zip(next.1).map(|(a, b)| a.max(b))))
         }
     }
+}
+
+/// `10-40`: the first line and the last.
+fn span_of(text: &str) -> Option<(u64, Option<u64>)> {
+    let (first, last) = text.trim().split_once('-')?;
+    Some((first.trim().parse().ok()?, last.trim().parse().ok()))
+}
+
+/// `a.rs:10-40`: the path, and the lines behind it.
+fn lines_behind(path: &str) -> Option<(&str, Range)> {
+    let (path, lines) = path.rsplit_once(':')?;
+    let (first, last) = span_of(lines)?;
+    Some((path, Range::of(Some(first), last)?))
 }
 
 fn is_text(value: &Value) -> bool {

@@ -93,6 +93,8 @@ pub(super) struct ToolForm {
     patch: Names,
     pub(super) moved: Names,
     pub(super) command: Names,
+    /// A script that calls other tools.
+    pub(super) code: Names,
     pub(super) folder: Names,
     /// First line, counted from 1.
     pub(super) from: Names,
@@ -247,9 +249,9 @@ impl Table {
 
 impl ToolForm {
     /// Names by the meanings that tell one form from another.
-    fn roles(&self) -> [&Names; 10] {
-        let Self { verb, list, file, pattern, old, new, diff, patch, moved, command, .. } = self;
-        [verb, list, file, pattern, old, new, diff, patch, moved, command]
+    fn roles(&self) -> [&Names; 11] {
+        let Self { verb, list, file, pattern, old, new, diff, patch, moved, command, code, .. } = self;
+        [verb, list, file, pattern, old, new, diff, patch, moved, command, code]
     }
 
     /// Number of meanings that `keys` have a name for; `None` if one is missing.

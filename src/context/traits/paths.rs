@@ -61,6 +61,11 @@ impl Path {
         &self.endings
     }
 
+    /// Hash of its last part.
+    pub fn name_hash(&self) -> u64 {
+        self.endings.first().copied().unwrap_or_default()
+    }
+
     /// Returns `true` if it begins at a root.
     pub fn is_absolute(&self) -> bool {
         self.is_absolute

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::{Map, Value};
+
 use super::edits;
 use super::forms::TABLE;
 use super::paths::Path;
@@ -34,6 +36,43 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
         Some(File { path, range: None, change })
     });
     files.collect()
+}
+
+/// The tools that a script calls as `tools.name({ field: "text" })` or `tools.name("text")`, with their texts.
+///
+/// Codex runs such scripts in place of single calls. Fields that are no text in the script are left out.
+pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
+    let words = if script.contains("tools.") { words_of(script) } else { Vec::new() };
+    let mut held: HashMap<&str, &str> = HashMap::new();
+    let mut calls = Vec::new();
+    for at in 0..words.len() {
+        let rest = words.get(at..).unwrap_or_default();
+        if let [Word::Name(name), Word::Mark('='), Word::Text(text), ..] = rest {
+            held.insert(name, text);
+        }
+        let [Word::Name("tools"), Word::Mark('.'), Word::Name(tool), Word::Mark('('), given @ ..] = rest
+        else {
+            continue;
+        };
+        let text = |word: &Word<'_>| match word {
+            Word::Text(text) => Some(Value::String(text.clone())),
+            Word::Name(name) => held.get(name).map(|text| Value::from(*text)),
+            Word::Mark(_) => None,
+        };
+        let input = given.first().and_then(text).map(|text| ("input".to_owned(), text));
+        let end = given.iter().position(|word| *word == Word::Mark('}')).unwrap_or(0);
+        let fields = given.get(..end).filter(|words| words.first() == Some(&Word::Mark('{')));
+        let fields = fields.unwrap_or_default().windows(3).filter_map(|words| match words {
+            [Word::Name(key), Word::Mark(':'), value] => Some(((*key).to_owned(), text(value)?)),
+            [Word::Text(key), Word::Mark(':'), value] => Some((key.clone(), text(value)?)),
+            _ => None,
+        });
+        calls.push(((*tool).to_owned(), fields.chain(input).collect()));
+        if calls.len() == MAX_FILES {
+            break;
+        }
+    }
+    calls
 }
 
 /// A file while the script is read.

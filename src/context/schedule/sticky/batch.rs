@@ -280,7 +280,7 @@ impl Sticky {
         }
         let (layer, reason) = match row.message.assistant() {
             Some(_) => (Layer::Thinking, Reason::OldThinking),
-            None => (Layer::ToolResults, held.why()),
+            None => (Layer::ToolResults, self.why(held)),
         };
         if self.undershoots(saved as f64, goal) {
             return;
@@ -307,7 +307,7 @@ impl Sticky {
             Rung::Lines | Rung::Marker if is_shown_by_line(row) => {
                 let lines = match rung {
                     Rung::Marker => line_cuts::marker_alone(row)?,
-                    _ => line_cuts::choose(row, held, &self.shown, price)?,
+                    _ => line_cuts::choose(row, held, &self.index, price)?,
                 };
                 let (tokens, shows) = (lines.tokens as usize, lines.numbers.to_vec());
                 Some(Rest { form: Form::Lines(lines.tokens), lines: Some(lines), tokens, shows })
@@ -321,7 +321,7 @@ impl Sticky {
         let mut kept = kept.to_vec();
         kept.sort_unstable();
         let gone = all.iter().filter(|number| kept.binary_search(number).is_err());
-        gone.map(|&number| self.shown.loss(number, 1)).sum()
+        gone.map(|&number| self.index.loss(number, 1)).sum()
     }
 
     /// The loss with a group: what it shows, and that the agent sees what it did, if nothing newer has replaced that.
@@ -331,7 +331,7 @@ impl Sticky {
         shown.sort_unstable();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
         let own = if is_replaced { 0.0 } else { OWN_CALL * calls as f64 };
-        self.shown.loss_of_all(&shown) + own
+        self.index.loss_of_all(&shown) + own
     }
 
     /// True if a batch may drop the group that opens at `start`.
@@ -354,9 +354,16 @@ impl Sticky {
 
     /// A group goes by the rule its results share, else as the least useful.
     fn group_reason(&self, start: usize) -> Reason {
-        let results = || self.account.group(start).skip(1).filter_map(|index| self.held.get(index));
-        let first = results().next().map_or(Reason::LeastUseful, Held::why);
-        if results().all(|held| held.why() == first) { first } else { Reason::LeastUseful }
+        let results = self.account.group(start).skip(1).filter_map(|index| self.held.get(index));
+        let mut reasons: Vec<Reason> = results.map(|held| self.why(held)).collect();
+        reasons.dedup();
+        if let [reason] = reasons[..] { reason } else { Reason::LeastUseful }
+    }
+
+    /// The rule by which a result goes.
+    fn why(&self, held: &Held) -> Reason {
+        let is_used = self.index.is_used_since(held.call, &held.numbers);
+        if is_used { Reason::LeastUseful } else { Reason::NeverUsed }
     }
 
     fn drop_group(&mut self, start: usize, reason: Reason) {
@@ -370,13 +377,13 @@ impl Sticky {
 
     /// Changes how some messages are sent, and keeps the index of what the context shows in step.
     pub(super) fn show_anew(&mut self, changed: &[usize], change: impl FnOnce(&mut Account)) {
-        let Self { account, held, shown, .. } = self;
+        let Self { account, held, index, .. } = self;
         for (row, held) in changed.iter().filter_map(|&at| account.row(at).zip(held.get(at))) {
-            shown.hide(held.shown(row));
+            index.hide(held.shown(row));
         }
         change(account);
         for (row, held) in changed.iter().filter_map(|&at| account.row(at).zip(held.get(at))) {
-            shown.show(held.shown(row));
+            index.show(held.shown(row));
         }
     }
 }

@@ -12,9 +12,9 @@ use std::ops::Range;
 use super::conversation::Rewrite;
 use super::economy::Policy;
 use super::held::Held;
+use super::index::CoverageIndex;
 use super::play::Schedule;
 use super::reports::{Reports, Request};
-use super::shown::Shown;
 use super::verdict::{Arithmetic, Verdict};
 use super::weights::GROWTH_SHARE;
 use crate::context::account::{Account, Form, Row, Sent};
@@ -63,7 +63,7 @@ pub struct Sticky {
     limits: Limits,
     account: Account,
     held: Vec<Held>,
-    shown: Shown,
+    index: CoverageIndex,
     reports: Reports,
     /// Paid since the last batch for carrying what a new one could remove, in input tokens.
     carried: f64,
@@ -118,20 +118,23 @@ impl Schedule for Sticky {
 
     fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
         if message.assistant().is_some() {
-            self.shown.tick();
+            self.index.tick();
             self.narrow();
         }
         let traits = &message.traits;
         self.account.enter(transcript, index);
         let is_seen = message.is_sent && self.account.form(index) != Form::Gone;
         self.reports.pass(message);
-        let mut held = Held::default();
+        let mut held = Held { call: self.index.calls(), ..Held::default() };
         if is_seen {
-            let mut number = |names: &[Identifier], lines: &[Line]| self.shown.number(names, lines, index);
+            let mut number = |names: &[Identifier], lines: &[Line]| self.index.number(names, lines);
             held.numbers = number(&traits.identifiers, &traits.lines);
             let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
             held.kept = traits.kept.as_ref().map(|kept| number(kept, kept_lines));
-            self.take_up(index, message, &held);
+            let call =
+                self.account.row(index).and_then(|row| self.account.row(row.group).zip(Some(row.call)));
+            let target = call.and_then(|(row, call)| row.message.traits.targets.get(call));
+            self.index.enter(&held.numbers, traits, message.assistant().is_some(), target);
         }
         self.held.push(held);
     }
@@ -302,22 +305,5 @@ impl Sticky {
             }
         }
         arithmetic.verdict
-    }
-
-    /// Notes what a message shows, and what of the earlier ones it makes worth more or less.
-    fn take_up(&mut self, index: usize, message: &Message, held: &Held) {
-        for origin in self.shown.enter(&held.numbers, message.assistant().is_some()) {
-            if let Some(origin) = self.held.get_mut(origin as usize) {
-                origin.is_taken_up = true;
-            }
-        }
-        if message.tool_result().is_none() {
-            return;
-        }
-        let call = self.account.row(index).and_then(|row| self.account.row(row.group).zip(Some(row.call)));
-        let target = call.and_then(|(row, call)| row.message.traits.targets.get(call));
-        if let Some(target) = target {
-            self.shown.learn(&target.files, &held.numbers);
-        }
     }
 }

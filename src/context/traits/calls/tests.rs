@@ -42,6 +42,11 @@ fn whole_reads() -> Vec<(&'static str, &'static str, Value)> {
             json!({ "action": { "type": "exec", "command": ["cat", "a.rs"], "working_directory": "src" } }),
         ),
         ("Codex exec_command: cat", "exec_command", json!({ "cmd": "cat a.rs", "workdir": "src" })),
+        (
+            "Codex exec",
+            "exec",
+            json!({ "input": "const r = await tools.exec_command({\"cmd\":\"cat a.rs\",\"workdir\":\"src\"});\ntext(r.output);" }),
+        ),
         ("Codex shell_command: git show", "shell_command", json!({ "command": "git show HEAD:src/a.rs" })),
         ("pi read", "read", json!({ "path": "src/a.rs" })),
         ("pi bash: cat", "bash", json!({ "command": "sudo cat ./src/a.rs 2>/dev/null" })),
@@ -135,6 +140,11 @@ fn partial_reads() -> Vec<(&'static str, Value)> {
         ("bash", json!({ "command": "tail -n +10 src/a.rs | head -31" })),
         ("bash", json!({ "command": "awk 'NR>=10 && NR<=40' src/a.rs" })),
         ("powershell", json!({ "command": "Get-Content src\\a.rs | Select-Object -Skip 9 -First 31" })),
+        ("read", json!({ "path": "src/a.rs:10-40" })),
+        (
+            "exec",
+            json!({ "input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));" }),
+        ),
         ("powershell", json!({ "command": "(Get-Content -Path 'src\\a.rs')[9..39]" })),
     ]
 }
@@ -161,6 +171,10 @@ fn edits_of(old: &str, new: &str) -> Vec<(&'static str, Value)> {
             json!({ "command": ["bash", "-lc", format!("cd src && apply_patch <<'EOF'\n{}EOF", patch.replace("src/", ""))] }),
         ),
         ("apply_patch", json!({ "input": patch })),
+        (
+            "exec",
+            json!({ "input": format!("const p = {};\ntext(await tools.apply_patch(p));", json!(patch)) }),
+        ),
         ("apply_patch", json!({ "patchText": patch })),
         ("apply_patch", json!(patch)),
         ("edit", json!({ "path": "src/a.rs", "oldText": old, "newText": new })),
@@ -298,6 +312,14 @@ fn what_reads_no_file_names_none() {
     ] {
         assert_eq!(target(tool, &arguments), Target::default(), "{tool} {arguments}");
     }
+}
+
+#[test]
+fn a_script_of_calls_shows_the_lines_of_their_texts() {
+    let mut shown = Vec::new();
+    let input = json!({ "input": "await tools.apply_patch(\"*** Begin Patch\\n+let answer = 42;\\n*** End Patch\")" });
+    Target::of(&utf16("exec"), &utf16(&input.to_string()), &mut shown);
+    assert!(shown.contains(&Line::of(&utf16("+let answer = 42;")).expect("is long enough")));
 }
 
 #[test]
