@@ -126,6 +126,11 @@ class Terminal {
     return undefined;
   }
 
+  /** All that it has said. */
+  get screen() {
+    return stripVTControlCharacters(this.#shown);
+  }
+
   end() {
     this.#child.kill("SIGKILL");
   }
@@ -150,7 +155,7 @@ class Terminal {
     const from = this.#shown.length;
     this.#child.stdin.write(key);
     const said = await this.#said(answer, from, PATIENCE_MS);
-    assert.ok(said !== undefined, `${answer}: ${stripVTControlCharacters(this.#shown).slice(-3000)}`);
+    assert.ok(said !== undefined, `${answer}: ${this.screen.slice(-3000)}`);
     return said;
   }
 }
@@ -178,7 +183,7 @@ for (const [version, columns] of [
     assert.match(shown, /strata \d+k → \d+k\s/, "one short word pair");
     const panel = await terminal.enter("/strata", /Since pi started: [\d,]+ tokens not sent in 12 calls\./);
     const [, counted] = /This session: pi has counted \$(\d+\.\d{3})\./.exec(panel);
-    assert.ok(shown.includes(`$${counted} `), `the footer says $${counted}: ${shown.slice(-600)}`);
+    assert.ok(terminal.screen.includes(`$${counted} `), `the footer says $${counted}: ${shown.slice(-600)}`);
     assert.match(panel, /\sresults of bash +[\d,]+ +11\s/, "rows stay in one line");
     assert.match(panel, /\sbash: shortened, old tool result +[\d,]+ +5\s/);
     assert.match(flat(panel), /Prices of scripted\/m1: \$5 a million tokens of input, cache reads/);

@@ -174,35 +174,20 @@ const SNIPPETS = {
 
 /** Anthropic's server: the steps of the guide's program, then summaries. */
 const SERVER = `
-const steps = process.argv[1].endsWith("agent.js") ? [
-  { type: "tool_use", id: "t1", name: "read", json: { path: "package.json" } },
-  { type: "tool_use", id: "t2", name: "read", json: { path: "agent.js" } },
-  { type: "text", text: "A folder with one program." },
-] : [];
-const summary = { type: "text", text: JSON.stringify([{ q: "words", a: "many" }]) };
-const usage = { input_tokens: 900, output_tokens: 20, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-function events({ json, text, ...block }) {
-  const delta = text === undefined
-    ? { type: "input_json_delta", partial_json: JSON.stringify(json) }
-    : { type: "text_delta", text };
-  const content_block = text === undefined ? { ...block, input: {} } : { ...block, text: "" };
-  const message = { id: "m", type: "message", role: "assistant", model: "claude", content: [], stop_reason: null, usage };
-  return [
-    { type: "message_start", message },
-    { type: "content_block_start", index: 0, content_block },
-    { type: "content_block_delta", index: 0, delta },
-    { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason: text === undefined ? "tool_use" : "end_turn" }, usage },
-    { type: "message_stop" },
-  ];
-}
+import { APIS } from ${JSON.stringify(pathToFileURL(path("support/apis.mjs")).href)};
+const read = (id, path) => ({ calls: [{ id, name: "read", arguments: { path } }] });
+const steps = process.argv[1].endsWith("agent.js")
+  ? [read("t1", "package.json"), read("t2", "agent.js"), { text: "A folder with one program.", calls: [] }]
+  : [];
+const summary = { text: JSON.stringify([{ q: "words", a: "many" }]), calls: [] };
+const usage = { input: 900, output: 20, cacheRead: 0, cacheWrite: 0 };
 globalThis.asked = 0;
 globalThis.fetch = async (input) => {
   const { href } = new URL(input.url ?? input);
   if (!href.startsWith("https://api.anthropic.com/v1/messages")) throw new Error("asked " + href);
   globalThis.asked += 1;
-  const body = events(steps.shift() ?? summary).map((event) => "event: " + event.type + "\\ndata: " + JSON.stringify(event) + "\\n\\n");
-  return new Response(body.join(""), { headers: { "content-type": "text/event-stream" } });
+  const events = APIS["/v1/messages"].answer(steps.shift() ?? summary, usage, { id: "m", model: "claude" });
+  return new Response(events.join(""), { headers: { "content-type": "text/event-stream" } });
 };
 `;
 

@@ -1,17 +1,19 @@
-// The two APIs the scripted server speaks, as far as pi uses them: what a request says, and an answer as a stream.
+// The two APIs that scripted servers speak, as far as pi uses them: what a request says, an answer as a stream, an error.
 
-/** By the path of a request. */
+/** By the path of a request. An answer is `{ thinking, signature, text, calls: [{ id, name, arguments }] }`. */
 export const APIS = {
   "/v1/messages": {
     read: readAnthropic,
     answer: answerAnthropic,
     refuse: refuseAnthropic,
+    error: errorAnthropic,
     name: "anthropic-messages",
   },
   "/v1/chat/completions": {
     read: readOpenai,
     answer: answerOpenai,
     refuse: refuseOpenai,
+    error: errorOpenai,
     name: "openai-completions",
   },
 };
@@ -61,8 +63,7 @@ function stringsIn(value) {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
-function* answerAnthropic({ text, calls }, { input, output, cacheRead, cacheWrite }, { id, model }) {
-  const event = (data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+function answerAnthropic(answer, { input, output, cacheRead, cacheWrite }, { id, model }) {
   const usage = {
     input_tokens: input,
     cache_read_input_tokens: cacheRead,
@@ -70,61 +71,82 @@ function* answerAnthropic({ text, calls }, { input, output, cacheRead, cacheWrit
     output_tokens: 1,
   };
   const message = { id, type: "message", role: "assistant", model, content: [], stop_reason: null, usage };
-  yield event({ type: "message_start", message });
-  const blocks = [
-    ...(text === ""
-      ? []
-      : [
-          [
-            { type: "text", text: "" },
-            { type: "text_delta", text },
-          ],
-        ]),
-    ...calls.map(({ id: callId, name, arguments: args }) => [
-      { type: "tool_use", id: callId, name, input: {} },
-      { type: "input_json_delta", partial_json: JSON.stringify(args) },
+  const stop = answer.calls.length > 0 ? "tool_use" : "end_turn";
+  return [
+    { type: "message_start", message },
+    ...anthropicBlocks(answer).flatMap(([block, ...deltas], index) => [
+      { type: "content_block_start", index, content_block: block },
+      ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+      { type: "content_block_stop", index },
     ]),
+    { type: "message_delta", delta: { stop_reason: stop }, usage: { output_tokens: output } },
+    { type: "message_stop" },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+}
+
+/** Each block as it begins, and what is added to it. */
+function anthropicBlocks({ thinking, signature, text, calls }) {
+  const thought = [
+    { type: "thinking", thinking: "", signature: "" },
+    { type: "thinking_delta", thinking },
+    { type: "signature_delta", signature },
   ];
-  for (const [index, [block, delta]] of blocks.entries()) {
-    yield event({ type: "content_block_start", index, content_block: block });
-    yield event({ type: "content_block_delta", index, delta });
-    yield event({ type: "content_block_stop", index });
-  }
-  const stop = calls.length > 0 ? "tool_use" : "end_turn";
-  yield event({ type: "message_delta", delta: { stop_reason: stop }, usage: { output_tokens: output } });
-  yield event({ type: "message_stop" });
+  const said = [
+    { type: "text", text: "" },
+    { type: "text_delta", text },
+  ];
+  const called = calls.map(({ id, name, arguments: input }) => [
+    { type: "tool_use", id, name, input: {} },
+    { type: "input_json_delta", partial_json: JSON.stringify(input) },
+  ]);
+  return [...(thinking ? [thought] : []), ...(text ? [said] : []), ...called];
 }
 
-function* answerOpenai({ text, calls }, { input, output, cacheRead, cacheWrite }, { id, model }) {
-  const chunk = (more) =>
-    `data: ${JSON.stringify({ id, object: "chat.completion.chunk", model, ...more })}\n\n`;
-  const delta = (of, reason = null) => chunk({ choices: [{ index: 0, delta: of, finish_reason: reason }] });
-  yield delta({ role: "assistant", content: null });
-  if (text !== "") yield delta({ content: text });
-  for (const [index, { id: callId, name, arguments: args }] of calls.entries()) {
-    const called = { name, arguments: JSON.stringify(args) };
-    yield delta({ tool_calls: [{ index, id: callId, type: "function", function: called }] });
-  }
-  yield delta({}, calls.length > 0 ? "tool_calls" : "stop");
-  const prompt = input + cacheRead + cacheWrite;
-  yield chunk({
-    choices: [],
-    usage: {
-      prompt_tokens: prompt,
-      completion_tokens: output,
-      total_tokens: prompt + output,
-      prompt_tokens_details: { cached_tokens: cacheRead },
-    },
+function answerOpenai(answer, { input, output, cacheRead, cacheWrite }, { id, model }) {
+  const { thinking, text, calls } = answer;
+  const of = { id, object: "chat.completion.chunk", model };
+  const delta = (added, reason = null) => ({
+    ...of,
+    choices: [{ index: 0, delta: added, finish_reason: reason }],
   });
-  yield "data: [DONE]\n\n";
+  const called = calls.map(({ id: callId, name, arguments: args }, index) => ({
+    index,
+    id: callId,
+    type: "function",
+    function: { name, arguments: JSON.stringify(args) },
+  }));
+  const prompt = input + cacheRead + cacheWrite;
+  const usage = {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    prompt_tokens_details: { cached_tokens: cacheRead },
+  };
+  const chunks = [
+    delta({ role: "assistant", content: null }),
+    ...(thinking ? [delta({ reasoning_content: thinking })] : []),
+    ...(text ? [delta({ content: text })] : []),
+    ...(called.length > 0 ? [delta({ tool_calls: called })] : []),
+    delta({}, called.length > 0 ? "tool_calls" : "stop"),
+    { ...of, choices: [], usage },
+  ];
+  return [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"].map((data) => `data: ${data}\n\n`);
 }
 
-function refuseAnthropic(tokens, window) {
-  const message = `prompt is too long: ${tokens} tokens > ${window} maximum`;
+function errorAnthropic(message) {
   return { type: "error", error: { type: "invalid_request_error", message } };
 }
 
-function refuseOpenai(tokens, window) {
-  const message = `This model's maximum context length is ${window} tokens. However, your messages resulted in ${tokens} tokens.`;
+function errorOpenai(message) {
   return { error: { message, type: "invalid_request_error", code: "context_length_exceeded" } };
+}
+
+function refuseAnthropic(tokens, window) {
+  return errorAnthropic(`prompt is too long: ${tokens} tokens > ${window} maximum`);
+}
+
+function refuseOpenai(tokens, window) {
+  return errorOpenai(
+    `This model's maximum context length is ${window} tokens. However, your messages resulted in ${tokens} tokens.`,
+  );
 }

@@ -309,12 +309,6 @@ impl Account {
         self.oldest_touched.take()
     }
 
-    /// The size of what is sent of the messages before `end`.
-    pub fn sent_before(&self, end: usize) -> Size {
-        let rows = self.live_before(end).filter_map(|index| self.rows.get(index));
-        rows.fold(Size::default(), |sum, row| sum.plus(row.size()))
-    }
-
     /// Everything that is not sent as it came, oldest message first.
     pub fn plan(&mut self) -> Plan {
         let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);

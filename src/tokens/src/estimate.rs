@@ -59,10 +59,4 @@ impl Estimate {
     pub fn tokens(&self, size: Size) -> f64 {
         self.base + self.scale * size.cl100k as f64 + self.frame * size.messages as f64
     }
-
-    /// cl100k tokens that so many messages may have in a prompt of `tokens`; 0 if the rest alone fills it.
-    #[must_use]
-    pub fn cl100k_within(&self, tokens: f64, messages: usize) -> usize {
-        ((tokens - self.base - self.frame * messages as f64) / self.scale).max(0.0) as usize
-    }
 }
