@@ -24,6 +24,8 @@ const SUMMARY = /context summarization assistant/;
 const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 /** pi draws its screen a little before it listens, and its completions a little after a key. */
 const SETTLE_MS = 1_000;
+/** Control-U: pi deletes to the start of the line. */
+const CLEAR_LINE = "\u0015";
 /** The time that a letter takes to appear where pi listens. */
 const ECHO_MS = 5_000;
 /** The time that a screen may take to say what is waited for. */
@@ -135,13 +137,14 @@ class Terminal {
     this.#child.kill("SIGKILL");
   }
 
-  /** Types a line, and again where pi was not listening yet; then Enter, once. What the screen has said until `answer`. */
+  /** Types a line, and again where pi was not listening yet; then Enter, once. Returns what the screen says until `answer`. */
   async enter(line, answer) {
     let from = this.#shown.length;
     const echo = new RegExp(line.split(" ").at(-1));
     do {
       from = this.#shown.length;
-      for (const key of line) {
+      // What a slow machine has not shown yet must not stand before the line.
+      for (const key of [CLEAR_LINE, ...line]) {
         this.#child.stdin.write(key);
         await sleep(20);
       }
