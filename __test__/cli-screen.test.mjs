@@ -227,7 +227,7 @@ test("a session whose host prunes is taken at its usage, and that is said", () =
   assert.ok(oddCalls.length > 5 && oddCalls.every(({ reported, counted }) => counted > 1.1 * reported));
   assert.match(
     run(["replay", "--every", "999", file]).stdout.replace(/\s+/g, " "),
-    /usage \d+ calls report less than their messages hold \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; the file's usage is taken/,
+    /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; the file's usage is taken/,
   );
   assert.deepEqual(JSON.parse(run(["replay", "--json", EXAMPLE]).stdout).oddCalls, []);
 });

@@ -214,7 +214,7 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
     replayed.calls.map(({ messagesBefore }) => messagesBefore),
     [1, 2],
   );
-  assert.match(run(["replay", "-"], text).stdout, /^not played +1 calls made by sub-agents$/m);
+  assert.match(run(["replay", "-"], text).stdout, /^not played +1 call made by sub-agents$/m);
 });
 
 test("the report and the replay are one run: the same calls, sizes and dollars, before compactions too", () => {
@@ -251,7 +251,7 @@ test("what no provider would have taken is not compared with", () => {
   const args = ["replay", "--context-window", "40000", EXAMPLE];
   assert.match(
     run(args).stdout.replace(/\s+/g, " "),
-    /impossible without the hook: \d+ calls are over the window/,
+    /impossible without the hook: \d+ calls over the window/,
   );
 });
 

@@ -138,7 +138,7 @@ pageTest("a page with no news is not drawn anew, and fits a narrow screen at onc
   const inspector = createInspector();
   await inspector.createTransformContext()(conversation(12));
   await page.goto(await inspector.open());
-  await page.locator("#status", { hasText: "1 calls so far" }).waitFor();
+  await page.locator("#status", { hasText: "1 call so far" }).waitFor();
   await page.evaluate(() => {
     window.drawn = 0;
     const count = (changes) => {

@@ -2,17 +2,20 @@
 
 import contract from "../contract.json" with { type: "json" };
 
+/** A count, written, with its noun. */
+const some = (count, noun) => `${count} ${noun}${count === "1" ? "" : "s"}`;
+
 const en = {
   language: "中文",
   theme: "Light / dark",
   print: "Print",
   subtitle: (format, messages, calls) =>
-    `${format}: ${messages} messages, ${calls} model calls. Tokens are the provider’s, estimated.`,
+    `${format}: ${some(messages, "message")}, ${some(calls, "model call")}. Tokens are the provider’s, estimated.`,
   saved: ({ before, after, dollars }) => `The hook saves ${dollars} of input: ${after} instead of ${before}.`,
   dearer: ({ before, after, dollars }) =>
     `The hook costs ${dollars} more of input: ${after} instead of ${before}.`,
   impossible: (calls) =>
-    `is the cost of the input. Without the hook ${calls} calls would not fit the window, so there is nothing to compare.`,
+    `is the cost of the input. Without the hook ${some(calls, "call")} would not fit the window, so there is nothing to compare.`,
   terms: (cache, input, read, write, seconds) =>
     `Computed for a ${cache}: ${input} per million tokens of input, ${read} to read them from the cache, ${write} to write them to it for ${seconds} s. Answers are not included.`,
   weighed: (cache, read, write, seconds) =>
@@ -22,8 +25,8 @@ const en = {
   largestCall: "Largest call",
   ofWindow: (tokens) => `window: ${tokens} tokens`,
   unplayed: {
-    "on abandoned branches": (calls) => `${calls} calls on abandoned branches are not played.`,
-    "made by sub-agents": (calls) => `${calls} calls made by sub-agents are not played.`,
+    "on abandoned branches": (calls) => `Not played: ${some(calls, "call")} on abandoned branches.`,
+    "made by sub-agents": (calls) => `Not played: ${some(calls, "call")} made by sub-agents.`,
   },
   tokensTitle: "Tokens per call",
   tokensHelp:
@@ -87,7 +90,7 @@ const en = {
   },
   cell: (number, what, tokens) => `#${number} ${what}, ${tokens} tokens`,
   since: (action, call, saved, why) => `${action} since call ${call}, saves ${saved} tokens: ${why}`,
-  linesStay: (lines, why) => `${lines} lines stay: ${why}`,
+  linesStay: (lines, why) => `${some(lines, "line")} kept: ${why}`,
   semicolon: "; ",
   schedule: (reason) => `schedule: ${reason}`,
   editsTitle: "The largest edits",
@@ -100,13 +103,13 @@ const en = {
   live: "live",
   lost: "the host has gone",
   liveSubtitle: (calls, messages) =>
-    `${calls} calls so far, ${messages} messages. Tokens are the provider’s, estimated until it reports.`,
+    `${some(calls, "call")} so far, ${some(messages, "message")}. Tokens are the provider’s, estimated until it reports.`,
   waiting: "Waiting for the first call.",
   context: "In front of the model",
   ofTheWindow: (share, tokens) => `${share} of the window of ${tokens}`,
   withoutHook: (tokens) => `without the hook ${tokens}`,
   predicted: "Estimate against report",
-  predictedNote: (calls) => `median over ${calls} reported calls`,
+  predictedNote: (calls) => `median over ${some(calls, "reported call")}`,
   cacheHits: "From the cache",
   misses: (count) => (count === 1 ? "1 miss" : `${count} misses`),
   paid: "Paid for input",

@@ -2,7 +2,7 @@
 // of the hook cost and saved.
 
 import { Book } from "../tools/ledger_book.js";
-import { times } from "./numbers.mjs";
+import { some, times } from "./numbers.mjs";
 import { figureList, percent, printable, textTable, whole } from "./table.mjs";
 
 /** Most rows of a table that are printed; `--json` has them all. */
@@ -41,7 +41,7 @@ function figures(path, session, ledger) {
   const { warmedAt, coldAt } = session.times;
   const lines = [
     ["session", printable(path)],
-    ["format", `${session.format}, ${whole(session.length)} messages`],
+    ["format", `${session.format}, ${some(session.length, "message")}`],
     ["model calls", whole(calls)],
     unreportedCalls > 0 && ["  without a usage", whole(unreportedCalls)],
     ["tokens sent, all calls", `${whole(tokens.prompt)}, as the provider reported`],
@@ -49,7 +49,7 @@ function figures(path, session, ledger) {
     ["  written to it", whole(tokens.cacheWrite)],
     ["tokens answered", whole(tokens.output)],
     calls > unreportedCalls && ["billed", `${usd(billed)}${howKnown(billed, estimated)}`],
-    unpricedCalls > 0 && ["  without a price", `${whole(unpricedCalls)} calls; --price gives one`],
+    unpricedCalls > 0 && ["  without a price", `${some(unpricedCalls, "call")}; --price gives one`],
     warmedAt.length > 0 && ["kept warm by pi", times(warmedAt.length)],
     coldAt.length > 0 && ["cut on demand", times(coldAt.length)],
     ...(isEdited ? comparison(ledger) : []),
@@ -62,8 +62,7 @@ function figures(path, session, ledger) {
 /** Compares with the same conversation without the hook, if that would have fitted the window. */
 function comparison({ callsOverWindow, dollars: { withoutHook, saved } }) {
   if (callsOverWindow > 0) {
-    const calls = whole(callsOverWindow);
-    return [["without the hook", `impossible: ${calls} calls would be over the window`]];
+    return [["without the hook", `impossible: ${some(callsOverWindow, "call")} would be over the window`]];
   }
   if (saved === undefined) return [["without the hook", usd(undefined)]];
   return [

@@ -2,7 +2,7 @@
 // numbered from 1, in the order of the recording.
 
 import { explain } from "../tools/explain.js";
-import { change, shared } from "./numbers.mjs";
+import { change, shared, some } from "./numbers.mjs";
 import { UsageError } from "./session.mjs";
 import { figureList, printable, textTable, whole } from "./table.mjs";
 
@@ -60,14 +60,14 @@ export function explanationText(path, { call, messages, explanation }) {
   if (edits.length === 0) return `${figures}\n\nNothing is edited.`;
   const rows = edits.flatMap(({ message, of, layer, action, reason, tokensSaved, kept = [] }) => [
     [`#${message} ${of}`, String(layer), action, whole(tokensSaved), reason],
-    ...kept.map(({ lines, why }) => ["", "", "", "", `  ${whole(lines)} lines stay: ${why}`]),
+    ...kept.map(({ lines, why }) => ["", "", "", "", `  ${some(lines, "line")} kept: ${why}`]),
   ]);
   return `${figures}\n\n${textTable(["message", "layer", "action", "saves", "reason"], rows, { hasProse: true })}`;
 }
 
 function paybackText({ paybackCalls, removableTokens }) {
   if (paybackCalls === 0 || removableTokens === 0) return "nothing could be removed now";
-  return Number.isFinite(paybackCalls) ? `after ${whole(Math.ceil(paybackCalls))} calls` : "never";
+  return Number.isFinite(paybackCalls) ? `after ${some(Math.ceil(paybackCalls), "call")}` : "never";
 }
 
 function nameOf({ role, toolName }) {

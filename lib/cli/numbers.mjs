@@ -3,6 +3,9 @@
 /** A whole number with commas between thousands. */
 export const whole = (number) => (Math.round(number) + 0).toLocaleString("en-US");
 
+/** A count with its noun: "1 call", "22 calls". */
+export const some = (count, noun) => `${whole(count)} ${noun}${Math.round(count) === 1 ? "" : "s"}`;
+
 /** A share of 1 in percent, with one decimal. */
 export const percent = (share) => `${unsigned(100 * share)} %`;
 

@@ -1,7 +1,7 @@
 // The replay's lines and tables, as text.
 
 import contract from "../contract.js";
-import { change, whole } from "./numbers.mjs";
+import { change, some, whole } from "./numbers.mjs";
 import { costText, pricesText } from "./report/prices.mjs";
 import { figureList, printable, screenColumns } from "./table.mjs";
 
@@ -50,7 +50,7 @@ function row(cells) {
 function unplayedRows({ unplayed, stretches }) {
   const rows = Object.entries(unplayed).filter(([, calls]) => calls > 0);
   return [
-    ...rows.map(([which, calls]) => ["not played", `${whole(calls)} calls ${which}`]),
+    ...rows.map(([which, calls]) => ["not played", `${some(calls, "call")} ${which}`]),
     ["recorded compactions", whole(stretches.filter(({ cause }) => cause === "compaction").length)],
   ];
 }
@@ -61,7 +61,7 @@ export function openingTable(path, session, { prices, cache, contextWindow, oddC
     ["session", printable(path)],
     [
       "format",
-      `${session.format}, ${whole(session.length)} messages, ${whole(session.calls.length)} model calls`,
+      `${session.format}, ${some(session.length, "message")}, ${some(session.calls.length, "model call")}`,
     ],
     ["prices", pricesText(prices)],
     ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
@@ -80,7 +80,7 @@ const CACHES = {
 function oddText(oddCalls) {
   const { call, reported, counted } = oddCalls.at(-1);
   return (
-    `${whole(oddCalls.length)} calls report less than their messages hold (call ${whole(call)}: ${whole(reported)} tokens, the ` +
+    `${some(oddCalls.length, "report")} below the size of the messages (call ${whole(call)}: ${whole(reported)} tokens, the ` +
     `messages make ${whole(counted)}): the host, or this hook, left something out; the file's usage is taken`
   );
 }
@@ -115,7 +115,7 @@ function moneyText({ cost, callsOverWindow }) {
   const { cache, prices, before, after } = cost;
   const over = callsOverWindow.before;
   if (over > 0)
-    return `${costText(after, prices)}, ${cache} cache; impossible without the hook: ${whole(over)} calls are over the window`;
+    return `${costText(after, prices)}, ${cache} cache; impossible without the hook: ${some(over, "call")} over the window`;
   const [from, to] = [before, after].map((sum) => costText(sum, prices));
   return `${from} → ${to} (${change(before, after)}), ${cache} cache`;
 }
