@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { inspect } from "node:util";
 import fc from "fast-check";
 import {
   ContextManager,
@@ -108,6 +109,7 @@ for (const [place, options] of [
       assert.deepEqual([metadata.goal, manager.listSessions()[0].metadata.planId], [undefined, "p2"]);
       assert.throws(() => (metadata.goal = 7), TypeError);
       assert.equal(JSON.parse(JSON.stringify(context)).messages.length, 2);
+      assert.match(inspect(context), /'Be brief.'.*planId: 'p2'/s);
       manager.clearContext("s");
       assert.equal(metadata.planId, "p2", "a host that still holds it sees what it saw last");
       assert.deepEqual(manager.listSessions(), []);

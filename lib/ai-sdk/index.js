@@ -1,11 +1,12 @@
 // `pi-strata/ai-sdk`: the hook for the AI SDK's `prepareStep`, and for lists of its `ModelMessage`.
 "use strict";
 
+const { Reporter } = require("../hook/events.js");
 const { createTransformContext } = require("../hook/hook.js");
+const { show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
 const { Origins } = require("../shapes/origins.js");
 const { Shapes } = require("../shapes/index.js");
-const { UnknownShape } = require("../shapes/unknown.js");
 
 /** pi's names of the wire protocols, by the beginning of a provider's name in the AI SDK. */
 const APIS = [
@@ -25,21 +26,22 @@ class Adapter {
   #transform;
   #shapes = new Shapes(aiSdk);
   #origins = new Origins();
-  #unknown;
+  #reporter;
+  #hasTold = false;
   /** Stand-ins that bear what the SDK tells beside the message. */
   #told = new WeakSet();
 
   constructor(owner, options) {
     this.#transform = createTransformContext(options);
-    this.#unknown = new UnknownShape(owner, "ModelMessage[] of the AI SDK", options?.onEvent);
+    this.#reporter = new Reporter(options?.onEvent, owner);
   }
 
   /** The messages to send: unedited ones are the same objects, and `messages` comes back where nothing is edited. */
   async edited(messages, { model, step } = {}) {
     try {
-      if (!Array.isArray(messages)) return this.#unknown.told(messages);
+      if (!Array.isArray(messages)) return this.#untouched(messages);
       const odd = messages.find((message) => !aiSdk.isReadable(message));
-      if (odd !== undefined || messages.includes(undefined)) return this.#unknown.told(messages, odd);
+      if (odd !== undefined || messages.includes(undefined)) return this.#untouched(messages, odd);
       const whole = this.#origins.of(messages);
       const list = this.#shapes.read(whole);
       this.#tell(list, originOf(model), step);
@@ -48,8 +50,17 @@ class Adapter {
       const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
       return this.#origins.keep(isSame ? messages : written, whole);
     } catch {
-      return this.#unknown.told(messages);
+      return this.#untouched(messages);
     }
+  }
+
+  /** A list of another shape, as it came; `odd` is the first message that cannot be read. */
+  #untouched(messages, odd) {
+    const mark = `the role ${show(odd?.role)}`;
+    const message = `a message has ${mark}, so the list is no ModelMessage[] of the AI SDK; it is sent as it came`;
+    if (!this.#hasTold) this.#reporter.warn({ type: "unknownShape", mark, message });
+    this.#hasTold = true;
+    return messages;
   }
 
   /** Gives new stand-ins their model, time and usage. They are no part of what a copy of the message says. */

@@ -1,4 +1,4 @@
-// What becomes of a session's messages: they are added, replaced by a summary, or deleted. Generators whose steps are a store's answers.
+// Adds messages to a session, replaces them by a summary, deletes them. Generators whose steps are a store's answers.
 "use strict";
 
 const { noteOf, summarise } = require("./digest.js");

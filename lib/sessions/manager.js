@@ -4,7 +4,6 @@
 
 const { countTokens } = require("../tools/count.js");
 const { amount, atLeastOne, checkOptions, count, handler, oneOf, positive, show } = require("../options.js");
-const { readCall } = require("../shapes/calls.js");
 const { append, compressionOf, forget, replace, sessionIn, setPrompt } = require("./compression.js");
 const { checkMessage, keyOf, newId } = require("./message.js");
 const { fromAgentMessage } = require("./conversation.js");
@@ -128,7 +127,7 @@ const METHODS = {
     if (session === undefined) return undefined;
     const { messages, state } = session;
     const { compressions = 0 } = state;
-    return { messages: messages.length, tokens: tokensOf(messages), compressions };
+    return { messages: messages.length, tokens: countTokens(messages), compressions };
   },
 };
 
@@ -336,38 +335,36 @@ function liveContext(core, sessionId, session) {
     return last;
   };
   const set = (fields) => core.finish(METHODS.setMetadata.call(core, sessionId, fields));
-  return {
+  const context = {
     sessionId,
     get messages() {
       return Object.freeze(read().messages);
     },
     get metadata() {
-      const known = metadataOf(read());
-      const fields = [...FIELDS, ...TIMES].map((name) => [
-        name,
-        {
-          enumerable: known[name] !== undefined,
-          get: () => metadataOf(read())[name],
-          set: (value) => set({ [name]: value ?? null }),
-        },
-      ]);
-      return Object.defineProperties({}, Object.fromEntries(fields));
+      return liveMetadata(() => metadataOf(read()), set);
     },
     set metadata(fields) {
       set(fields);
     },
   };
+  return shownAs(context, () => contextAsItIs(core, sessionId, read()));
 }
 
-/** Tokens of messages, cl100k. */
-function tokensOf(messages) {
-  return countTokens(
-    messages.map(({ role, content, blocks, toolCalls = [] }) => {
-      const calls = toolCalls.map((call) => ({ type: "toolCall", ...readCall(call) }));
-      const said = blocks ?? [{ type: "text", text: content }];
-      return { role: role === "tool" ? "toolResult" : role, content: [...said, ...calls] };
-    }),
-  );
+function liveMetadata(read, set) {
+  const known = read();
+  const metadata = {};
+  for (const name of [...FIELDS, ...TIMES])
+    Object.defineProperty(metadata, name, {
+      enumerable: known[name] !== undefined,
+      get: () => read()[name],
+      set: (value) => set({ [name]: value ?? null }),
+    });
+  return shownAs(metadata, read);
+}
+
+/** `object`, which prints as what `snapshot()` returns: Node prints accessors without their values. */
+function shownAs(object, snapshot) {
+  return Object.defineProperty(object, Symbol.for("nodejs.util.inspect.custom"), { value: snapshot });
 }
 
 module.exports = { ContextManager, createSharedContextManager };

@@ -2,7 +2,7 @@
 // so that a message read from a database equals the one that was added.
 "use strict";
 
-const { createHash, randomBytes } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
+const { createHash, randomUUID } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { show } = require("../options.js");
 const { written } = require("../shapes/calls.js");
 const { isPlain, plainText } = require("../shapes/text.js");
@@ -16,15 +16,7 @@ const HASHED = "sha256:";
 /** Farthest moment a Date can hold, ms from 1970 (ECMAScript). */
 const MAX_TIME_MS = 8.64e15;
 
-/** Start of the ids made in this process. */
-let ownPrefix;
-let idsMade = 0;
-
-function newId() {
-  ownPrefix ??= randomBytes(9).toString("base64url");
-  idsMade += 1;
-  return `${ownPrefix}.${idsMade.toString(36)}`;
-}
+const newId = () => randomUUID();
 
 /** The key of a session in a database: its id, or a hash of one that no database can hold or index. */
 function keyOf(sessionId) {

@@ -15,34 +15,21 @@ const ANSWER_UNITS = 64 * 1024;
 const isPair = (pair) => typeof pair?.q === "string" && typeof pair.a === "string";
 const arePairs = (value) => Array.isArray(value) && value.every(isPair);
 
+/** An object of JSON with no other in it. Braces within its strings are text. */
+const OBJECT = /\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}/gs;
+
 /**
  * The pairs in a summariser's answer, whatever surrounds them: prose, code fences, an object around the array. Of half a
- * JSON, the whole pairs; `isCut` tells that it ended in the middle. Takes linear time.
+ * JSON, the whole pairs; `isCut` tells that it ended in the middle.
  */
 function readPairs(answer) {
   const text = answer.slice(0, ANSWER_UNITS);
-  const pairs = [];
-  const open = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const mark = text[at];
-    if (mark === "{") {
-      if (open.length > 0) open.at(-1).hasInner = true;
-      open.push({ start: at, hasInner: false });
-    } else if (open.length > 0 && mark === "}") {
-      const { start, hasInner } = open.pop();
-      if (!hasInner) pairs.push(...readPair(text.slice(start, at + 1)));
-    } else if (open.length > 0 && mark === '"') {
-      at = stringEnd(text, at);
-    }
-  }
-  return { pairs, isCut: open.length > 0 };
-}
-
-/** The position of the quote that closes the string opened at `start`; the end of the text if none does. */
-function stringEnd(text, start) {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
-  return at;
+  const objects = [...text.matchAll(OBJECT)];
+  const pairs = objects.flatMap(([json]) => readPair(json));
+  const last = objects.at(-1);
+  const rest = last === undefined ? text : text.slice(last.index + last[0].length);
+  const isListOpen = text.slice(0, objects[0]?.index ?? 0).includes("[") && !rest.includes("]");
+  return { pairs, isCut: rest.includes("{") || isListOpen };
 }
 
 /** No pair or one. */

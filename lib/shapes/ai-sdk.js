@@ -1,7 +1,7 @@
 // The AI SDK's `ModelMessage` of majors 5, 6 and 7. A tool message holds several results; each becomes a toolResult of pi's.
 "use strict";
 
-const { json } = require("../hook/snapshot.js");
+const { joinedText, json } = require("../hook/snapshot.js");
 const {
   PART,
   blockOf,
@@ -12,7 +12,6 @@ const {
   imageBlock,
   partsOf,
   textBlock,
-  textOf,
 } = require("./parts.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
@@ -98,7 +97,7 @@ function outputBlocks(output) {
 function outputFrom(output, blocks) {
   if (output.type === "content") return { ...output, value: partsOf(blocks) };
   const { reason: _, value: __, type, ...rest } = output;
-  return { ...rest, type: type.startsWith("error") ? "error-text" : "text", value: textOf(blocks) };
+  return { ...rest, type: type.startsWith("error") ? "error-text" : "text", value: joinedText(blocks) };
 }
 
 function userBlock(part) {
@@ -150,7 +149,7 @@ function isAnswered(content, id) {
 }
 
 function write(message, standIns, isOwn) {
-  if (typeof message.content === "string") return { ...message, content: textOf(standIns[0].content) };
+  if (typeof message.content === "string") return { ...message, content: joinedText(standIns[0].content) };
   const content = standIns.flatMap((standIn) => {
     const parts = standIn[PART];
     if (parts === undefined) return partsOf(standIn.content);

@@ -1,6 +1,7 @@
 // The content of messages between OpenAI's parts and our blocks: text, images, and parts that only OpenAI has.
 "use strict";
 
+const { joinedText } = require("../hook/snapshot.js");
 const { plainText } = require("./text.js");
 
 /** Parts of OpenAI's that have no block of ours, and go through as they are. */
@@ -28,7 +29,7 @@ function imagePart({ mimeType, data, detail }) {
 
 /** OpenAI's content as ours: its words, and blocks beside them where there is more. */
 function contentFrom(content) {
-  const words = { content: textOf(content) };
+  const words = { content: joinedText(content) };
   if (!Array.isArray(content) || !content.some(isMedia)) return words;
   return { ...words, blocks: content.map(blockOf) };
 }
@@ -44,21 +45,14 @@ function blockOf(part) {
 /** The content of a message, as a string or as blocks. Where its words were changed since, they hold, with its images. */
 function contentOf({ content, blocks }) {
   if (!Array.isArray(blocks)) return content;
-  const text = textOf(content);
-  if (text === textOf(blocks) || text === plainText(blocks)) return blocks;
+  const text = joinedText(content);
+  if (text === joinedText(blocks) || text === plainText(blocks)) return blocks;
   return [...(text === "" ? [] : [{ type: "text", text }]), ...blocks.filter(isMedia)];
-}
-
-function textOf(content) {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  const texts = content.filter((block) => typeof block?.text === "string").map(({ text }) => text);
-  return texts.join("\n");
 }
 
 /** pi's system messages: the first declares named sections, later ones replace or remove them. */
 function systemText({ content, sections }, isLeading) {
-  const text = textOf(content);
+  const text = joinedText(content);
   if (typeof sections !== "object" || sections === null) return text;
   const named = Object.entries(sections).flatMap(([name, section]) => {
     if (isLeading) return section === null ? [] : [String(section)];
@@ -68,4 +62,4 @@ function systemText({ content, sections }, isLeading) {
   return [text, ...named].filter((part) => part !== "").join("\n\n");
 }
 
-module.exports = { isMedia, partsOf, contentFrom, contentOf, textOf, systemText };
+module.exports = { isMedia, partsOf, contentFrom, contentOf, systemText };

@@ -3,10 +3,11 @@
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
+const { joinedText } = require("../hook/snapshot.js");
 const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
-const { contentFrom, contentOf, isMedia, partsOf, systemText, textOf } = require("./openai_content.js");
+const { contentFrom, contentOf, isMedia, partsOf, systemText } = require("./openai_content.js");
 const { callsIn, isResult } = require("./text.js");
 
 /** OpenAI's roles: ours, and another name of the first. */
@@ -82,11 +83,11 @@ function assistant(message) {
 
 function sentContent(message) {
   const content = contentOf(message);
-  return Array.isArray(content) && content.some(isMedia) ? partsOf(content) : textOf(content);
+  return Array.isArray(content) && content.some(isMedia) ? partsOf(content) : joinedText(content);
 }
 
 function resultText(content) {
-  const text = textOf(content);
+  const text = joinedText(content);
   return text === "" && Array.isArray(content) && content.some(isMedia) ? IMAGES_ONLY : text;
 }
 

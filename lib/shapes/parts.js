@@ -1,7 +1,7 @@
 // The tools that shapes are written with: blocks that remember the part they were read from.
 "use strict";
 
-const { json } = require("../hook/snapshot.js");
+const { joinedText, json } = require("../hook/snapshot.js");
 
 /** On a stand-in and its edited copies: the message that it stands for. */
 const SOURCE = Symbol("source");
@@ -63,15 +63,7 @@ function partsOf(blocks) {
 
 /** Edited blocks as the content that `content` was: a text, or parts. */
 function contentOf(content, blocks) {
-  return typeof content === "string" ? textOf(blocks) : partsOf(blocks);
-}
-
-function textOf(blocks) {
-  if (typeof blocks === "string") return blocks;
-  return blocks
-    .filter(({ type }) => type === "text")
-    .map(({ text }) => text)
-    .join("\n");
+  return typeof content === "string" ? joinedText(blocks) : partsOf(blocks);
 }
 
 /** The part of a text between two positions, without half a surrogate pair at either end. */
@@ -107,6 +99,5 @@ module.exports = {
   parsed,
   partsOf,
   textBlock,
-  textOf,
   wholeChars,
 };
