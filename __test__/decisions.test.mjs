@@ -4,33 +4,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext, explain } from "../index.js";
+import { agentSession, textOf } from "./support/agent-session.mjs";
 
-const START = 1_700_000_000_000;
 /** A pause after which a cache of five minutes is cold, in ms. */
 const PAUSE = 600_000;
 const rows = (name, count) =>
   Array.from({ length: count }, (_, i) => `    ${name}_${i} = compute_${name}(${i}, ${i * 7});`).join("\n");
-const textOf = ({ content }) => content.map(({ text }) => text ?? "").join("\n");
 
 /** The first answer's report: it turns the ladder on. */
 const REPORT = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 };
 
-/** An agent's session: steps of `[tool, arguments, text of the result]`, ten seconds apart but for a pause at its end. */
-function session(steps) {
-  const messages = [{ role: "user", content: "Make every module build again.", timestamp: START }];
-  for (const [i, [name, args, text]] of steps.entries()) {
-    const timestamp = START + 10_000 * (i + 1);
-    const call = { type: "toolCall", id: `call${i}`, name, arguments: args };
-    const by = { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-4-5" };
-    const usage = i === 0 ? REPORT : {};
-    messages.push({ role: "assistant", content: [call], ...by, usage, stopReason: "toolUse", timestamp });
-    const of = { toolCallId: call.id, toolName: name, isError: false, timestamp: timestamp + 1 };
-    messages.push({ role: "toolResult", ...of, content: [{ type: "text", text }] });
-  }
-  messages.push({ role: "user", content: "Go on.", timestamp: START + 10_000 * steps.length + PAUSE });
-  return messages;
-}
-
+const session = (steps) =>
+  agentSession(steps, { answer: (i) => ({ usage: i === 0 ? REPORT : {} }), pauseMs: PAUSE });
 const sentOf = (messages, options = {}) =>
   createTransformContext({ marker: "en", economy: "thrifty", ...options })(messages);
 const resultOf = (sent, call) => sent.find(({ toolCallId }) => toolCallId === `call${call}`);

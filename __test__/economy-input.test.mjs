@@ -4,32 +4,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, validate } from "../index.js";
+import { agentSession, textOf } from "./support/agent-session.mjs";
 
 /** Tokens that the provider counts beside the messages. */
 const PROMPT_AND_TOOLS = 600;
 const OPTIONS = { schedule: "sticky", cache: { ttlSeconds: 1 }, economy: 20, maxPromptTokens: 6_000 };
 
-/** An agent's session from `[tool, arguments, result]` triples, ten seconds apart. */
-function session(steps, answer = () => ({})) {
-  const messages = [{ role: "user", content: "please fix the build", timestamp: 0 }];
-  for (const [i, [name, args, text]] of steps.entries()) {
-    const at = {
-      api: "anthropic-messages",
-      provider: "anthropic",
-      model: "claude-opus-4-5",
-      timestamp: 10_000 * i + 1,
-    };
-    const content = [{ type: "toolCall", id: `c${i}`, name, arguments: args }];
-    messages.push({ role: "assistant", content, stopReason: "toolUse", ...at, ...answer(i) });
-    const result = { toolCallId: `c${i}`, toolName: name, isError: false, timestamp: 10_000 * i + 2 };
-    messages.push({ role: "toolResult", ...result, content: [{ type: "text", text }] });
-  }
-  return messages;
-}
-
 const file = (count, end = "\n", mark = "") =>
   Array.from({ length: count }, (_, i) => `const value${mark}_${i} = compute(${i});`).join(end);
-const textOf = ({ content }) => content.map(({ text }) => text ?? "").join("\n");
 const idle = (count) =>
   Array.from({ length: count }, (_, i) => ["bash", { command: `run ${i}` }, `done ${i}\n`.repeat(80)]);
 
@@ -94,8 +76,11 @@ const CASES = {
 
 for (const [name, steps] of Object.entries(CASES)) {
   test(name, async () => {
-    const sent = await play(session(steps));
-    assert.ok(JSON.stringify(sent).length < 0.95 * JSON.stringify(session(steps)).length, "something went");
+    const sent = await play(agentSession(steps));
+    assert.ok(
+      JSON.stringify(sent).length < 0.95 * JSON.stringify(agentSession(steps)).length,
+      "something went",
+    );
   });
 }
 
@@ -110,7 +95,7 @@ test("costs of zero and absurd ones, and two providers in turn", async () => {
       usage: { ...usage, cost: { input: cost, output: cost, cacheRead: cost, cacheWrite: cost } },
     };
   };
-  const messages = session(idle(30), answer);
+  const messages = agentSession(idle(30), { answer });
   const options = { ...OPTIONS, cache: "auto" };
   const hook = createTransformContext(options);
   let sent;

@@ -3,38 +3,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRecallTool, createTransformContext, explain } from "../index.js";
+import { agentSession, textOf } from "./support/agent-session.mjs";
 
 const LINES = Array.from({ length: 200 }, (_, i) => `line ${i} of some output that nobody needs again`).join(
   "\n",
 );
 
 /** One question and `count` calls with long results, `gap` seconds apart. */
-function session(count, { ask = "please look", gap = 5, model = "claude-opus-4-5", tool = "bash" } = {}) {
-  const messages = [{ role: "user", content: ask, timestamp: 0 }];
-  for (let i = 0; i < count; i += 1) {
-    messages.push({
-      role: "assistant",
-      content: [{ type: "toolCall", id: `c${i}`, name: tool, arguments: { command: `run ${i}` } }],
-      api: "anthropic-messages",
-      provider: "anthropic",
-      model,
-      usage: { input: 10, output: 5, cacheRead: 2000 * i, cacheWrite: 2000, totalTokens: 2000 * i + 2015 },
-      stopReason: "toolUse",
-      timestamp: 1000 * gap * i + 1,
-    });
-    messages.push({
-      role: "toolResult",
-      toolCallId: `c${i}`,
-      toolName: tool,
-      content: [{ type: "text", text: `${i}\n${LINES}` }],
-      isError: false,
-      timestamp: 1000 * gap * i + 2,
-    });
-  }
-  return messages;
+function session(count, { ask, gap = 5, model = "claude-opus-4-5", tool = "bash" } = {}) {
+  const steps = Array.from({ length: count }, (_, i) => [tool, { command: `run ${i}` }, `${i}\n${LINES}`]);
+  const usage = (i) => ({
+    input: 10,
+    output: 5,
+    cacheRead: 2000 * i,
+    cacheWrite: 2000,
+    totalTokens: 2000 * i + 2015,
+  });
+  return agentSession(steps, { ask, stepMs: 1000 * gap, answer: (i) => ({ model, usage: usage(i) }) });
 }
-
-const textOf = (message) => message.content.map(({ text }) => text).join("\n");
 
 test("cache may be a function: it is asked at every call", async () => {
   const messages = session(30);

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext, explain } from "../index.js";
+import { agentSession } from "./support/agent-session.mjs";
 
-const START = 1_700_000_000_000;
 const rows = (name, count) =>
   Array.from({ length: count }, (_, i) => `${name} ${i}: take ${name}${i * 7} before ${(i * 31) % 97}`).join(
     "\n",
@@ -12,20 +12,10 @@ const rows = (name, count) =>
 const todos = (round) =>
   JSON.stringify(Array.from({ length: 30 }, (_, i) => `[${i < round ? "x" : " "}] task ${i} of the plan`));
 
-/** An agent's session: steps of `[tool, arguments, text of the result]`, the last after a pause that leaves no cache. */
-function session(steps, usage = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 }) {
-  const messages = [{ role: "user", content: "Follow the rules.", timestamp: START }];
-  for (const [i, [name, args, text]] of steps.entries()) {
-    const call = { type: "toolCall", id: `call${i}`, name, arguments: args };
-    const by = { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-4-5" };
-    const timestamp = START + 10_000 * (i + 1);
-    messages.push({ role: "assistant", content: [call], ...by, usage, stopReason: "toolUse", timestamp });
-    const of = { toolCallId: call.id, toolName: name, isError: false, timestamp: timestamp + 1 };
-    messages.push({ role: "toolResult", ...of, content: [{ type: "text", text }] });
-  }
-  messages.push({ role: "user", content: "Go on.", timestamp: START + 10_000 * steps.length + 3_600_000 });
-  return messages;
-}
+const REPORT = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 };
+/** A session with a pause at its end that leaves no cache. */
+const session = (steps, usage = REPORT) =>
+  agentSession(steps, { answer: () => ({ usage }), pauseMs: 3_600_000 });
 
 const logs = Array.from({ length: 60 }, (_, i) => ["bash", { command: `make p${i}` }, rows(`log${i}_`, 120)]);
 const STEPS = [
