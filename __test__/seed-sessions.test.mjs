@@ -152,7 +152,7 @@ for (const [place, options] of [
     test("clearContext forgets a session", () => {
       const { manager } = managerOf();
       manager.getOrCreateContext("c", "You are A.");
-      manager.addMessage("c", user("card 4111"));
+      manager.addMessage("c", user("card 41z11"));
       assert.equal(manager.clearContext("c"), undefined);
       assert.deepEqual([manager.getMessages("c"), manager.listSessions()], [[], []]);
       manager.getOrCreateContext("c", "You are B.");
@@ -196,7 +196,7 @@ for (const [place, options] of [
 
     test("setSystemPrompt, deleteMessages and listSessions", () => {
       const { manager } = managerOf();
-      addAll(manager, "s", [user("card 4111"), calls("1", "ls"), result("1", "fine"), says("done")]);
+      addAll(manager, "s", [user("card 41z11"), calls("1", "ls"), result("1", "fine"), says("done")]);
       manager.setSystemPrompt("s", "You are A.");
       manager.setSystemPrompt("s", "You are B.");
       const [, card, call] = manager.getMessages("s");
@@ -476,24 +476,24 @@ for (const [place, options] of [
     test("what is cleared or deleted is gone, also from summaries", async () => {
       const { manager } = managerOf({ maxMessages: 10, maxCompressedMessages: 2 });
       addAll(manager, "s", [
-        { ...user("card 4111"), id: "card" },
+        { ...user("card 41z11"), id: "card" },
         { ...user("ship it"), id: "ship" },
       ]);
       addAll(manager, "s", [
-        calls("1", "cat 4111.txt"),
-        { ...result("1", "error 4111", true), id: "failed" },
+        calls("1", "cat 41z11.txt"),
+        { ...result("1", "error 41z11", true), id: "failed" },
       ]);
       addAll(manager, "s", numbered(30));
-      assert.match(contents(manager, "s")[0], /card 4111.*4111\.txt.*error 4111/s);
+      assert.match(contents(manager, "s")[0], /card 41z11.*41z11\.txt.*error 41z11/s);
       assert.equal(
         manager.deleteMessages("s", ["card", "failed"]).length,
         3,
         "the result goes with its call",
       );
-      assert.ok(!JSON.stringify(manager.getMessages("s")).includes("4111"));
+      assert.ok(!JSON.stringify(manager.getMessages("s")).includes("41z11"));
       assert.match(contents(manager, "s")[0], /1\. ship it\n2\. message 0/);
       addAll(manager, "s", numbered(30));
-      assert.ok(!JSON.stringify(manager.getMessages("s")).includes("4111"), "nor does it come back");
+      assert.ok(!JSON.stringify(manager.getMessages("s")).includes("41z11"), "nor does it come back");
       await manager.compressContext("s", async () => "the words of a model about ship it");
       manager.deleteMessages("s", ["ship"]);
       assert.ok(!JSON.stringify(manager.getMessages("s")).includes("ship it"));
