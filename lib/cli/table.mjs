@@ -11,8 +11,11 @@ export { printable } from "./text.mjs";
 const LEAST_PROSE = 24;
 const GAP = "  ";
 
-/** Node itself decides by the terminal, NO_COLOR and FORCE_COLOR. */
-const bold = (text) => styleText("bold", text, { stream: process.stdout });
+/** Bold as Node's own rule has it, by the terminal, NO_COLOR and FORCE_COLOR; before 20.18 Node styles pipes, too. */
+function bold(text) {
+  const { stdout, env } = process;
+  return stdout.isTTY || env.FORCE_COLOR ? styleText("bold", text, { stream: stdout }) : text;
+}
 
 /** The terminal's columns. */
 export const screenColumns = () => process.stdout.columns || USUAL_COLUMNS;
