@@ -148,14 +148,14 @@ describe("a file that cannot be used is one error with its place", () => {
     [
       "a merge of nothing",
       file({}, { merges: [["", "a"]] }),
-      /model.merges, line \d+: merge 0: .* is not in the vocabulary/,
+      /model.merges\[0\]: token "" is not in the vocabulary/,
     ],
     [
       "a merge of strangers",
       file({}, { merges: ["a b", "b c"] }),
-      /merge 0: token "ab" is not in the vocabulary/,
+      /model.merges\[0\]: token "ab" is not in the vocabulary/,
     ],
-    ["a token of no text", unreadable(), /model.vocab: token "�{2}" is not UTF-8/],
+    ["a token of no text", unreadable(), /byte \d+: is not UTF-8/],
     ["an id twice", file({}, { vocab: { ...vocab(), ab: 97 } }), /the id 97 is another token's, too/],
     ["an id too high", file({}, { vocab: { ...vocab(), ab: 2 ** 31 } }), /the id 2147483648 is not below/],
     ["a byte missing", file({}, { vocab: { a: 0 } }), /no token is the byte 0x00/],

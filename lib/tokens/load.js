@@ -20,14 +20,9 @@ const OPTIONS = {
 
 async function loadEncoding(source, options) {
   const file = fileOf(source);
-  const { name, pattern, specialTokens } = checkLoading(options, file);
-  const special = Object.entries(specialTokens);
-  const number = await native().loadVocabulary(file, {
-    name,
-    pattern,
-    specialTexts: special.map(([text]) => text),
-    specialIds: special.map(([, id]) => id),
-  });
+  const checked = checkLoading(options, file);
+  const { name } = checked;
+  const number = await native().loadVocabulary(file, checked);
   if ((numbers.get(name) ?? number) !== number) {
     throw new RangeError(`loadEncoding: the name ${show(name)} is taken by another vocabulary; give another`);
   }

@@ -20,7 +20,7 @@ thread_local! {
 /// The encoding of a name, as the other functions want it; none for a name there is not.
 #[napi]
 pub fn encoding_number(name: String) -> Result<Option<u32>> {
-    guarded(|| Ok(Tokenizer::named(&name).and_then(Tokenizer::number).map(|number| number as u32)))
+    guarded(|| Ok(Tokenizer::named(&name).map(|known| known.number() as u32)))
 }
 
 /// The special tokens of an encoding: an object's JSON, ids by their texts.

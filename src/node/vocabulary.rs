@@ -1,5 +1,6 @@
 //! Vocabularies from files, for JavaScript: read and laid out off its thread.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
@@ -19,10 +20,8 @@ pub struct VocabularyOptions {
     pub name: String,
     /// The pattern of a tiktoken file.
     pub pattern: Option<String>,
-    /// Texts of the special tokens of a tiktoken file, and their ids.
-    pub special_texts: Vec<String>,
-    /// Their ids, in the same order.
-    pub special_ids: Vec<u32>,
+    /// Ids of the special tokens of a tiktoken file, by text.
+    pub special_tokens: BTreeMap<String, u32>,
 }
 
 /// Reads a vocabulary, of a path or of bytes; the number of its encoding.
@@ -41,12 +40,11 @@ pub fn load_vocabulary(
                 Either::A(path) => read(&path)?,
                 Either::B(bytes) => bytes,
             };
-            let VocabularyOptions { name, pattern, special_texts, special_ids } = options;
-            let special_tokens = special_texts.into_iter().zip(special_ids).collect();
+            let VocabularyOptions { name, pattern, special_tokens } = options;
             let options = LoadOptions { name, pattern, special_tokens };
             let loaded = Tokenizer::load(bytes, &options);
             let loaded = loaded.map_err(|error| Failure::invalid(format!("{}: {error}", options.name)))?;
-            Ok(loaded.number().ok_or_else(|| Failure::internal("the encoding has no number"))? as f64)
+            Ok(loaded.number() as f64)
         }))
     })
 }

@@ -16,7 +16,7 @@ pub(crate) fn write(folder: &Path) {
     let mut code = String::new();
     let mut rows = String::new();
     let mut vocabularies = Vec::new();
-    for (name, tables, pattern, oracle) in ENCODINGS {
+    for (at, (name, tables, pattern, oracle)) in ENCODINGS.into_iter().enumerate() {
         let oracle = oracle().expect("tiktoken-rs carries its vocabularies");
         let special = special(&oracle);
         let tokens = ordinary(&oracle, &special);
@@ -54,7 +54,7 @@ pub(crate) fn write(folder: &Path) {
         let special = special.join("\n");
         let _ = writeln!(
             rows,
-            "    Tokenizer {{ name: {name:?}, vocabulary: &VOCABULARY_{number}, special: Special::of({special:?}), loaded: None }},"
+            "    Tokenizer {{ number: {at}, name: {name:?}, vocabulary: &VOCABULARY_{number}, special: SpecialTokens::of({special:?}), loaded: None }},"
         );
     }
     let _ = writeln!(code, "pub(super) const VOCABULARIES: usize = {};", vocabularies.len());

@@ -1,5 +1,5 @@
-//! Prepares text as a file asks, before it is cut into pieces: tokens of its own are found in it, and the rest is brought
-//! into Unicode's composed form.
+//! Prepares text as a file asks, before it is cut into pieces: finds the file's own tokens in it, and brings the rest into
+//! Unicode's composed form.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::classes::is_newer;
 
-/// A token that is found in text as it stands.
+/// A token that is found in text as it is written.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of the file's")]
-pub(crate) struct Added {
+pub(crate) struct AddedToken {
     pub(crate) id: u32,
     pub(crate) content: String,
-    /// A control token: ordinary text, unless the caller asks for it.
+    /// A control token: ordinary text, unless the caller allows it.
     #[serde(default)]
     pub(crate) special: bool,
     /// White space before it, or behind it, belongs to it.
@@ -25,24 +25,24 @@ pub(crate) struct Added {
     /// Not found inside words.
     #[serde(default)]
     pub(crate) single_word: bool,
-    /// Looked for once the text is normalised, not before.
+    /// Looked for in the normalised text.
     #[serde(default)]
     pub(crate) normalized: bool,
 }
 
-/// Added tokens by content, to be found in one pass.
+/// AddedToken tokens by content, to be found in one pass.
 #[derive(Debug, Default)]
 struct Matcher {
     /// Sorted by content.
-    tokens: Vec<Added>,
+    tokens: Vec<AddedToken>,
     /// Their first bytes.
     firsts: Vec<u8>,
 }
 
-/// A file's way of preparing text.
+/// The steps of preparing text.
 #[derive(Debug, Default)]
 pub(crate) struct Preparation {
-    /// By what is found in the text as it came, and in the normalised.
+    /// Tokens looked for in the text as it came, and in the normalised text.
     raw: Matcher,
     normalized: Matcher,
     is_nfc: bool,
@@ -56,17 +56,17 @@ pub(crate) enum Part<'a> {
 }
 
 impl Preparation {
-    pub(crate) fn new(added: Vec<Added>, is_nfc: bool) -> Self {
+    pub(crate) fn new(added: Vec<AddedToken>, is_nfc: bool) -> Self {
         let (normalized, raw): (Vec<_>, Vec<_>) = added.into_iter().partition(|token| token.normalized);
-        let compose = |token: Added| {
+        let compose = |token: AddedToken| {
             let content = if is_nfc { composed(&token.content) } else { token.content };
-            Added { content, ..token }
+            AddedToken { content, ..token }
         };
         let normalized = normalized.into_iter().map(compose).collect();
         Self { raw: Matcher::new(raw), normalized: Matcher::new(normalized), is_nfc }
     }
 
-    /// Hands the parts of a text to `take`, until it returns false. `with_special`: special tokens are found, too.
+    /// Passes the parts of a text to `take` until it returns `false`. `with_special`: finds special tokens, too.
     pub(crate) fn parts(&self, text: &str, with_special: bool, take: &mut dyn FnMut(Part<'_>) -> bool) {
         self.raw.split(text, with_special, &mut |part| match part {
             Part::Token(_) => take(part),
@@ -83,7 +83,7 @@ impl Preparation {
     }
 }
 
-/// A text in composed form, as the tokenizers library has it: by Unicode 9. What came later stays where it stands.
+/// Composes a text as the tokenizers library does, by Unicode 9. Later characters stay where they are.
 fn composed(text: &str) -> String {
     let mut composed = String::with_capacity(text.len());
     for part in text.split_inclusive(is_newer) {
@@ -95,7 +95,7 @@ fn composed(text: &str) -> String {
 }
 
 impl Matcher {
-    fn new(mut tokens: Vec<Added>) -> Self {
+    fn new(mut tokens: Vec<AddedToken>) -> Self {
         tokens.retain(|token| !token.content.is_empty());
         tokens.sort_by(|a, b| a.content.cmp(&b.content));
         let mut firsts: Vec<u8> = tokens.iter().filter_map(|token| token.content.bytes().next()).collect();
@@ -117,23 +117,21 @@ impl Matcher {
         found.map(|found| at + found)
     }
 
-    /// The longest token that stands at the beginning of `text`.
-    fn longest(&self, text: &[u8]) -> Option<&Added> {
-        let (mut among, mut longest) = (self.tokens.as_slice(), None);
-        for (depth, &byte) in text.iter().enumerate() {
-            let at = |token: &Added| token.content.as_bytes().get(depth).copied();
-            let first = among.partition_point(|token| at(token) < Some(byte));
-            let end = among.partition_point(|token| at(token) <= Some(byte));
-            among = among.get(first..end).unwrap_or_default();
-            let Some(token) = among.first() else { break };
-            if token.content.len() == depth + 1 {
-                longest = Some(token);
+    /// The longest token that `text` starts with. It is the nearest before `text` in order, or before what the nearest one
+    /// shares with it.
+    fn longest(&self, mut text: &[u8]) -> Option<&AddedToken> {
+        loop {
+            let end = self.tokens.partition_point(|token| token.content.as_bytes() <= text);
+            let nearest = self.tokens.get(..end)?.last()?;
+            let shared = nearest.content.bytes().zip(text).take_while(|(a, b)| a == *b).count();
+            if shared == nearest.content.len() {
+                return Some(nearest);
             }
+            text = text.get(..shared)?;
         }
-        longest
     }
 
-    /// The parts of a text, as the tokenizers library cuts them; false once `take` wants no more.
+    /// Passes on the parts that the tokenizers library cuts. Returns `false` once `take` did.
     fn split(&self, text: &str, with_special: bool, take: &mut dyn FnMut(Part<'_>) -> bool) -> bool {
         let (mut done, mut at) = (0, 0);
         while let Some(start) = self.candidate(text.as_bytes(), at) {
@@ -173,11 +171,11 @@ fn is_in_word(before: &str, after: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn token(content: &str, id: u32) -> Added {
-        Added { id, content: content.to_owned(), ..Added::default() }
+    fn token(content: &str, id: u32) -> AddedToken {
+        AddedToken { id, content: content.to_owned(), ..AddedToken::default() }
     }
 
-    fn cut(added: Vec<Added>, is_nfc: bool, with_special: bool, text: &str) -> Vec<String> {
+    fn cut(added: Vec<AddedToken>, is_nfc: bool, with_special: bool, text: &str) -> Vec<String> {
         let mut parts = Vec::new();
         Preparation::new(added, is_nfc).parts(text, with_special, &mut |part| {
             parts.push(match part {
@@ -201,16 +199,16 @@ mod tests {
 
     #[test]
     fn what_the_file_says_of_a_token_holds() {
-        let special = Added { special: true, ..token("<s>", 1) };
+        let special = AddedToken { special: true, ..token("<s>", 1) };
         assert_eq!(cut(vec![special.clone()], false, false, "a<s>b"), ["a<s>b"]);
         assert_eq!(cut(vec![special], false, true, "a<s>b"), ["a", "#1", "b"]);
-        let stripping = Added { lstrip: true, rstrip: true, ..token("<s>", 1) };
+        let stripping = AddedToken { lstrip: true, rstrip: true, ..token("<s>", 1) };
         assert_eq!(cut(vec![stripping], false, false, "a \n<s> \u{3000}b"), ["a", "#1", "b"]);
-        let alone = Added { single_word: true, ..token("<s>", 1) };
+        let alone = AddedToken { single_word: true, ..token("<s>", 1) };
         assert_eq!(cut(vec![alone], false, false, "a<s> <s>"), ["a<s> ", "#1"]);
-        let composed = Added { normalized: true, ..token("e\u{301}", 1) };
+        let composed = AddedToken { normalized: true, ..token("e\u{301}", 1) };
         assert_eq!(cut(vec![composed.clone()], true, false, "xe\u{301}e\u{300}"), ["x", "#1", "\u{e8}"]);
-        assert_eq!(cut(vec![Added { normalized: false, ..composed }], true, false, "é"), ["é"]);
+        assert_eq!(cut(vec![AddedToken { normalized: false, ..composed }], true, false, "é"), ["é"]);
     }
 
     #[test]

@@ -1,10 +1,9 @@
-//! Token counts of short pieces and of spans seen before, and the tokens of short pieces; exact and bounded.
+//! Caches token counts of short pieces and of spans, and the tokens of short pieces; exact and bounded.
 //!
-//! A piece's bytes themselves are the key. Up to 15 bytes lie in one u128 beside their length and count (1 MB of
-//! slots), up to 30 in two (256 KB); longer pieces are not kept. A span's key is a hash (1 MB). Who encodes keeps, of
-//! pieces to 15 bytes, up to four tokens (1 MB), and the tokens of spans (4 MB, and 512 KB of places). A slot has room
-//! for two entries, of which a third overwrites the older. Memory is bounded, and its pages are only taken up as they
-//! are written to.
+//! The key of a piece of up to 15 bytes is a u128 of these bytes, beside their length and count (1 MB of slots). The key
+//! of a span, or of a piece of up to 64 bytes, is a hash (1 MB). The encoder keeps up to four tokens of a piece of 15 bytes
+//! (1 MB), and the tokens of spans (4 MB, and 512 KB of places). A slot has room for two entries; a third overwrites the
+//! older one. Memory is bounded, and a page is only taken up when it is written to.
 
 use std::mem;
 
@@ -12,20 +11,16 @@ use super::packing;
 
 /// Longest piece in one u128.
 pub(crate) const SHORT: usize = 15;
-/// Longest piece in two.
-pub(crate) const LONG: usize = 30;
+/// Longest piece that is kept by its hash.
+pub(crate) const LONG: usize = 64;
 
-/// Slots of two entries a cache begins with and grows to, as powers of two. Few pages are touched, and the first-level
-/// cache is well used, as long as few different pieces were seen.
+/// Slots of two entries that a table begins with and grows to, as powers of two. A small table touches few pages.
 const SHORT_BITS: (u32, u32) = (12, 15);
-const LONG_BITS: (u32, u32) = (5, 12);
 const SPAN_BITS: (u32, u32) = (5, 15);
 const ROW_BITS: (u32, u32) = (5, 14);
 const SPAN_ROW_BITS: (u32, u32) = (5, 13);
 /// The count of a short piece: the top four bits, above four of length.
 const SHORT_COUNT: u32 = 124;
-/// The count of a long piece: the top byte of the second word, above a byte of length.
-const LONG_COUNT: u32 = 120;
 
 /// A key with room for a count in bits that are zero in the key.
 pub(crate) trait Key: Copy + Default {
@@ -43,7 +38,7 @@ pub(crate) trait Key: Copy + Default {
 }
 
 impl Key for u128 {
-    /// Full: every text looks all its pieces up, and waits for memory cost more than to count some twice.
+    /// Grows when full: a larger table costs more waits for memory than counting some pieces twice.
     const FILL: usize = 2;
 
     #[inline(always)]
@@ -63,27 +58,6 @@ impl Key for u128 {
 
     fn of_entry(entry: Self) -> Self {
         entry << 4 >> 4
-    }
-}
-
-impl Key for [u128; 2] {
-    #[inline(always)]
-    fn hash(self) -> u64 {
-        packing::fold(self[0].hash(), self[1].hash())
-    }
-
-    #[inline(always)]
-    fn count_in(self, entry: Self) -> usize {
-        let difference = entry[1] ^ self[1];
-        if entry[0] == self[0] && difference << 8 == 0 { (difference >> LONG_COUNT) as usize } else { 0 }
-    }
-
-    fn with_count(self, count: usize) -> Self {
-        [self[0], self[1] | (count as u128) << LONG_COUNT]
-    }
-
-    fn of_entry(entry: Self) -> Self {
-        [entry[0], entry[1] << 8 >> 8]
     }
 }
 
@@ -120,7 +94,7 @@ impl Key for Span {
 
 /// A key, and what is kept beside its count.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct With<K, V> {
+pub(crate) struct Entry<K, V> {
     key: K,
     pub(crate) value: V,
 }
@@ -129,19 +103,19 @@ pub(crate) struct With<K, V> {
 pub(crate) const ROW: usize = 4;
 
 /// A short piece's tokens, if they are at most four.
-pub(crate) type Row = With<u128, [u32; ROW]>;
+pub(crate) type Row = Entry<u128, [u32; ROW]>;
 
 /// The place of a span's tokens in the [`Ring`].
-pub(crate) type SpanRow = With<Span, u64>;
+pub(crate) type SpanRow = Entry<Span, u64>;
 
-impl<K, V: Default> With<K, V> {
+impl<K, V: Default> Entry<K, V> {
     #[inline(always)]
     pub(crate) fn of(key: K) -> Self {
         Self { key, value: V::default() }
     }
 }
 
-impl<K: Key, V: Copy + Default> Key for With<K, V> {
+impl<K: Key, V: Copy + Default> Key for Entry<K, V> {
     #[inline(always)]
     fn hash(self) -> u64 {
         self.key.hash()
@@ -161,11 +135,11 @@ impl<K: Key, V: Copy + Default> Key for With<K, V> {
     }
 }
 
-/// The tokens of spans, the newest in place of the oldest once there are a million: 4 MB.
+/// The tokens of spans: the newest million, in 4 MB.
 #[derive(Default)]
 pub(crate) struct Ring {
     tokens: Vec<u32>,
-    /// Places written so far, those skipped at the end of a round included.
+    /// Places written so far, with those skipped at the end of a round.
     written: u64,
 }
 
@@ -173,7 +147,7 @@ pub(crate) struct Ring {
 const RING: usize = 1 << 20;
 
 impl Ring {
-    /// Keeps the tokens of a span; where they are. Longer rows than a ring are not kept.
+    /// Keeps the tokens of a span and returns their place. A row longer than the ring is not kept.
     pub(crate) fn push(&mut self, tokens: &[u32]) -> Option<u64> {
         let mut place = self.written as usize % RING;
         if place + tokens.len() > RING {
@@ -208,15 +182,9 @@ pub(crate) fn short_key(text: &[u8], start: usize, len: usize) -> u128 {
     window(text, start) & low_bytes(len) | (len as u128) << 120
 }
 
-/// The key of a piece of 16 to 30 bytes.
-#[inline(always)]
-pub(crate) fn long_key(text: &[u8], start: usize, len: usize) -> [u128; 2] {
-    [window(text, start), window(text, start + 16) & low_bytes(len - 16) | (len as u128) << 112]
-}
-
-/// One size of pieces.
+/// The counts of one kind of key.
 pub(crate) struct Table<K> {
-    /// The newer entry of each slot first. Both are looked at: which of them it is cannot be foreseen.
+    /// The newer entry of each slot comes first.
     slots: Vec<[K; 2]>,
     bits: u32,
     most_bits: u32,
@@ -250,7 +218,7 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// The count of a piece; what is not known yet is counted and remembered.
+    /// The count of a piece. Counts and caches an unknown one.
     #[inline(always)]
     pub(crate) fn get_or_put(&mut self, key: K, count: impl FnOnce() -> usize) -> usize {
         match self.get(key) {
@@ -263,7 +231,7 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Remembers the count of a piece that is not known.
+    /// Caches the count of an unknown piece.
     #[inline(never)]
     pub(crate) fn put(&mut self, key: K, count: usize) {
         if self.written >= K::FILL * self.slots.len() && self.bits < self.most_bits {
@@ -281,8 +249,8 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Doubles in place, so that no page is taken up twice. Entries move to one of two slots behind their own, hence
-    /// the last go first.
+    /// Doubles in place, so that no page is taken up twice. An entry moves to a slot at or behind its own, so the last
+    /// entries move first.
     fn grow(&mut self) {
         let count = self.slots.len();
         self.slots.resize(count * 2, [K::default(); 2]);
@@ -302,7 +270,6 @@ impl<K: Key> Table<K> {
 /// The known pieces and spans.
 pub(crate) struct PieceCache {
     pub(crate) short: Table<u128>,
-    pub(crate) long: Table<[u128; 2]>,
     pub(crate) spans: Table<Span>,
     pub(crate) rows: Table<Row>,
     pub(crate) span_rows: Table<SpanRow>,
@@ -313,7 +280,6 @@ impl PieceCache {
     pub(crate) fn new() -> Self {
         Self {
             short: Table::new(SHORT_BITS),
-            long: Table::new(LONG_BITS),
             spans: Table::new(SPAN_BITS),
             rows: Table::new(ROW_BITS),
             span_rows: Table::new(SPAN_ROW_BITS),

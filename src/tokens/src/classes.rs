@@ -52,7 +52,7 @@ pub(crate) const LETTER: Set = Set::of(&[Class::Upper, Class::Lower, Class::Case
 /// `[^\s\p{L}\p{N}]`
 pub(crate) const SYMBOL: Set = Set::of(&[Class::Other, Class::Symbol, Class::Mark]);
 
-/// By the numbers that the table has.
+/// The classes by their numbers in the table.
 static NUMBERED: [Class; 9] = include!(concat!(env!("OUT_DIR"), "/classes.rs"));
 
 static BLOCKS: &[u8; 8704] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));

@@ -9,7 +9,7 @@ use super::{
     ends::{Ends, Scanner},
     merge::Scratch,
     packing::LONGEST_TOKEN,
-    spans::{self, Seen},
+    spans::{self, SeenTexts},
     vocabulary::{Vocabulary, Words},
 };
 
@@ -19,7 +19,7 @@ pub(crate) struct Counter {
     pub(crate) cache: PieceCache,
     pub(crate) scratch: Scratch,
     pub(crate) ends: Ends,
-    pub(crate) seen: Seen,
+    pub(crate) seen: SeenTexts,
     /// Starts and lengths of those pieces of a group that were not known.
     unknown: [(usize, usize); GROUP],
 }
@@ -37,7 +37,7 @@ impl Counter {
             cache: PieceCache::new(),
             scratch: Scratch::default(),
             ends: Ends::new(),
-            seen: Seen::new(),
+            seen: SeenTexts::new(),
             unknown: [(0, 0); GROUP],
         }
     }
@@ -125,14 +125,15 @@ fn count_unknown(
     start: usize,
     len: usize,
 ) -> usize {
-    let mut count = || scratch.count(vocabulary, text.get(start..start + len).unwrap_or_default());
+    let piece = text.get(start..start + len).unwrap_or_default();
+    let mut count = || scratch.count(vocabulary, piece);
     if len <= SHORT {
         // Twice the same piece in a group is rare, and to look for the first costs more than to count the second.
         let count = count();
         cache.short.put(cache::short_key(text, start, len), count);
         count
     } else if len <= LONG {
-        cache.long.get_or_put(cache::long_key(text, start, len), count)
+        cache.spans.get_or_put(spans::key(piece), count)
     } else {
         count()
     }

@@ -1,4 +1,4 @@
-//! Tokens of a text, and the text of tokens. Special tokens are the tokenizer's: here all text is ordinary.
+//! Encodes text and decodes tokens. All text is ordinary here.
 
 use super::{
     cache::{self, ROW, Row, SHORT, SpanRow},
@@ -84,9 +84,9 @@ impl Counter {
     }
 }
 
-/// The bytes of tokens that were asked for before. Only the pages of those that were are taken up.
-pub(crate) struct Spelled {
-    /// By id: up to fifteen bytes, and how many. None are known for 0, and more than fit for [`LONG`].
+/// The bytes of tokens that were decoded before. Pages without such tokens take no memory.
+pub(crate) struct TokenBytes {
+    /// By id: up to fifteen bytes and their number; 0 if unknown, [`LONG`] if there are more.
     words: Vec<[u8; WORD]>,
 }
 
@@ -94,13 +94,13 @@ pub(crate) struct Spelled {
 const WORD: usize = 16;
 const LONG: u8 = u8::MAX;
 
-impl Spelled {
+impl TokenBytes {
     pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
         Self { words: vec![[0; WORD]; vocabulary.end() as usize] }
     }
 
-    /// Appends the bytes of tokens to `text`. What no ordinary token is called is asked of `special`; if it is no token
-    /// either, its position is the error.
+    /// Appends the bytes of tokens to `text`. `special` knows the texts of special tokens. The error is the position of a
+    /// number that is no token.
     pub(crate) fn decode<'a>(
         &mut self,
         vocabulary: &Vocabulary,

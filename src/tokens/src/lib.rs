@@ -1,23 +1,23 @@
-//! Exact token counts, tokens and texts, by any of OpenAI's vocabularies.
+//! Counts, encodes and decodes text exactly, by OpenAI's vocabularies and by those of files.
 //!
-//! Special-token text is ordinary text. A count is made in three steps:
+//! Text of special tokens is ordinary text. A count takes three steps:
 //!
-//! 1. `ends` finds where the pieces of a vocabulary's `pattern` end: by arithmetic on bit masks of 64 ASCII bytes
-//!    (`blocks`; `simd` makes the masks), one piece at a time where text goes beyond ASCII (`classes`).
-//! 2. `cache` knows the counts of short pieces seen before, and those of whole `spans` of a text that comes again.
-//! 3. `merge` encodes the others: a piece that the trie of `vocabulary` does not know whole is merged if it is `short`, and
-//!    else walked along the trie, checking neighbours.
+//! 1. `ends` finds the ends of the pieces that a vocabulary's `pattern` cuts: by arithmetic on bit masks of 64 ASCII bytes
+//!    (`blocks`; `simd` makes the masks), and piece by piece beyond ASCII (`classes`).
+//! 2. `cache` has the counts of short pieces seen before, and those of whole `spans` of a text seen before.
+//! 3. `merge` encodes the other pieces: it merges a `short` piece that is no token, and walks a longer one along the trie,
+//!    checking neighbours.
 //!
-//! All tables are laid out by the build script and read in place (the widths of their fields are in `packing`), shared
+//! The build script lays out the tables (`packing` has the widths of their fields). They are read in place and shared
 //! between threads and processes: 1.5 MB for cl100k_base, 2.9 for o200k_base and o200k_harmony, 0.7 for p50k_base,
-//! p50k_edit and r50k_base. The pairs that merge (`static_pairs`) are laid out at a vocabulary's first count, once a process:
-//! 1.3, 2.3 and 0.8 MB. What a thread keeps between calls is bounded, for each of these vocabularies that it uses:
-//! 1 MB for counts of pieces to 15 bytes, 256 KB for those to 30, 1 MB for spans, 1 MB for the tokens of pieces to 15
+//! p50k_edit and r50k_base. The first count by a vocabulary lays out the pairs that merge (`static_pairs`), once a process:
+//! 1.3, 2.3 and 0.8 MB. A thread keeps a bounded state between calls, for each vocabulary that it uses:
+//! 1 MB for counts of pieces to 15 bytes, 1 MB for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15
 //! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 128 KB of which tokens may meet, 1 MB of
 //! UTF-16 turned to UTF-8, and the merge's rows.
 //!
-//! Each of them shows its part on an example: `blocks` the masks of a line of code, `spans` an edited text, `merge` a word
-//! whose longest tokens do not fit together, with the reason why looking at neighbours is enough.
+//! The modules show their parts on examples: `blocks` the masks of a line of code, `spans` an edited text, `merge` a word
+//! whose longest tokens do not fit together, and why looking at neighbours is enough.
 //!
 //! # Tried and dropped
 //!
@@ -72,7 +72,7 @@ mod utf16;
 mod vocabulary;
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     error::Error,
     fmt,
     hash::{Hash, Hasher},
@@ -83,8 +83,8 @@ pub use self::load::read_anything;
 use self::{
     added::Part,
     encodings::{TOKENIZERS, VOCABULARIES},
-    load::Loaded,
-    special::Special,
+    load::FilePreparation,
+    special::SpecialTokens,
     vocabulary::Vocabulary,
 };
 pub use self::{
@@ -100,7 +100,7 @@ mod encodings {
     use super::{
         Tokenizer,
         pattern::Pattern,
-        special::Special,
+        special::SpecialTokens,
         static_vocab::{StaticVocab, Tables},
         vocabulary::{Vocabulary, Words},
     };
@@ -109,23 +109,22 @@ mod encodings {
 }
 
 /// The state of one vocabulary in a thread.
-struct Kept {
+struct ThreadState {
     counter: count::Counter,
     /// The buffer UTF-16 is turned into, and the text of tokens is put together in.
     text: Vec<u8>,
-    spelled: Option<encode::Spelled>,
+    token_bytes: Option<encode::TokenBytes>,
 }
 
 thread_local! {
-    static KEPT: [Cell<Option<Box<Kept>>>; VOCABULARIES] = const { [const { Cell::new(None) }; VOCABULARIES] };
-    /// The same for those that were loaded.
-    static KEPT_OF_LOADED: RefCell<Vec<Option<Box<Kept>>>> = const { RefCell::new(Vec::new()) };
+    /// The states by the number of their vocabulary.
+    static STATES: RefCell<Vec<Option<Box<ThreadState>>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Longest buffer kept for the next text.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-/// An encoding: how text is cut into pieces and pieces into tokens, and which special tokens there are beside them.
+/// An encoding: the pattern that cuts text into pieces, the ranks that make them tokens, and the special tokens.
 ///
 /// ```
 /// use pi_strata_tokens::Tokenizer;
@@ -136,11 +135,13 @@ const KEPT_BUFFER_BYTES: usize = 1 << 20;
 /// assert_eq!(o200k.decode(&[24912, 2375]).as_deref(), Ok("hello world".as_bytes()));
 /// ```
 pub struct Tokenizer {
+    /// Its place among all encodings of this process.
+    number: usize,
     name: &'static str,
     vocabulary: &'static Vocabulary,
-    special: Special,
-    /// Of one that was read from a file.
-    loaded: Option<&'static Loaded>,
+    special: SpecialTokens,
+    /// Set for an encoding that was read from a file.
+    loaded: Option<&'static FilePreparation>,
 }
 
 impl Tokenizer {
@@ -150,7 +151,7 @@ impl Tokenizer {
         &TOKENIZERS
     }
 
-    /// cl100k_base, by which everything is counted that no other encoding is asked for.
+    /// cl100k_base, the default.
     #[must_use]
     pub fn cl100k() -> &'static Self {
         &TOKENIZERS[0]
@@ -169,7 +170,7 @@ impl Tokenizer {
         self.name
     }
 
-    /// The special tokens, by id. No function here makes one of text: a caller who wants them cuts the text around them.
+    /// The special tokens, by id. No function here finds them in text: a caller who wants them cuts the text around them.
     #[must_use]
     pub fn special_tokens(&self) -> &[(u32, &'static str)] {
         self.special.tokens()
@@ -184,11 +185,11 @@ impl Tokenizer {
     /// The same count by a chosen scanner and without remembered spans, for tests and measurements.
     #[must_use]
     pub fn count_with(&self, scanner: Scanner, text: &str) -> usize {
-        self.with_kept(|kept| {
+        self.with_state(|state| {
             let mut total = 0;
             self.parts(text.as_bytes(), false, &mut |part| {
                 total += match part {
-                    Part::Text(text) => kept.counter.count_pieces(scanner, text.as_bytes()),
+                    Part::Text(text) => state.counter.count_pieces(scanner, text.as_bytes()),
                     Part::Token(_) => 1,
                 };
                 true
@@ -206,15 +207,15 @@ impl Tokenizer {
     /// Tokens of `text` if they are at most `limit`; stops soon after passing it.
     #[must_use]
     pub fn count_till_limit(&self, text: &str, limit: usize) -> Option<usize> {
-        self.with_kept(|kept| self.count_parts(&mut kept.counter, text.as_bytes(), limit))
+        self.with_state(|state| self.count_parts(&mut state.counter, text.as_bytes(), limit))
     }
 
     /// [`Self::count_till_limit`] of UTF-16 text.
     #[must_use]
     pub fn count_utf16_till_limit(&self, units: &[u16], limit: usize) -> Option<usize> {
-        self.with_kept(|kept| {
-            utf16::append(units, &mut kept.text);
-            self.count_parts(&mut kept.counter, &kept.text, limit)
+        self.with_state(|state| {
+            utf16::append(units, &mut state.text);
+            self.count_parts(&mut state.counter, &state.text, limit)
         })
     }
 
@@ -222,16 +223,16 @@ impl Tokenizer {
     #[must_use]
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::with_capacity(text.len() / 3);
-        self.with_kept(|kept| self.encode_parts(&mut kept.counter, text.as_bytes(), false, &mut tokens));
+        self.with_state(|state| self.encode_parts(&mut state.counter, text.as_bytes(), false, &mut tokens));
         tokens
     }
 
-    /// Appends the tokens of UTF-16 text; a lone surrogate is U+FFFD. `with_special` makes the text of special tokens these,
-    /// for encodings that were loaded.
+    /// Appends the tokens of UTF-16 text; a lone surrogate is U+FFFD. `with_special`: a loaded encoding finds its special
+    /// tokens in the text.
     pub fn encode_utf16(&self, units: &[u16], with_special: bool, tokens: &mut Vec<u32>) {
-        self.with_kept(|kept| {
-            utf16::append(units, &mut kept.text);
-            self.encode_parts(&mut kept.counter, &kept.text, with_special, tokens);
+        self.with_state(|state| {
+            utf16::append(units, &mut state.text);
+            self.encode_parts(&mut state.counter, &state.text, with_special, tokens);
         });
     }
 
@@ -300,11 +301,13 @@ impl Tokenizer {
     /// # Errors
     /// As [`Self::decode`].
     pub fn decode_with<T>(&self, tokens: &[u32], take: impl FnOnce(&[u8]) -> T) -> Result<T, UnknownToken> {
-        self.with_kept(|kept| {
-            let spelled = kept.spelled.get_or_insert_with(|| encode::Spelled::new(self.vocabulary));
-            let result = spelled.decode(self.vocabulary, tokens, |id| self.special.text(id), &mut kept.text);
+        self.with_state(|state| {
+            let token_bytes =
+                state.token_bytes.get_or_insert_with(|| encode::TokenBytes::new(self.vocabulary));
+            let result =
+                token_bytes.decode(self.vocabulary, tokens, |id| self.special.text(id), &mut state.text);
             match result {
-                Ok(()) => Ok(take(&kept.text)),
+                Ok(()) => Ok(take(&state.text)),
                 Err(position) => Err(UnknownToken {
                     token: tokens.get(position).copied().unwrap_or_default(),
                     position,
@@ -315,47 +318,35 @@ impl Tokenizer {
         })
     }
 
-    /// Runs `task` with what this thread keeps of the vocabulary. It is taken out meanwhile, so a panic leaves nothing
+    /// Runs `task` with this thread's state of the vocabulary. It is taken out meanwhile, so a panic leaves nothing
     /// half-done behind.
-    fn with_kept<T>(&self, task: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with_state<T>(&self, task: impl FnOnce(&mut ThreadState) -> T) -> T {
         let number = self.vocabulary.number;
-        let taken = KEPT.try_with(|all| all.get(number).map(Cell::take));
-        let taken =
-            taken.ok().and_then(|taken| taken.unwrap_or_else(|| take_of_loaded(number - VOCABULARIES)));
-        let mut kept = taken.unwrap_or_else(|| {
-            Box::new(Kept { counter: count::Counter::new(self.vocabulary), text: Vec::new(), spelled: None })
+        let taken = STATES.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take));
+        let mut state = taken.ok().flatten().unwrap_or_else(|| {
+            let counter = count::Counter::new(self.vocabulary);
+            Box::new(ThreadState { counter, text: Vec::new(), token_bytes: None })
         });
-        let result = task(&mut kept);
-        kept.text.clear();
-        kept.text.shrink_to(KEPT_BUFFER_BYTES);
+        let result = task(&mut state);
+        state.text.clear();
+        state.text.shrink_to(KEPT_BUFFER_BYTES);
         // A thread that is ending has no place to keep it.
-        let _ = KEPT.try_with(|all| match all.get(number) {
-            Some(cell) => cell.set(Some(kept)),
-            None => put_of_loaded(number - VOCABULARIES, kept),
+        let _ = STATES.try_with(|all| {
+            let mut all = all.borrow_mut();
+            if all.len() <= number {
+                all.resize_with(number + 1, || None);
+            }
+            if let Some(place) = all.get_mut(number) {
+                *place = Some(state);
+            }
         });
         result
     }
 }
 
-fn take_of_loaded(number: usize) -> Option<Box<Kept>> {
-    KEPT_OF_LOADED.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take)).ok().flatten()
-}
-
-fn put_of_loaded(number: usize, kept: Box<Kept>) {
-    let _ = KEPT_OF_LOADED.try_with(|all| {
-        let mut all = all.borrow_mut();
-        if all.len() <= number {
-            all.resize_with(number + 1, || None);
-        }
-        if let Some(place) = all.get_mut(number) {
-            *place = Some(kept);
-        }
-    });
-}
-
 impl PartialEq for Tokenizer {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.vocabulary.number == other.vocabulary.number
+        self.number == other.number
     }
 }
 
@@ -363,7 +354,7 @@ impl Eq for Tokenizer {}
 
 impl Hash for Tokenizer {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
+        self.number.hash(state);
     }
 }
 

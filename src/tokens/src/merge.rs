@@ -40,7 +40,7 @@ use super::{
     packing::{self, ID_BITS, LEN_BITS, LONGEST_TOKEN},
     pair_table::Joiner,
     short::{self, SHORT},
-    static_vocab::{Found, Longest, StaticVocab, Token},
+    static_vocab::{LongestMatch, StaticVocab, Token, TokenMatch},
     vocabulary::{Vocabulary, Words},
 };
 
@@ -58,18 +58,18 @@ pub(crate) struct Scratch {
     answers: Vec<u64>,
     /// The last long run of one byte, and the longest token in it.
     run: Run,
-    shorter: Shorter,
+    shorter: PrefixCache,
     joiner: Joiner,
 }
 
 /// The longest tokens that are proper prefixes of others, as far as they were asked for lately.
 #[derive(Default)]
-struct Shorter(Vec<(Token, Option<Token>)>);
+struct PrefixCache(Vec<(Token, Option<Token>)>);
 
 /// Prefixes remembered: 10 KB.
 const SHORTER: usize = 1 << 8;
 
-impl Shorter {
+impl PrefixCache {
     /// The longest token at a place that is a proper prefix of `token`: the one that was met on the way to it, if that is
     /// still known.
     #[inline(always)]
@@ -79,7 +79,7 @@ impl Shorter {
         piece: &[u8],
         at: usize,
         token: Token,
-        met: Option<Found>,
+        met: Option<TokenMatch>,
     ) -> Option<Token> {
         if token.len == 1 {
             return None;
@@ -118,11 +118,11 @@ const ANSWER_BITS: u32 = 14;
 struct Candidate {
     token: Token,
     /// The next shorter one, where it is known.
-    shorter: Option<Found>,
+    shorter: Option<TokenMatch>,
 }
 
 impl Candidate {
-    fn of(vocabulary: &StaticVocab, longest: Longest) -> Self {
+    fn of(vocabulary: &StaticVocab, longest: LongestMatch) -> Self {
         Self { token: vocabulary.token(longest.found), shorter: longest.shorter }
     }
 }
@@ -176,7 +176,7 @@ impl Scratch {
     }
 
     /// Fills `row` with the encoding of a piece that is no token and starts with `first`.
-    fn walk(&mut self, vocabulary: &StaticVocab, piece: &[u8], first: Longest) {
+    fn walk(&mut self, vocabulary: &StaticVocab, piece: &[u8], first: LongestMatch) {
         self.row.clear();
         self.dead.clear();
         self.dead.resize(piece.len() / 64 + 1, 0);
@@ -265,7 +265,7 @@ impl Scratch {
         at: usize,
         last: Token,
         token: Token,
-        shorter: Option<Found>,
+        shorter: Option<TokenMatch>,
         is_longest: bool,
     ) -> Option<Token> {
         /// Answers are written above the length, so a known one is never 0; the length 0 is "none fits".
@@ -308,12 +308,12 @@ impl Scratch {
 )]
 fn longest_fitting(
     vocabulary: &StaticVocab,
-    prefixes: &mut Shorter,
+    prefixes: &mut PrefixCache,
     piece: &[u8],
     at: usize,
     last: Token,
     mut token: Token,
-    mut shorter: Option<Found>,
+    mut shorter: Option<TokenMatch>,
     is_longest: bool,
 ) -> Option<Token> {
     while !compatible(vocabulary, last.id, token.id, is_longest) {

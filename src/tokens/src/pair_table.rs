@@ -1,7 +1,7 @@
-//! The words of a vocabulary that was read from a file: its tokens, and of each two that merge the rank and what they make.
+//! The words of a vocabulary from a file: its tokens, and the rank and the result of each merge.
 //!
-//! Merging is done as the file's own library does it: of all neighbours that merge, those of the least rank first, and of
-//! those the leftmost. Nothing is asked of the ranks' order, so every file is encoded as it says.
+//! Merging follows the file's own library: the neighbours of the least rank merge first, the leftmost of these before others.
+//! Ranks may come in any order.
 //!
 //! ```text
 //! arena    id ──▶ bytes
@@ -37,7 +37,7 @@ impl Arena {
         self.bytes.get(start as usize..start as usize + len as usize)
     }
 
-    /// Keeps the bytes of a token; false if the id is another's.
+    /// Keeps the bytes of a token. Returns `false` if the id belongs to another token.
     pub(crate) fn put(&mut self, id: u32, bytes: &[u8]) -> bool {
         if let Some(known) = self.get(id) {
             return known == bytes;
@@ -81,15 +81,10 @@ impl Index {
         Self { slots: vec![(NONE, NONE); tokens + tokens / 2 + 1], seed }
     }
 
+    /// The slot of these bytes, or the free slot for them, and their tag.
     #[inline(always)]
-    fn hash(&self, bytes: &[u8]) -> u64 {
-        xxh3_64_with_seed(bytes, self.seed)
-    }
-
-    /// The slot that has these bytes, or the one they would go to; and their tag.
-    #[inline(always)]
-    fn slot(&self, arena: &Arena, bytes: &[u8], hash: u64) -> (usize, u32) {
-        let count = self.slots.len();
+    fn slot(&self, arena: &Arena, bytes: &[u8]) -> (usize, u32) {
+        let (hash, count) = (xxh3_64_with_seed(bytes, self.seed), self.slots.len());
         let (mut at, tag) = (spread(hash, count), hash as u32);
         while let Some(&(known, id)) = self.slots.get(at)
             && id != NONE
@@ -103,31 +98,13 @@ impl Index {
     /// The token of just these bytes.
     #[inline(always)]
     pub(crate) fn get(&self, arena: &Arena, bytes: &[u8]) -> Option<u32> {
-        self.get_hashed(arena, bytes, self.hash(bytes))
+        self.slots.get(self.slot(arena, bytes).0).map(|slot| slot.1).filter(|&id| id != NONE)
     }
 
-    #[inline(always)]
-    fn get_hashed(&self, arena: &Arena, bytes: &[u8], hash: u64) -> Option<u32> {
-        self.slots.get(self.slot(arena, bytes, hash).0).map(|slot| slot.1).filter(|&id| id != NONE)
-    }
-
-    /// The tokens of several texts. Nothing branches on what is read for all of them first, so the waits for memory overlap.
-    #[inline(always)]
-    pub(crate) fn get_all<const N: usize>(&self, arena: &Arena, texts: [&[u8]; N]) -> [Option<u32>; N] {
-        let hashes = texts.map(|bytes| self.hash(bytes));
-        let ids =
-            hashes.map(|hash| self.slots.get(spread(hash, self.slots.len())).map_or(NONE, |slot| slot.1));
-        std::hint::black_box(
-            ids.map(|id| arena.get(id).map_or(0, |bytes| bytes.first().copied().unwrap_or(0))),
-        );
-        let mut at = 0..N;
-        texts.map(|bytes| at.next().and_then(|at| self.get_hashed(arena, bytes, *hashes.get(at)?)))
-    }
-
-    /// Adds a token of the arena; the other one that has its bytes, if there is one.
+    /// Adds a token of the arena. Returns another token that has the same bytes.
     pub(crate) fn put(&mut self, arena: &Arena, id: u32) -> Option<u32> {
         let bytes = arena.get(id)?;
-        let (at, tag) = self.slot(arena, bytes, self.hash(bytes));
+        let (at, tag) = self.slot(arena, bytes);
         let slot = self.slots.get_mut(at)?;
         if slot.1 != NONE {
             return Some(slot.1).filter(|&other| other != id);
@@ -178,7 +155,7 @@ impl Pairs {
         at
     }
 
-    /// Says that two tokens merge; what was said of them before is forgotten, as the library does it.
+    /// Sets the merge of two tokens, in place of an earlier one of them, as the library does.
     pub(crate) fn put(&mut self, left: u32, right: u32, rank: u32, joint: u32) {
         let at = self.slot(left, right);
         if let Some(slot) = self.0.get_mut(at) {
@@ -187,7 +164,7 @@ impl Pairs {
         }
     }
 
-    /// The rank and joint token of two that merge; [`NONE`] is the rank of two that do not.
+    /// The rank and joint token of two tokens; the rank is [`NONE`] if they do not merge.
     #[inline(always)]
     fn get(&self, left: u32, right: u32) -> Link {
         let joint = |pair: &Pair| pair.ids as u32 & (MOST_ID - 1);
@@ -202,7 +179,7 @@ pub(crate) struct PairTable {
     arena: Arena,
     single_bytes: Box<[u32; 256]>,
     pairs: Pairs,
-    /// Pieces that are tokens are taken as they are.
+    /// Set if a piece that is a token is not merged.
     whole: Option<Index>,
     pub(crate) bridges: Vec<u8>,
 }
@@ -268,7 +245,7 @@ impl Link {
 #[derive(Default)]
 pub(crate) struct Joiner {
     parts: Vec<LinkedToken>,
-    /// Rank and place of each link that is due, some of which are no more.
+    /// Rank and place of each link; some are out of date.
     due: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
@@ -312,7 +289,7 @@ impl Joiner {
         }
     }
 
-    /// Joins by a heap of links; parts that were joined to the one before stay behind without an id.
+    /// Joins by a heap of links. A part that was joined to the one before stays behind without an id.
     fn join(&mut self, words: &PairTable) {
         self.due.clear();
         let links = self.parts.iter().zip(0u32..).filter(|(part, _)| part.link.rank != NONE);
@@ -340,7 +317,7 @@ impl Joiner {
         }
     }
 
-    /// Changes a part, and puts its link among those that are due.
+    /// Changes a part, and queues its link.
     fn set(&mut self, at: u32, change: impl FnOnce(&mut LinkedToken)) {
         let Some(part) = self.parts.get_mut(at as usize) else { return };
         change(part);

@@ -37,21 +37,21 @@ const MOST: usize = 1024;
 /// One line's end in this many is taken, as a power of two.
 const TAKEN_BITS: u32 = 1;
 
-/// The beginnings of texts that were seen lately, by a few bits of each. Remembering spans makes a first sight a
-/// tenth slower, so a text is worth it once one that begins like it has been counted before.
-pub(crate) struct Seen([u16; BEGINNINGS]);
+/// The beginnings of texts that were seen lately, as a few bits each. Caching the spans of a new text takes a tenth longer,
+/// so it is done for a text that begins like an earlier one.
+pub(crate) struct SeenTexts([u16; BEGINNINGS]);
 
 /// Beginnings remembered: 8 KB.
 const BEGINNINGS: usize = 1 << 12;
 /// Bytes of a beginning.
 const BEGINNING: usize = 64;
 
-impl Seen {
+impl SeenTexts {
     pub(crate) fn new() -> Self {
         Self([0; BEGINNINGS])
     }
 
-    /// True if a text that begins like this one was asked about before.
+    /// Returns `true` if an earlier text began like this one.
     #[inline(always)]
     pub(crate) fn comes_again(&mut self, text: &[u8]) -> bool {
         let Some(beginning) = text.first_chunk::<BEGINNING>() else { return false };

@@ -1,16 +1,16 @@
-//! The special tokens of an encoding, which few ask for: a text until then, as a list of them would be a thousand addresses
-//! for every process to set right at load.
+//! The special tokens of an encoding. They are kept as one text until first use: a static list would be a thousand
+//! addresses to relocate whenever a process loads the library.
 
 use std::sync::OnceLock;
 
 /// Special tokens, by id.
-pub(crate) struct Special {
+pub(crate) struct SpecialTokens {
     /// On each line an id, a space and its text.
     lines: &'static str,
     tokens: OnceLock<Vec<(u32, &'static str)>>,
 }
 
-impl Special {
+impl SpecialTokens {
     pub(crate) const fn of(lines: &'static str) -> Self {
         Self { lines, tokens: OnceLock::new() }
     }
@@ -31,7 +31,7 @@ impl Special {
     }
 }
 
-impl From<Vec<(u32, &'static str)>> for Special {
+impl From<Vec<(u32, &'static str)>> for SpecialTokens {
     fn from(tokens: Vec<(u32, &'static str)>) -> Self {
         Self { lines: "", tokens: OnceLock::from(tokens) }
     }

@@ -47,16 +47,16 @@ pub(crate) struct Token {
 
 /// A token found at the start of a text: where it is in the trie, and its length in bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct TokenMatch {
     unit: u32,
     pub(crate) len: usize,
 }
 
 /// The longest token a text starts with, and the next shorter one, unless that is a single byte.
 #[derive(Clone, Copy)]
-pub(crate) struct Longest {
-    pub(crate) found: Found,
-    pub(crate) shorter: Option<Found>,
+pub(crate) struct LongestMatch {
+    pub(crate) found: TokenMatch,
+    pub(crate) shorter: Option<TokenMatch>,
 }
 
 #[inline(always)]
@@ -99,7 +99,7 @@ impl StaticVocab {
 
     /// The id of a token that was found. It costs a load of its own, and who only counts whole words does not need it.
     #[inline(always)]
-    pub(crate) fn id(&self, found: Found) -> u32 {
+    pub(crate) fn id(&self, found: TokenMatch) -> u32 {
         let base = base(found.unit);
         match found.unit & (TOKEN | LEAF) {
             TOKEN => u32_at(self.tables.trie_units, (base ^ u32::from(NO_BYTE)) as usize) >> LABEL_BITS,
@@ -109,13 +109,13 @@ impl StaticVocab {
     }
 
     #[inline(always)]
-    pub(crate) fn token(&self, found: Found) -> Token {
+    pub(crate) fn token(&self, found: TokenMatch) -> Token {
         Token { id: self.id(found), len: found.len }
     }
 
     /// The longest token `text` starts with; every single byte is a token, so only empty text has none.
     #[inline(always)]
-    pub(crate) fn longest(&self, text: &[u8]) -> Option<Longest> {
+    pub(crate) fn longest(&self, text: &[u8]) -> Option<LongestMatch> {
         if self.end as usize * SPLIT_BYTES < self.tables.splits.len() - 8 {
             self.longest_of::<true>(text)
         } else {
@@ -125,11 +125,11 @@ impl StaticVocab {
 
     /// `PART`: only tokens below `end` are of this vocabulary.
     #[inline(always)]
-    fn longest_of<const PART: bool>(&self, text: &[u8]) -> Option<Longest> {
+    fn longest_of<const PART: bool>(&self, text: &[u8]) -> Option<LongestMatch> {
         let (&first, rest) = text.split_first()?;
-        let is_ours = |found: Found| !PART || self.id(found) < self.end;
+        let is_ours = |found: TokenMatch| !PART || self.id(found) < self.end;
         let mut unit = u32_at(self.tables.trie_roots, usize::from(first));
-        let mut longest = Longest { found: Found { unit, len: 1 }, shorter: None };
+        let mut longest = LongestMatch { found: TokenMatch { unit, len: 1 }, shorter: None };
         let mut len = 1;
         for &byte in rest {
             if unit & LEAF != 0 {
@@ -140,16 +140,16 @@ impl StaticVocab {
                 return Some(longest);
             }
             len += 1;
-            let found = Found { unit, len };
+            let found = TokenMatch { unit, len };
             if unit & TOKEN != 0 && is_ours(found) {
-                longest = Longest { found, shorter: Some(longest.found) };
+                longest = LongestMatch { found, shorter: Some(longest.found) };
             }
         }
         if unit & (TOKEN | LEAF) == LEAF {
             let (token, tail) = self.tail(base(unit));
-            let found = Found { unit, len: len + token.len };
+            let found = TokenMatch { unit, len: len + token.len };
             if starts_with(text.get(len..).unwrap_or_default(), tail, token.len) && is_ours(found) {
-                longest = Longest { found, shorter: Some(longest.found) };
+                longest = LongestMatch { found, shorter: Some(longest.found) };
             }
         }
         Some(longest)

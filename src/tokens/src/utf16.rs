@@ -1,7 +1,6 @@
 //! UTF-16 to UTF-8, as JavaScript strings come in.
 //!
-//! Valid UTF-8 is appended to the caller's buffer; a lone surrogate becomes U+FFFD. Runs of ASCII are narrowed many units
-//! at a time.
+//! Appends valid UTF-8 to the caller's buffer; a lone surrogate becomes U+FFFD. Narrows runs of ASCII many units at a time.
 
 /// Units narrowed at a step; a length compilers turn into vector instructions.
 const STEP: usize = 32;
@@ -27,34 +26,19 @@ fn append_some<'a>(units: &'a [u16], count: usize, text: &mut Vec<u8>) -> &'a [u
     while at < count {
         let Some(&unit) = units.get(at) else { break };
         at += 1;
+        let point = u32::from(unit);
         match unit {
             ..0x80 => text.push(unit as u8),
-            0x80..0x800 => text.extend_from_slice(&[0xc0 | (unit >> 6) as u8, continuation(u32::from(unit))]),
+            0x80..0x800 => text.extend([0xc0 | (unit >> 6) as u8, continuation(point)]),
             0xd800..0xe000 => {
-                let low =
-                    units.get(at).copied().filter(|low| unit < 0xdc00 && (0xdc00..0xe000).contains(low));
-                if let Some(low) = low {
-                    at += 1;
-                    let point = 0x1_0000 + (u32::from(unit & 0x3ff) << 10 | u32::from(low & 0x3ff));
-                    let lead = [0xf0 | (point >> 18) as u8, continuation(point >> 12)];
-                    text.extend_from_slice(&[
-                        lead[0],
-                        lead[1],
-                        continuation(point >> 6),
-                        continuation(point),
-                    ]);
-                } else {
-                    text.extend_from_slice("\u{fffd}".as_bytes());
-                }
+                let rest = units.get(at - 1..).unwrap_or_default();
+                let character = char::decode_utf16(rest.iter().copied()).next().and_then(Result::ok);
+                at += usize::from(character.is_some());
+                let mut bytes = [0; 4];
+                let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
+                text.extend_from_slice(character.encode_utf8(&mut bytes).as_bytes());
             }
-            _ => {
-                let point = u32::from(unit);
-                text.extend_from_slice(&[
-                    0xe0 | (point >> 12) as u8,
-                    continuation(point >> 6),
-                    continuation(point),
-                ]);
-            }
+            _ => text.extend([0xe0 | (point >> 12) as u8, continuation(point >> 6), continuation(point)]),
         }
     }
     units.get(at..).unwrap_or_default()

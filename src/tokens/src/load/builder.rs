@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::{File, LoadError};
 use crate::{
-    added::Added,
+    added::AddedToken,
     pair_table::{Arena, Index, MOST_ID, PairTable, Pairs},
 };
 
@@ -72,7 +72,7 @@ impl Arena {
         self,
         offset: u32,
         patterns: Vec<String>,
-        added: Vec<Added>,
+        added: Vec<AddedToken>,
     ) -> Result<File, LoadError> {
         let is_word = |id| id >= offset;
         let (index, single_bytes) = (index(&self, is_word)?, self.single_bytes(is_word)?);
@@ -89,7 +89,7 @@ impl Arena {
             }
         }
         let mut words = Words { tokens: self, single_bytes, merges, first: Some(offset), whole: Some(index) };
-        for Added { id, content, .. } in &added {
+        for AddedToken { id, content, .. } in &added {
             words
                 .tokens
                 .put_checked(u64::from(*id), content.as_bytes(), || format!("special token {content}"))?;
@@ -131,6 +131,6 @@ impl Words {
 }
 
 /// A control token of a file that says no more of it.
-pub(super) fn special(content: &str, id: u32) -> Added {
-    Added { id, content: content.to_owned(), special: true, ..Added::default() }
+pub(super) fn special(content: &str, id: u32) -> AddedToken {
+    AddedToken { id, content: content.to_owned(), special: true, ..AddedToken::default() }
 }

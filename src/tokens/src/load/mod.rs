@@ -1,23 +1,22 @@
 //! Reads a vocabulary from the file its model comes with: Hugging Face's `tokenizer.json`, Mistral's `tekken.json`, or
 //! tiktoken's ranks with a pattern beside them.
 //!
-//! Files are input like any other: what is cut, contradicts itself or asks for what is not here is one error that names the
-//! place, within bounded time and memory.
+//! A file that is cut short, contradicts itself or asks for something unsupported is one error that names the place.
+//! Time and memory are bounded.
 
 mod builder;
-mod json;
 mod ranks;
 mod tekken;
 mod tokenizer_json;
 
-use std::{error::Error, fmt};
+use std::{collections::BTreeMap, error::Error, fmt};
 
 use parking_lot::{Mutex, RwLock};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Tokenizer, VOCABULARIES,
-    added::{Added, Part, Preparation},
+    added::{AddedToken, Part, Preparation},
     pattern::{Pattern, Stages},
     vocabulary::{Vocabulary, Words},
 };
@@ -25,18 +24,18 @@ use super::{
 /// Longest file, in bytes; the largest vocabularies of open models take 35 MB.
 pub const MOST_FILE_BYTES: usize = 128 << 20;
 
-/// Says of a file what does not stand in it.
+/// Facts about a vocabulary that its file does not hold.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// The encoding's name, for errors; what the file was loaded under first stays.
+    /// The encoding's name, for errors. A file keeps the name under which it was loaded first.
     pub name: String,
     /// The pattern of a tiktoken file: a regular expression, or the name of a built-in encoding that has it.
     pub pattern: Option<String>,
     /// Special tokens of a tiktoken file, by text.
-    pub special_tokens: Vec<(String, u32)>,
+    pub special_tokens: BTreeMap<String, u32>,
 }
 
-/// Why a file is no vocabulary that can be used: where in it, and what is wrong there.
+/// Why a file cannot be used as a vocabulary: the place in it, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadError {
     place: String,
@@ -46,6 +45,13 @@ pub struct LoadError {
 impl LoadError {
     fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: place.into(), what: what.into() }
+    }
+
+    /// serde's error, with the place before it.
+    fn of_json(error: &serde_json::Error) -> Self {
+        let what = error.to_string();
+        let what = what.rsplit_once(" at line ").map_or(&*what, |(what, _)| what);
+        Self::new(format!("line {}, column {}", error.line(), error.column()), what)
     }
 }
 
@@ -61,28 +67,28 @@ impl Error for LoadError {}
 struct File {
     words: builder::Words,
     patterns: Vec<String>,
-    added: Vec<Added>,
+    added: Vec<AddedToken>,
     is_nfc: bool,
 }
 
-/// A vocabulary from a file.
+/// How a file prepares text, and the hash of the file.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct FilePreparation {
     pub(super) preparation: Preparation,
     content: u128,
 }
 
-/// Those that were read, in order; they stay for the life of the process, so that none is read twice.
+/// The loaded encodings, in order. They live as long as the process, so that no file is read twice.
 static LOADED: RwLock<Vec<&'static Tokenizer>> = RwLock::new(Vec::new());
-/// Held while a file is read: who asks for the same one meanwhile gets what the first makes.
+/// Locked while a file is read, so that another call for the same file gets the same encoding.
 static READING: Mutex<()> = Mutex::new(());
 
 impl Tokenizer {
-    /// The encoding of a vocabulary file. Special-token text is ordinary text, as everywhere; the file's other added tokens
-    /// are found in text as its own library does it.
+    /// Loads the encoding of a vocabulary file. Text of special tokens is ordinary text. Other added tokens are found in text
+    /// as the file's own library finds them.
     ///
-    /// A file is read once per process and content: asked again, the same encoding comes back. It stays until the process
-    /// ends. The file's bytes are freed before all of the encoding is made.
+    /// A file is read once per process and content; a second call returns the same encoding. It lives until the process
+    /// ends. The file's bytes are freed before the encoding is complete.
     ///
     /// ```
     /// use pi_strata_tokens::{LoadOptions, Tokenizer};
@@ -111,7 +117,7 @@ impl Tokenizer {
         let read = read(&file, options)?;
         drop(file);
         let mut all = LOADED.write();
-        let tokenizer = Self::of_file(read, options, content, VOCABULARIES + all.len())?;
+        let tokenizer = Self::of_file(read, options, content, all.len())?;
         let tokenizer: &'static Self = Box::leak(Box::new(tokenizer));
         all.push(tokenizer);
         Ok(tokenizer)
@@ -128,18 +134,18 @@ impl Tokenizer {
 
     /// Its place among all encodings of this process: first those that are built in, then those that were loaded.
     #[must_use]
-    pub fn number(&self) -> Option<usize> {
-        let built_in = Self::all().iter().position(|known| known == self);
-        built_in.or_else(|| Some(Self::all().len() + LOADED.read().iter().position(|known| *known == self)?))
+    pub fn number(&self) -> usize {
+        self.number
     }
 
-    /// True if text is cut by the engine's own scanner, not by a regular expression of the file's.
+    /// Returns `true` if the engine's own scanner cuts the text, `false` for a regular expression of the file.
     #[must_use]
     pub fn is_fast(&self) -> bool {
         !matches!(self.vocabulary.pattern, Pattern::Regex(_))
     }
 
-    fn of_file(file: File, options: &LoadOptions, content: u128, number: usize) -> Result<Self, LoadError> {
+    /// The encoding of the file that is loaded after so many others.
+    fn of_file(file: File, options: &LoadOptions, content: u128, before: usize) -> Result<Self, LoadError> {
         let pattern = pattern_of(&file.patterns)?;
         let special: Vec<(u32, &'static str)> = file
             .added
@@ -149,19 +155,20 @@ impl Tokenizer {
             .collect();
         let preparation = Preparation::new(file.added, file.is_nfc);
         Ok(Self {
+            number: Self::all().len() + before,
             name: Box::leak(options.name.clone().into_boxed_str()),
             vocabulary: Box::leak(Box::new(Vocabulary {
-                number,
+                number: VOCABULARIES + before,
                 pattern,
                 words: Words::Table(Box::new(file.words.pair_table())),
             })),
             special: special.into(),
-            loaded: Some(Box::leak(Box::new(Loaded { preparation, content }))),
+            loaded: Some(Box::leak(Box::new(FilePreparation { preparation, content }))),
         })
     }
 }
 
-/// Two files of the same bytes, read alike, are one vocabulary.
+/// Hash of a file and of the options that change its meaning.
 fn content_of(file: &[u8], options: &LoadOptions) -> u128 {
     let mut hash = Xxh3::new();
     let LoadOptions { name: _, pattern, special_tokens } = options;
@@ -177,14 +184,18 @@ fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
     }
     match file.trim_ascii_start().first() {
         None => Err(LoadError::new("the file", "is empty")),
-        Some(b'{') if tekken::is_one(file) => tekken::read(file),
-        Some(b'{') => tokenizer_json::read(file),
+        Some(b'{') if tekken::is_one(file) => tekken::read(text(file)?),
+        Some(b'{') => tokenizer_json::read(text(file)?),
         Some(_) => ranks::read(file, options),
     }
 }
 
-/// Patterns that are written by hand, by how files spell them: line breaks escaped, alternatives of one case without the
-/// other. Several stages are told apart by a line break.
+fn text(file: &[u8]) -> Result<&str, LoadError> {
+    str::from_utf8(file)
+        .map_err(|error| LoadError::new(format!("byte {}", error.valid_up_to()), "is not UTF-8"))
+}
+
+/// Patterns that are written by hand, by their spelling in files. A line break stands between the stages of a pattern.
 const KNOWN: [(&str, Pattern); 14] = [
     (CL100K, Pattern::Cl100k),
     (LLAMA3, Pattern::Llama3),
@@ -232,7 +243,7 @@ fn pattern_of(patterns: &[String]) -> Result<Pattern, LoadError> {
     Ok(Pattern::Regex(Box::leak(Box::new(stages))))
 }
 
-/// Reads a file, cuts and merges a text by it, and keeps nothing of it: for the fuzz targets. The number of tokens.
+/// Reads a file, cuts and merges a text by it, and keeps nothing. Returns the number of tokens. For the fuzz targets.
 #[must_use]
 pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
     let options = LoadOptions { pattern: Some(pattern.to_owned()), ..LoadOptions::default() };

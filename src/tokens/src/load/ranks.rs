@@ -1,4 +1,4 @@
-//! tiktoken's files: on each line a token in base64 and its rank, which is its id. The pattern does not stand in them.
+//! Reads tiktoken's files: a line is a token in base64 and its rank, which is its id. They do not hold the pattern.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 
-use super::{File, LoadError, builder, json::Json};
+use super::{File, LoadError, builder};
 use crate::pair_table::Arena;
 
 #[derive(Deserialize)]
@@ -44,8 +44,9 @@ pub(super) fn is_one(text: &[u8]) -> bool {
     text.iter().filter(|byte| !byte.is_ascii_whitespace()).take(key.len()).eq(key)
 }
 
-pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
-    let Tekken { config, vocab, special_tokens } = Json::new(text).value()?;
+pub(super) fn read(text: &str) -> Result<File, LoadError> {
+    let Tekken { config, vocab, special_tokens } =
+        serde_json::from_str(text).map_err(|error| LoadError::of_json(&error))?;
     let offset = config.default_num_special_tokens;
     let used = config.default_vocab_size.saturating_sub(u64::from(offset));
     let mut tokens = Arena::default();

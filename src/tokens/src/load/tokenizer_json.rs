@@ -1,128 +1,93 @@
-//! Hugging Face's `tokenizer.json`: byte-level BPE. What else such a file may ask for is refused by its name, so that no
-//! text is ever counted by half of what stands in it.
+//! Reads Hugging Face's `tokenizer.json` with byte-level BPE. Refuses by name what else such a file may ask for, so that no
+//! text is counted by half of it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
-use serde::de::IgnoredAny;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
 use serde_json::Value;
 
 use super::{
     File, GPT2, LoadError,
     builder::{Merge, Words, index},
-    json::Json,
 };
-use crate::{
-    added::Added,
-    pair_table::{Arena, Index},
-};
+use crate::{added::AddedToken, pair_table::Arena};
 
-/// What is read of a file; nothing stands in it that is not in the file.
+/// The members of a file that are read.
+#[derive(Deserialize)]
+#[serde(default)]
 #[derive(Default)]
-struct TokenizerJson {
-    normalizer: Option<Value>,
-    pre_tokenizer: Option<Value>,
-    added: Vec<Added>,
-    model: Option<Model>,
+struct TokenizerJson<'a> {
+    normalizer: Value,
+    pre_tokenizer: Value,
+    added_tokens: Vec<AddedToken>,
+    #[serde(borrow)]
+    model: Model<'a>,
 }
 
-#[derive(Default)]
-struct Model {
-    kind: Option<String>,
-    /// Members that must not be set.
-    set: Vec<&'static str>,
-    ignores_merges: bool,
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Model<'a> {
+    r#type: Option<String>,
+    continuing_subword_prefix: Value,
+    end_of_word_suffix: Value,
+    dropout: Value,
+    ignore_merges: Option<bool>,
     vocab: Option<Vocab>,
-    merges: Option<Vec<Merge>>,
+    #[serde(borrow)]
+    merges: Option<Vec<Halves<'a>>>,
 }
 
-/// Tokens as they are written, and as the merges name them.
-struct Vocab {
-    written: Arena,
-    index: Index,
-}
+/// Tokens as they are written; none for a model that has them as a list.
+#[derive(Default)]
+struct Vocab(Arena);
 
-pub(super) fn read(text: &[u8]) -> Result<File, LoadError> {
-    let mut file = TokenizerJson::default();
-    let outcome = file.fill(&mut Json::new(text));
-    // What a file asks for explains more of it than where it could not be read any further.
-    let patterns = file.pre_tokenizer.as_ref().map(patterns).transpose()?;
-    let is_nfc = is_nfc(file.normalizer.as_ref().unwrap_or(&Value::Null), "normalizer")?;
-    let model = file.model.unwrap_or_default();
-    if let Some(kind) = model.kind.filter(|kind| kind != "BPE") {
-        return Err(LoadError::new("model.type", format!("{kind} is not supported; byte-level BPE is")));
-    }
-    if let Some(name) = model.set.first() {
-        return Err(LoadError::new(format!("model.{name}"), "is not supported; it must be null"));
-    }
-    outcome?;
-    let patterns = patterns.map_or_else(|| self::patterns(&Value::Null), Ok)?;
+pub(super) fn read(text: &str) -> Result<File, LoadError> {
+    let file: TokenizerJson<'_> = serde_json::from_str(text).map_err(|error| LoadError::of_json(&error))?;
+    let is_nfc = is_nfc(&file.normalizer, "normalizer")?;
+    let model = file.model;
+    model.check()?;
+    let patterns = patterns(&file.pre_tokenizer)?;
     let (Some(vocab), Some(merges)) = (model.vocab, model.merges) else {
         return Err(LoadError::new("model", "has no vocab or no merges"));
     };
-    let (tokens, is_word) = vocab.spelled()?;
+    let merges = vocab.merges(merges)?;
+    let (tokens, is_word) = vocab.spelled();
     let is_word = |id| is_word.get(id as usize) == Some(&true);
     let single_bytes = tokens.single_bytes(is_word)?;
-    let whole = model.ignores_merges.then(|| index(&tokens, is_word)).transpose()?;
+    let whole = (model.ignore_merges == Some(true)).then(|| index(&tokens, is_word)).transpose()?;
     let mut words = Words { tokens, single_bytes, merges, first: None, whole };
-    for (at, token) in file.added.iter().enumerate() {
+    for (at, token) in file.added_tokens.iter().enumerate() {
         words
             .tokens
             .put_checked(u64::from(token.id), token.content.as_bytes(), || format!("added_tokens[{at}]"))?;
     }
-    Ok(File { words, patterns, added: file.added, is_nfc })
+    Ok(File { words, patterns, added: file.added_tokens, is_nfc })
 }
 
-impl TokenizerJson {
-    fn fill(&mut self, json: &mut Json<'_>) -> Result<(), LoadError> {
-        json.object(|json, key| {
-            match key {
-                b"normalizer" => self.normalizer = Some(json.value()?),
-                b"pre_tokenizer" => self.pre_tokenizer = Some(json.value()?),
-                b"added_tokens" => self.added = json.value()?,
-                b"model" => self.model.insert(Model::default()).fill(json)?,
-                _ => drop(json.value::<IgnoredAny>()?),
-            }
-            Ok(())
-        })?;
-        json.end()
-    }
-}
-
-impl Model {
-    fn fill(&mut self, json: &mut Json<'_>) -> Result<(), LoadError> {
-        let mut late = None;
-        json.object(|json, key| {
-            match key {
-                b"type" => self.kind = json.value()?,
-                b"continuing_subword_prefix" => self.sets("continuing_subword_prefix", &json.value()?),
-                b"end_of_word_suffix" => self.sets("end_of_word_suffix", &json.value()?),
-                b"dropout" => self.sets("dropout", &json.value()?),
-                b"ignore_merges" => self.ignores_merges = json.value::<Option<bool>>()?.unwrap_or(false),
-                // Other models have a list there.
-                b"vocab" if json.peek()? == b'{' => self.vocab = Some(Vocab::read(json)?),
-                b"merges" => match &self.vocab {
-                    Some(vocab) => self.merges = Some(merges(vocab, json)?),
-                    None => late = Some(json.fork()?),
-                },
-                _ => drop(json.value::<IgnoredAny>()?),
-            }
-            Ok(())
-        })?;
-        if let (Some(mut json), Some(vocab)) = (late, &self.vocab) {
-            self.merges = Some(merges(vocab, &mut json)?);
+impl Model<'_> {
+    /// Refuses what is not supported, by its name.
+    fn check(&self) -> Result<(), LoadError> {
+        if let Some(kind) = self.r#type.as_ref().filter(|kind| *kind != "BPE") {
+            return Err(LoadError::new("model.type", format!("{kind} is not supported; byte-level BPE is")));
         }
-        Ok(())
-    }
-
-    /// Notes a member that is set.
-    fn sets(&mut self, name: &'static str, value: &Value) {
-        let is_unset = match value {
+        let is_unset = |value: &Value| match value {
             Value::Null => true,
             Value::String(text) => text.is_empty(),
             number => number.as_f64() == Some(0.0),
         };
-        if !is_unset {
-            self.set.push(name);
+        let members = [
+            ("continuing_subword_prefix", &self.continuing_subword_prefix),
+            ("end_of_word_suffix", &self.end_of_word_suffix),
+            ("dropout", &self.dropout),
+        ];
+        match members.into_iter().find(|(_, value)| !is_unset(value)) {
+            Some((name, _)) => {
+                Err(LoadError::new(format!("model.{name}"), "is not supported; it must be null"))
+            }
+            None => Ok(()),
         }
     }
 }
@@ -139,7 +104,7 @@ fn is_true(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// True if text is brought into composed form.
+/// Returns `true` if the file composes text (NFC).
 fn is_nfc(normalizer: &Value, place: &str) -> Result<bool, LoadError> {
     match (normalizer, kind_of(normalizer)) {
         (Value::Null, _) => Ok(false),
@@ -154,7 +119,7 @@ fn is_nfc(normalizer: &Value, place: &str) -> Result<bool, LoadError> {
     }
 }
 
-/// The patterns text is cut by, one after the other.
+/// The patterns that cut text, one after the other.
 fn patterns(pre_tokenizer: &Value) -> Result<Vec<String>, LoadError> {
     let (mut patterns, mut is_byte_level) = (Vec::new(), false);
     let steps = match kind_of(pre_tokenizer) {
@@ -233,137 +198,127 @@ const BYTES: [Option<u8>; 0x144] = {
     bytes
 };
 
-impl Vocab {
-    fn read(json: &mut Json<'_>) -> Result<Self, LoadError> {
+/// A text of the file, borrowed unless it has escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Vocab {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VocabVisitor)
+    }
+}
+
+struct VocabVisitor;
+
+impl<'a> Visitor<'a> for VocabVisitor {
+    type Value = Vocab;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ids by token")
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Vocab, M::Error> {
         let mut written = Arena::default();
-        json.object(|json, token| {
-            let id = json.number()?;
-            written.put_checked(id, token, || shown(token)).map_err(|error| {
-                LoadError::new(format!("model.vocab, line {}", json.line(json.at)), error.to_string())
-            })
-        })?;
-        let index = index(&written, |_| true)?;
-        Ok(Self { written, index })
+        while let Some((Text(token), id)) = map.next_entry()? {
+            written.put_checked(id, token.as_bytes(), || shown(&token)).map_err(M::Error::custom)?;
+        }
+        Ok(Vocab(written))
+    }
+
+    fn visit_seq<S: SeqAccess<'a>>(self, mut list: S) -> Result<Vocab, S::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Vocab::default())
+    }
+}
+
+/// The halves of a merge, which files write as one text with a space or as a list of two.
+struct Halves<'a>(Cow<'a, str>, Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Halves<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(HalvesVisitor)
+    }
+}
+
+struct HalvesVisitor;
+
+impl<'a> Visitor<'a> for HalvesVisitor {
+    type Value = Halves<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("two tokens")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'a str) -> Result<Halves<'a>, E> {
+        let halves = text.split_once(' ').filter(|(_, right)| !right.contains(' '));
+        let (left, right) = halves.ok_or_else(|| E::custom("a merge is not two tokens"))?;
+        Ok(Halves(left.into(), right.into()))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Halves<'a>, E> {
+        let Halves(left, right) = HalvesVisitor.visit_borrowed_str(text)?;
+        Ok(Halves(left.into_owned().into(), right.into_owned().into()))
+    }
+
+    fn visit_seq<S: SeqAccess<'a>>(self, mut list: S) -> Result<Halves<'a>, S::Error> {
+        let (left, right) = (list.next_element()?, list.next_element()?);
+        match (left, right, list.next_element::<IgnoredAny>()?) {
+            (Some(Text(left)), Some(Text(right)), None) => Ok(Halves(left, right)),
+            _ => Err(S::Error::custom("a merge is not two tokens")),
+        }
+    }
+}
+
+impl Vocab {
+    /// Merges in order, each as the ids of its halves and of what they make.
+    fn merges(&self, merges: Vec<Halves<'_>>) -> Result<Vec<Merge>, LoadError> {
+        let written = &self.0;
+        let index = index(written, |_| true)?;
+        let (mut both, mut last) = (String::new(), 0);
+        let found = merges.into_iter().enumerate().map(|(at, Halves(left, right))| {
+            let id = |token: &str| {
+                let unknown = || format!("{} is not in the vocabulary", shown(token));
+                let id = index.get(written, token.as_bytes());
+                id.ok_or_else(|| LoadError::new(format!("model.merges[{at}]"), unknown()))
+            };
+            both.clear();
+            both.extend([&*left, &*right]);
+            // Tokens have mostly been made in the order of their ids, some of them in several ways.
+            let is_joint = |&id: &u32| written.get(id) == Some(both.as_bytes());
+            let joint = [last, last + 1].into_iter().find(is_joint).map_or_else(|| id(&both), Ok);
+            let merge = Merge { left: id(&left)?, right: id(&right)?, joint: joint? };
+            last = merge.joint;
+            Ok(merge)
+        });
+        found.collect()
     }
 
     /// The bytes that are meant; by id, whether characters stand for them.
-    fn spelled(self) -> Result<(Arena, Vec<bool>), LoadError> {
-        let Self { written, index } = self;
-        drop(index);
+    fn spelled(self) -> (Arena, Vec<bool>) {
+        let Self(written) = self;
         let mut are_words = vec![false; written.end() as usize];
         let (mut tokens, mut bytes) = (Arena::default(), Vec::new());
         for (id, token) in written.iter() {
-            let text = std::str::from_utf8(token)
-                .map_err(|_| LoadError::new("model.vocab", format!("{} is not UTF-8", shown(token))))?;
-            bytes.clear();
+            let text = str::from_utf8(token).unwrap_or_default();
             let known = |character: char| BYTES.get(character as usize).copied().flatten();
-            let is_word =
-                text.chars().all(|character| known(character).map(|byte| bytes.push(byte)).is_some());
+            bytes.clear();
+            bytes.extend(text.chars().map_while(known));
+            let is_word = bytes.len() == text.chars().count();
             tokens.put(id, if is_word { &bytes } else { token });
             if let Some(place) = are_words.get_mut(id as usize) {
                 *place = is_word;
             }
         }
-        Ok((tokens, are_words))
+        (tokens, are_words)
     }
 }
 
-fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
+fn shown(text: &str) -> String {
     format!("token {:?}", text.chars().take(SHOWN).collect::<String>())
 }
 
 /// Characters shown of a token.
 const SHOWN: usize = 60;
-
-/// Merges in order, each as the ids of its halves and of what they make.
-fn merges<'a>(vocab: &Vocab, json: &mut Json<'a>) -> Result<Vec<Merge>, LoadError> {
-    let (mut waiting, mut merges) = (Waiting::<'a>::default(), Vec::new());
-    let read = json.array(|json| {
-        if waiting.count == GROUP {
-            waiting.find(vocab, json, &mut merges)?;
-        }
-        waiting.read(json, merges.len())
-    });
-    waiting.find(vocab, json, &mut merges)?;
-    read.map(|()| merges)
-}
-
-/// Merges looked up together.
-const GROUP: usize = 16;
-
-/// Merges that were read and are looked up together.
-#[derive(Default)]
-struct Waiting<'a> {
-    /// The halves of each, and where it ends in the file.
-    halves: [([Cow<'a, [u8]>; 2], usize); GROUP],
-    count: usize,
-    /// What the last one made.
-    joint: u32,
-}
-
-impl<'a> Waiting<'a> {
-    fn read(&mut self, json: &mut Json<'a>, found: usize) -> Result<(), LoadError> {
-        let Some((halves, end)) = self.halves.get_mut(self.count) else { return Ok(()) };
-        let (mut rooms, mut count) = (halves.iter_mut(), 0);
-        let mut keep = |half| {
-            count += 1;
-            if let Some(room) = rooms.next() {
-                *room = half;
-            }
-        };
-        if json.peek()? == b'[' {
-            json.array(|json| json.string().map(&mut keep))?;
-        } else {
-            match json.string()? {
-                Cow::Borrowed(merge) => merge.split(|&byte| byte == b' ').map(Cow::Borrowed).for_each(keep),
-                Cow::Owned(merge) => {
-                    merge.split(|&byte| byte == b' ').for_each(|half| keep(Cow::Owned(half.to_vec())));
-                }
-            }
-        }
-        if count != 2 {
-            return Err(refused(json, json.at, found + self.count, "is not two tokens"));
-        }
-        *end = json.at;
-        self.count += 1;
-        Ok(())
-    }
-
-    fn find(&mut self, vocab: &Vocab, json: &Json<'_>, merges: &mut Vec<Merge>) -> Result<(), LoadError> {
-        let Vocab { written: arena, index } = vocab;
-        let lefts = index.get_all(arena, self.halves.each_ref().map(|([left, _], _)| &**left));
-        let rights = index.get_all(arena, self.halves.each_ref().map(|([_, right], _)| &**right));
-        let found = self.halves.iter().zip(lefts).zip(rights).take(self.count);
-        for ((([left_bytes, right_bytes], end), left), right) in found {
-            let unknown = |bytes: &[u8]| {
-                refused(json, *end, merges.len(), &format!("{} is not in the vocabulary", shown(bytes)))
-            };
-            let left = left.ok_or_else(|| unknown(left_bytes))?;
-            let right = right.ok_or_else(|| unknown(right_bytes))?;
-            // Tokens have mostly been made in the order of their ids, some of them in several ways.
-            let is_joint = |&id: &u32| {
-                arena.get(id).and_then(|joint| joint.strip_prefix(&**left_bytes)) == Some(right_bytes)
-            };
-            let joint = [self.joint, self.joint + 1].into_iter().find(is_joint);
-            self.joint = if let Some(joint) = joint {
-                joint
-            } else {
-                let joint = [&**left_bytes, right_bytes].concat();
-                index.get(arena, &joint).ok_or_else(|| unknown(&joint))?
-            };
-            merges.push(Merge { left, right, joint: self.joint });
-        }
-        self.count = 0;
-        Ok(())
-    }
-}
-
-/// What is wrong with a merge that ends at a place.
-#[cold]
-fn refused(json: &Json<'_>, end: usize, number: usize, what: &str) -> LoadError {
-    LoadError::new(format!("model.merges, line {}", json.line(end)), format!("merge {number}: {what}"))
-}
 
 #[cfg(test)]
 mod tests {
