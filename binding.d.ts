@@ -80,7 +80,10 @@ export interface CallTerms {
 export declare function chinese(text: string): boolean | null
 
 /** Tokens of each message, described as `lib/hook/snapshot.js` does; by the length of its texts if `by_length`. */
-export declare function countMessages(numbers: Float64Array, strings: unknown[], offThread: boolean, encoding?: number | undefined | null, byLength?: boolean | undefined | null): Float64Array | Promise<Float64Array>
+export declare function countMessages(numbers: Float64Array, strings: unknown[], encoding?: number | undefined | null, byLength?: boolean | undefined | null): Float64Array
+
+/** `countMessages` off the main thread. */
+export declare function countMessagesAsync(numbers: Float64Array, strings: unknown[], encoding?: number | undefined | null, byLength?: boolean | undefined | null): Promise<Float64Array>
 
 /** Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one. */
 export declare function countText(text: string, encoding?: number | undefined | null): number
@@ -187,8 +190,6 @@ export interface VocabularyOptions {
   name: string
   /** The pattern of a tiktoken file. */
   pattern?: string
-  /** Texts of the special tokens of a tiktoken file, and their ids. */
-  specialTexts: Array<string>
-  /** Their ids, in the same order. */
-  specialIds: Array<number>
+  /** Ids of the special tokens of a tiktoken file, by text. */
+  specialTokens: Record<string, number>
 }

@@ -56,7 +56,7 @@ impl Host {
         self.now += 1000.0;
         let identity = u128::from(self.made);
         let timestamp_ms = Some(1.7e12 + self.now);
-        let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint: identity, identity };
+        let raw = Raw { timestamp_ms, is_sent, fingerprint: identity, identity, ..Raw::new(role, parts) };
         Arc::new(measure(&raw, &Rules::default()))
     }
 

@@ -87,7 +87,7 @@ impl Maker {
     fn push(&mut self, role: RawRole<'_>, is_sent: bool, parts: Vec<Part<'_>>) {
         let fingerprint = fingerprint(&format!("{role:?}{is_sent}{:?}{parts:?}", self.now));
         let timestamp_ms = self.known.then_some(self.now);
-        let raw = Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity: fingerprint };
+        let raw = Raw { timestamp_ms, is_sent, fingerprint, identity: fingerprint, ..Raw::new(role, parts) };
         self.messages.push(Arc::new(measure(&raw, &Rules::default())));
     }
 

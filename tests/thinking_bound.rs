@@ -47,7 +47,7 @@ fn conversation(steps: &[Step], model: &str, reports: bool) -> Vec<Arc<Message>>
     let mut push = |role: RawRole<'_>, now: f64, parts: Vec<Part<'_>>| {
         let fingerprint = messages.len() as u128 + 1;
         let raw =
-            Raw { role, timestamp_ms: Some(now), is_sent: true, parts, fingerprint, identity: fingerprint };
+            Raw { timestamp_ms: Some(now), fingerprint, identity: fingerprint, ..Raw::new(role, parts) };
         let message = measure(&raw, &Rules::default());
         counted += message.tokens;
         messages.push(Arc::new(message));

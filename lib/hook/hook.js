@@ -317,6 +317,9 @@ class Hook {
 /** A host that says another window of a model than before knows more than an old refusal. */
 const keyOf = ({ provider, model }, { contextWindow }) => JSON.stringify([provider, model, contextWindow]);
 
+/** For `JSON.stringify`: a text without lone surrogates, which are no UTF-8. */
+const wellFormed = (_, value) => (typeof value === "string" ? value.toWellFormed() : value);
+
 /** The value of an option that may be a function, which is asked. */
 function asked(option, rule, failed) {
   return typeof option === "function" ? answerOf(option, [], rule, failed) : option;
@@ -378,7 +381,7 @@ class Layers {
       learnsPrices,
       learnsTtl: !learnsPrices && ttlSeconds === undefined,
     };
-    return new Native(JSON.stringify(options), lessons);
+    return new Native(JSON.stringify(options, wellFormed), lessons);
   }
 
   report(outcome, call) {

@@ -25,40 +25,27 @@ const SUPPORTED = [
 function fileOf(key, isBeside, missed) {
   try {
     refuseCutFile(key);
-    switch (key) {
-      case "linux-x64-gnu":
-        return isBeside ? require("../../pi-strata.linux-x64-gnu.node") : require("pi-strata-linux-x64-gnu");
-      case "linux-arm64-gnu":
-        return isBeside
-          ? require("../../pi-strata.linux-arm64-gnu.node")
-          : require("pi-strata-linux-arm64-gnu");
-      case "linux-x64-musl":
-        return isBeside
-          ? require("../../pi-strata.linux-x64-musl.node")
-          : require("pi-strata-linux-x64-musl");
-      case "linux-arm64-musl":
-        return isBeside
-          ? require("../../pi-strata.linux-arm64-musl.node")
-          : require("pi-strata-linux-arm64-musl");
-      case "darwin-universal":
-        return isBeside
-          ? require("../../pi-strata.darwin-universal.node")
-          : require("pi-strata-darwin-universal");
-      case "darwin-x64":
-        return isBeside ? require("../../pi-strata.darwin-x64.node") : require("pi-strata-darwin-x64");
-      case "darwin-arm64":
-        return isBeside ? require("../../pi-strata.darwin-arm64.node") : require("pi-strata-darwin-arm64");
-      case "win32-x64-msvc":
-        return isBeside
-          ? require("../../pi-strata.win32-x64-msvc.node")
-          : require("pi-strata-win32-x64-msvc");
-      case "win32-arm64-msvc":
-        return isBeside
-          ? require("../../pi-strata.win32-arm64-msvc.node")
-          : require("pi-strata-win32-arm64-msvc");
-      default:
-        throw new UnsupportedError(key);
+    if (isBeside) {
+      if (key === "linux-x64-gnu") return require("../../pi-strata.linux-x64-gnu.node");
+      if (key === "linux-arm64-gnu") return require("../../pi-strata.linux-arm64-gnu.node");
+      if (key === "linux-x64-musl") return require("../../pi-strata.linux-x64-musl.node");
+      if (key === "linux-arm64-musl") return require("../../pi-strata.linux-arm64-musl.node");
+      if (key === "darwin-universal") return require("../../pi-strata.darwin-universal.node");
+      if (key === "darwin-x64") return require("../../pi-strata.darwin-x64.node");
+      if (key === "darwin-arm64") return require("../../pi-strata.darwin-arm64.node");
+      if (key === "win32-x64-msvc") return require("../../pi-strata.win32-x64-msvc.node");
+      if (key === "win32-arm64-msvc") return require("../../pi-strata.win32-arm64-msvc.node");
     }
+    if (key === "linux-x64-gnu") return require("pi-strata-linux-x64-gnu");
+    if (key === "linux-arm64-gnu") return require("pi-strata-linux-arm64-gnu");
+    if (key === "linux-x64-musl") return require("pi-strata-linux-x64-musl");
+    if (key === "linux-arm64-musl") return require("pi-strata-linux-arm64-musl");
+    if (key === "darwin-universal") return require("pi-strata-darwin-universal");
+    if (key === "darwin-x64") return require("pi-strata-darwin-x64");
+    if (key === "darwin-arm64") return require("pi-strata-darwin-arm64");
+    if (key === "win32-x64-msvc") return require("pi-strata-win32-x64-msvc");
+    if (key === "win32-arm64-msvc") return require("pi-strata-win32-arm64-msvc");
+    throw new UnsupportedError(key);
   } catch (error) {
     missed.push({ key, error });
     return undefined;

@@ -15,15 +15,14 @@ async function countTokensAsync(input, options) {
 }
 
 function count(input, options, offThread) {
-  const { countText, countTextAsync, countMessages } = native();
+  const { countText, countTextAsync } = native();
   const encoding = numberIn("countTokens", options);
   if (typeof input === "string") return (offThread ? countTextAsync : countText)(input, encoding);
   const list = Array.isArray(input) ? input : [input];
   if (!list.every((message) => typeof message === "object" && message !== null)) {
     throw new TypeError("countTokens: input must be a string, a message or an array of messages");
   }
-  const { numbers, strings } = describe(new Shapes().read(list));
-  const sizes = countMessages(numbers, strings, offThread, encoding);
+  const sizes = sizesOf(new Shapes().read(list), offThread, encoding);
   return offThread ? sizes.then(sumOf) : sumOf(sizes);
 }
 
@@ -46,8 +45,14 @@ function numberIn(owner, options) {
 
 /** Tokens of each message of a list in pi's shape: exact ones, or by "chars" those of the texts' lengths. */
 function countEach(list, counting, offThread = false) {
-  const { numbers, strings } = describe(list);
-  return native().countMessages(numbers, strings, offThread, undefined, counting === "chars");
+  return sizesOf(list, offThread, undefined, counting === "chars");
+}
+
+function sizesOf(list, offThread, encoding, byLength) {
+  const { countMessages, countMessagesAsync } = native();
+  const batch = new Batch();
+  for (const message of list) batch.add(message);
+  return (offThread ? countMessagesAsync : countMessages)(batch.numbers, batch.strings, encoding, byLength);
 }
 
 /** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */
@@ -71,12 +76,6 @@ function isWithinTokenLimit(input, limit, options) {
 function checkLimit(limit) {
   if (typeof limit === "number" && limit >= 0) return;
   throw new TypeError(`isWithinTokenLimit: limit is ${String(limit)}; it must be a number from 0 on`);
-}
-
-function describe(list) {
-  const batch = new Batch();
-  for (const message of list) batch.add(message);
-  return batch;
 }
 
 module.exports = { countEach, countTokens, countTokensAsync, isWithinTokenLimit };

@@ -4,7 +4,7 @@
 //! Whatever takes long is a closure handed to `blocking`. The closure gets the cancel flag and checks it between
 //! steps; a flag raised before the work began keeps it from beginning.
 
-use napi::bindgen_prelude::{AsyncTask, Either, Float64ArraySlice, JsError, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, JsError, ToNapiValue, TypeName};
 use napi::{Env, Error, Task, ValueType, sys};
 use napi_derive::napi;
 
@@ -58,23 +58,6 @@ where
 {
     let cancel = flag.map(|flag| flag.0.clone()).unwrap_or_default();
     AsyncTask::new(Blocking { work: Some(Box::new(work)), cancel, failure: None })
-}
-
-/// The return value of an exported function that JavaScript may call either way: what it asks for, or a promise of it.
-pub(super) type HereOrLater<T> = Either<T, Promise<T>>;
-
-/// Does `work` at once, or hands it to a worker thread.
-pub(super) fn here_or_blocking<T>(
-    off_thread: bool,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<HereOrLater<T>>
-where
-    T: ToNapiValue + TypeName + Send + 'static,
-{
-    if off_thread {
-        return Ok(Either::B(blocking(None, move |_| work())));
-    }
-    work().map(Either::A)
 }
 
 impl<T> Task for Blocking<T>

@@ -39,17 +39,17 @@ pub(super) fn hash_of(rules: &Rules) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(rules)
 }
 
-/// Facts that somebody holds: a schedule keeps those of a conversation's last call, so the copies of the next one find them.
-static HELD: LazyLock<Mutex<Held>> = LazyLock::new(Mutex::default);
+/// Facts in use: a schedule keeps those of a conversation's last call, so the copies of the next one find them.
+static IN_USE: LazyLock<Mutex<FactsInUse>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
-struct Held {
+struct FactsInUse {
     facts: HashMap<Key, Weak<Message>>,
     /// Entries above which those that nobody holds any more are looked for.
     swept_at: usize,
 }
 
-impl Held {
+impl FactsInUse {
     const SWEPT_FROM: usize = 4096;
 
     fn insert(&mut self, key: Key, facts: &Arc<Message>) {
@@ -63,17 +63,13 @@ impl Held {
 }
 
 /// The facts of a message; equal content that was measured under equal rules is looked up.
-pub(super) fn facts_of(raw: &Raw<'_>, is_protected: bool, rules: &Rules, rules_hash: u64) -> Arc<Message> {
+pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Message> {
     let key = (raw.fingerprint, rules_hash);
-    let held = CACHE.get(&key).or_else(|| HELD.lock().facts.get(&key).and_then(Weak::upgrade));
-    held.unwrap_or_else(|| {
-        let mut facts = measure(raw, rules);
-        if is_protected {
-            facts.protect();
-        }
-        let facts = Arc::new(facts);
+    let known = CACHE.get(&key).or_else(|| IN_USE.lock().facts.get(&key).and_then(Weak::upgrade));
+    known.unwrap_or_else(|| {
+        let facts = Arc::new(measure(raw, rules));
         CACHE.insert(key, facts.clone());
-        HELD.lock().insert(key, &facts);
+        IN_USE.lock().insert(key, &facts);
         facts
     })
 }
@@ -90,12 +86,7 @@ mod tests {
         let read = |fingerprint| {
             let role = RawRole::ToolResult { call_id: &[], tool_name: &[], marker: None };
             let parts = vec![Part::Text(&text)];
-            facts_of(
-                &Raw { role, timestamp_ms: None, is_sent: true, parts, fingerprint, identity: fingerprint },
-                false,
-                &rules,
-                0,
-            )
+            facts_of(&Raw { fingerprint, ..Raw::new(role, parts) }, &rules, 0)
         };
         let all: Vec<_> = (0..40_000).map(|fingerprint| Arc::downgrade(&read(fingerprint))).collect();
         assert!(CACHE.weight() <= MAX_BYTES, "{} bytes", CACHE.weight());

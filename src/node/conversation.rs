@@ -278,7 +278,7 @@ fn facts_of(batch: &Batch, rules: &Rules, cancel: &Cancel) -> Result<Vec<Arc<Mes
     let rules_hash = content_cache::hash_of(rules);
     let facts = batch.messages()?.into_iter().map(|message| {
         cancel.check()?;
-        Ok(content_cache::facts_of(&message.raw, message.is_protected, rules, rules_hash))
+        Ok(content_cache::facts_of(&message, rules, rules_hash))
     });
     facts.collect()
 }

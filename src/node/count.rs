@@ -4,7 +4,7 @@ use napi::JsString;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 
-use super::blocking::{HereOrLater, Numbers, Promise, blocking, here_or_blocking};
+use super::blocking::{Numbers, Promise, blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
@@ -27,19 +27,27 @@ pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<Pro
 }
 
 /// Tokens of each message, described as `lib/hook/snapshot.js` does; by the length of its texts if `by_length`.
-#[napi(ts_return_type = "Float64Array | Promise<Float64Array>")]
+#[napi(ts_return_type = "Float64Array")]
 pub fn count_messages(
     numbers: Float64ArraySlice<'_>,
     strings: Array<'_>,
-    off_thread: bool,
     encoding: Option<f64>,
     by_length: Option<bool>,
-) -> Result<HereOrLater<Numbers>> {
+) -> Result<Numbers> {
+    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, encoding, by_length))
+}
+
+/// `countMessages` off the main thread.
+#[napi(ts_return_type = "Promise<Float64Array>")]
+pub fn count_messages_async(
+    numbers: Float64ArraySlice<'_>,
+    strings: Array<'_>,
+    encoding: Option<f64>,
+    by_length: Option<bool>,
+) -> Result<Promise<Numbers>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        let is_estimate = by_length == Some(true);
-        let counting = if is_estimate { Counting::Chars } else { Counting::Exact(tokenizer(encoding)?) };
-        here_or_blocking(off_thread, move || tokens_of(&batch, counting))
+        Ok(blocking(None, move |_| tokens_of(&batch, encoding, by_length)))
     })
 }
 
@@ -52,7 +60,11 @@ pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Re
     })
 }
 
-fn tokens_of(batch: &Batch, counting: Counting) -> Result<Numbers> {
+fn tokens_of(batch: &Batch, encoding: Option<f64>, by_length: Option<bool>) -> Result<Numbers> {
+    let counting = match by_length {
+        Some(true) => Counting::Chars,
+        _ => Counting::Exact(tokenizer(encoding)?),
+    };
     let rules = Rules { counting, ..Rules::default() };
-    Ok(Numbers(batch.messages()?.iter().map(|message| count(&message.raw, &rules) as f64).collect()))
+    Ok(Numbers(batch.messages()?.iter().map(|raw| count(raw, &rules) as f64).collect()))
 }

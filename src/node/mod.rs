@@ -17,7 +17,6 @@ pub mod failure;
 #[cfg(all(debug_assertions, not(test)))]
 mod fault;
 mod guarded;
-mod json;
 pub mod options;
 mod read;
 pub mod recall;

@@ -4,8 +4,7 @@
 use serde::Deserialize;
 
 use super::encode::tokenizer;
-use super::failure::Result;
-use super::json::parsed;
+use super::failure::{Failure, Result};
 use crate::context::layers::Limits;
 use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;
@@ -29,7 +28,11 @@ pub(super) struct Options {
 
 impl Options {
     pub(super) fn read(json: &str) -> Result<Self> {
-        let mut options: Self = parsed(json)?;
+        // The place alone is told: the text beside it may be the user's.
+        let refused = |error: serde_json::Error| {
+            Failure::invalid(format!("the options are not understood at column {}", error.column()))
+        };
+        let mut options: Self = serde_json::from_str(json).map_err(refused)?;
         options.rules.counting = Counting::Exact(tokenizer(options.encoding)?);
         Ok(options)
     }

@@ -36,13 +36,6 @@ pub(super) struct Batch {
     ends: Vec<usize>,
 }
 
-/// A message that was read.
-pub(super) struct Read<'a> {
-    /// True if the host asked that nothing is done to it.
-    pub(super) is_protected: bool,
-    pub(super) raw: Raw<'a>,
-}
-
 impl Batch {
     /// Copies everything out of JavaScript, on its thread.
     pub(super) fn take(numbers: &Float64ArraySlice<'_>, strings: &Array<'_>) -> Result<Self> {
@@ -65,13 +58,8 @@ impl Batch {
         Ok(batch)
     }
 
-    /// The messages of the batch as they came, in order.
-    pub(super) fn raws(&self) -> Result<Vec<Raw<'_>>> {
-        Ok(self.messages()?.into_iter().map(|message| message.raw).collect())
-    }
-
     /// The messages of the batch, in order.
-    pub(super) fn messages(&self) -> Result<Vec<Read<'_>>> {
+    pub(super) fn messages(&self) -> Result<Vec<Raw<'_>>> {
         let mut cursor = Cursor { batch: self, number: ROWS_START, string: 0 };
         let mut messages = Vec::new();
         while cursor.number < self.numbers.len() {
@@ -86,7 +74,7 @@ impl Batch {
 /// the fuzz targets.
 pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let batch = Batch { numbers, units, ends };
-    let Ok(raws) = batch.raws() else { return };
+    let Ok(raws) = batch.messages() else { return };
     for raw in &raws {
         measure(raw, &Rules::default());
     }
@@ -135,7 +123,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn message(&mut self) -> Result<Read<'a>> {
+    fn message(&mut self) -> Result<Raw<'a>> {
         let (first_number, first_string) = (self.number, self.string);
         let role = Role::at(self.count()?).ok_or_else(malformed)?;
         let flags = self.count()?;
@@ -152,7 +140,7 @@ impl<'a> Cursor<'a> {
         } else {
             self.fingerprint(first_string, [first_number..usage.start, usage.end..self.number])
         };
-        Ok(Read { is_protected, raw: Raw { role, timestamp_ms, is_sent, parts, fingerprint, identity } })
+        Ok(Raw { role, timestamp_ms, is_sent, is_protected, parts, fingerprint, identity })
     }
 
     fn role(&mut self, role: Role) -> Result<RawRole<'a>> {

@@ -8,7 +8,7 @@ use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
 use crate::context::handle::Handle;
-use crate::context::measure::RawRole;
+use crate::context::measure::{Raw, RawRole};
 
 /// The handle of each message, computed on a worker thread; empty for a message that is no tool result.
 #[napi(ts_return_type = "Promise<Array<string>>")]
@@ -16,13 +16,11 @@ pub fn handles(numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<Pro
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
         Ok(blocking(None, move |_| {
-            let handles = batch.messages()?.into_iter().map(|message| match message.raw.role {
-                RawRole::ToolResult { call_id, .. } => {
-                    Handle::of(call_id, &message.raw.joined_text()).to_string()
-                }
+            let handle = |raw: &Raw<'_>| match raw.role {
+                RawRole::ToolResult { call_id, .. } => Handle::of(call_id, &raw.joined_text()).to_string(),
                 _ => String::new(),
-            });
-            Ok(handles.collect())
+            };
+            Ok(batch.messages()?.iter().map(handle).collect())
         }))
     })
 }

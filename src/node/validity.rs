@@ -51,7 +51,7 @@ pub fn problems(
 ) -> Result<Vec<Problem>> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        let messages = batch.raws()?;
+        let messages = batch.messages()?;
         let family = family(api, &messages);
         let problems = check(&messages, family).into_iter().map(|problem| Problem {
             index: problem.index as u32,
@@ -67,7 +67,7 @@ pub fn problems(
 pub fn mends(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<Mends> {
     guarded(|| {
         let batch = Batch::take(&numbers, &strings)?;
-        let messages = batch.raws()?;
+        let messages = batch.messages()?;
         let repair = repair(&messages, family(api, &messages));
         let mends = repair.mends.into_iter().map(|(index, mend)| MendedMessage {
             index: index as u32,

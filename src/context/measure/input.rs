@@ -16,6 +16,8 @@ pub struct Raw<'a> {
     pub timestamp_ms: Option<f64>,
     /// False for what pi never sends, such as a bashExecution with `excludeFromContext`.
     pub is_sent: bool,
+    /// True if the host asked that no layer touches it.
+    pub is_protected: bool,
     /// Content blocks, in order.
     pub parts: Vec<Part<'a>>,
     /// Hash of everything read.
@@ -102,7 +104,8 @@ pub enum Part<'a> {
 impl<'a> Raw<'a> {
     /// A message that is sent, made at no known time and without hashes.
     pub fn new(role: RawRole<'a>, parts: Vec<Part<'a>>) -> Self {
-        Self { role, timestamp_ms: None, is_sent: true, parts, fingerprint: 0, identity: 0 }
+        let (is_sent, is_protected) = (true, false);
+        Self { role, timestamp_ms: None, is_sent, is_protected, parts, fingerprint: 0, identity: 0 }
     }
 
     /// The text blocks.

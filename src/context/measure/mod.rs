@@ -45,7 +45,12 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     }
     let traits = raw.traits(&message, counts.texts, rules);
     let tokens = if raw.is_sent { counts.all } else { 0 };
-    Message { tokens, traits, cuts: cuts(raw, rules), images: images(raw, rules), ..message }
+    let mut message =
+        Message { tokens, traits, cuts: cuts(raw, rules), images: images(raw, rules), ..message };
+    if raw.is_protected {
+        message.protect();
+    }
+    message
 }
 
 /// Cuts of its texts: what tools answered, unless the host excluded the tool, and what people or the host said.

@@ -268,7 +268,7 @@ mod tests {
                 vec![],
             ),
         };
-        Raw { role, timestamp_ms: None, is_sent: kind % 5 != 4, parts, fingerprint: 0, identity: 0 }
+        Raw { is_sent: kind % 5 != 4, ..Raw::new(role, parts) }
     }
 
     /// The rule for a result as it reads: look back from it to the message that makes its call.

@@ -200,17 +200,11 @@ fn positions<'a>(parts: &'a [Part<'a>], is: impl Fn(&Part<'_>) -> bool) -> impl 
 /// The stage of a problem, the first ones first; `None` for those that are left alone.
 const fn stage(rule: Rule) -> Option<u8> {
     match rule {
-        Rule::EmptyMessage
-        | Rule::BlankText
-        | Rule::LoneSurrogate
-        | Rule::CallIdPattern
-        | Rule::DuplicateCallId
-        | Rule::TextAfterCall
-        | Rule::ThinkingAlone
-        | Rule::UnsignedCall => Some(0),
         Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult | Rule::UnansweredCall => Some(1),
         Rule::StartsWithReply | Rule::CallAfterReply => Some(2),
         Rule::TrailingSpace | Rule::EndsOnReply => None,
+        // What a message holds.
+        _ => Some(0),
     }
 }
 
