@@ -37,7 +37,9 @@ for (const how of ["import", "require"]) {
       ...["addon", "file", "here", "native", "platform"].map((name) => `lib/native/${name}.js`),
       "lib/options.js",
       // The messages of every stack are counted.
-      ...["ai-sdk", "anthropic", "index", "openai", "parts", "seed"].map((name) => `lib/shapes/${name}.js`),
+      ...["ai-sdk", "anthropic", "index", "openai", "parts", "pi", "responses", "seed"].map(
+        (name) => `lib/shapes/${name}.js`,
+      ),
       "lib/tools/count.js",
     ]);
   });
