@@ -30,7 +30,7 @@ pub(crate) struct AddedToken {
     pub(crate) normalized: bool,
 }
 
-/// AddedToken tokens by content, to be found in one pass.
+/// Finds added tokens in one pass over a text.
 #[derive(Debug, Default)]
 struct Matcher {
     /// Sorted by content.
