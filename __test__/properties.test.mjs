@@ -74,7 +74,8 @@ test("the layers do what the rules say, in a list that grew as in a new one, and
     for (let earlier = roll(3); earlier > 0; earlier -= 1)
       await hook(messages.slice(0, 1 + roll(messages.length)));
     const sent = await hook(messages);
-    assert.deepEqual(sent, layers(messages, limits, countTokens), `seed ${seed}`);
+    const count = (message) => (isPis(message) ? countTokens(message) : 0);
+    assert.deepEqual(sent, layers(messages, limits, count), `seed ${seed}`);
     const sizes = [messages, sent].map((list) => countTokens(list.filter(isPis)));
     assert.deepEqual([told.tokensBefore, told.tokensAfter], sizes, `seed ${seed}`);
   }
