@@ -152,11 +152,8 @@ fn families_of(table: &Value) -> String {
     let table = table.as_object().expect("families by name");
     let rows = table.iter().map(|(name, family)| {
         let number = |field: &str| family[field].as_f64().expect("a family has numbers");
-        let (read, write, ttl) = (number("read"), number("write"), number("ttlSeconds"));
-        let is_published = family["isPublished"].as_bool().expect("true or false");
-        format!(
-            "CacheFamily {{ name: {name:?}, read: {read:?}, write: {write:?}, ttl_seconds: {ttl:?}, is_published: {is_published} }},"
-        )
+        let (read, write, ttl) = (number("read"), number("write"), family["ttlSeconds"].as_f64());
+        format!("CacheFamily {{ name: {name:?}, read: {read:?}, write: {write:?}, ttl_seconds: {ttl:?} }},")
     });
     let (rows, count) = (rows.collect::<String>(), table.len());
     format!(
@@ -169,10 +166,8 @@ fn families_of(table: &Value) -> String {
             pub read: f64,
             /// Price of writing a token.
             pub write: f64,
-            /// Life of an entry, in seconds.
-            pub ttl_seconds: f64,
-            /// True if the provider publishes that life.
-            pub is_published: bool,
+            /// Life of an entry in seconds, where the provider publishes it.
+            pub ttl_seconds: Option<f64>,
         }}
         /// Families of models by the names they are known by.
         pub static CACHE_FAMILIES: [CacheFamily; {count}] = [{rows}];\n"

@@ -15,13 +15,9 @@ use crate::contract::{
     CONTEXT_RATIO, CONTEXT_WINDOW, KEEP_RECENT_IMAGES, KEEP_RECENT_MESSAGES, KEEP_RECENT_THINKING,
     KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
 };
-use crate::tokens::estimate::Estimate;
 
 /// Most of the window that the default reserve keeps free: one made for large windows leaves small ones their room.
 pub const MAX_RESERVE_SHARE: f64 = 0.25;
-
-/// Most of the room of a request that the newest messages and results have for being new.
-const TAIL_SHARE: f64 = 0.5;
 
 /// Limits of the layers, as the host set them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -123,12 +119,6 @@ impl Limits {
     pub fn most_words(&self) -> f64 {
         let window = (self.context_window - self.output_tokens).min(self.most_tokens);
         if self.reserve_tokens.is_some() { self.budget() } else { window }
-    }
-
-    /// cl100k tokens that the protected newest messages and results may have: half of what a request has room for.
-    pub fn tail_tokens(&self, estimate: &Estimate) -> usize {
-        let room = self.threshold().min(self.budget()) - estimate.base;
-        (TAIL_SHARE * room.max(0.0) / estimate.scale) as usize
     }
 
     /// Newest messages that are never dropped: at least one, since the newest is what is asked.

@@ -7,20 +7,11 @@ use super::Limits;
 use crate::context::account::{Account, Form};
 use crate::tokens::estimate::Estimate;
 
-/// Index from which on everything is protected: the newest messages, as many as `most` cl100k tokens hold, and always the
-/// last.
-pub fn tail_start(account: &Account, limits: &Limits, most: usize) -> usize {
+/// Index from which on everything is protected: that of the oldest of the newest messages.
+pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let rows = account.rows();
-    let mut tokens = 0;
     let newest = rows.newest_first().filter(|(_, row)| !row.message.is_system());
-    let within = newest.take(limits.recent_messages()).take_while(|(_, row)| {
-        // What people say stays anyway.
-        let counted = if row.message.is_user() { 0 } else { row.tokens_as(row.edit.0) };
-        let is_first = tokens == 0;
-        tokens += counted;
-        is_first || tokens <= most
-    });
-    let start = within.last().map_or(account.len(), |(index, _)| index);
+    let start = newest.take(limits.recent_messages()).last().map_or(account.len(), |(index, _)| index);
     rows.since(start).map(|(_, row)| row.group).min().unwrap_or(start)
 }
 
@@ -49,7 +40,7 @@ pub struct Window {
 impl Window {
     /// Passes by as many of the oldest groups as it takes to come under the threshold, and no more.
     pub fn slide(&mut self, account: &mut Account, limits: &Limits, estimate: &Estimate) {
-        let tail = tail_start(account, limits, usize::MAX);
+        let tail = tail_start(account, limits);
         self.take_back_what_changed(account, tail);
         let is_over = |size| estimate.tokens(size) > limits.threshold();
         while self.cursor < tail && is_over(account.sent()) {

@@ -44,10 +44,6 @@ pub struct CacheWatch {
     models: Vec<ModelCache>,
     /// The model of the latest answer, failed ones too: a failure may be all that tells of a switch.
     in_use: Option<usize>,
-    /// True if answers told of prompt tokens.
-    reports: bool,
-    /// True if answers told of cached tokens.
-    shows_cache: bool,
     /// When the host sent the last request again to keep its entry alive, in ms, oldest first.
     warmed: Arc<[f64]>,
     /// When the host gave the cache up, in ms, oldest first.
@@ -104,15 +100,7 @@ impl CacheWatch {
         if given_up.zip(model.last_ms).is_some_and(|(lost, last)| lost > last) {
             return true;
         }
-        let family = family_of(&model.source);
-        // Servers that count prompts but tell of no cache mostly have one for prefixes, of an unknown life.
-        let tells_nothing = self.reports && !self.shows_cache;
-        if fixed_ttl.is_none() && tells_nothing && !has_published_life(&model.source) {
-            return false;
-        }
-        let ttl = fixed_ttl.unwrap_or_else(|| {
-            model.ttl_seconds(family.map_or(CACHE_TTL_SECONDS, |family| family.ttl_seconds))
-        });
+        let ttl = fixed_ttl.unwrap_or_else(|| model.ttl_seconds());
         self.gap_seconds(at, time_ms).is_some_and(|gap| gap > ttl)
     }
 
@@ -137,8 +125,6 @@ impl CacheWatch {
         }
         let gap = self.gap_seconds(at, call.time_ms);
         self.in_use = Some(at);
-        self.reports |= call.usage.prompt_tokens().is_some();
-        self.shows_cache |= call.usage.is_cached();
         if let Some(model) = self.models.get_mut(at) {
             model.enter(&call, gap);
         }
@@ -205,14 +191,14 @@ impl ModelCache {
     }
 
     /// The life of its entries in seconds: as long as one was seen to live, and no longer than one was seen not to.
-    fn ttl_seconds(&self, documented: f64) -> f64 {
-        let documented = if self.writes_for_an_hour { documented.max(HOUR_SECONDS) } else { documented };
+    fn ttl_seconds(&self) -> f64 {
+        let published = published_life(&self.source).unwrap_or(f64::INFINITY);
+        let documented = if self.writes_for_an_hour { published.max(HOUR_SECONDS) } else { published };
         documented.min(self.died.unwrap_or(f64::INFINITY)).max(self.lived)
     }
 
     fn prices(&self) -> Prices {
         let family = family_of(&self.source);
-        let ttl_seconds = family.map_or(CACHE_TTL_SECONDS, |family| family.ttl_seconds);
         let [input, read, write] = self.billed.map(|(tokens, dollars)| dollars / tokens);
         let relative = |price: f64, (least, most): (f64, f64)| {
             Some(price / input).filter(|share| (least..=most).contains(share))
@@ -220,15 +206,14 @@ impl ModelCache {
         Prices {
             read: relative(read, READ_RANGE).or(family.map(|family| family.read)).unwrap_or(CACHE_READ),
             write: relative(write, WRITE_RANGE).or(family.map(|family| family.write)).unwrap_or(1.0),
-            ttl_seconds,
+            ttl_seconds: published_life(&self.source).unwrap_or(CACHE_TTL_SECONDS),
         }
     }
 }
 
-/// True if the life of entries is published for `source`, not guessed: others may serve open weights.
-fn has_published_life(source: &Source) -> bool {
-    !source.model.to_lowercase().contains("oss")
-        && family_of(source).is_some_and(|family| family.is_published)
+/// Seconds that entries live, where the provider publishes it. Anyone may serve open weights.
+fn published_life(source: &Source) -> Option<f64> {
+    family_of(source).filter(|_| !source.model.to_lowercase().contains("oss"))?.ttl_seconds
 }
 
 /// The family of a model: the first whose name its own contains, else its provider's.
@@ -275,7 +260,7 @@ mod tests {
     fn reported(calls: &[(f64, f64, f64)]) -> CacheWatch {
         let mut watch = CacheWatch::default();
         for &(seconds, read, written) in calls {
-            enter(&mut watch, "a", Some(seconds), &usage(read, written), None);
+            enter(&mut watch, "claude-a", Some(seconds), &usage(read, written), None);
         }
         watch
     }
@@ -288,7 +273,7 @@ mod tests {
     fn an_entry_written_for_an_hour_lives_an_hour() {
         let mut watch = CacheWatch::default();
         let hour = Usage { cache_write_1h: Some(9000.0), ..usage(0.0, 9000.0) };
-        enter(&mut watch, "a", Some(0.0), &hour, None);
+        enter(&mut watch, "claude-a", Some(0.0), &hour, None);
         assert!(!is_cold_after(&watch, 3599.0) && is_cold_after(&watch, 3601.0));
         assert!(watch.is_cold(Some(301_000.0), Some(TTL)), "where the host sets it, nothing is learned");
     }
@@ -312,7 +297,7 @@ mod tests {
             if is_rewritten {
                 watch.goes_on(0);
             }
-            enter(&mut watch, "a", Some(120.0), &usage(0.0, 9000.0), touched);
+            enter(&mut watch, "claude-a", Some(120.0), &usage(0.0, 9000.0), touched);
             is_cold_after(&watch, 120.0 + 130.0)
         };
         assert!(!changed(Some(8), false), "the hook changed it");
@@ -321,17 +306,22 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_tells_of_no_cache_has_a_life_only_where_that_is_published() {
-        let is_cold = |model: &str, seconds: f64| {
-            let mut watch = CacheWatch::default();
-            let silent = Usage { input: Some(9000.0), ..Usage::default() };
-            enter(&mut watch, model, Some(0.0), &silent, None);
-            is_cold_after(&watch, seconds)
-        };
-        assert!(is_cold("claude-opus-5.5", 301.0));
-        assert!(!is_cold("gpt-6.1", 301.0) && is_cold("gpt-6.1", 1801.0));
-        for open in ["qwen3.5-coder", "gpt-oss-120b", "gemini-9", "deepseek-v4"] {
-            assert!(!is_cold(open, 9e9), "{open}");
+    fn a_cache_whose_life_is_not_published_is_warm_until_it_was_found_empty() {
+        let silent = Usage { input: Some(9000.0), ..Usage::default() };
+        for usage in [silent, usage(0.0, 9000.0)] {
+            let answered = |model: &str, times: &[f64]| {
+                let mut watch = CacheWatch::default();
+                times.iter().for_each(|&seconds| enter(&mut watch, model, Some(seconds), &usage, None));
+                watch
+            };
+            let is_cold = |model: &str, seconds: f64| is_cold_after(&answered(model, &[0.0]), seconds);
+            assert!(is_cold("claude-opus-5.5", 301.0));
+            assert!(!is_cold("gpt-6.1", 301.0) && is_cold("gpt-6.1", 1801.0));
+            for open in ["qwen3.5-coder", "gpt-oss-120b", "gemini-9", "deepseek-v4"] {
+                assert!(!is_cold(open, 9e9), "{open}");
+                let found_empty = is_cold_after(&answered(open, &[0.0, 500.0]), 1100.0);
+                assert_eq!(found_empty, usage.is_cached(), "{open}");
+            }
         }
     }
 
@@ -342,19 +332,19 @@ mod tests {
         assert!(is_cold_after(&watch, 840.0));
         watch.set_times(times);
         assert!(!is_cold_after(&watch, 840.0) && is_cold_after(&watch, 841.0));
-        enter(&mut watch, "a", Some(800.0), &usage(9000.0, 100.0), None);
+        enter(&mut watch, "claude-a", Some(800.0), &usage(9000.0, 100.0), None);
         assert!(is_cold_after(&watch, 1101.0), "the entry lived from the warming on, not 800 seconds");
     }
 
     #[test]
     fn a_warmer_keeps_the_entry_of_the_latest_model_only() {
         let mut watch = CacheWatch::default();
-        for (model, seconds) in [("a", 0.0), ("b", 1.0)] {
+        for (model, seconds) in [("claude-a", 0.0), ("claude-b", 1.0)] {
             enter(&mut watch, model, Some(seconds), &usage(0.0, 9000.0), None);
         }
         watch.set_times((&Arc::from([270_000.0]), &Arc::default()));
         assert!(!is_cold_after(&watch, 400.0));
-        enter(&mut watch, "a", Some(350.0), &usage(0.0, 0.0), None);
+        enter(&mut watch, "claude-a", Some(350.0), &usage(0.0, 0.0), None);
         for (warmed, is_cold) in [(500_000.0, false), (750_000.0, true)] {
             watch.set_times((&Arc::from([warmed]), &Arc::default()));
             assert_eq!(is_cold_after(&watch, 700.0), is_cold, "one that comes later says nothing of now");
@@ -379,19 +369,19 @@ mod tests {
         assert!(watch.is_cold(Some(1_300_001.0), None));
         let mut timeless = CacheWatch::default();
         assert!(!timeless.is_cold(Some(9e12), None));
-        enter(&mut timeless, "a", None, &usage(0.0, 9000.0), None);
+        enter(&mut timeless, "claude-a", None, &usage(0.0, 9000.0), None);
         assert!(!timeless.is_cold(Some(9e12), None));
     }
 
     #[test]
     fn a_model_without_an_answer_yet_is_cold_and_others_keep_their_own_time() {
         let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
-        enter(&mut watch, "b", Some(200.0), &usage(0.0, 9000.0), None);
+        enter(&mut watch, "claude-b", Some(200.0), &usage(0.0, 9000.0), None);
         assert!(!is_cold_after(&watch, 310.0));
         let failed = Usage::default();
-        enter(&mut watch, "a", Some(310.0), &failed, None);
+        enter(&mut watch, "claude-a", Some(310.0), &failed, None);
         assert!(is_cold_after(&watch, 310.0));
-        enter(&mut watch, "c", Some(311.0), &failed, None);
+        enter(&mut watch, "claude-c", Some(311.0), &failed, None);
         assert!(is_cold_after(&watch, 312.0));
     }
 
@@ -399,7 +389,7 @@ mod tests {
     fn calls_of_the_list_before_are_not_taken_in_twice() {
         let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
         watch.goes_on(10);
-        enter(&mut watch, "a", Some(900.0), &usage(9000.0, 1.0), None);
+        enter(&mut watch, "claude-a", Some(900.0), &usage(9000.0, 1.0), None);
         assert!(is_cold_after(&watch, 301.0), "that was entered before");
     }
 

@@ -33,19 +33,17 @@ impl Sticky {
             self.settle();
             return;
         }
-        // Layers 1 to 3 protect by count alone; what does not fit then is cut to the room.
-        let most_new = if self.is_reported() { self.tail_tokens() } else { usize::MAX };
-        let tail = window::tail_start(&self.account, &self.limits, most_new);
+        let newest = self.newest();
         if self.is_reported() {
-            self.drop_unsent(tail);
+            self.drop_unsent(newest.messages);
             self.strip_closed_turns();
         } else {
-            self.apply_layers(tail, most_new);
+            self.apply_layers(newest.messages);
         }
         images::omit_old(&mut self.account, &self.limits);
         images::fit(&mut self.account, &self.limits);
         if self.is_reported() {
-            self.take_least_useful(tail, most_new, &goal);
+            self.take_least_useful(newest, &goal);
         }
         if self.context() > goal.budget && self.limits.overflow == Overflow::Shrink {
             let estimate = self.estimate();
@@ -91,9 +89,11 @@ impl Sticky {
             if must_gain { estimate.base + LOW_WATER * (limit - estimate.base).max(0.0) } else { limit };
         let room = (budget - estimate.base).max(0.0);
         let (staying, largest) = self.staying();
-        // Where what stays is too large for the low water, what is older need not leave for it to have all the room.
+        // Where what stays is too large for the low water, what is older need not leave for it to have all the room: it shares
+        // what a batch wins, or the room where what stays is cut, too.
         let staying = estimate.base + estimate.scale * staying as f64;
-        let ladder = if staying > low { low.max(staying + OLDER_SHARE * room) } else { low };
+        let shared = if staying > limit { room } else { limit - staying };
+        let ladder = low.max(staying + OLDER_SHARE * shared);
         let is_alone = estimate.base + estimate.scale * largest as f64 > low;
         let full = estimate.base + FULL_SHARE * room;
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
@@ -113,9 +113,16 @@ impl Sticky {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
-    /// cl100k tokens that the newest messages and results may have for being new, where a limit bites.
-    fn tail_tokens(&self) -> usize {
-        if self.context() > self.limit() { self.limits.tail_tokens(&self.estimate()) } else { usize::MAX }
+    /// What a batch spares for being new: as many messages and results as the host says. Where a limit bites, worth alone tells
+    /// what stays of what stands before the last group.
+    fn newest(&self) -> Newest {
+        if self.is_reported() && self.context() > self.limit() {
+            let last = self.account.last_group();
+            return Newest { messages: last, results: last };
+        }
+        let old = tool_results::old(&self.account, &self.limits);
+        let results = old.last().map_or(0, |newest| newest + 1);
+        Newest { messages: window::tail_start(&self.account, &self.limits), results }
     }
 
     /// Tries a batch out and takes it back.
@@ -172,12 +179,12 @@ impl Sticky {
     }
 
     /// Layers 1 to 3 as they are documented: nothing is known of a bill.
-    fn apply_layers(&mut self, tail: usize, most_new: usize) {
+    fn apply_layers(&mut self, tail: usize) {
         let keeps = self.limits.keeping == Keeping::Layers;
         let scale = self.estimate().scale;
         let states =
             if keeps { States::in_account(&self.account, &self.limits, scale) } else { States::default() };
-        for index in tool_results::old_within(&self.account, &self.limits, most_new).to_vec() {
+        for index in tool_results::old(&self.account, &self.limits).to_vec() {
             if self.is_shortenable(index) && !states.keeps(index) {
                 self.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
             }
@@ -193,24 +200,24 @@ impl Sticky {
     }
 
     /// Takes the steps that cost less than a token is worth. At most so many tokens stay as the goal says, whatever that
-    /// loses; nothing from `tail` on is dropped, and no newest result within `most_new` cl100k tokens is cut.
-    fn take_least_useful(&mut self, tail: usize, most_new: usize, goal: &Goal) {
+    /// loses, and the newest stay.
+    fn take_least_useful(&mut self, newest: Newest, goal: &Goal) {
         let price = self.policy.price();
         if !goal.is_exact {
-            self.pass((tail, most_new), price, f64::NEG_INFINITY, goal);
+            self.pass(newest, price, f64::NEG_INFINITY, goal);
         }
         let raised = (0..PRICE_STEPS).map(|step| price * PRICE_STEP.powi(step));
         for price in raised.chain([f64::INFINITY]) {
             if self.context() <= goal.ladder {
                 return;
             }
-            self.pass((tail, most_new), price, goal.ladder, goal);
+            self.pass(newest, price, goal.ladder, goal);
         }
     }
 
     /// Goes down the ladder of each group, the oldest first, as long as a step loses at most `price` for each provider token
     /// and more than `most` tokens are left.
-    fn pass(&mut self, (tail, most_new): (usize, usize), price: f64, most: f64, goal: &Goal) {
+    fn pass(&mut self, newest: Newest, price: f64, most: f64, goal: &Goal) {
         let estimate = self.estimate();
         let price = price * estimate.scale;
         // A limit outranks what is kept.
@@ -220,10 +227,10 @@ impl Sticky {
             States::default()
         };
         let thinking = self.thinking();
-        let old = tool_results::old_within(&self.account, &self.limits, most_new);
-        let old = old.last().map_or(0, |newest| newest + 1);
         let opens = |&index: &usize| self.account.row(index).is_some_and(|row| row.group == index);
-        for start in self.account.live_before(tail.max(old)).filter(opens).collect::<Vec<_>>() {
+        for start in
+            self.account.live_before(newest.messages.max(newest.results)).filter(opens).collect::<Vec<_>>()
+        {
             // The host's own head and tail are shown once before they go, unless a limit demands more.
             let must_show =
                 most.is_infinite() && self.account.group(start).any(|index| self.shows_ends(index));
@@ -231,7 +238,7 @@ impl Sticky {
                 let rungs: &[Rung] = match index {
                     _ if states.keeps(index) => &[],
                     _ if thinking.binary_search(&index).is_ok() => &[Rung::Edit],
-                    _ if index >= old || !self.is_shortenable(index) => &[],
+                    _ if index >= newest.results || !self.is_shortenable(index) => &[],
                     _ if must_show => &[Rung::Edit, Rung::Lines],
                     _ => &[Rung::Edit, Rung::Lines, Rung::Marker],
                 };
@@ -245,7 +252,7 @@ impl Sticky {
             let saved = self.account.group(start).filter_map(|index| self.account.row(index));
             let saved: f64 = saved.map(|row| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
             if estimate.tokens(self.account.sent()) > most
-                && (1..tail).contains(&start)
+                && (1..newest.messages).contains(&start)
                 && !must_show
                 && !states.keeps_group(start)
                 && self.may_drop(start)
@@ -386,6 +393,15 @@ impl Sticky {
             index.show(held.shown(row));
         }
     }
+}
+
+/// Positions from which on a batch spares what is new.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    /// No message is dropped.
+    messages: usize,
+    /// No result is cut.
+    results: usize,
 }
 
 /// Sizes in provider tokens that a batch goes down to.
