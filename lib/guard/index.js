@@ -18,6 +18,7 @@ const {
   show,
 } = require("../options.js");
 const { SOURCE, wholeChars } = require("../shapes/parts.js");
+const { groupStarts } = require("../shapes/groups.js");
 const { Shapes } = require("../shapes/index.js");
 const { payloadOf } = require("../shapes/seed.js");
 const { countEach, countTokens } = require("../tools/count.js");
@@ -209,28 +210,27 @@ class InputError extends Error {
 
 /** Positions of messages that stay together: calls with their results, reasoning with its item, stand-ins of one message. */
 function groupsOf(list) {
+  const starts = groupStarts(list);
   const groups = [];
-  const groupOfCall = new Map();
-  for (const [i, message] of list.entries()) {
-    const source = message?.[SOURCE];
-    const isPart = source !== undefined && source === list[i - 1]?.[SOURCE];
-    const known = message?.role === "toolResult" ? groupOfCall.get(message.toolCallId) : undefined;
-    const follows = isPart || message?.role === "toolResult" || list[i - 1]?.leadsNext === true;
-    const isJoined = groups.length > 0 && follows;
-    if (!isJoined) groups.push([]);
-    groups.at(-1).push(i);
-    // What stands between a call and its result goes with them.
-    while (known !== undefined && groups.length - 1 > known) groups.at(-2).push(...groups.pop());
-    for (const id of callIdsOf(message)) groupOfCall.set(id, groups.length - 1);
+  let group = [];
+  let first = list.length;
+  for (let i = list.length - 1; i >= 0; i -= 1) {
+    group.push(i);
+    first = Math.min(first, starts[i], isJoined(list, i) ? i - 1 : i);
+    if (first < i) continue;
+    groups.push(group.reverse());
+    group = [];
   }
-  return groups;
+  return groups.reverse();
 }
 
-function callIdsOf(message) {
-  if (message?.callIds !== undefined) return message.callIds;
-  return Array.isArray(message?.content)
-    ? message.content.filter((block) => block?.type === "toolCall").map(({ id }) => id)
-    : [];
+/** True if a message cannot stand without the one before it. */
+function isJoined(list, i) {
+  const [before, { role, [SOURCE]: source }] = [list[i - 1], list[i]];
+  if (before === undefined) return false;
+  return (
+    role === "toolResult" || before.leadsNext === true || (source !== undefined && source === before[SOURCE])
+  );
 }
 
 function cutOf(before, after) {

@@ -1,30 +1,11 @@
-// Groups of messages: a tool call and its results stay together. Decides which messages a session may let go.
+// Decides which messages a session may let go: a tool call and its results stay together.
 "use strict";
 
+const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { callsIn, isResult } = require("../shapes/text.js");
 
 /** Fewer messages are not worth a summary: one alone, or the summary of the last time. */
 const MIN_LET_GO = 2;
-
-/** For each message the index of the first one of its group: of a result, the index of its call. */
-function groupStarts(messages) {
-  const callers = new Map();
-  return messages.map((message, index) => {
-    for (const call of callsIn(message)) callers.set(String(call?.id ?? ""), index);
-    return isResult(message) ? (callers.get(callIdOf(message)) ?? index) : index;
-  });
-}
-
-function callIdOf({ toolCallId, tool_call_id }) {
-  return String(toolCallId ?? tool_call_id ?? "");
-}
-
-/** `start`, moved back until no message from there on belongs to a group before it. */
-function withCalls(starts, start) {
-  let from = start;
-  for (let index = starts.length - 1; index >= from; index -= 1) from = Math.min(from, starts[index]);
-  return from;
-}
 
 /**
  * Indices of the messages that a compression replaces, oldest first. The first system message and the newest `keep` stay, with
@@ -59,4 +40,4 @@ function withGroups(messages, indices) {
   return [...starts.keys()].filter((index) => wanted.has(starts[index]));
 }
 
-module.exports = { callIdOf, groupStarts, lettable, withCalls, withGroups };
+module.exports = { lettable, withGroups };

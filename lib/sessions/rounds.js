@@ -3,7 +3,7 @@
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { groupStarts, withCalls } = require("./groups.js");
+const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { callsIn, isResult, plainText } = require("../shapes/text.js");
 
 /** Summaries that pi puts into a transcript count as answers to this. */

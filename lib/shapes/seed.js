@@ -24,7 +24,7 @@ function read(message, names) {
     : [];
   if (calls.length > 0) said.push(countedBlock(toolCalls));
   const isAnswer = calls.length === 0 && results.length > 0 && !content;
-  return isAnswer ? results : [{ role, content: said, callIds: calls.map((call) => call?.id) }, ...results];
+  return isAnswer ? results : [{ role, content: said, toolCalls: calls }, ...results];
 }
 
 function readResult(result, call, names) {

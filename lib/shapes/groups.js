@@ -1,0 +1,23 @@
+// Groups of messages: a tool call and its results stay together. Takes messages of sessions, of pi and of OpenAI.
+"use strict";
+
+const { callsIn, isResult } = require("./text.js");
+
+/** For each message the index of the first one of its group: of a result, the index of its call. */
+function groupStarts(messages) {
+  const callers = new Map();
+  return messages.map((message, index) => {
+    for (const call of callsIn(message)) callers.set(String(call?.id ?? ""), index);
+    const answered = String(message.toolCallId ?? message.tool_call_id ?? "");
+    return isResult(message) ? (callers.get(answered) ?? index) : index;
+  });
+}
+
+/** `start`, moved back until no message from there on belongs to a group before it. */
+function withCalls(starts, start) {
+  let from = start;
+  for (let index = starts.length - 1; index >= from; index -= 1) from = Math.min(from, starts[index]);
+  return from;
+}
+
+module.exports = { groupStarts, withCalls };
